@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* atomic: the only place that names memory orders, and the only reader of shared memory.
+ *
+ * Words that two processes share are struct hub_a32 or hub_a64: nothing else can read them by
+ * accident, and each function below reads or writes once. r[impl hub.copy.once]
+ */
+#ifndef HUB_BASE_ATOMIC_H
+#define HUB_BASE_ATOMIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct hub_a32 {
+    uint32_t word;
+};
+
+struct hub_a64 {
+    uint64_t word;
+};
+
+/* Release store: all that was written before is seen by who observes the value. */
+static inline void hub_publish(struct hub_a32 *to, uint32_t value)
+{
+    __atomic_store_n(&to->word, value, __ATOMIC_RELEASE);
+}
+
+static inline void hub_publish64(struct hub_a64 *to, uint64_t value)
+{
+    __atomic_store_n(&to->word, value, __ATOMIC_RELEASE);
+}
+
+/* Acquire load. */
+static inline uint32_t hub_observe(const struct hub_a32 *from)
+{
+    return __atomic_load_n(&from->word, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t hub_observe64(const struct hub_a64 *from)
+{
+    return __atomic_load_n(&from->word, __ATOMIC_ACQUIRE);
+}
+
+/* Relaxed load and store. */
+static inline uint32_t hub_peek(const struct hub_a32 *from)
+{
+    return __atomic_load_n(&from->word, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t hub_peek64(const struct hub_a64 *from)
+{
+    return __atomic_load_n(&from->word, __ATOMIC_RELAXED);
+}
+
+static inline void hub_note(struct hub_a32 *to, uint32_t value)
+{
+    __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
+}
+
+static inline void hub_note64(struct hub_a64 *to, uint64_t value)
+{
+    __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
+}
+
+/* Compare and swap, acquire and release: true if `expected` was there and `wanted` is now. */
+static inline bool hub_claim(struct hub_a32 *word, uint32_t expected, uint32_t wanted)
+{
+    return __atomic_compare_exchange_n(&word->word, &expected, wanted, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+/* Read-modify-write, acquire and release; each returns what was there before. */
+static inline uint32_t hub_exchange(struct hub_a32 *word, uint32_t value)
+{
+    return __atomic_exchange_n(&word->word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline uint64_t hub_exchange64(struct hub_a64 *word, uint64_t value)
+{
+    return __atomic_exchange_n(&word->word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline uint32_t hub_add(struct hub_a32 *word, uint32_t value)
+{
+    return __atomic_fetch_add(&word->word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline uint64_t hub_add64(struct hub_a64 *word, uint64_t value)
+{
+    return __atomic_fetch_add(&word->word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline uint64_t hub_set_bits64(struct hub_a64 *word, uint64_t bits)
+{
+    return __atomic_fetch_or(&word->word, bits, __ATOMIC_ACQ_REL);
+}
+
+static inline uint32_t hub_clear_bits(struct hub_a32 *word, uint32_t bits)
+{
+    return __atomic_fetch_and(&word->word, ~bits, __ATOMIC_ACQ_REL);
+}
+
+/* Sets bits in the one order of all sequentially consistent operations: arming a sleeper. */
+static inline uint32_t hub_arm(struct hub_a32 *word, uint32_t bits)
+{
+    return __atomic_fetch_or(&word->word, bits, __ATOMIC_SEQ_CST);
+}
+
+/* The full fence between a publication and the look at the other side's sleep bits, and between
+ * arming and the last look at the resource. ThreadSanitizer knows no fences: there it is a
+ * read-modify-write of the word in question. */
+static inline void hub_settle(struct hub_a32 *word)
+{
+#ifdef __SANITIZE_THREAD__
+    __atomic_fetch_or(&word->word, 0, __ATOMIC_SEQ_CST);
+#else
+    (void)word;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* Copies `count` words of 64 bits that somebody else may be writing, each loaded once. */
+static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = hub_peek64(&from[i]);
+}
+
+/* Copies words of 64 bits to where somebody else may be reading. */
+static inline void hub_copy_out(struct hub_a64 *to, const uint64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hub_note64(&to[i], from[i]);
+}
+
+/* Copies foreign payload bytes once into private memory; only the copy is looked at. */
+void hub_atomic_copy_bytes(void *to, const volatile void *from, size_t size);
+
+/* A pause between two looks at a word that another CPU writes. */
+static inline void hub_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bytes: a bounded reader and a bounded writer. Both keep the first failure: a chain of calls is
+ * checked once at its end. */
+#ifndef HUB_BASE_BYTES_H
+#define HUB_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hub_reader {
+    const uint8_t *at, *end;
+    int failure; /* 0, or the first code */
+};
+
+/* With `data` NULL it only counts. */
+struct hub_writer {
+    uint8_t *data;
+    size_t size;     /* written so far, or needed */
+    size_t capacity; /* of data */
+    int failure;     /* 0, or -EMSGSIZE: it did not fit */
+};
+
+void hub_reader_init(struct hub_reader *reader, const void *data, size_t size);
+size_t hub_reader_left(const struct hub_reader *reader);
+
+/* The next `size` bytes, or NULL and failure RAPAHUB_EFORMAT where there are fewer. Of size 0 it
+ * returns a pointer that is not NULL. */
+const uint8_t *hub_reader_take(struct hub_reader *reader, size_t size);
+uint8_t hub_reader_byte(struct hub_reader *reader); /* 0 on failure */
+
+void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity);
+void hub_writer_count(struct hub_writer *writer); /* counts only */
+void hub_writer_put(struct hub_writer *writer, const void *data, size_t size);
+void hub_writer_byte(struct hub_writer *writer, uint8_t byte);
+
+#endif

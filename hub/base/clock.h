@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock: the only reader of the time. Intervals and deadlines are monotonic nanoseconds. */
+#ifndef HUB_BASE_CLOCK_H
+#define HUB_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define HUB_MICROSECOND UINT64_C(1000)
+#define HUB_MILLISECOND UINT64_C(1000000)
+#define HUB_SECOND      UINT64_C(1000000000)
+#define HUB_NEVER       UINT64_MAX /* a deadline that does not come */
+
+/* CLOCK_MONOTONIC. Never 0. */
+uint64_t hub_clock_now(void);
+
+/* Wall-clock time since 1970, for people: logs and reports. */
+uint64_t hub_clock_wall(void);
+
+/* The moment `span_ns` from now; HUB_NEVER if that does not fit. */
+uint64_t hub_clock_after(uint64_t span_ns);
+
+/* Nanoseconds left until `deadline_ns`; 0 once it has passed; HUB_NEVER of HUB_NEVER. */
+uint64_t hub_clock_left(uint64_t deadline_ns);
+
+/* The same for poll and epoll: milliseconds, rounded up; at most `most_ms`. */
+int hub_clock_left_ms(uint64_t deadline_ns, int most_ms);
+
+/* `deadline_ns` as an absolute time for futex and ppoll. */
+struct timespec hub_clock_timespec(uint64_t ns);
+
+#endif

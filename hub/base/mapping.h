@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mapping: shared memory, as a sealed memfd or as a file in /dev/shm. */
+#ifndef HUB_BASE_MAPPING_H
+#define HUB_BASE_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HUB_MAPPING_PATH_MAX 128
+
+struct hub_mapping {
+    uint8_t *data; /* NULL: nothing is mapped */
+    size_t size;
+    int fd; /* CLOEXEC; -1: none */
+    char path[HUB_MAPPING_PATH_MAX]; /* of the file this side created and will unlink; "" if none */
+};
+
+/* The empty mapping. */
+void hub_mapping_init(struct hub_mapping *mapping);
+
+/* Zeroed memory behind a memfd that can neither shrink nor grow. r[impl hub.file.seal] */
+int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping *out);
+
+/* Zeroed memory behind a new file /dev/shm/PREFIX-<uid>-<pid>-<nonce>, mode 0600, locked by the OFD
+ * lock on byte 2^40. Never opens a file that exists. -ENOSPC where the space cannot be had: it is
+ * reserved now, not found missing at a write. Text and hint name /dev/shm. */
+int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out);
+
+/* Opens what somebody else made: a path, or "/proc/self/fd/N", "/dev/fd/N" for a descriptor, which
+ * is duplicated. Size 0 maps the whole file; files below `least` bytes are refused. */
+int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
+
+/* Unmaps, closes, unlinks what this side created. Accepts the empty mapping. */
+void hub_mapping_fini(struct hub_mapping *mapping);
+
+/* Removes files /dev/shm/PREFIX-<own uid>-* whose host is dead: whose lock can be had. Age is never
+ * looked at. Returns how many it removed; with `dry` how many it would. r[impl hub.file.sweep] */
+int hub_mapping_sweep(const char *prefix, bool dry);
+
+#endif

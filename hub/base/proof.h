@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proof: the only functions that may say "dead". Silence, a hang-up, a timeout are hints; they lead
+ * to a kill, and then here. r[impl hub.death.proof] */
+#ifndef HUB_BASE_PROOF_H
+#define HUB_BASE_PROOF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Is the process of this pidfd dead? Its status need not be taken yet. */
+bool hub_proof_of_death(int pidfd);
+
+/* Waits for it: 0, or -ETIMEDOUT. */
+int hub_proof_wait(int pidfd, uint64_t deadline_ns);
+
+/* The status of a dead child without taking it: CLD_EXITED and the status, CLD_KILLED or CLD_DUMPED
+ * and the signal, as in siginfo. -EAGAIN where it lives, -ECHILD where somebody else took it. Any
+ * thread. */
+struct hub_exit {
+    int code;   /* CLD_... */
+    int status; /* exit status or signal */
+};
+int hub_proof_status(int pidfd, struct hub_exit *out);
+
+/* The same, and takes it: the process is gone. Once. */
+int hub_proof_reap(int pidfd, struct hub_exit *out);
+
+#endif

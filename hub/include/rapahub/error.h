@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* error: every code, its text, its remedy, and the diagnosis of the calling thread.
+ *
+ * Functions return 0 or more on success, less on failure: -errno, or a code of our own from -4097
+ * on. A program branches on the code; a person reads the diagnosis. Codes are only ever appended.
+ */
+#ifndef RAPAHUB_ERROR_H
+#define RAPAHUB_ERROR_H
+
+#include <errno.h>
+
+#include <rapahub/export.h>
+
+RAPAHUB_BEGIN_DECLS
+
+/* X(name, value, exit status of a program, text, hint: what to do next) */
+#define RAPAHUB_ERROR_MAP(X)                                                                       \
+    /* the hub: -4097 to -4128 */                                                                  \
+    X(EFORMAT, -4097, 1, "a segment or a ticket is not valid",                                     \
+      "start host and guest from the same release of rapahub")                                     \
+    X(EPROTOCOL, -4098, 9, "the other side broke a rule of the protocol",                          \
+      "look up the rule in docs/spec, and the guest's last lines with rapahub logs NAME")          \
+    X(EFULL, -4099, 13, "a table of fixed size is full",                                           \
+      "raise the limit where the host is created, or stop what is not needed")                     \
+    X(ESTALE, -4100, 6, "it has ended meanwhile; nothing was executed", "ask for it anew, then call again") \
+    X(EDIED, -4101, 9, "the other side died before it answered; the outcome is unknown",           \
+      "rapahub logs NAME shows its last lines")                                                    \
+    X(EPLUGGED, -4102, 75, "the container takes no calls now: it is draining", "try again")        \
+    X(ENOMETHOD, -4103, 3, "there is no such method", "rapahub inspect FILE lists the methods")    \
+    X(EARGUMENTS, -4104, 2, "the arguments do not fit the method",                                 \
+      "rapahub inspect FILE shows the signature")                                                  \
+    X(EAPPLICATION, -4105, 12, "the method returned an error of its own",                          \
+      "the text is the method's; its documentation says more")                                     \
+    X(EABI, -4106, 8, "a module, a record or a saved state does not fit this release",             \
+      "rebuild the module with the headers of this release")                                       \
+    X(ESTATE, -4107, 6, "not possible in this state or from this thread",                          \
+      "the function's comment says who may call it, and when")                                     \
+    X(ECLOSED, -4108, 9, "the other side said goodbye; the outcome is unknown", "start it again")  \
+    X(ERESET, -4109, 1, "the other side reset the stream", "ask the other side for its reason")    \
+    /* the host: -4161 to -4192 */                                                                 \
+    X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                    \
+    X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                   \
+    X(EGIVENUP, -4163, 9, "the guest's budget of restarts is used up",                             \
+      "rapahub logs NAME shows why it died; then start it again")                                  \
+    X(ENORESTART, -4164, 9, "the guest has ended and is not restarted", "start it again")          \
+    X(ESTART, -4165, 9, "the guest did not start", "rapahub logs NAME shows its last lines")       \
+    X(ESANDBOX, -4166, 7, "the level of trust cannot be kept here",                                \
+      "rapahub doctor shows what is enforced; choose another --trust")                             \
+    X(ELOAD, -4167, 8, "the module cannot be loaded", "rapahub inspect FILE shows what it needs")  \
+    X(ECONFIG, -4168, 2, "a configuration or an option is not valid", "correct it where it says")
+
+/* Codes of the system that the library returns, by the same names. */
+#define RAPAHUB_ERRNO_MAP(X)                                                                       \
+    X(EPERM, 7, "not permitted", "")                                                               \
+    X(ENOENT, 3, "no such thing", "")                                                              \
+    X(EINTR, 130, "interrupted", "")                                                               \
+    X(EIO, 1, "input or output failed", "look at the disk, then at the system's log")              \
+    X(EBADF, 1, "bad descriptor", "")                                                              \
+    X(EAGAIN, 75, "not now", "try again")                                                          \
+    X(ENOMEM, 13, "out of memory", "free memory, or lower the host's limits")                      \
+    X(EACCES, 7, "permission denied", "look at the owner and mode of the file")                    \
+    X(EBUSY, 75, "too many calls are open", "wait for some to end, then call again")               \
+    X(EEXIST, 6, "it exists already", "choose another name")                                       \
+    X(ENOTDIR, 3, "not a folder", "")                                                              \
+    X(EINVAL, 2, "an argument is not valid", "")                                                   \
+    X(EMFILE, 13, "too many open files in this process", "raise it with ulimit -n, or stop guests") \
+    X(ENFILE, 13, "too many open files in the system", "close programs that hold many")            \
+    X(ENOSPC, 13, "no space left", "free space there: df -h /dev/shm shows it for segments")       \
+    X(EROFS, 7, "the file system is read-only", "mount it writable")                               \
+    X(EPIPE, 1, "nobody reads any more", "")                                                       \
+    X(EMSGSIZE, 13, "larger than a message may be", "send it in pieces, or raise the host's slot size") \
+    X(ENOTSUP, 8, "not supported", "")                                                             \
+    X(ETIMEDOUT, 5, "no answer in time", "allow more time with --deadline")                        \
+    X(ECANCELED, 130, "cancelled", "")                                                             \
+    X(EOVERFLOW, 1, "a number does not fit", "")
+
+enum rapahub_error {
+#define RAPAHUB_ERROR_VALUE(name, value, exit, text, hint) RAPAHUB_##name = (value),
+    RAPAHUB_ERROR_MAP(RAPAHUB_ERROR_VALUE)
+#undef RAPAHUB_ERROR_VALUE
+#define RAPAHUB_ERRNO_VALUE(name, exit, text, hint) RAPAHUB_##name = -(name),
+        RAPAHUB_ERRNO_MAP(RAPAHUB_ERRNO_VALUE)
+#undef RAPAHUB_ERRNO_VALUE
+            RAPAHUB_OK = 0
+};
+
+/* What went wrong last on the calling thread. It holds until that thread's next failure. */
+struct rapahub_diagnosis {
+    int code;
+    const char *rule; /* id of the violated rule of docs/spec, or "" */
+    const char *text; /* one line for a person */
+    int application;  /* what the method returned, where code is RAPAHUB_EAPPLICATION */
+};
+
+/* Writes the calling thread's diagnosis and returns `code`, so that a refusal is one line:
+ * `return rapahub_fail(RAPAHUB_EINVAL, "", "amount %d is negative", amount);`. `rule` must be a
+ * constant. The text is cut at 1,023 bytes; control characters in it become '?'. Keeps errno.
+ * Any thread. */
+RAPAHUB_API int rapahub_fail(int code, const char *rule, const char *format, ...)
+    RAPAHUB_PRINTF(3, 4);
+
+/* The same for an error that a method returned: code RAPAHUB_EAPPLICATION, .application. */
+RAPAHUB_API int rapahub_fail_application(int application, const char *text);
+
+/* Never NULL. Any thread. */
+RAPAHUB_API const struct rapahub_diagnosis *rapahub_last_error(void);
+
+/* Forgets the calling thread's diagnosis, where what went wrong turned out not to matter. */
+RAPAHUB_API void rapahub_clear_error(void);
+
+/* Of a code: its name ("RAPAHUB_EFULL"), text, hint ("" if there is none) and the exit status of
+ * the programs. Unknown codes have the name "RAPAHUB_UNKNOWN" and status 1. Never NULL. */
+RAPAHUB_API const char *rapahub_error_name(int code);
+RAPAHUB_API const char *rapahub_error_text(int code);
+RAPAHUB_API const char *rapahub_error_hint(int code);
+RAPAHUB_API int rapahub_error_exit(int code);
+
+/* The code of a name, with or without "RAPAHUB_"; 0 if there is none. Codes one after the other:
+ * the n-th of all, 0 behind the last. */
+RAPAHUB_API int rapahub_error_of_name(const char *name);
+RAPAHUB_API int rapahub_error_at(unsigned index);
+
+RAPAHUB_END_DECLS
+
+#endif

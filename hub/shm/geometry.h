@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* geometry: sizes and offsets of a segment: those a host computes, those of a foreign header.
+ *
+ * Once made, a geometry is private memory and never read from the segment again. */
+#ifndef HUB_SHM_GEOMETRY_H
+#define HUB_SHM_GEOMETRY_H
+
+#include <stdint.h>
+
+#include "hub/shm/layout.h"
+
+/* What a host chooses. */
+struct hub_limits {
+    uint32_t payload_max;  /* bytes of a message; 32 to slot_size - 4 */
+    uint32_t credit_size;  /* bytes; 1 to 2^31 - 1 */
+    uint32_t guests_max;   /* 1 to 255 */
+    uint32_t ring_size;    /* descriptors; a power of two, 4 to 65,536 */
+    uint32_t slot_size;    /* bytes; a multiple of 64, 64 to 2^30 */
+    uint32_t slot_count;   /* of each pool; 1 to 65,536 */
+    uint32_t channels_max; /* 4 to 65,536 */
+    uint64_t heartbeat_ns; /* 0, or 10 ms to 1 h */
+};
+
+struct hub_geometry {
+    struct hub_limits limits;
+    uint64_t slot_region; /* offset of the host's pool */
+    uint64_t pool_size;   /* bytes of one pool: bitmap and slots */
+    uint64_t bitmap_size; /* bytes of a pool's bitmap, a multiple of 64 */
+    uint64_t guest_area;  /* offset of guest 1's rings; 0 in a foreign one */
+    uint64_t guest_stride;
+    uint64_t total_size;
+};
+
+/* Offsets that concern one peer. */
+struct hub_peer_place {
+    uint64_t entry;
+    uint64_t guest_to_host_ring;
+    uint64_t host_to_guest_ring;
+    uint64_t channel_table;
+    uint64_t guest_pool;
+};
+
+/* The canonical layout of these limits; -EINVAL and the rule id where one is out of range.
+ * r[impl hub.layout.canonical] */
+int hub_geometry_compute(const struct hub_limits *limits, struct hub_geometry *out);
+
+/* Where things of `peer` (1 to guests_max) lie in the canonical layout. */
+void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
+                        struct hub_peer_place *out);
+
+/* Checks a foreign header and peer entry, both private copies, against the file's size, and takes
+ * sizes and offsets from them: RAPAHUB_EFORMAT and the id of the first rule broken, in the order of
+ * docs/spec/shm.md. Nothing is written. r[impl hub.layout.validate] */
+struct hub_foreign {
+    struct hub_header header;
+    struct hub_peer_entry entry; /* of `peer` */
+    uint32_t peer;
+    uint64_t file_size;
+};
+int hub_geometry_read(const struct hub_foreign *foreign, struct hub_geometry *out,
+                      struct hub_peer_place *place);
+
+/* Only the header's part of it: what must hold before the peer table may be looked at. */
+int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, uint64_t file_size);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout: every byte of a segment. docs/spec/shm.md explains them. All numbers are little-endian.
+ *
+ * Words that both sides touch while they run are struct hub_a32 and hub_a64; the rest is written
+ * before the magic and then only read, once, by copy. */
+#ifndef HUB_SHM_LAYOUT_H
+#define HUB_SHM_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hub/base/atomic.h"
+
+#define HUB_MAGIC       UINT64_C(0x0142554841504152) /* "RAPAHUB\1" */
+#define HUB_HEADER_SIZE 128
+#define HUB_GUESTS_MAX  255
+
+/* r[impl shm.segment.header] r[impl shm.segment.header-size] r[impl shm.segment.magic] */
+struct hub_header {
+    struct hub_a64 magic; /* written last */
+    uint32_t version;
+    uint32_t header_size;
+    uint64_t total_size;
+    uint32_t max_payload_size;
+    uint32_t initial_credit;
+    uint32_t max_guests;
+    uint32_t ring_size;
+    uint64_t peer_table_offset;
+    uint64_t slot_region_offset;
+    uint32_t slot_size;
+    uint32_t slots_per_guest;
+    uint32_t max_channels;
+    struct hub_a32 host_goodbye; /* 0 = active, 1 = leaving */
+    uint64_t heartbeat_interval; /* ns, 0 = none */
+    uint64_t var_slot_pool_offset; /* 0: pools of one slot size */
+    struct hub_a64 current_size;
+    uint8_t reserved_1[8];
+    uint32_t var_class_count;
+    uint8_t reserved_2[20];
+};
+
+enum hub_peer_state { HUB_PEER_EMPTY, HUB_PEER_ATTACHED, HUB_PEER_GOODBYE, HUB_PEER_RESERVED };
+
+/* The entry of peer id i + 1. r[impl shm.segment.peer-table] r[impl shm.topology.peer-id] */
+struct hub_peer_entry {
+    struct hub_a32 state;
+    struct hub_a32 epoch;
+    struct hub_a32 guest_to_host_head; /* guest writes */
+    struct hub_a32 guest_to_host_tail; /* host writes */
+    struct hub_a32 host_to_guest_head; /* host writes */
+    struct hub_a32 host_to_guest_tail; /* guest writes */
+    struct hub_a64 last_heartbeat;     /* guest writes; CLOCK_MONOTONIC ns; 0 = not yet */
+    uint64_t ring_offset;
+    uint64_t slot_pool_offset;
+    uint64_t channel_table_offset;
+    struct hub_a32 guest_wait; /* HUB_WAIT_... of the guest */
+    struct hub_a32 host_wait;  /* of the host */
+};
+
+enum hub_message_type {
+    HUB_REQUEST = 1,
+    HUB_RESPONSE,
+    HUB_CANCEL,
+    HUB_DATA,
+    HUB_CLOSE,
+    HUB_RESET,
+    HUB_GOODBYE
+};
+
+#define HUB_INLINE      UINT32_C(0xFFFFFFFF) /* payload_slot of a payload inside the descriptor */
+#define HUB_INLINE_SIZE 32
+
+/* One message. r[impl shm.desc.size] r[impl shm.desc.msg-type] r[impl shm.id.request-id]
+ * r[impl shm.id.channel-id] */
+struct hub_descriptor {
+    uint8_t msg_type;
+    uint8_t flags;       /* written 0, ignored on receipt */
+    uint8_t reserved[2]; /* the same */
+    uint32_t id;         /* of a request, or of a channel */
+    uint64_t method_id;  /* of a Request; else 0 */
+    uint32_t payload_slot;
+    uint32_t payload_generation;
+    uint32_t payload_offset;
+    uint32_t payload_len;
+    uint8_t inline_payload[HUB_INLINE_SIZE];
+};
+
+#define HUB_DESCRIPTOR_WORDS 8
+
+/* A descriptor as it lies in a ring: copied word by word. */
+struct hub_ring_cell {
+    struct hub_a64 words[HUB_DESCRIPTOR_WORDS];
+};
+
+enum hub_channel_state { HUB_CHANNEL_FREE, HUB_CHANNEL_ACTIVE, HUB_CHANNEL_CLOSED };
+
+/* r[impl shm.flow.channel-table] */
+struct hub_channel_entry {
+    struct hub_a32 state;
+    struct hub_a32 granted_total;
+    uint8_t reserved[8];
+};
+
+/* Bits of a wait word. A word of 0 belongs to a peer that does not take part: always wake it. */
+#define HUB_WAIT_PART     UINT32_C(0x01)
+#define HUB_WAIT_RX_FUTEX UINT32_C(0x02)
+#define HUB_WAIT_RX_BELL  UINT32_C(0x04)
+#define HUB_WAIT_TX_FUTEX UINT32_C(0x08)
+#define HUB_WAIT_TX_BELL  UINT32_C(0x10)
+#define HUB_WAIT_RX       (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
+#define HUB_WAIT_TX       (HUB_WAIT_TX_FUTEX | HUB_WAIT_TX_BELL)
+#define HUB_WAIT_CPU_SHIFT 16 /* CPU number + 1 in the upper half; 0 = unknown */
+
+/* r[impl shm.architecture] */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "segments are little-endian");
+_Static_assert(__GCC_ATOMIC_INT_LOCK_FREE == 2 && __GCC_ATOMIC_LLONG_LOCK_FREE == 2,
+               "atomics between processes must be lock-free");
+
+#define HUB_AT(type, member, offset)                                                               \
+    _Static_assert(offsetof(struct type, member) == (offset), #type "." #member)
+
+_Static_assert(sizeof(struct hub_header) == HUB_HEADER_SIZE, "header");
+HUB_AT(hub_header, magic, 0);
+HUB_AT(hub_header, version, 8);
+HUB_AT(hub_header, header_size, 12);
+HUB_AT(hub_header, total_size, 16);
+HUB_AT(hub_header, max_payload_size, 24);
+HUB_AT(hub_header, initial_credit, 28);
+HUB_AT(hub_header, max_guests, 32);
+HUB_AT(hub_header, ring_size, 36);
+HUB_AT(hub_header, peer_table_offset, 40);
+HUB_AT(hub_header, slot_region_offset, 48);
+HUB_AT(hub_header, slot_size, 56);
+HUB_AT(hub_header, slots_per_guest, 60);
+HUB_AT(hub_header, max_channels, 64);
+HUB_AT(hub_header, host_goodbye, 68);
+HUB_AT(hub_header, heartbeat_interval, 72);
+HUB_AT(hub_header, var_slot_pool_offset, 80);
+HUB_AT(hub_header, current_size, 88);
+HUB_AT(hub_header, var_class_count, 104);
+
+_Static_assert(sizeof(struct hub_peer_entry) == 64, "peer entry");
+HUB_AT(hub_peer_entry, state, 0);
+HUB_AT(hub_peer_entry, epoch, 4);
+HUB_AT(hub_peer_entry, guest_to_host_head, 8);
+HUB_AT(hub_peer_entry, guest_to_host_tail, 12);
+HUB_AT(hub_peer_entry, host_to_guest_head, 16);
+HUB_AT(hub_peer_entry, host_to_guest_tail, 20);
+HUB_AT(hub_peer_entry, last_heartbeat, 24);
+HUB_AT(hub_peer_entry, ring_offset, 32);
+HUB_AT(hub_peer_entry, slot_pool_offset, 40);
+HUB_AT(hub_peer_entry, channel_table_offset, 48);
+HUB_AT(hub_peer_entry, guest_wait, 56);
+HUB_AT(hub_peer_entry, host_wait, 60);
+
+_Static_assert(sizeof(struct hub_descriptor) == 64, "descriptor");
+_Static_assert(sizeof(struct hub_ring_cell) == 64, "cell of a ring");
+HUB_AT(hub_descriptor, id, 4);
+HUB_AT(hub_descriptor, method_id, 8);
+HUB_AT(hub_descriptor, payload_slot, 16);
+HUB_AT(hub_descriptor, payload_generation, 20);
+HUB_AT(hub_descriptor, payload_offset, 24);
+HUB_AT(hub_descriptor, payload_len, 28);
+HUB_AT(hub_descriptor, inline_payload, 32);
+
+_Static_assert(sizeof(struct hub_channel_entry) == 16, "channel entry");
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peer_table: the state and the epoch of a peer's entry, from both sides. */
+#ifndef HUB_SHM_PEER_TABLE_H
+#define HUB_SHM_PEER_TABLE_H
+
+#include <stdint.h>
+
+#include "hub/base/states.h"
+#include "hub/shm/segment.h"
+
+/* The legal moves of a state. r[impl shm.segment.peer-state] */
+extern const struct hub_states hub_peer_table_states;
+
+/* Host: Empty to Reserved, the first one from peer 1 on; raises the epoch and makes the host take
+ * part in waiting. RAPAHUB_EFULL where none is Empty. r[impl shm.spawn.reserved-state] */
+int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, uint32_t *epoch);
+
+/* Host: Reserved back to Empty, where a spawn failed and the guest is proven dead or never was. */
+void hub_peer_table_unreserve(struct hub_peer_entry *entry);
+
+/* Guest with a ticket: Reserved to Attached; the epoch stays as the host set it. RAPAHUB_ESTALE
+ * where it is not Reserved. r[impl shm.spawn.guest-init] */
+int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch);
+
+/* Guest: Attached to Goodbye. Host: Attached or Reserved to Goodbye. Harmless where it is there. */
+void hub_peer_table_goodbye(struct hub_peer_entry *entry);
+
+/* Host: what the entry says now against what was seen last, `*seen`, and the epoch recorded: 0 and
+ * `*seen` moved on, or RAPAHUB_EPROTOCOL with rule shm.segment.peer-state or shm.crash.epoch. */
+int hub_peer_table_look(const struct hub_peer_entry *entry, uint32_t epoch, uint32_t *seen);
+
+#endif

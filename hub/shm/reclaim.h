@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reclaim: all a dead guest held in the segment, given back in the specification's order. Only after
+ * proof of death, only by the host's owner thread. */
+#ifndef HUB_SHM_RECLAIM_H
+#define HUB_SHM_RECLAIM_H
+
+#include "hub/shm/segment.h"
+#include "hub/shm/slot_pool.h"
+
+/* Host slots lent to `peer` come back, indices become 0, the guest's pool is whole again, its
+ * channels are Free, its words 0; the entry is Empty last. May be repeated from the start where a
+ * host's thread stopped in between. r[impl shm.crash.recovery] */
+void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+                      uint32_t peer);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring: descriptors in one direction, one producer and one consumer, each in its own process.
+ *
+ * Indices are free-running and wrap at 2^32; a side never reads back what it wrote. What the other
+ * side wrote is checked by its distance: a ring cannot be made to read outside of itself, nor to
+ * loop. Each struct belongs to one side, under that side's lock. r[impl hub.ring.indices] */
+#ifndef HUB_SHM_RING_H
+#define HUB_SHM_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/shm/layout.h"
+
+#define HUB_RING_BATCH 32 /* descriptors taken in one go */
+
+/* How the other side counts. r[impl hub.ring.convention] */
+enum hub_ring_convention {
+    HUB_RING_FREE_RUNNING, /* known: a participant, or a private guest */
+    HUB_RING_UNKNOWN,      /* tolerated until it shows */
+    HUB_RING_MODULO        /* it keeps its indices modulo ring_size */
+};
+
+struct hub_ring_producer {
+    struct hub_ring_cell *cells;
+    struct hub_a32 *head;       /* ours */
+    const struct hub_a32 *tail; /* theirs */
+    uint32_t size;
+    uint32_t head_next;    /* our head, published or not */
+    uint32_t head_shown;   /* as published */
+    uint32_t tail_seen;    /* last accepted, free-running */
+    enum hub_ring_convention convention;
+};
+
+struct hub_ring_consumer {
+    const struct hub_ring_cell *cells;
+    const struct hub_a32 *head; /* theirs */
+    struct hub_a32 *tail;       /* ours */
+    uint32_t size;
+    uint32_t tail_next;  /* our tail, published or not */
+    uint32_t tail_shown; /* as published */
+    uint32_t head_seen;  /* last accepted, free-running */
+    enum hub_ring_convention convention;
+};
+
+/* Starts from the own index as it stands in the segment, read once. */
+void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell *cells,
+                            uint32_t size, struct hub_a32 *head, const struct hub_a32 *tail);
+void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_ring_cell *cells,
+                            uint32_t size, const struct hub_a32 *head, struct hub_a32 *tail);
+
+/* 1 if a descriptor fits, 0 if not, RAPAHUB_EPROTOCOL (shm.ring.capacity) where the other side's
+ * tail cannot be. r[impl shm.ring.full] */
+int hub_ring_room(struct hub_ring_producer *ring);
+
+/* Writes the descriptor behind the others; not visible before hub_ring_publish. There must be room. */
+void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
+
+/* Shows what was put: true if there was anything. r[impl shm.ordering.ring-publish] */
+bool hub_ring_publish(struct hub_ring_producer *ring);
+
+/* Copies at most `max` descriptors, each word once: how many, or RAPAHUB_EPROTOCOL. The tail moves
+ * privately. r[impl shm.ordering.ring-consume] r[impl hub.copy.descriptor] */
+int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max);
+
+/* Is there a descriptor to take? The look before a sleep; it may also say yes of a bad index. */
+bool hub_ring_ready(const struct hub_ring_consumer *ring);
+
+/* Should the tail be shown now (many pops unpublished, or the ring is half full)?
+ * r[impl hub.ring.lazy-tail] */
+bool hub_ring_tail_due(const struct hub_ring_consumer *ring);
+
+/* Shows the tail: true if it moved. */
+bool hub_ring_show_tail(struct hub_ring_consumer *ring);
+
+/* Distance of a foreign head from our tail: 0 to size - 1, or RAPAHUB_EPROTOCOL. */
+int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
+                      enum hub_ring_convention *convention);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segment: a hub's shared memory: made by a host, attached to by a guest, mapped once.
+ *
+ * Not thread-safe to create and release; the pointers it gives may be used by any thread. */
+#ifndef HUB_SHM_SEGMENT_H
+#define HUB_SHM_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/mapping.h"
+#include "hub/shm/geometry.h"
+#include "hub/shm/layout.h"
+
+struct hub_segment {
+    struct hub_mapping mapping;
+    struct hub_geometry geometry;
+    bool shared; /* several guests in one file; else one guest in a sealed memfd */
+};
+
+/* Pointers to what concerns one peer, inside the mapping. */
+struct hub_segment_view {
+    struct hub_header *header;
+    struct hub_peer_entry *entry;
+    struct hub_ring_cell *guest_to_host, *host_to_guest; /* ring_size cells each */
+    struct hub_channel_entry *channels;
+    uint8_t *host_pool, *guest_pool; /* bitmap, then slots */
+};
+
+/* As the host: a memfd (`shared` false; limits->guests_max must be 1), or a file. The magic is
+ * written last. r[impl shm.file.create] */
+int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out);
+
+/* As the guest `peer`: waits at most 2 s for the magic, copies header and entry once, checks them.
+ * Writes nothing. The view's pointers are inside the mapping, whatever the header says.
+ * r[impl shm.file.attach] r[impl shm.handshake.no-negotiation] */
+int hub_segment_attach(const char *path, uint32_t peer, struct hub_segment **out,
+                       struct hub_segment_view *view);
+
+/* What concerns `peer`, for the host that created it. */
+void hub_segment_view(const struct hub_segment *segment, uint32_t peer,
+                      struct hub_segment_view *out);
+
+/* Unmaps and closes; the creator of a file unlinks it. Accepts NULL. */
+void hub_segment_release(struct hub_segment **segment);
+
+/* The name before uid, pid and nonce of a segment file, and the lock that guards it. */
+#define HUB_SEGMENT_PREFIX "rapahub"
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wait: yield, spin, sleep; and wake who sleeps. No wake-up is lost, none is sent in vain.
+ *
+ * Each side has a word in the peer entry that says whether and how it sleeps. Who publishes
+ * something wakes by hub_wait_wake; who waits goes down the ladder of hub_wait_for. Each sleep bit
+ * of a word has at most one sleeping thread: the holder of the receive token for RX, the sender at
+ * the head of the queue for TX. r[impl hub.wait.owner] */
+#ifndef HUB_SHM_WAIT_H
+#define HUB_SHM_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/atomic.h"
+#include "hub/shm/layout.h"
+
+struct hub_wait {
+    struct hub_a32 *own;  /* our word */
+    struct hub_a32 *peer; /* theirs */
+    int doorbell;         /* our end; -1: none */
+    int pidfd;            /* of the peer; -1: unknown */
+    struct hub_a32 cpu;   /* as stored in our word; relaxed */
+    struct hub_a64 spin_ns; /* the budget now */
+    struct hub_a32 turns;   /* waits so far: each 32nd spins in full */
+    struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters */
+    struct hub_a32 bell_owed;
+    struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
+};
+
+/* Marks our side as taking part, with `bits` armed from the start. */
+void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *peer, int doorbell,
+                   int pidfd);
+
+/* Something was published for the peer: `mask` is HUB_WAIT_RX or HUB_WAIT_TX or both. A peer that
+ * does not take part is woken always, by doorbell and by a futex wake on `seed_word` (NULL: none).
+ * r[impl shm.wakeup.consumer-wait] r[impl hub.wait.foreign] */
+void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
+
+/* Rings again if a bell is owed. */
+void hub_wait_pay(struct hub_wait *wait);
+
+enum hub_wait_stage {
+    HUB_WAIT_SPIN,  /* yield and spin only */
+    HUB_WAIT_SLEEP  /* then futex, then poll of doorbell and pidfd */
+};
+
+/* What a thread waits for. */
+struct hub_wait_order {
+    uint32_t bits; /* HUB_WAIT_RX, HUB_WAIT_TX or both: the sleep bits this thread owns now */
+    enum hub_wait_stage last;
+    uint64_t deadline_ns;
+    bool (*ready)(void *user); /* the resource is there, or the link is closed; cheap, no lock held */
+    void (*hung_up)(void *user); /* called once when doorbell or pidfd report the peer's end */
+    void *user;
+};
+
+/* 0 as soon as `ready`; -ETIMEDOUT at the deadline; -EAGAIN where only spinning was allowed and did
+ * not help. Where the peer hangs up it calls hung_up and goes on until ready or the deadline.
+ * r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
+int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
+
+/* Wakes the own side's sleepers, where a thread of this side closes the link. */
+void hub_wait_wake_own(struct hub_wait *wait);
+
+/* Shows on which CPU this side works now. */
+void hub_wait_show_cpu(struct hub_wait *wait);
+
+/* Arms and disarms the doorbell bits for a loop that polls the doorbell itself. */
+void hub_wait_arm(struct hub_wait *wait, uint32_t bits);
+void hub_wait_disarm(struct hub_wait *wait, uint32_t bits);
+
+#endif
