@@ -9,7 +9,7 @@
 
 struct hub_id_map; /* open addressing; never more than half full */
 
-/* -ENOMEM. `capacity` is the most entries it takes. */
+/* -ENOMEM. `capacity` is the most entries it takes; above 2^30 there is never memory. */
 int hub_id_map_create(uint32_t capacity, struct hub_id_map **out);
 void hub_id_map_release(struct hub_id_map **map);
 

@@ -15,8 +15,8 @@ struct hub_list {
 #define HUB_LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* Walks the links; the current one may be removed. */
-#define HUB_LIST_EACH(head, link)                                                                  \
-    for (struct hub_list *link = (head)->next, *link##_next = (link)->next; (link) != (head);      \
+#define HUB_LIST_EACH(head, link)                                                             \
+    for (struct hub_list *link = (head)->next, *link##_next = (link)->next; (link) != (head); \
          (link) = link##_next, link##_next = (link)->next)
 
 static inline void hub_list_init(struct hub_list *link)

@@ -12,7 +12,7 @@
 struct hub_mapping {
     uint8_t *data; /* NULL: nothing is mapped */
     size_t size;
-    int fd; /* CLOEXEC; -1: none */
+    int fd;                          /* CLOEXEC; -1: none */
     char path[HUB_MAPPING_PATH_MAX]; /* of the file this side created and will unlink; "" if none */
 };
 
@@ -28,10 +28,10 @@ int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping 
 int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out);
 
 /* Opens what somebody else made: a path, or "/proc/self/fd/N", "/dev/fd/N" for a descriptor, which
- * is duplicated. Size 0 maps the whole file; files below `least` bytes are refused. */
+ * is duplicated. Maps the whole file; one below `least` bytes is refused. */
 int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
 
-/* Unmaps, closes, unlinks what this side created. Accepts the empty mapping. */
+/* Unmaps, closes, unlinks what this side created. Accepts the empty mapping; keeps errno. */
 void hub_mapping_fini(struct hub_mapping *mapping);
 
 /* Removes files /dev/shm/PREFIX-<own uid>-* whose host is dead: whose lock can be had. Age is never

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or a
- * callback. Order of locks: routes, then send, then calls, then the log's sink. */
+/* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
+ * a callback. Order of locks: routes, then send, then calls, then the log's sink. */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 

@@ -12,11 +12,11 @@
 
 #define OWN(name) __attribute__((cleanup(name##_release)))
 
-#define TAKE(variable)                                                                             \
-    __extension__({                                                                                \
-        __typeof__(variable) taken_ = (variable);                                                  \
-        (variable) = _Generic((variable), int: -1, default: NULL);                                 \
-        taken_;                                                                                    \
+#define TAKE(variable)                                               \
+    __extension__({                                                  \
+        __typeof__(variable) taken_ = (variable);                    \
+        (variable) = _Generic((variable), int : -1, default : NULL); \
+        taken_;                                                      \
     })
 
 /* For `OWN(hub_fd) int fd = -1;`: closes it. */

@@ -11,7 +11,7 @@
 /* Is the process of this pidfd dead? Its status need not be taken yet. */
 bool hub_proof_of_death(int pidfd);
 
-/* Waits for it: 0, or -ETIMEDOUT. */
+/* Waits for it: 0, or -ETIMEDOUT; -EBADF and what else poll refuses prove nothing. */
 int hub_proof_wait(int pidfd, uint64_t deadline_ns);
 
 /* The status of a dead child without taking it: CLD_EXITED and the status, CLD_KILLED or CLD_DUMPED

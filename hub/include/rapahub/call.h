@@ -6,7 +6,8 @@
 #include <rapahub/id.h>
 #include <rapahub/method.h>
 
-/* The caller keeps all memory and may drop it as soon as the function that took the call returns. */
+/* The caller keeps all memory and may drop it as soon as the function that took the call returns.
+ */
 struct rapahub_call {
     struct rapahub_container_id target;
     /* "add", or a whole signature, "add(i64, i64) -> i64". With a bare name and no `types` the

@@ -14,64 +14,67 @@
 RAPAHUB_BEGIN_DECLS
 
 /* X(name, value, exit status of a program, text, hint: what to do next) */
-#define RAPAHUB_ERROR_MAP(X)                                                                       \
-    /* the hub: -4097 to -4128 */                                                                  \
-    X(EFORMAT, -4097, 1, "a segment or a ticket is not valid",                                     \
-      "start host and guest from the same release of rapahub")                                     \
-    X(EPROTOCOL, -4098, 9, "the other side broke a rule of the protocol",                          \
-      "look up the rule in docs/spec, and the guest's last lines with rapahub logs NAME")          \
-    X(EFULL, -4099, 13, "a table of fixed size is full",                                           \
-      "raise the limit where the host is created, or stop what is not needed")                     \
-    X(ESTALE, -4100, 6, "it has ended meanwhile; nothing was executed", "ask for it anew, then call again") \
-    X(EDIED, -4101, 9, "the other side died before it answered; the outcome is unknown",           \
-      "rapahub logs NAME shows its last lines")                                                    \
-    X(EPLUGGED, -4102, 75, "the container takes no calls now: it is draining", "try again")        \
-    X(ENOMETHOD, -4103, 3, "there is no such method", "rapahub inspect FILE lists the methods")    \
-    X(EARGUMENTS, -4104, 2, "the arguments do not fit the method",                                 \
-      "rapahub inspect FILE shows the signature")                                                  \
-    X(EAPPLICATION, -4105, 12, "the method returned an error of its own",                          \
-      "the text is the method's; its documentation says more")                                     \
-    X(EABI, -4106, 8, "a module, a record or a saved state does not fit this release",             \
-      "rebuild the module with the headers of this release")                                       \
-    X(ESTATE, -4107, 6, "not possible in this state or from this thread",                          \
-      "the function's comment says who may call it, and when")                                     \
-    X(ECLOSED, -4108, 9, "the other side said goodbye; the outcome is unknown", "start it again")  \
-    X(ERESET, -4109, 1, "the other side reset the stream", "ask the other side for its reason")    \
-    /* the host: -4161 to -4192 */                                                                 \
-    X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                    \
-    X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                   \
-    X(EGIVENUP, -4163, 9, "the guest's budget of restarts is used up",                             \
-      "rapahub logs NAME shows why it died; then start it again")                                  \
-    X(ENORESTART, -4164, 9, "the guest has ended and is not restarted", "start it again")          \
-    X(ESTART, -4165, 9, "the guest did not start", "rapahub logs NAME shows its last lines")       \
-    X(ESANDBOX, -4166, 7, "the level of trust cannot be kept here",                                \
-      "rapahub doctor shows what is enforced; choose another --trust")                             \
-    X(ELOAD, -4167, 8, "the module cannot be loaded", "rapahub inspect FILE shows what it needs")  \
+#define RAPAHUB_ERROR_MAP(X)                                                                      \
+    /* the hub: -4097 to -4128 */                                                                 \
+    X(EFORMAT, -4097, 1, "a segment or a ticket is not valid",                                    \
+      "start host and guest from the same release of rapahub")                                    \
+    X(EPROTOCOL, -4098, 9, "the other side broke a rule of the protocol",                         \
+      "look up the rule in docs/spec, and the guest's last lines with rapahub logs NAME")         \
+    X(EFULL, -4099, 13, "a table of fixed size is full",                                          \
+      "raise the limit where the host is created, or stop what is not needed")                    \
+    X(ESTALE, -4100, 6, "it has ended meanwhile; nothing was executed",                           \
+      "ask for it anew, then call again")                                                         \
+    X(EDIED, -4101, 9, "the other side died before it answered; the outcome is unknown",          \
+      "rapahub logs NAME shows its last lines")                                                   \
+    X(EPLUGGED, -4102, 75, "the container takes no calls now: it is draining", "try again")       \
+    X(ENOMETHOD, -4103, 3, "there is no such method", "rapahub inspect FILE lists the methods")   \
+    X(EARGUMENTS, -4104, 2, "the arguments do not fit the method",                                \
+      "rapahub inspect FILE shows the signature")                                                 \
+    X(EAPPLICATION, -4105, 12, "the method returned an error of its own",                         \
+      "the text is the method's; its documentation says more")                                    \
+    X(EABI, -4106, 8, "a module, a record or a saved state does not fit this release",            \
+      "rebuild the module with the headers of this release")                                      \
+    X(ESTATE, -4107, 6, "not possible in this state or from this thread",                         \
+      "the function's comment says who may call it, and when")                                    \
+    X(ECLOSED, -4108, 9, "the other side said goodbye; the outcome is unknown", "start it again") \
+    X(ERESET, -4109, 1, "the other side reset the stream", "ask the other side for its reason")   \
+    /* the host: -4161 to -4192 */                                                                \
+    X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                   \
+    X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                  \
+    X(EGIVENUP, -4163, 9, "the guest's budget of restarts is used up",                            \
+      "rapahub logs NAME shows why it died; then start it again")                                 \
+    X(ENORESTART, -4164, 9, "the guest has ended and is not restarted", "start it again")         \
+    X(ESTART, -4165, 9, "the guest did not start", "rapahub logs NAME shows its last lines")      \
+    X(ESANDBOX, -4166, 7, "the level of trust cannot be kept here",                               \
+      "rapahub doctor shows what is enforced; choose another --trust")                            \
+    X(ELOAD, -4167, 8, "the module cannot be loaded", "rapahub inspect FILE shows what it needs") \
     X(ECONFIG, -4168, 2, "a configuration or an option is not valid", "correct it where it says")
 
 /* Codes of the system that the library returns, by the same names. */
-#define RAPAHUB_ERRNO_MAP(X)                                                                       \
-    X(EPERM, 7, "not permitted", "")                                                               \
-    X(ENOENT, 3, "no such thing", "")                                                              \
-    X(EINTR, 130, "interrupted", "")                                                               \
-    X(EIO, 1, "input or output failed", "look at the disk, then at the system's log")              \
-    X(EBADF, 1, "bad descriptor", "")                                                              \
-    X(EAGAIN, 75, "not now", "try again")                                                          \
-    X(ENOMEM, 13, "out of memory", "free memory, or lower the host's limits")                      \
-    X(EACCES, 7, "permission denied", "look at the owner and mode of the file")                    \
-    X(EBUSY, 75, "too many calls are open", "wait for some to end, then call again")               \
-    X(EEXIST, 6, "it exists already", "choose another name")                                       \
-    X(ENOTDIR, 3, "not a folder", "")                                                              \
-    X(EINVAL, 2, "an argument is not valid", "")                                                   \
-    X(EMFILE, 13, "too many open files in this process", "raise it with ulimit -n, or stop guests") \
-    X(ENFILE, 13, "too many open files in the system", "close programs that hold many")            \
-    X(ENOSPC, 13, "no space left", "free space there: df -h /dev/shm shows it for segments")       \
-    X(EROFS, 7, "the file system is read-only", "mount it writable")                               \
-    X(EPIPE, 1, "nobody reads any more", "")                                                       \
-    X(EMSGSIZE, 13, "larger than a message may be", "send it in pieces, or raise the host's slot size") \
-    X(ENOTSUP, 8, "not supported", "")                                                             \
-    X(ETIMEDOUT, 5, "no answer in time", "allow more time with --deadline")                        \
-    X(ECANCELED, 130, "cancelled", "")                                                             \
+#define RAPAHUB_ERRNO_MAP(X)                                                                 \
+    X(EPERM, 7, "not permitted", "")                                                         \
+    X(ENOENT, 3, "no such thing", "")                                                        \
+    X(EINTR, 130, "interrupted", "")                                                         \
+    X(EIO, 1, "input or output failed", "look at the disk, then at the system's log")        \
+    X(EBADF, 1, "bad descriptor", "")                                                        \
+    X(EAGAIN, 75, "not now", "try again")                                                    \
+    X(ENOMEM, 13, "out of memory", "free memory, or lower the host's limits")                \
+    X(EACCES, 7, "permission denied", "look at the owner and mode of the file")              \
+    X(EBUSY, 75, "too many calls are open", "wait for some to end, then call again")         \
+    X(EEXIST, 6, "it exists already", "choose another name")                                 \
+    X(ENOTDIR, 3, "not a folder", "")                                                        \
+    X(EINVAL, 2, "an argument is not valid", "")                                             \
+    X(EMFILE, 13, "too many open files in this process",                                     \
+      "raise it with ulimit -n, or stop guests")                                             \
+    X(ENFILE, 13, "too many open files in the system", "close programs that hold many")      \
+    X(ENOSPC, 13, "no space left", "free space there: df -h /dev/shm shows it for segments") \
+    X(EROFS, 7, "the file system is read-only", "mount it writable")                         \
+    X(EPIPE, 1, "nobody reads any more", "")                                                 \
+    X(EMSGSIZE, 13, "larger than a message may be",                                          \
+      "send it in pieces, or raise the host's slot size")                                    \
+    X(ENOTSUP, 8, "not supported", "")                                                       \
+    X(ETIMEDOUT, 5, "no answer in time", "allow more time with --deadline")                  \
+    X(ECANCELED, 130, "cancelled", "")                                                       \
     X(EOVERFLOW, 1, "a number does not fit", "")
 
 enum rapahub_error {

@@ -21,8 +21,8 @@ typedef void rapahub_log_sink(void *user, enum rapahub_log_level level, const ch
 RAPAHUB_API void rapahub_log_to(rapahub_log_sink *sink, void *user, enum rapahub_log_level level);
 
 /* Logs a line; cut at 8 KiB; control characters become '?'. Keeps errno. Any thread. */
-RAPAHUB_API void rapahub_log(enum rapahub_log_level level, const char *topic, const char *format, ...)
-    RAPAHUB_PRINTF(3, 4);
+RAPAHUB_API void rapahub_log(enum rapahub_log_level level, const char *topic, const char *format,
+                             ...) RAPAHUB_PRINTF(3, 4);
 
 /* "error", "warn", "info", "debug". */
 RAPAHUB_API const char *rapahub_log_level_name(enum rapahub_log_level level);

@@ -35,48 +35,50 @@ struct rapahub_method {
 
 #ifndef __cplusplus
 
-#define RAPAHUB_METHOD_END                                                                         \
-    {                                                                                              \
-        NULL, NULL, NULL, RAPAHUB_METHOD_CHECKED                                                   \
+#define RAPAHUB_METHOD_END                       \
+    {                                            \
+        NULL, NULL, NULL, RAPAHUB_METHOD_CHECKED \
     }
 
 /* An entry for `int function(void *self, arguments, result *)`. */
-#define RAPAHUB_METHOD(method, c_function, ...)                                                    \
-    {                                                                                              \
-        #method, RAPAHUB_TYPES(__VA_ARGS__),                                                       \
-            _Generic(c_function, RAPAHUB_CHECKED_TYPE(__VA_ARGS__): (void (*)(void))c_function),   \
-            RAPAHUB_METHOD_CHECKED                                                                 \
+#define RAPAHUB_METHOD(method, c_function, ...)                    \
+    {                                                              \
+#method, RAPAHUB_TYPES(__VA_ARGS__),                       \
+            _Generic(c_function, RAPAHUB_CHECKED_TYPE(__VA_ARGS__) \
+                     : (void (*)(void))c_function),                \
+            RAPAHUB_METHOD_CHECKED                                 \
     }
 
 /* An entry for `result function(arguments)`, of scalars and records. */
-#define RAPAHUB_PLAIN(method, c_function, ...)                                                     \
-    {                                                                                              \
-        #method, RAPAHUB_TYPES(__VA_ARGS__),                                                       \
-            _Generic(c_function, RAPAHUB_PLAIN_TYPE(__VA_ARGS__): (void (*)(void))c_function),   \
-            RAPAHUB_METHOD_PLAIN                                                                   \
+#define RAPAHUB_PLAIN(method, c_function, ...)                   \
+    {                                                            \
+#method, RAPAHUB_TYPES(__VA_ARGS__),                     \
+            _Generic(c_function, RAPAHUB_PLAIN_TYPE(__VA_ARGS__) \
+                     : (void (*)(void))c_function),              \
+            RAPAHUB_METHOD_PLAIN                                 \
     }
 
 /* The list of descriptions of a result and its arguments, at file scope or in a function. */
-#define RAPAHUB_TYPES(...)                                                                         \
-    (const struct rapahub_type *const[])                                                           \
-    {                                                                                              \
-        RAPAHUB_PASTE(RAPAHUB_TYPES_, RAPAHUB_COUNT(__VA_ARGS__))(__VA_ARGS__) NULL                \
+#define RAPAHUB_TYPES(...)                                                          \
+    (const struct rapahub_type *const[])                                            \
+    {                                                                               \
+        RAPAHUB_PASTE(RAPAHUB_TYPES_, RAPAHUB_COUNT(__VA_ARGS__))(__VA_ARGS__) NULL \
     }
 
 /* What follows is how, not what. */
-#define RAPAHUB_PASTE(a, b)                     RAPAHUB_PASTE_(a, b)
-#define RAPAHUB_PASTE_(a, b)                    a##b
-#define RAPAHUB_COUNT(...)                      RAPAHUB_COUNT_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)
+#define RAPAHUB_PASTE(a, b)                      RAPAHUB_PASTE_(a, b)
+#define RAPAHUB_PASTE_(a, b)                     a##b
+#define RAPAHUB_COUNT(...)                       RAPAHUB_COUNT_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)
 #define RAPAHUB_COUNT_(a, b, c, d, e, f, n, ...) n
-#define RAPAHUB_VOID_void                       ~, 1
-#define RAPAHUB_SECOND(a, b, ...)               b
-#define RAPAHUB_SECOND_OF(...)                  RAPAHUB_SECOND(__VA_ARGS__)
-#define RAPAHUB_IS_VOID(word)                   RAPAHUB_SECOND_OF(RAPAHUB_VOID_##word, 0, 0)
+#define RAPAHUB_VOID_void                        ~, 1
+#define RAPAHUB_SECOND(a, b, ...)                b
+#define RAPAHUB_SECOND_OF(...)                   RAPAHUB_SECOND(__VA_ARGS__)
+#define RAPAHUB_IS_VOID(word)                    RAPAHUB_SECOND_OF(RAPAHUB_VOID_##word, 0, 0)
 
 /* The words as descriptions. */
-#define RAPAHUB_TYPE_(word)           &rapahub_type_##word,
-#define RAPAHUB_ARGUMENT_TYPE(word)   RAPAHUB_PASTE(RAPAHUB_ARGUMENT_, RAPAHUB_IS_VOID(word))(word)
-#define RAPAHUB_ARGUMENT_0(word)      &rapahub_type_##word,
+#define RAPAHUB_TYPE_(word)         &rapahub_type_##word,
+#define RAPAHUB_ARGUMENT_TYPE(word) RAPAHUB_PASTE(RAPAHUB_ARGUMENT_, RAPAHUB_IS_VOID(word))(word)
+#define RAPAHUB_ARGUMENT_0(word)    &rapahub_type_##word,
 #define RAPAHUB_ARGUMENT_1(word)
 
 #define RAPAHUB_TYPES_2(r, a)             RAPAHUB_TYPE_(r) RAPAHUB_ARGUMENT_TYPE(a)
@@ -89,22 +91,21 @@ struct rapahub_method {
 #define RAPAHUB_AFTER(word)   RAPAHUB_PASTE(RAPAHUB_AFTER_, RAPAHUB_IS_VOID(word))(word)
 #define RAPAHUB_AFTER_0(word) , rapahub_t_##word
 #define RAPAHUB_AFTER_1(word)
-#define RAPAHUB_OUT(word)     RAPAHUB_PASTE(RAPAHUB_OUT_, RAPAHUB_IS_VOID(word))(word)
-#define RAPAHUB_OUT_0(word)   , rapahub_t_##word *
+#define RAPAHUB_OUT(word)   RAPAHUB_PASTE(RAPAHUB_OUT_, RAPAHUB_IS_VOID(word))(word)
+#define RAPAHUB_OUT_0(word) , rapahub_t_##word *
 #define RAPAHUB_OUT_1(word)
 
-#define RAPAHUB_CHECKED_TYPE(...)                                                                  \
+#define RAPAHUB_CHECKED_TYPE(...) \
     RAPAHUB_PASTE(RAPAHUB_CHECKED_, RAPAHUB_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define RAPAHUB_CHECKED_2(r, a) int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_OUT(r))
-#define RAPAHUB_CHECKED_3(r, a, b)                                                                 \
-    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_OUT(r))
-#define RAPAHUB_CHECKED_4(r, a, b, c)                                                              \
+#define RAPAHUB_CHECKED_2(r, a)    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_OUT(r))
+#define RAPAHUB_CHECKED_3(r, a, b) int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_OUT(r))
+#define RAPAHUB_CHECKED_4(r, a, b, c) \
     int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_OUT(r))
-#define RAPAHUB_CHECKED_5(r, a, b, c, d)                                                           \
-    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d)              \
+#define RAPAHUB_CHECKED_5(r, a, b, c, d)                                              \
+    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d) \
                 RAPAHUB_OUT(r))
-#define RAPAHUB_CHECKED_6(r, a, b, c, d, e)                                                        \
-    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d)              \
+#define RAPAHUB_CHECKED_6(r, a, b, c, d, e)                                           \
+    int (*)(void *RAPAHUB_AFTER(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d) \
                 RAPAHUB_AFTER(e) RAPAHUB_OUT(r))
 
 #define RAPAHUB_RETURN(word)   RAPAHUB_PASTE(RAPAHUB_RETURN_, RAPAHUB_IS_VOID(word))(word)
@@ -113,17 +114,17 @@ struct rapahub_method {
 #define RAPAHUB_FIRST(word)    RAPAHUB_PASTE(RAPAHUB_FIRST_, RAPAHUB_IS_VOID(word))(word)
 #define RAPAHUB_FIRST_0(word)  rapahub_t_##word
 #define RAPAHUB_FIRST_1(word)  void
-#define RAPAHUB_PLAIN_TYPE(...)                                                                    \
+#define RAPAHUB_PLAIN_TYPE(...) \
     RAPAHUB_PASTE(RAPAHUB_PLAIN_, RAPAHUB_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define RAPAHUB_PLAIN_2(r, a)    RAPAHUB_RETURN(r) (*)(RAPAHUB_FIRST(a))
 #define RAPAHUB_PLAIN_3(r, a, b) RAPAHUB_RETURN(r) (*)(RAPAHUB_FIRST(a) RAPAHUB_AFTER(b))
-#define RAPAHUB_PLAIN_4(r, a, b, c)                                                                \
+#define RAPAHUB_PLAIN_4(r, a, b, c) \
     RAPAHUB_RETURN(r) (*)(RAPAHUB_FIRST(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c))
-#define RAPAHUB_PLAIN_5(r, a, b, c, d)                                                             \
-    RAPAHUB_RETURN(r)                                                                              \
+#define RAPAHUB_PLAIN_5(r, a, b, c, d) \
+    RAPAHUB_RETURN(r)                  \
     (*)(RAPAHUB_FIRST(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d))
-#define RAPAHUB_PLAIN_6(r, a, b, c, d, e)                                                          \
-    RAPAHUB_RETURN(r)                                                                              \
+#define RAPAHUB_PLAIN_6(r, a, b, c, d, e) \
+    RAPAHUB_RETURN(r)                     \
     (*)(RAPAHUB_FIRST(a) RAPAHUB_AFTER(b) RAPAHUB_AFTER(c) RAPAHUB_AFTER(d) RAPAHUB_AFTER(e))
 
 #endif

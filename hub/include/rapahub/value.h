@@ -66,8 +66,8 @@ struct rapahub_type {
     const struct rapahub_member *members; /* NULL unless a record */
 };
 
-#define RAPAHUB_WORD(word, c_type)                                                                 \
-    typedef c_type rapahub_t_##word;                                                               \
+#define RAPAHUB_WORD(word, c_type)   \
+    typedef c_type rapahub_t_##word; \
     RAPAHUB_API extern const struct rapahub_type rapahub_type_##word
 
 RAPAHUB_API extern const struct rapahub_type rapahub_type_void;
@@ -97,17 +97,18 @@ typedef bool rapahub_t__Bool;
  *
  * In a signature it is `{x: f64, y: f64}`. A member of another C type than its word's does not
  * compile. Records may hold records, 8 deep; at most 64 members. */
-#define RAPAHUB_RECORD(tag, ...)                                                                   \
-    typedef struct tag rapahub_t_##tag;                                                            \
-    __attribute__((unused)) static const struct rapahub_member rapahub_members_##tag[] = {         \
-        __VA_ARGS__, {NULL, NULL, 0}};                                                             \
-    __attribute__((unused)) static const struct rapahub_type rapahub_type_##tag = {                \
+#define RAPAHUB_RECORD(tag, ...)                                                           \
+    typedef struct tag rapahub_t_##tag;                                                    \
+    __attribute__((unused)) static const struct rapahub_member rapahub_members_##tag[] = { \
+        __VA_ARGS__, {NULL, NULL, 0}};                                                     \
+    __attribute__((unused)) static const struct rapahub_type rapahub_type_##tag = {        \
         RAPAHUB_KIND_RECORD, #tag, sizeof(struct tag), rapahub_members_##tag}
 
-#define RAPAHUB_MEMBER(tag, member, type)                                                          \
-    {                                                                                              \
-        #member, &rapahub_type_##type,                                                             \
-            _Generic(((struct tag *)0)->member, rapahub_t_##type: offsetof(struct tag, member))    \
+#define RAPAHUB_MEMBER(tag, member, type)                        \
+    {                                                            \
+#member, &rapahub_type_##type,                           \
+            _Generic(((struct tag *)0)->member, rapahub_t_##type \
+                     : offsetof(struct tag, member))             \
     }
 #endif
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <rapahub/log.h>
+
+#define LINE_MAX_BYTES  8192
+#define TOPIC_MAX_BYTES 100 /* on standard error, so that a line always has its end */
+
+/* Of the whole process: a library's lines go where its program says. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rapahub_log_sink *sink_now;
+static void *sink_user;
+static enum rapahub_log_level level_now = RAPAHUB_LOG_WARN;
+
+const char *rapahub_log_level_name(enum rapahub_log_level level)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+
+    return (unsigned)level < sizeof names / sizeof *names ? names[level] : "?";
+}
+
+static void escape(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
+/* One write, so that lines of several processes do not mix. */
+static void to_standard_error(enum rapahub_log_level level, const char *topic, const char *text)
+{
+    char line[LINE_MAX_BYTES + TOPIC_MAX_BYTES + 32];
+    int n = snprintf(line, sizeof line, "%s %.*s: %s", rapahub_log_level_name(level),
+                     TOPIC_MAX_BYTES, topic, text);
+
+    escape(line);
+    line[n] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
+        return; /* nobody to tell */
+}
+
+void rapahub_log_to(rapahub_log_sink *sink, void *user, enum rapahub_log_level level)
+{
+    pthread_mutex_lock(&lock);
+    sink_now = sink;
+    sink_user = user;
+    level_now = level;
+    pthread_mutex_unlock(&lock);
+}
+
+void rapahub_log(enum rapahub_log_level level, const char *topic, const char *format, ...)
+{
+    char text[LINE_MAX_BYTES];
+    int kept = errno;
+    va_list arguments;
+
+    pthread_mutex_lock(&lock);
+    if (level <= level_now) {
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        escape(text);
+        if (sink_now)
+            sink_now(sink_user, level, topic, text);
+        else
+            to_standard_error(level, topic, text);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = kept;
+}

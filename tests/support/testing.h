@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* testing: cmocka with the headers it wants before it, in the order it wants them. A test includes
+ * this instead of <cmocka.h>, which a sorted list of includes would put too early. */
+#ifndef TESTS_SUPPORT_TESTING_H
+#define TESTS_SUPPORT_TESTING_H
+
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+/* clang-format on */
+
+#endif

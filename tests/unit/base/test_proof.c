@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/proof.h"
+#include "tests/support/process.h"
+#include "tests/support/testing.h"
+
+#define SOON (20 * HUB_SECOND)
+
+struct child {
+    pid_t pid;
+    int pidfd;
+};
+
+/* A child that ends with `status`, or waits for a signal where it is less than 0. */
+static struct child start(int status)
+{
+    struct child child;
+
+    if (!process_possible())
+        skip();
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        while (status < 0)
+            pause();
+        _exit(status);
+    }
+    child.pidfd = pidfd_open(child.pid, 0);
+    assert_true(child.pidfd >= 0);
+    return child;
+}
+
+/* Silence proves nothing. r[verify hub.death.proof] */
+static void a_living_process_is_never_called_dead(void **state)
+{
+    struct child child = start(-1);
+    struct hub_exit end = {.code = 77};
+
+    (void)state;
+    assert_false(hub_proof_of_death(child.pidfd));
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(5 * HUB_MILLISECOND)), -ETIMEDOUT);
+    assert_int_equal(hub_proof_status(child.pidfd, &end), -EAGAIN);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), -EAGAIN);
+    assert_int_equal(end.code, 77);
+    assert_int_equal(kill(child.pid, SIGSTOP), 0);
+    assert_false(hub_proof_of_death(child.pidfd));
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    close(child.pidfd);
+}
+
+/* r[verify hub.death.proof] r[verify shm.death.process-handle] */
+static void a_killed_process_is_proven_dead_with_its_signal(void **state)
+{
+    struct child child = start(-1);
+    struct hub_exit end;
+
+    (void)state;
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
+    assert_true(hub_proof_of_death(child.pidfd));
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    assert_int_equal(end.code, CLD_KILLED);
+    assert_int_equal(end.status, SIGKILL);
+    close(child.pidfd);
+}
+
+static void the_status_of_who_exited_is_told(void **state)
+{
+    struct child child = start(75);
+    struct hub_exit end;
+
+    (void)state;
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    assert_int_equal(end.code, CLD_EXITED);
+    assert_int_equal(end.status, 75);
+    close(child.pidfd);
+}
+
+/* As long as nobody took the status the pid belongs to nobody else. */
+static void a_status_that_is_looked_at_stays(void **state)
+{
+    struct child child = start(3);
+    struct hub_exit end;
+
+    (void)state;
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
+    for (int i = 0; i < 3; i++) {
+        end.status = 0;
+        assert_int_equal(hub_proof_status(child.pidfd, &end), 0);
+        assert_int_equal(end.status, 3);
+    }
+    assert_int_equal(kill(child.pid, 0), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    assert_int_equal(kill(child.pid, 0), -1);
+    close(child.pidfd);
+}
+
+static void a_status_is_taken_once_and_the_proof_stays(void **state)
+{
+    struct child child = start(0);
+    struct hub_exit end;
+
+    (void)state;
+    assert_int_equal(hub_proof_wait(child.pidfd, HUB_NEVER), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), -ECHILD);
+    assert_int_equal(hub_proof_status(child.pidfd, &end), -ECHILD);
+    assert_true(hub_proof_of_death(child.pidfd));
+    close(child.pidfd);
+}
+
+static void what_is_no_descriptor_proves_nothing(void **state)
+{
+    int gone = dup(0);
+
+    (void)state;
+    close(gone);
+    assert_false(hub_proof_of_death(gone));
+    assert_int_equal(hub_proof_wait(gone, hub_clock_after(SOON)), -EBADF);
+    assert_false(hub_proof_of_death(-1));
+}
+
+/* poll takes no more descriptors than the process may open; valgrind keeps that limit to itself. */
+static void a_wait_that_cannot_be_made_ends_at_once(void **state)
+{
+    struct rlimit kept, none;
+    int r;
+
+    (void)state;
+    if (!process_possible())
+        skip();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
+    none = (struct rlimit){0, kept.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    r = hub_proof_wait(0, hub_clock_after(100 * HUB_MILLISECOND));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+    assert_int_equal(r, -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_living_process_is_never_called_dead),
+        cmocka_unit_test(a_killed_process_is_proven_dead_with_its_signal),
+        cmocka_unit_test(the_status_of_who_exited_is_told),
+        cmocka_unit_test(a_status_that_is_looked_at_stays),
+        cmocka_unit_test(a_status_is_taken_once_and_the_proof_stays),
+        cmocka_unit_test(what_is_no_descriptor_proves_nothing),
+        cmocka_unit_test(a_wait_that_cannot_be_made_ends_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
