@@ -30,8 +30,8 @@ struct hub_header {
     uint32_t slot_size;
     uint32_t slots_per_guest;
     uint32_t max_channels;
-    struct hub_a32 host_goodbye; /* 0 = active, 1 = leaving */
-    uint64_t heartbeat_interval; /* ns, 0 = none */
+    struct hub_a32 host_goodbye;   /* 0 = active, 1 = leaving */
+    uint64_t heartbeat_interval;   /* ns, 0 = none */
     uint64_t var_slot_pool_offset; /* 0: pools of one slot size */
     struct hub_a64 current_size;
     uint8_t reserved_1[8];
@@ -102,13 +102,13 @@ struct hub_channel_entry {
 };
 
 /* Bits of a wait word. A word of 0 belongs to a peer that does not take part: always wake it. */
-#define HUB_WAIT_PART     UINT32_C(0x01)
-#define HUB_WAIT_RX_FUTEX UINT32_C(0x02)
-#define HUB_WAIT_RX_BELL  UINT32_C(0x04)
-#define HUB_WAIT_TX_FUTEX UINT32_C(0x08)
-#define HUB_WAIT_TX_BELL  UINT32_C(0x10)
-#define HUB_WAIT_RX       (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
-#define HUB_WAIT_TX       (HUB_WAIT_TX_FUTEX | HUB_WAIT_TX_BELL)
+#define HUB_WAIT_PART      UINT32_C(0x01)
+#define HUB_WAIT_RX_FUTEX  UINT32_C(0x02)
+#define HUB_WAIT_RX_BELL   UINT32_C(0x04)
+#define HUB_WAIT_TX_FUTEX  UINT32_C(0x08)
+#define HUB_WAIT_TX_BELL   UINT32_C(0x10)
+#define HUB_WAIT_RX        (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
+#define HUB_WAIT_TX        (HUB_WAIT_TX_FUTEX | HUB_WAIT_TX_BELL)
 #define HUB_WAIT_CPU_SHIFT 16 /* CPU number + 1 in the upper half; 0 = unknown */
 
 /* r[impl shm.architecture] */
@@ -116,7 +116,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "segments are little-e
 _Static_assert(__GCC_ATOMIC_INT_LOCK_FREE == 2 && __GCC_ATOMIC_LLONG_LOCK_FREE == 2,
                "atomics between processes must be lock-free");
 
-#define HUB_AT(type, member, offset)                                                               \
+#define HUB_AT(type, member, offset) \
     _Static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 
 _Static_assert(sizeof(struct hub_header) == HUB_HEADER_SIZE, "header");

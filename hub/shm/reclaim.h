@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reclaim: all a dead guest held in the segment, given back in the specification's order. Only after
- * proof of death, only by the host's owner thread. */
+/* reclaim: all a dead guest held in the segment, given back in the specification's order. Only
+ * after proof of death, only by the host's owner thread. */
 #ifndef HUB_SHM_RECLAIM_H
 #define HUB_SHM_RECLAIM_H
 

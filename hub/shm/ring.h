@@ -26,9 +26,9 @@ struct hub_ring_producer {
     struct hub_a32 *head;       /* ours */
     const struct hub_a32 *tail; /* theirs */
     uint32_t size;
-    uint32_t head_next;    /* our head, published or not */
-    uint32_t head_shown;   /* as published */
-    uint32_t tail_seen;    /* last accepted, free-running */
+    uint32_t head_next;  /* our head, published or not */
+    uint32_t head_shown; /* as published */
+    uint32_t tail_seen;  /* last accepted, free-running */
     enum hub_ring_convention convention;
 };
 
@@ -53,7 +53,12 @@ void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_rin
  * tail cannot be. r[impl shm.ring.full] */
 int hub_ring_room(struct hub_ring_producer *ring);
 
-/* Writes the descriptor behind the others; not visible before hub_ring_publish. There must be room. */
+/* Looks at the tail now: how many descriptors the other side has not taken yet, unpublished ones
+ * too, or RAPAHUB_EPROTOCOL. For who waits until the ring is empty, or has room. */
+int hub_ring_unread(struct hub_ring_producer *ring);
+
+/* Writes the descriptor behind the others; not visible before hub_ring_publish. There must be room.
+ */
 void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
 
 /* Shows what was put: true if there was anything. r[impl shm.ordering.ring-publish] */

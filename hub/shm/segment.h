@@ -15,7 +15,7 @@
 struct hub_segment {
     struct hub_mapping mapping;
     struct hub_geometry geometry;
-    bool shared; /* several guests in one file; else one guest in a sealed memfd */
+    bool shared; /* several guests may be in it */
 };
 
 /* Pointers to what concerns one peer, inside the mapping. */
@@ -36,6 +36,14 @@ int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_
  * r[impl shm.file.attach] r[impl shm.handshake.no-negotiation] */
 int hub_segment_attach(const char *path, uint32_t peer, struct hub_segment **out,
                        struct hub_segment_view *view);
+
+/* The same with another deadline for the magic. */
+struct hub_segment_ticket {
+    const char *path;
+    uint32_t peer;
+};
+int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
+                             struct hub_segment **out, struct hub_segment_view *view);
 
 /* What concerns `peer`, for the host that created it. */
 void hub_segment_view(const struct hub_segment *segment, uint32_t peer,

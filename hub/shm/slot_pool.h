@@ -3,8 +3,8 @@
  *
  * A pool has one allocator process, whose private records decide; the bitmap in the segment is how
  * the other side gives slots back. `struct hub_slot_pool` is the allocator's, `struct
- * hub_slot_reader` the other side's. Guarantees: a slot is never lent twice; a bit set by a peer for
- * a slot it does not hold is a violation (private group) or ignored and counted (shared). */
+ * hub_slot_reader` the other side's. Guarantees: a slot is never lent twice; a bit set by a peer
+ * for a slot it does not hold is a violation (private group) or ignored and counted (shared). */
 #ifndef HUB_SHM_SLOT_POOL_H
 #define HUB_SHM_SLOT_POOL_H
 
@@ -37,12 +37,16 @@ struct hub_slot_pool {
     uint32_t peer_max; /* slots one peer may have at once */
     uint32_t lent[HUB_GUESTS_MAX + 1] GUARDED_BY(lock);
     struct hub_slot_record *records GUARDED_BY(lock);
-    uint32_t cached GUARDED_BY(lock); /* records in state CACHED */
+    uint64_t *cache GUARDED_BY(lock); /* a bit per slot in state CACHED */
+    uint64_t *free GUARDED_BY(lock);  /* a bit per slot in state FREE */
+    uint32_t cached GUARDED_BY(lock); /* bits in cache */
+    uint32_t lowest GUARDED_BY(lock); /* no word of cache below this one has a bit */
     uint64_t stray_bits GUARDED_BY(lock);
 };
 
-/* `pool` is the bitmap's first byte in the segment. Generations start as they stand in the slots.
- * -ENOMEM. `fini` accepts what was never initialised but zeroed. */
+/* `memory` is the bitmap's first byte in the segment. Generations start as they stand in the slots,
+ * which are read here and never again. -ENOMEM. `fini` accepts what was never initialised but
+ * zeroed. */
 int hub_slot_pool_init(struct hub_slot_pool *pool, const struct hub_geometry *geometry,
                        uint8_t *memory, bool shared);
 void hub_slot_pool_fini(struct hub_slot_pool *pool);
@@ -50,8 +54,9 @@ void hub_slot_pool_fini(struct hub_slot_pool *pool);
 /* How many slots one peer may hold, for hub.slot.quota; at least 1. Default: all. */
 void hub_slot_pool_set_quota(struct hub_slot_pool *pool, uint32_t peer_max);
 
-/* The lowest free slot, its generation raised and written: 0, -EAGAIN where there is none,
- * RAPAHUB_EPROTOCOL where a bit shows that the peer broke a rule. r[impl shm.slot.allocate]
+/* The lowest free slot, its generation raised and written: 0, -EAGAIN (without a diagnosis) where
+ * there is none or `peer` has as many as it may, RAPAHUB_EPROTOCOL where a bit shows that the peer
+ * broke a rule: shm.slot.free, shm.slot.pool-layout. r[impl shm.slot.allocate]
  * r[impl hub.slot.cache] r[impl hub.slot.claim] r[impl hub.slot.quota] */
 int hub_slot_pool_loan(struct hub_slot_pool *pool, uint32_t peer, uint32_t *slot,
                        uint32_t *generation);
@@ -66,28 +71,38 @@ void hub_slot_pool_drop(struct hub_slot_pool *pool, uint32_t slot);
 /* Where the payload of a slot begins, 4 bytes behind its start; slot_size - 4 bytes. */
 uint8_t *hub_slot_pool_payload(const struct hub_slot_pool *pool, uint32_t slot);
 
-/* Makes cached slots free again, so that an idle link shows all bits set. */
+/* Makes cached slots free again, so that an idle link shows all bits set. A bit that is set already
+ * is counted as stray: it changes nothing. */
 void hub_slot_pool_return_cache(struct hub_slot_pool *pool);
 
-/* After proof of a peer's death: every slot it had comes back, generation raised. How many. */
+/* After proof of a peer's death: every slot sent to it comes back, generation raised: how many it
+ * had not given back itself. Slots loaned for it stay with the threads that have them. */
 uint32_t hub_slot_pool_reclaim(struct hub_slot_pool *pool, uint32_t peer);
 
-/* Slots that are not lent. */
+/* Slots that are not lent, or were given back. */
 uint32_t hub_slot_pool_free_count(struct hub_slot_pool *pool);
+
+/* What the receiver remembers of a slot of the other's pool. */
+struct hub_slot_seen {
+    uint32_t generation; /* accepted last */
+    bool accepted;       /* there was one */
+    bool held;           /* accepted, not given back yet */
+};
 
 /* The receiver's side of the other's pool. Under the receive token. */
 struct hub_slot_reader {
     struct hub_a64 *bitmap;
     const uint8_t *slots;
     uint32_t slot_size, count;
-    uint32_t *accepted; /* generation accepted last, per slot */
+    struct hub_slot_seen *seen; /* per slot */
 };
 
 int hub_slot_reader_init(struct hub_slot_reader *reader, const struct hub_geometry *geometry,
                          uint8_t *memory);
 void hub_slot_reader_fini(struct hub_slot_reader *reader);
 
-/* Copies the payload a checked-in descriptor copy points to: 0, or RAPAHUB_EPROTOCOL with rule
+/* Copies the payload that a private copy of a descriptor points to; from then on the slot is held
+ * until hub_slot_reader_free: 0, or RAPAHUB_EPROTOCOL with rule
  * shm.payload.slot, shm.slot.payload-offset, hub.slot.twice or shm.slot.generation. The generation
  * is looked at before and after the copy. r[impl shm.slot.generation] r[impl hub.slot.twice] */
 int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor,
@@ -96,9 +111,13 @@ int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descri
 /* The same checks without a copy, for a message whose payload nobody wants. */
 int hub_slot_reader_check(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor);
 
-/* Gives the slot back: 0, or RAPAHUB_EPROTOCOL (shm.slot.free) where it was free already.
+/* Gives back a slot that is held: 0, or RAPAHUB_EPROTOCOL (shm.slot.free) where its bit was set
+ * already.
  * r[impl shm.slot.free] */
 int hub_slot_reader_free(struct hub_slot_reader *reader, uint32_t slot);
+
+/* Sets the bits of a new pool and touches no slot. r[impl shm.slot.pool-layout] */
+void hub_slot_pool_format(const struct hub_geometry *geometry, uint8_t *memory);
 
 /* After proof of the death of the pool's owner: every generation raised, all bits set.
  * r[impl shm.crash.recovery] */

@@ -15,19 +15,22 @@
 #include "hub/shm/layout.h"
 
 struct hub_wait {
-    struct hub_a32 *own;  /* our word */
-    struct hub_a32 *peer; /* theirs */
-    int doorbell;         /* our end; -1: none */
-    int pidfd;            /* of the peer; -1: unknown */
-    struct hub_a32 cpu;   /* as stored in our word; relaxed */
-    struct hub_a64 spin_ns; /* the budget now */
-    struct hub_a32 turns;   /* waits so far: each 32nd spins in full */
-    struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters */
+    struct hub_a32 *own;                                 /* our word */
+    struct hub_a32 *peer;                                /* theirs */
+    int doorbell;                                        /* our end; -1: none */
+    int pidfd;                                           /* of the peer; -1: unknown */
+    int nudge;                                           /* eventfd that ends a poll; -1: none */
+    uint32_t gap;                                        /* pauses between two looks */
+    bool one_cpu;                                        /* all our threads share one */
+    struct hub_a32 cpu;                                  /* as stored in our word; relaxed */
+    struct hub_a64 spin_ns;                              /* the budget now */
+    struct hub_a32 turns;                                /* waits so far: each 32nd spins in full */
+    struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters; relaxed */
     struct hub_a32 bell_owed;
     struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
 };
 
-/* Marks our side as taking part, with `bits` armed from the start. */
+/* Marks our side as taking part; sleep bits that are armed stay so. */
 void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *peer, int doorbell,
                    int pidfd);
 
@@ -40,32 +43,41 @@ void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_wo
 void hub_wait_pay(struct hub_wait *wait);
 
 enum hub_wait_stage {
-    HUB_WAIT_SPIN,  /* yield and spin only */
-    HUB_WAIT_SLEEP  /* then futex, then poll of doorbell and pidfd */
+    HUB_WAIT_SPIN, /* yield and spin only */
+    HUB_WAIT_SLEEP /* then futex, then poll of doorbell and pidfd */
 };
 
 /* What a thread waits for. */
 struct hub_wait_order {
-    uint32_t bits; /* HUB_WAIT_RX, HUB_WAIT_TX or both: the sleep bits this thread owns now */
+    /* HUB_WAIT_RX, HUB_WAIT_TX or both: the sleep bits this thread owns now. With RX it has the
+     * receive token, and so it alone polls doorbell and pidfd; with TX alone it sleeps on futexes,
+     * and who has the token sees the peer's end for both. */
+    uint32_t bits;
     enum hub_wait_stage last;
+    bool idle; /* no call, send or channel is outstanding: it may sleep 10 s in one go, not 1 s */
     uint64_t deadline_ns;
-    bool (*ready)(void *user); /* the resource is there, or the link is closed; cheap, no lock held */
-    void (*hung_up)(void *user); /* called once when doorbell or pidfd report the peer's end */
+    bool (*ready)(
+        void *user); /* the resource is there, or the link is closed; cheap, no lock held */
+    void (*hung_up)(void *user); /* the doorbell, or then the pidfd, reports the peer's end */
     void *user;
 };
 
 /* 0 as soon as `ready`; -ETIMEDOUT at the deadline; -EAGAIN where only spinning was allowed and did
- * not help. Where the peer hangs up it calls hung_up and goes on until ready or the deadline.
- * r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
+ * not help; both without a diagnosis. Where the peer hangs up it calls hung_up, once for the
+ * doorbell and once for the pidfd (a proof may come later than the hint), and goes on until ready
+ * or the deadline. r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
 
-/* Wakes the own side's sleepers, where a thread of this side closes the link. */
+/* Wakes the own side's sleepers, where a thread of this side closes the link: those in futexes, and
+ * with a `nudge` (set it after init) also who polls; without one that thread looks again at the end
+ * of its slice. */
 void hub_wait_wake_own(struct hub_wait *wait);
 
 /* Shows on which CPU this side works now. */
 void hub_wait_show_cpu(struct hub_wait *wait);
 
-/* Arms and disarms the doorbell bits for a loop that polls the doorbell itself. */
+/* Arms and disarms the doorbell bits of `bits` for a loop that polls the doorbell itself: it looks
+ * at the resource once more after arming, before it polls. */
 void hub_wait_arm(struct hub_wait *wait, uint32_t bits);
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits);
 

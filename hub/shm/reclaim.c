@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reclaim: each step may be done twice, and the state comes last: a host's thread that stops in
+ * between leaves an entry that is reclaimed again, never one that is handed on half done. */
+#include "hub/shm/reclaim.h"
+
+#include "hub/base/atomic.h"
+#include "hub/shm/layout.h"
+
+static void reset_indices(struct hub_peer_entry *entry)
+{
+    hub_note(&entry->guest_to_host_head, 0);
+    hub_note(&entry->guest_to_host_tail, 0);
+    hub_note(&entry->host_to_guest_head, 0);
+    hub_note(&entry->host_to_guest_tail, 0);
+}
+
+static void reset_channels(struct hub_channel_entry *channels, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hub_note(&channels[i].granted_total, 0);
+        hub_note(&channels[i].state, HUB_CHANNEL_FREE);
+    }
+}
+
+static void reset_words(struct hub_peer_entry *entry)
+{
+    hub_note64(&entry->last_heartbeat, 0);
+    hub_note(&entry->guest_wait, 0);
+    hub_note(&entry->host_wait, 0);
+}
+
+/* r[impl shm.segment.slot-ownership] */
+void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+                      uint32_t peer)
+{
+    struct hub_segment_view view;
+
+    hub_segment_view(segment, peer, &view);
+    (void)hub_slot_pool_reclaim(host_pool, peer);
+    reset_indices(view.entry);
+    hub_slot_pool_reset(&segment->geometry, view.guest_pool);
+    reset_channels(view.channels, segment->geometry.limits.channels_max);
+    reset_words(view.entry);
+    hub_publish(&view.entry->state, HUB_PEER_EMPTY);
+}

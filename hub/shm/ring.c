@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring: a foreign index is loaded only where the cached one says empty or full; what is accepted is
+ * kept as a free-running number, whatever the peer's convention. */
+#include "hub/shm/ring.h"
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+#define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
+
+static void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *descriptor)
+{
+    uint64_t words[HUB_DESCRIPTOR_WORDS];
+
+    memcpy(words, descriptor, sizeof(words));
+    hub_copy_out(cell->words, words, HUB_DESCRIPTOR_WORDS);
+}
+
+static void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
+{
+    uint64_t words[HUB_DESCRIPTOR_WORDS];
+
+    hub_copy_in(words, cell->words, HUB_DESCRIPTOR_WORDS);
+    memcpy(to, words, sizeof(words));
+}
+
+/* `raw` is head - tail, of which one is the peer's `foreign`: how many descriptors that means, or
+ * UINT32_MAX where no honest peer can have written it. r[impl hub.ring.convention] */
+static uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
+                      enum hub_ring_convention *convention)
+{
+    uint32_t mask = size - 1;
+
+    if (*convention == HUB_RING_MODULO)
+        return foreign < size ? raw & mask : UINT32_MAX;
+    if (raw <= mask) {
+        if (foreign >= size)
+            *convention = HUB_RING_FREE_RUNNING;
+        return raw;
+    }
+    if (*convention == HUB_RING_FREE_RUNNING || foreign >= size)
+        return UINT32_MAX;
+    *convention = HUB_RING_MODULO;
+    return raw & mask;
+}
+
+int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
+                      enum hub_ring_convention *convention)
+{
+    uint32_t distance = judge(head - tail, head, size, convention);
+
+    if (distance == UINT32_MAX)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.ring.capacity",
+                            "head %u is no place in a ring of %u descriptors with tail %u", head,
+                            size, tail);
+    return (int)distance;
+}
+
+/* What stands in the ring now is unread, as far as the tail can be believed: else the ring counts
+ * as full, and the next look at the tail is a violation. */
+void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell *cells,
+                            uint32_t size, struct hub_a32 *head, const struct hub_a32 *tail)
+{
+    uint32_t own = hub_peek(head), theirs = hub_observe(tail);
+
+    CHECK(size >= 2 && (size & (size - 1)) == 0);
+    *ring = (struct hub_ring_producer){
+        .cells = cells,
+        .head = head,
+        .tail = tail,
+        .size = size,
+        .head_next = own,
+        .head_shown = own,
+        .tail_seen = own - theirs < size ? theirs : own - (size - 1),
+    };
+}
+
+void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_ring_cell *cells,
+                            uint32_t size, const struct hub_a32 *head, struct hub_a32 *tail)
+{
+    uint32_t own = hub_peek(tail);
+
+    CHECK(size >= 2 && (size & (size - 1)) == 0);
+    *ring = (struct hub_ring_consumer){
+        .cells = cells,
+        .head = head,
+        .tail = tail,
+        .size = size,
+        .tail_next = own,
+        .tail_shown = own,
+        .head_seen = own,
+    };
+}
+
+/* A tail never moves back, nor past what was shown. r[impl shm.ring.capacity] */
+int hub_ring_unread(struct hub_ring_producer *ring)
+{
+    uint32_t tail = hub_observe(ring->tail);
+    uint32_t used = judge(ring->head_next - tail, tail, ring->size, &ring->convention);
+
+    if (used > ring->head_next - ring->tail_seen || used < ring->head_next - ring->head_shown)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.ring.capacity",
+                            "tail %u is no place in a ring of %u descriptors with head %u", tail,
+                            ring->size, ring->head_shown);
+    ring->tail_seen = ring->head_next - used;
+    return (int)used;
+}
+
+int hub_ring_room(struct hub_ring_producer *ring)
+{
+    int used;
+
+    if (ring->head_next - ring->tail_seen < ring->size - 1)
+        return 1;
+    used = hub_ring_unread(ring);
+    return used < 0 ? used : (uint32_t)used < ring->size - 1;
+}
+
+void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
+{
+    CHECK(ring->head_next - ring->tail_seen < ring->size - 1);
+    put_cell(&ring->cells[ring->head_next & (ring->size - 1)], descriptor);
+    ring->head_next++;
+}
+
+bool hub_ring_publish(struct hub_ring_producer *ring)
+{
+    if (ring->head_shown == ring->head_next)
+        return false;
+    ring->head_shown = ring->head_next;
+    hub_publish(ring->head, ring->head_next);
+    return true;
+}
+
+/* The head is looked at only once all that it showed before is taken: so it cannot move back
+ * without falling below the tail. */
+static int refresh_head(struct hub_ring_consumer *ring)
+{
+    int distance;
+
+    if (ring->head_seen != ring->tail_next)
+        return 0;
+    distance =
+        hub_ring_distance(hub_observe(ring->head), ring->tail_next, ring->size, &ring->convention);
+    if (distance < 0)
+        return distance;
+    ring->head_seen = ring->tail_next + (uint32_t)distance;
+    return 0;
+}
+
+int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max)
+{
+    uint32_t count;
+    int r = refresh_head(ring);
+
+    if (r < 0)
+        return r;
+    count = ring->head_seen - ring->tail_next;
+    if (count > max)
+        count = max;
+    for (uint32_t i = 0; i < count; i++)
+        take_cell(&to[i], &ring->cells[(ring->tail_next + i) & (ring->size - 1)]);
+    ring->tail_next += count;
+    return (int)count;
+}
+
+bool hub_ring_ready(const struct hub_ring_consumer *ring)
+{
+    enum hub_ring_convention convention = ring->convention;
+    uint32_t head;
+
+    if (ring->head_seen != ring->tail_next)
+        return true;
+    head = hub_observe(ring->head);
+    return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
+}
+
+bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
+{
+    uint32_t unshown = ring->tail_next - ring->tail_shown;
+    uint32_t most = ring->size / 4 < POPS_UNSHOWN ? ring->size / 4 : POPS_UNSHOWN;
+
+    if (unshown == 0)
+        return false;
+    return unshown >= most || ring->head_seen - ring->tail_shown >= ring->size / 2;
+}
+
+/* The release orders our reads of the cells before the producer may write them again.
+ * r[impl shm.ordering.ring-consume] */
+bool hub_ring_show_tail(struct hub_ring_consumer *ring)
+{
+    if (ring->tail_shown == ring->tail_next)
+        return false;
+    ring->tail_shown = ring->tail_next;
+    hub_publish(ring->tail, ring->tail_next);
+    return true;
+}

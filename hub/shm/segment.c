@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segment: a host writes header, offsets and bitmaps, then the magic; a guest copies header and its
+ * entry once, and takes nothing from them that the geometry's checks did not see. */
+#include "hub/shm/segment.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/shm/slot_pool.h"
+
+#define MAGIC_WAIT  (2 * HUB_SECOND)
+#define MAGIC_SLICE HUB_MILLISECOND
+#define WORDS_OF(x) (sizeof(x) / sizeof(uint64_t))
+
+_Static_assert(sizeof(struct hub_header) % sizeof(uint64_t) == 0, "copied by words");
+_Static_assert(sizeof(struct hub_peer_entry) % sizeof(uint64_t) == 0, "copied by words");
+
+static struct hub_segment *new_segment(void)
+{
+    struct hub_segment *segment = calloc(1, sizeof(*segment));
+
+    if (segment)
+        hub_mapping_init(&segment->mapping);
+    return segment;
+}
+
+static void *at(const struct hub_segment *segment, uint64_t offset)
+{
+    return segment->mapping.data + offset;
+}
+
+/* Takes the pages of a range now, so that no first call waits for them; a kernel that cannot gives
+ * them at the first use. Their bytes stay as they are. */
+static void take_pages(const struct hub_segment *segment, uint64_t offset, uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
+
+    (void)madvise(at(segment, start), offset - start + size, MADV_POPULATE_WRITE);
+}
+
+static void take_pages_of_peer(const struct hub_segment *segment,
+                               const struct hub_peer_place *place)
+{
+    uint64_t ring = segment->geometry.limits.ring_size * sizeof(struct hub_ring_cell);
+
+    take_pages(segment, place->entry, sizeof(struct hub_peer_entry));
+    take_pages(segment, place->guest_to_host_ring, ring);
+    take_pages(segment, place->host_to_guest_ring, ring);
+}
+
+static struct hub_segment_view view_of(const struct hub_segment *segment,
+                                       const struct hub_peer_place *place)
+{
+    return (struct hub_segment_view){
+        .header = at(segment, 0),
+        .entry = at(segment, place->entry),
+        .guest_to_host = at(segment, place->guest_to_host_ring),
+        .host_to_guest = at(segment, place->host_to_guest_ring),
+        .channels = at(segment, place->channel_table),
+        .host_pool = at(segment, segment->geometry.slot_region),
+        .guest_pool = at(segment, place->guest_pool),
+    };
+}
+
+void hub_segment_view(const struct hub_segment *segment, uint32_t peer,
+                      struct hub_segment_view *out)
+{
+    struct hub_peer_place place;
+
+    hub_geometry_place(&segment->geometry, peer, &place);
+    *out = view_of(segment, &place);
+}
+
+static void write_header(const struct hub_segment *segment)
+{
+    const struct hub_geometry *geometry = &segment->geometry;
+    const struct hub_limits *limits = &geometry->limits;
+    const struct hub_header header = {
+        .version = 1,
+        .header_size = HUB_HEADER_SIZE,
+        .total_size = geometry->total_size,
+        .max_payload_size = limits->payload_max,
+        .initial_credit = limits->credit_size,
+        .max_guests = limits->guests_max,
+        .ring_size = limits->ring_size,
+        .peer_table_offset = HUB_HEADER_SIZE,
+        .slot_region_offset = geometry->slot_region,
+        .slot_size = limits->slot_size,
+        .slots_per_guest = limits->slot_count,
+        .max_channels = limits->channels_max,
+        .heartbeat_interval = limits->heartbeat_ns,
+    };
+    uint64_t words[WORDS_OF(header)];
+
+    memcpy(words, &header, sizeof(words));
+    hub_copy_out(at(segment, 0), words, WORDS_OF(header));
+}
+
+static void write_peer(const struct hub_segment *segment, uint32_t peer)
+{
+    struct hub_peer_place place;
+    struct hub_peer_entry entry = {0};
+    uint64_t words[WORDS_OF(entry)];
+
+    hub_geometry_place(&segment->geometry, peer, &place);
+    entry.ring_offset = place.guest_to_host_ring;
+    entry.slot_pool_offset = place.guest_pool;
+    entry.channel_table_offset = place.channel_table;
+    memcpy(words, &entry, sizeof(words));
+    hub_copy_out(at(segment, place.entry), words, WORDS_OF(entry));
+    hub_slot_pool_format(&segment->geometry, at(segment, place.guest_pool));
+    if (!segment->shared)
+        take_pages_of_peer(segment, &place);
+}
+
+/* Rings and slots stay as the system gave them: zero. r[impl shm.ring.initialization]
+ * r[impl shm.segment.peer-table] */
+static void write_segment(const struct hub_segment *segment)
+{
+    struct hub_header *header = at(segment, 0);
+
+    write_header(segment);
+    for (uint32_t peer = 1; peer <= segment->geometry.limits.guests_max; peer++)
+        write_peer(segment, peer);
+    hub_slot_pool_format(&segment->geometry, at(segment, segment->geometry.slot_region));
+    hub_publish64(&header->magic, HUB_MAGIC);
+}
+
+/* r[impl shm.topology.hub] r[impl shm.file.mmap-posix] */
+int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out)
+{
+    OWN(hub_segment) struct hub_segment *segment = new_segment();
+    size_t size;
+    int r;
+
+    if (!segment)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a segment");
+    if (!shared && limits->guests_max != 1)
+        return rapahub_fail(RAPAHUB_EINVAL, "shm.topology.max-guests",
+                            "a private segment has one guest, not %u", limits->guests_max);
+    r = hub_geometry_compute(limits, &segment->geometry);
+    if (r < 0)
+        return r;
+    segment->shared = shared;
+    size = segment->geometry.total_size;
+    r = shared ? hub_mapping_create_file(HUB_SEGMENT_PREFIX, size, &segment->mapping)
+               : hub_mapping_create_sealed(HUB_SEGMENT_PREFIX, size, &segment->mapping);
+    if (r < 0)
+        return r;
+    write_segment(segment);
+    *out = TAKE(segment);
+    return 0;
+}
+
+static void copy_header(const struct hub_segment *segment, struct hub_header *to)
+{
+    uint64_t words[WORDS_OF(*to)];
+
+    hub_copy_in(words, at(segment, 0), WORDS_OF(*to));
+    memcpy(to, words, sizeof(words));
+}
+
+static void copy_entry(const struct hub_segment *segment, uint64_t offset,
+                       struct hub_peer_entry *to)
+{
+    uint64_t words[WORDS_OF(*to)];
+
+    hub_copy_in(words, at(segment, offset), WORDS_OF(*to));
+    memcpy(to, words, sizeof(words));
+}
+
+/* A short pause until `deadline_ns`; false once that has passed. */
+static bool pause_until(uint64_t deadline_ns)
+{
+    uint64_t left = hub_clock_left(deadline_ns);
+    struct timespec slice = hub_clock_timespec(left < MAGIC_SLICE ? left : MAGIC_SLICE);
+
+    if (left == 0)
+        return false;
+    (void)ppoll(NULL, 0, &slice, NULL);
+    return true;
+}
+
+/* Maps the file as soon as it has a header. A file that is too small grows while its host makes it:
+ * only then it is opened again. */
+static int map_when_there(const char *path, uint64_t deadline_ns, struct hub_mapping *out)
+{
+    for (;;) {
+        int r = hub_mapping_open(path, HUB_HEADER_SIZE, out);
+
+        if (r != RAPAHUB_EFORMAT || !pause_until(deadline_ns))
+            return r;
+    }
+}
+
+/* r[impl shm.segment.magic] */
+static int wait_for_magic(const struct hub_segment *segment, uint64_t deadline_ns)
+{
+    const struct hub_header *header = at(segment, 0);
+
+    while (hub_observe64(&header->magic) == 0)
+        if (!pause_until(deadline_ns))
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "shm.segment.magic",
+                                "nobody finished the segment in time");
+    return 0;
+}
+
+static int check_host_is_there(const struct hub_header *header)
+{
+    if (hub_peek(&header->host_goodbye) != 0)
+        return rapahub_fail(RAPAHUB_ECLOSED, "shm.goodbye.host", "the host is leaving");
+    return 0;
+}
+
+/* Of a private copy of the entry. */
+static int check_entry(const struct hub_peer_entry *entry, uint32_t ring_size)
+{
+    uint32_t state = hub_peek(&entry->state);
+    uint32_t sent = hub_peek(&entry->guest_to_host_head);
+    uint32_t taken = hub_peek(&entry->guest_to_host_tail);
+    uint32_t waiting = hub_peek(&entry->host_to_guest_head) - hub_peek(&entry->host_to_guest_tail);
+
+    if (state != HUB_PEER_RESERVED)
+        return rapahub_fail(RAPAHUB_ESTALE, "shm.spawn.guest-init",
+                            "the ticket's entry has state %u, not Reserved", state);
+    if (sent != taken)
+        return rapahub_fail(RAPAHUB_EFORMAT, "shm.ring.initialization",
+                            "the ring to the host is not empty: head %u, tail %u", sent, taken);
+    if (waiting > ring_size - 1)
+        return rapahub_fail(RAPAHUB_EFORMAT, "shm.ring.initialization",
+                            "%u messages cannot be in a ring of %u", waiting, ring_size);
+    return 0;
+}
+
+/* r[impl shm.topology.peer-id] */
+static int read_segment(struct hub_segment *segment, uint32_t peer, struct hub_segment_view *view)
+{
+    struct hub_foreign foreign = {.peer = peer, .file_size = segment->mapping.size};
+    struct hub_peer_place place;
+    uint64_t entry;
+    int r;
+
+    copy_header(segment, &foreign.header);
+    r = hub_geometry_check_header(&foreign.header, peer, foreign.file_size);
+    if (r < 0)
+        return r;
+    entry = foreign.header.peer_table_offset + (peer - 1) * sizeof(struct hub_peer_entry);
+    copy_entry(segment, entry, &foreign.entry);
+    r = hub_geometry_read(&foreign, &segment->geometry, &place);
+    if (r == 0)
+        r = check_host_is_there(&foreign.header);
+    if (r == 0)
+        r = check_entry(&foreign.entry, segment->geometry.limits.ring_size);
+    if (r < 0)
+        return r;
+    take_pages_of_peer(segment, &place);
+    *view = view_of(segment, &place);
+    return 0;
+}
+
+int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
+                             struct hub_segment **out, struct hub_segment_view *view)
+{
+    OWN(hub_segment) struct hub_segment *segment = new_segment();
+    struct hub_segment_view found;
+    int r;
+
+    if (!segment)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a segment");
+    r = map_when_there(ticket->path, deadline_ns, &segment->mapping);
+    if (r == 0)
+        r = wait_for_magic(segment, deadline_ns);
+    if (r == 0)
+        r = read_segment(segment, ticket->peer, &found);
+    if (r < 0)
+        return r;
+    segment->shared = segment->geometry.limits.guests_max > 1;
+    *view = found;
+    *out = TAKE(segment);
+    return 0;
+}
+
+int hub_segment_attach(const char *path, uint32_t peer, struct hub_segment **out,
+                       struct hub_segment_view *view)
+{
+    const struct hub_segment_ticket ticket = {.path = path, .peer = peer};
+
+    return hub_segment_attach_until(&ticket, hub_clock_after(MAGIC_WAIT), out, view);
+}
+
+/* r[impl shm.file.cleanup] */
+void hub_segment_release(struct hub_segment **segment)
+{
+    if (!*segment)
+        return;
+    hub_mapping_fini(&(*segment)->mapping);
+    free(*segment);
+    *segment = NULL;
+}

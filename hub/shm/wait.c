@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wait: the two protocols and the ladder.
+ *
+ * Waking: publish, fence, look at the sleeper's word, claim its bits by a read-modify-write, wake.
+ * Sleeping: arm the bits, fence, look at the resource, sleep while the word is as it was armed. One
+ * of the two fences is first, so either the sleeper sees the resource or the waker sees the bits.
+ * A plain store instead of the claim would wipe out bits that were armed meanwhile. */
+#include "hub/shm/wait.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/shm/doorbell.h"
+
+#define SPIN_FULL     (20 * HUB_MICROSECOND)
+#define SPIN_LEAST    HUB_MICROSECOND
+#define SPIN_RETRY    32  /* each so many waits the budget is tried in full */
+#define LOOK_GAP      100 /* ns */
+#define LOOKS         16  /* between two looks at the clock */
+#define GAP_MAX       100
+#define CALIBRATIONS  200
+#define YIELDS        4
+#define CPU_MASK      UINT32_C(0xFFFF0000)
+#define CPU_MAX       65534
+#define CPU_TRIES     8
+#define FUTEX_STAGE   (500 * HUB_MICROSECOND)
+#define FUTEX_SLICE   (100 * HUB_MILLISECOND)
+#define BELL_SLICE    HUB_SECOND
+#define IDLE_SLICE    (10 * HUB_SECOND)
+#define FOREIGN_SLICE HUB_MILLISECOND
+#define FOREIGN_SPAN  HUB_SECOND
+#define FOREIGN_IDLE  (10 * HUB_MILLISECOND)
+#define OWED_SLICE    HUB_MILLISECOND
+#define FUTEX_BITS    (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
+#define BELL_BITS     (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
+#define ANY_BITS      UINT32_MAX
+#define HANG_UP       (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Several threads may lose a count to each other; none may pay for it. */
+static void count(struct hub_a64 *counter)
+{
+    hub_note64(counter, hub_peek64(counter) + 1);
+}
+
+/* How many pauses make a gap of 100 ns here. */
+static uint32_t calibrate_gap(void)
+{
+    uint64_t start = hub_clock_now(), cost, gap;
+
+    for (int i = 0; i < CALIBRATIONS; i++)
+        hub_pause();
+    cost = hub_clock_now() - start;
+    gap = (LOOK_GAP * CALIBRATIONS + cost / 2) / (cost ? cost : 1);
+    gap = least_of(gap, GAP_MAX);
+    return gap ? (uint32_t)gap : 1;
+}
+
+static bool has_one_cpu(void)
+{
+    cpu_set_t cpus;
+
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
+}
+
+void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *peer, int doorbell,
+                   int pidfd)
+{
+    *wait = (struct hub_wait){
+        .own = own,
+        .peer = peer,
+        .doorbell = doorbell,
+        .pidfd = pidfd,
+        .nudge = -1,
+        .gap = calibrate_gap(),
+        .one_cpu = has_one_cpu(),
+    };
+    hub_note64(&wait->spin_ns, SPIN_FULL);
+    (void)hub_arm(own, HUB_WAIT_PART);
+    hub_wait_show_cpu(wait);
+}
+
+/* An end that is gone needs no bell; who waits for it sees the hang-up itself. */
+static void ring(struct hub_wait *wait)
+{
+    if (hub_doorbell_ring(wait->doorbell) == HUB_BELL_OWED)
+        hub_note(&wait->bell_owed, 1);
+    count(&wait->wakes_bell);
+}
+
+static void wake_foreign(struct hub_wait *wait, struct hub_a32 *seed_word)
+{
+    if (seed_word) {
+        hub_futex_wake(seed_word, ANY_BITS);
+        count(&wait->wakes_futex);
+    }
+    if (wait->doorbell >= 0)
+        ring(wait);
+}
+
+/* r[impl shm.wakeup.producer-wait] r[impl shm.wakeup.slot-wait] r[impl shm.doorbell.purpose]
+ * r[impl shm.doorbell.ring-integration] r[impl shm.doorbell.optional] */
+void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word)
+{
+    uint32_t word, claimed;
+
+    hub_settle(wait->peer);
+    word = hub_peek(wait->peer);
+    if (!(word & HUB_WAIT_PART)) {
+        wake_foreign(wait, seed_word);
+        return;
+    }
+    if (!(word & mask)) {
+        count(&wait->wakes_saved);
+        return;
+    }
+    claimed = hub_clear_bits(wait->peer, mask) & mask;
+    if (claimed & FUTEX_BITS) {
+        hub_futex_wake(wait->peer, mask);
+        count(&wait->wakes_futex);
+    }
+    if ((claimed & BELL_BITS) && wait->doorbell >= 0)
+        ring(wait);
+}
+
+void hub_wait_pay(struct hub_wait *wait)
+{
+    if (hub_peek(&wait->bell_owed) && hub_exchange(&wait->bell_owed, 0))
+        ring(wait);
+}
+
+/* The closer set its flag before: a sleeper that armed and did not see it finds its word changed,
+ * or is woken. */
+void hub_wait_wake_own(struct hub_wait *wait)
+{
+    hub_settle(wait->own);
+    (void)hub_clear_bits(wait->own, FUTEX_BITS);
+    hub_futex_wake(wait->own, HUB_WAIT_RX | HUB_WAIT_TX);
+    if (wait->nudge >= 0)
+        (void)eventfd_write(wait->nudge, 1); /* full means that it will be read */
+}
+
+/* One read-modify-write, so that of two threads of this side one CPU is shown, no mixture. The
+ * peer may keep us from it by changing the word: then it knows no CPU of ours. */
+void hub_wait_show_cpu(struct hub_wait *wait)
+{
+    int cpu = sched_getcpu();
+    uint32_t field = cpu < 0 || cpu >= CPU_MAX ? 0 : (uint32_t)cpu + 1;
+
+    if (field == hub_peek(&wait->cpu))
+        return;
+    for (int i = 0; i < CPU_TRIES; i++) {
+        uint32_t word = hub_peek(wait->own);
+
+        if (hub_claim(wait->own, word, (word & ~CPU_MASK) | field << HUB_WAIT_CPU_SHIFT)) {
+            hub_note(&wait->cpu, field);
+            return;
+        }
+    }
+}
+
+void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
+{
+    (void)hub_arm(wait->own, bits & BELL_BITS);
+    hub_settle(wait->own);
+}
+
+void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
+{
+    (void)hub_clear_bits(wait->own, bits & BELL_BITS);
+}
+
+static bool on_same_cpu(const struct hub_wait *wait)
+{
+    uint32_t theirs = hub_peek(wait->peer) >> HUB_WAIT_CPU_SHIFT;
+
+    return wait->one_cpu || (theirs != 0 && theirs == hub_peek(&wait->cpu));
+}
+
+static bool yield_until_ready(const struct hub_wait_order *order)
+{
+    for (int i = 0; i < YIELDS; i++) {
+        (void)sched_yield();
+        if (order->ready(order->user))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t take_budget(struct hub_wait *wait)
+{
+    uint32_t turn = hub_peek(&wait->turns) + 1;
+
+    hub_note(&wait->turns, turn);
+    return turn % SPIN_RETRY == 0 ? SPIN_FULL : hub_peek64(&wait->spin_ns);
+}
+
+static void settle_budget(struct hub_wait *wait, bool success)
+{
+    uint64_t next = success ? SPIN_FULL : hub_peek64(&wait->spin_ns) / 2;
+
+    hub_note64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
+}
+
+/* A gap before each look leaves the line to the peer that writes it. */
+static bool look_often(const struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        for (uint32_t n = 0; n < wait->gap; n++)
+            hub_pause();
+        if (order->ready(order->user))
+            return true;
+    }
+    return false;
+}
+
+/* The clock is not read before the first looks were in vain; they count as spent. */
+static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order *order,
+                             uint64_t budget)
+{
+    bool ready = look_often(wait, order);
+
+    if (!ready && budget > LOOK_GAP * LOOKS) {
+        uint64_t until = least_of(hub_clock_after(budget - LOOK_GAP * LOOKS), order->deadline_ns);
+
+        while (!ready && hub_clock_left(until) != 0)
+            ready = look_often(wait, order);
+    }
+    settle_budget(wait, ready);
+    return ready;
+}
+
+/* Steps 1 and 2 of the ladder: awake. */
+static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    uint64_t budget;
+
+    hub_wait_show_cpu(wait);
+    if (on_same_cpu(wait))
+        return yield_until_ready(order);
+    budget = take_budget(wait);
+    if (budget == 0)
+        return false;
+    return spin_until_ready(wait, order, budget) || yield_until_ready(order);
+}
+
+/* Step 3: sleeps in the futex until `until`; back early whenever there is a reason to look. A peer
+ * that keeps changing our word keeps us awake no longer than that. */
+static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *order,
+                           uint64_t until)
+{
+    uint32_t bits = order->bits & FUTEX_BITS;
+    uint32_t word = hub_arm(wait->own, bits) | bits;
+
+    hub_settle(wait->own);
+    if (!order->ready(order->user))
+        (void)hub_futex_wait(wait->own, word, order->bits, until);
+    (void)hub_clear_bits(wait->own, bits);
+}
+
+/* One wait's memory of what it polled. */
+struct watch {
+    struct hub_wait *wait;
+    const struct hub_wait_order *order;
+    uint64_t start_ns;
+    bool pidfd_done; /* it was reported */
+};
+
+/* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
+ * from it. */
+static bool may_poll(const struct watch *watch)
+{
+    return (watch->order->bits & HUB_WAIT_RX) != 0;
+}
+
+static bool polls_bell(const struct watch *watch)
+{
+    return may_poll(watch) && watch->wait->doorbell >= 0 && !hub_peek(&watch->wait->peer_gone);
+}
+
+static bool polls_pidfd(const struct watch *watch)
+{
+    return may_poll(watch) && watch->wait->pidfd >= 0 && !watch->pidfd_done;
+}
+
+static void see_bell(struct watch *watch, short events)
+{
+    struct hub_wait *wait = watch->wait;
+    bool gone = (events & HANG_UP) != 0;
+
+    if (events & POLLIN)
+        gone = !hub_doorbell_drain(wait->doorbell) || gone;
+    if (gone && !hub_exchange(&wait->peer_gone, 1))
+        watch->order->hung_up(watch->order->user);
+}
+
+static void see_pidfd(struct watch *watch, short events)
+{
+    if (!events)
+        return;
+    watch->pidfd_done = true;
+    watch->order->hung_up(watch->order->user);
+}
+
+/* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER.
+ * r[impl shm.death.process-handle] */
+static void poll_ends(struct watch *watch, uint64_t span_ns)
+{
+    const struct timespec span = hub_clock_timespec(span_ns);
+    struct pollfd ends[] = {
+        {.fd = polls_bell(watch) ? watch->wait->doorbell : -1, .events = POLLIN | POLLRDHUP},
+        {.fd = polls_pidfd(watch) ? watch->wait->pidfd : -1, .events = POLLIN},
+        {.fd = may_poll(watch) ? watch->wait->nudge : -1, .events = POLLIN},
+    };
+    eventfd_t nudges;
+
+    if (ppoll(ends, 3, &span, NULL) <= 0)
+        return;
+    if (ends[2].revents)
+        (void)eventfd_read(watch->wait->nudge, &nudges);
+    see_bell(watch, ends[0].revents);
+    see_pidfd(watch, ends[1].revents);
+}
+
+/* Step 4: a bell that we owe ourselves is paid meanwhile. */
+static void sleep_in_poll(struct watch *watch, uint64_t span_ns)
+{
+    struct hub_wait *wait = watch->wait;
+    uint32_t bits = watch->order->bits & BELL_BITS;
+
+    hub_wait_pay(wait);
+    if (hub_peek(&wait->bell_owed))
+        span_ns = least_of(span_ns, OWED_SLICE);
+    hub_wait_arm(wait, bits);
+    if (!watch->order->ready(watch->order->user))
+        poll_ends(watch, span_ns);
+    hub_wait_disarm(wait, bits);
+}
+
+/* A peer that does not take part sees no bits of ours: we look by ourselves. */
+static bool is_foreign(const struct watch *watch)
+{
+    return !(hub_peek(watch->wait->peer) & HUB_WAIT_PART);
+}
+
+static void sleep_once(struct watch *watch, uint64_t now)
+{
+    const struct hub_wait_order *order = watch->order;
+    uint64_t spent = now - watch->start_ns, left = order->deadline_ns - now;
+
+    if (is_foreign(watch)) {
+        sleep_in_poll(watch, least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE));
+    } else if (spent < FUTEX_STAGE) {
+        hub_wait_pay(watch->wait);
+        sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_STAGE - spent));
+    } else if (polls_bell(watch) || polls_pidfd(watch)) {
+        sleep_in_poll(watch, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
+    } else {
+        hub_wait_pay(watch->wait);
+        sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_SLICE));
+    }
+}
+
+static int sleep_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    struct watch watch = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
+    uint64_t now = watch.start_ns;
+
+    while (now < order->deadline_ns) {
+        sleep_once(&watch, now);
+        if (order->ready(order->user))
+            return 0;
+        now = hub_clock_now();
+    }
+    return RAPAHUB_ETIMEDOUT;
+}
+
+int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    if (order->ready(order->user) || stay_awake(wait, order))
+        return 0;
+    if (order->last == HUB_WAIT_SPIN)
+        return RAPAHUB_EAGAIN;
+    return sleep_until_ready(wait, order);
+}

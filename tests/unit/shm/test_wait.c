@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/random.h"
+#include "hub/shm/doorbell.h"
+#include "hub/shm/wait.h"
+#include "tests/support/testing.h"
+
+#define PATIENCE (60 * HUB_SECOND)       /* no test waits so long */
+#define SLICE    (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
+
+/* One side, with the words of both and its end of the doorbell. */
+struct pair {
+    struct hub_a32 words[2];
+    struct hub_wait side[2];
+    int bells[2];
+};
+
+static void begin_pair(struct pair *pair)
+{
+    *pair = (struct pair){0};
+    assert_int_equal(hub_doorbell_create(&pair->bells[0], &pair->bells[1]), 0);
+    for (int i = 0; i < 2; i++)
+        hub_wait_init(&pair->side[i], &pair->words[i], &pair->words[!i], pair->bells[i], -1);
+}
+
+static void end_pair(struct pair *pair)
+{
+    for (int i = 0; i < 2; i++)
+        if (pair->bells[i] >= 0)
+            close(pair->bells[i]);
+}
+
+static uint32_t bits_of(const struct pair *pair, int side)
+{
+    return hub_peek(&pair->words[side]) & 0xFFFF;
+}
+
+static bool has_byte(int fd)
+{
+    struct pollfd poller = {.fd = fd, .events = POLLIN};
+
+    return poll(&poller, 1, 0) == 1 && (poller.revents & POLLIN);
+}
+
+/* What a waiter looks at. */
+struct thing {
+    struct hub_a32 there;
+    struct hub_a32 hang_ups;
+    bool hang_up_makes_ready;
+};
+
+static bool is_there(void *user)
+{
+    return hub_observe(&((struct thing *)user)->there) != 0;
+}
+
+static void count_hang_up(void *user)
+{
+    struct thing *thing = user;
+
+    hub_add(&thing->hang_ups, 1);
+    if (thing->hang_up_makes_ready)
+        hub_publish(&thing->there, 1);
+}
+
+static struct hub_wait_order order_for(struct thing *thing, uint32_t bits, uint64_t span_ns)
+{
+    return (struct hub_wait_order){.bits = bits,
+                                   .last = HUB_WAIT_SLEEP,
+                                   .deadline_ns = hub_clock_after(span_ns),
+                                   .ready = is_there,
+                                   .hung_up = count_hang_up,
+                                   .user = thing};
+}
+
+/* Another thread that waits. */
+struct sleeper {
+    struct hub_wait *wait;
+    struct hub_wait_order order;
+    pthread_t thread;
+    int result;
+};
+
+static void *sleep_for_order(void *user)
+{
+    struct sleeper *sleeper = user;
+
+    sleeper->result = hub_wait_for(sleeper->wait, &sleeper->order);
+    return NULL;
+}
+
+static void start_sleeper(struct sleeper *sleeper)
+{
+    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_for_order, sleeper), 0);
+}
+
+static void join_sleeper(struct sleeper *sleeper)
+{
+    assert_int_equal(pthread_join(sleeper->thread, NULL), 0);
+    assert_int_equal(sleeper->result, 0);
+}
+
+/* Any of the bits: who comes late to the short futex stage meets the next one. */
+static void until_armed(const struct hub_a32 *word, uint32_t bits)
+{
+    while (!(hub_observe(word) & bits))
+        sched_yield();
+}
+
+static void taking_part_keeps_bits_and_shows_a_cpu(void **state)
+{
+    struct pair pair;
+    uint32_t cpu;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_note(&pair.words[0], HUB_WAIT_PART | HUB_WAIT_RX_BELL);
+    hub_wait_init(&pair.side[0], &pair.words[0], &pair.words[1], -1, -1);
+    assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART | HUB_WAIT_RX_BELL);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
+    cpu = hub_peek(&pair.words[0]) >> HUB_WAIT_CPU_SHIFT;
+    assert_int_equal(cpu, hub_peek(&pair.side[0].cpu));
+    assert_true(cpu > 0);
+    assert_true(pair.side[0].gap >= 1 && pair.side[0].gap <= 100);
+    end_pair(&pair);
+}
+
+static void who_is_awake_is_not_woken(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_wait_wake(&pair.side[0], HUB_WAIT_RX | HUB_WAIT_TX, NULL);
+    assert_true(hub_peek64(&pair.side[0].wakes_saved) == 1);
+    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 0);
+    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 0);
+    assert_false(has_byte(pair.bells[1]));
+    end_pair(&pair);
+}
+
+static void a_wake_claims_the_bits_it_is_for_and_no_others(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_wait_arm(&pair.side[1], HUB_WAIT_RX | HUB_WAIT_TX);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART | HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL);
+    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART | HUB_WAIT_TX_BELL);
+    assert_true(has_byte(pair.bells[1]));
+    assert_true(hub_doorbell_drain(pair.bells[1]));
+    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
+    assert_false(has_byte(pair.bells[1]));
+    hub_wait_wake(&pair.side[0], HUB_WAIT_TX, NULL);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
+    assert_true(has_byte(pair.bells[1]));
+    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 2);
+    hub_wait_arm(&pair.side[1], HUB_WAIT_RX);
+    hub_wait_disarm(&pair.side[1], HUB_WAIT_RX);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
+    end_pair(&pair);
+}
+
+/* r[verify hub.wait.foreign] r[verify shm.doorbell.optional] */
+static void a_peer_that_does_not_take_part_is_woken_always(void **state)
+{
+    struct pair pair;
+    struct hub_a32 head = {0};
+
+    (void)state;
+    begin_pair(&pair);
+    hub_note(&pair.words[1], 0);
+    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, &head);
+    assert_true(has_byte(pair.bells[1]));
+    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
+    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 1);
+    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
+    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
+    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 2);
+    end_pair(&pair);
+}
+
+static void a_bell_that_is_owed_is_rung_again(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_wait_pay(&pair.side[0]);
+    assert_false(has_byte(pair.bells[1]));
+    hub_note(&pair.side[0].bell_owed, 1);
+    hub_wait_pay(&pair.side[0]);
+    assert_true(has_byte(pair.bells[1]));
+    assert_int_equal(hub_peek(&pair.side[0].bell_owed), 0);
+    end_pair(&pair);
+}
+
+static void what_is_there_needs_no_wait(void **state)
+{
+    struct pair pair;
+    struct thing thing = {.there = {1}};
+    struct hub_wait_order order = order_for(&thing, HUB_WAIT_RX, 0);
+
+    (void)state;
+    begin_pair(&pair);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), 0);
+    assert_int_equal(hub_peek(&pair.side[0].turns), 0);
+    end_pair(&pair);
+}
+
+/* r[verify hub.wait.bound] r[verify shm.doorbell.ring-integration] */
+static void a_wait_ends_at_its_deadline_and_leaves_no_bit_armed(void **state)
+{
+    static const uint32_t bits[] = {HUB_WAIT_RX, HUB_WAIT_TX, HUB_WAIT_RX | HUB_WAIT_TX};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct pair pair;
+        struct thing thing = {0};
+        struct hub_wait_order order;
+        uint64_t start;
+
+        begin_pair(&pair);
+        start = hub_clock_now();
+        order = order_for(&thing, bits[i], 5 * HUB_MILLISECOND);
+        assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+        assert_true(hub_clock_now() - start >= 5 * HUB_MILLISECOND);
+        assert_true(hub_clock_now() - start < HUB_SECOND);
+        assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
+        assert_int_equal(hub_peek(&thing.hang_ups), 0);
+        end_pair(&pair);
+    }
+}
+
+static void who_may_only_spin_gives_up_and_arms_nothing(void **state)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct hub_wait_order order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
+
+    (void)state;
+    begin_pair(&pair);
+    order.last = HUB_WAIT_SPIN;
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
+    assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
+    end_pair(&pair);
+}
+
+/* r[verify hub.wait.budget] */
+static void the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time(void **state)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct hub_wait_order order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
+    static const uint64_t budgets[] = {10000, 5000, 2500, 1250, 0, 0};
+
+    (void)state;
+    begin_pair(&pair);
+    pair.side[0].one_cpu = false;
+    order.last = HUB_WAIT_SPIN;
+    for (size_t i = 0; i < 6; i++) {
+        hub_note(&pair.words[1], HUB_WAIT_PART); /* on a CPU that is not known */
+        assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
+        assert_int_equal(hub_peek64(&pair.side[0].spin_ns), budgets[i]);
+    }
+    hub_note(&pair.side[0].turns, 30);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
+    assert_int_equal(hub_peek(&pair.side[0].turns), 31);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
+    assert_int_equal(hub_peek64(&pair.side[0].spin_ns), 0);
+    end_pair(&pair);
+}
+
+/* Sleeps in the stage whose bits are given, is woken, and the byte of a bell is read. */
+static void wake_out_of(uint32_t bits, uint32_t mask, uint32_t stage)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct sleeper sleeper = {.order = order_for(&thing, bits, PATIENCE)};
+    uint64_t start;
+
+    begin_pair(&pair);
+    sleeper.wait = &pair.side[0];
+    start_sleeper(&sleeper);
+    until_armed(&pair.words[0], stage);
+    start = hub_clock_now();
+    hub_publish(&thing.there, 1);
+    hub_wait_wake(&pair.side[1], mask, NULL);
+    join_sleeper(&sleeper);
+    assert_true(hub_clock_now() - start < SLICE);
+    assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
+    end_pair(&pair);
+}
+
+/* r[verify shm.wakeup.producer-wait] r[verify shm.wakeup.slot-wait] */
+static void sleepers_of_every_stage_are_woken(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        wake_out_of(HUB_WAIT_RX, HUB_WAIT_RX, HUB_WAIT_RX);
+        wake_out_of(HUB_WAIT_TX, HUB_WAIT_TX, HUB_WAIT_TX_FUTEX);
+        wake_out_of(HUB_WAIT_RX | HUB_WAIT_TX, HUB_WAIT_TX, HUB_WAIT_TX);
+        wake_out_of(HUB_WAIT_RX, HUB_WAIT_RX, HUB_WAIT_RX_BELL);
+        wake_out_of(HUB_WAIT_RX | HUB_WAIT_TX, HUB_WAIT_TX, HUB_WAIT_TX_BELL);
+    }
+}
+
+static void the_own_side_wakes_its_sleepers_of_every_stage(void **state)
+{
+    static const uint32_t stages[] = {HUB_WAIT_RX, HUB_WAIT_RX_BELL};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct pair pair;
+        struct thing thing = {0};
+        struct sleeper sleeper = {.order = order_for(&thing, HUB_WAIT_RX, PATIENCE)};
+        uint64_t start;
+
+        begin_pair(&pair);
+        pair.side[0].nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        sleeper.wait = &pair.side[0];
+        start_sleeper(&sleeper);
+        until_armed(&pair.words[0], stages[i]);
+        start = hub_clock_now();
+        hub_publish(&thing.there, 1);
+        hub_wait_wake_own(&pair.side[0]);
+        join_sleeper(&sleeper);
+        assert_true(hub_clock_now() - start < SLICE);
+        close(pair.side[0].nudge);
+        end_pair(&pair);
+    }
+}
+
+/* r[verify shm.doorbell.death] r[verify shm.doorbell.purpose] */
+static void a_hang_up_is_reported_once_and_ends_the_wait(void **state)
+{
+    struct pair pair;
+    struct thing thing = {.hang_up_makes_ready = true};
+    struct hub_wait_order order;
+    uint64_t start;
+
+    (void)state;
+    begin_pair(&pair);
+    close(pair.bells[1]);
+    pair.bells[1] = -1;
+    start = hub_clock_now();
+    order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), 0);
+    assert_true(hub_clock_now() - start < SLICE);
+    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    hub_publish(&thing.there, 0);
+    order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    end_pair(&pair);
+}
+
+/* An eventfd stands for the pidfd: it becomes readable just so. */
+static void a_death_is_reported_after_the_hang_up_that_hinted_at_it(void **state)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct hub_wait_order order;
+
+    (void)state;
+    begin_pair(&pair);
+    pair.side[0].pidfd = eventfd(0, EFD_CLOEXEC);
+    close(pair.bells[1]);
+    pair.bells[1] = -1;
+    order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    assert_int_equal(eventfd_write(pair.side[0].pidfd, 1), 0);
+    order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+    assert_int_equal(hub_peek(&thing.hang_ups), 2);
+    close(pair.side[0].pidfd);
+    end_pair(&pair);
+}
+
+/* Its byte and its hang-up are for who has the receive token. */
+static void who_waits_to_send_leaves_the_doorbell_alone(void **state)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct hub_wait_order order;
+
+    (void)state;
+    begin_pair(&pair);
+    assert_int_equal(hub_doorbell_ring(pair.bells[1]), HUB_BELL_RUNG);
+    close(pair.bells[1]);
+    pair.bells[1] = -1;
+    for (int foreign = 0; foreign <= 1; foreign++) {
+        hub_note(&pair.words[1], foreign ? 0 : HUB_WAIT_PART);
+        order = order_for(&thing, HUB_WAIT_TX, 3 * HUB_MILLISECOND);
+        assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+        assert_int_equal(hub_peek(&thing.hang_ups), 0);
+        assert_int_equal(hub_peek(&pair.side[0].peer_gone), 0);
+        assert_true(has_byte(pair.bells[0]));
+    }
+    end_pair(&pair);
+}
+
+static void a_peer_that_never_wakes_is_looked_after_by_ourselves(void **state)
+{
+    struct pair pair;
+    struct thing thing = {0};
+    struct sleeper sleeper = {.order = order_for(&thing, HUB_WAIT_RX, PATIENCE)};
+    uint64_t start;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_note(&pair.words[1], 0);
+    sleeper.wait = &pair.side[0];
+    start_sleeper(&sleeper);
+    until_armed(&pair.words[0], HUB_WAIT_RX_BELL);
+    start = hub_clock_now();
+    hub_publish(&thing.there, 1);
+    join_sleeper(&sleeper);
+    assert_true(hub_clock_now() - start < SLICE);
+    end_pair(&pair);
+}
+
+/* A peer that writes what it likes into both words. */
+struct scribbler {
+    struct hub_a32 *words;
+    struct hub_a32 stop;
+};
+
+static void *scribble(void *user)
+{
+    struct scribbler *scribbler = user;
+    struct hub_random random;
+
+    hub_random_init(&random, 3);
+    while (hub_observe(&scribbler->stop) == 0)
+        hub_note(&scribbler->words[hub_random_next(&random) & 1],
+                 (uint32_t)hub_random_next(&random));
+    return NULL;
+}
+
+static void a_peer_that_scribbles_on_the_words_costs_no_more_than_time(void **state)
+{
+    struct pair pair;
+    struct scribbler scribbler = {.words = pair.words};
+    struct thing thing = {0};
+    pthread_t thread;
+    uint64_t start;
+
+    (void)state;
+    begin_pair(&pair);
+    assert_int_equal(pthread_create(&thread, NULL, scribble, &scribbler), 0);
+    start = hub_clock_now();
+    for (uint32_t i = 0; i < 10; i++) {
+        struct hub_wait_order order =
+            order_for(&thing, i % 2 ? HUB_WAIT_RX : HUB_WAIT_TX, 5 * HUB_MILLISECOND);
+
+        assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+        hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
+        hub_wait_show_cpu(&pair.side[0]);
+    }
+    assert_true(hub_clock_now() - start < 10 * SLICE);
+    hub_publish(&scribbler.stop, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    end_pair(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(taking_part_keeps_bits_and_shows_a_cpu),
+        cmocka_unit_test(who_is_awake_is_not_woken),
+        cmocka_unit_test(a_wake_claims_the_bits_it_is_for_and_no_others),
+        cmocka_unit_test(a_peer_that_does_not_take_part_is_woken_always),
+        cmocka_unit_test(a_bell_that_is_owed_is_rung_again),
+        cmocka_unit_test(what_is_there_needs_no_wait),
+        cmocka_unit_test(a_wait_ends_at_its_deadline_and_leaves_no_bit_armed),
+        cmocka_unit_test(who_may_only_spin_gives_up_and_arms_nothing),
+        cmocka_unit_test(the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time),
+        cmocka_unit_test(sleepers_of_every_stage_are_woken),
+        cmocka_unit_test(the_own_side_wakes_its_sleepers_of_every_stage),
+        cmocka_unit_test(a_hang_up_is_reported_once_and_ends_the_wait),
+        cmocka_unit_test(a_death_is_reported_after_the_hang_up_that_hinted_at_it),
+        cmocka_unit_test(who_waits_to_send_leaves_the_doorbell_alone),
+        cmocka_unit_test(a_peer_that_never_wakes_is_looked_after_by_ourselves),
+        cmocka_unit_test(a_peer_that_scribbles_on_the_words_costs_no_more_than_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
