@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lifecycle: what host and guest say to each other beside the calls of programs: the container's
+ * callbacks, the modules' methods, the state. They are ordinary methods with names that begin with
+ * "rapahub.", which no chimod can have.
+ *
+ * A container is known to its guest by a handle, a number of the host's choice, from 1 on. */
+#ifndef HUB_WIRE_LIFECYCLE_H
+#define HUB_WIRE_LIFECYCLE_H
+
+#include <stdint.h>
+
+#include <rapahub/id.h>
+#include <rapahub/value.h>
+
+/* Bytes of a saved state that travel in one message. */
+#define HUB_LIFECYCLE_PIECE 61440
+
+enum hub_lifecycle_method {
+    /* guest to host */
+    HUB_LIFECYCLE_READY,     /* (hub_ready) -> void: the module is loaded */
+    HUB_LIFECYCLE_SIGNATURE, /* (hub_question) -> string: the signature of a name in a container */
+    /* host to guest */
+    HUB_LIFECYCLE_METHODS, /* (u32 from) -> string: signatures from that index on, a line each */
+    HUB_LIFECYCLE_BEGIN,   /* (hub_begin) -> void: init, restart or recover */
+    HUB_LIFECYCLE_WRITE,   /* (u64 handle, bytes) -> void: the next piece of a state to load */
+    HUB_LIFECYCLE_LOAD,    /* (u64 handle, u32 version) -> void: all pieces are there */
+    HUB_LIFECYCLE_SAVE,    /* (u64 handle) -> hub_saved: makes the state ready to be read */
+    HUB_LIFECYCLE_READ,    /* (u64 handle, u64 offset) -> bytes: a piece of it */
+    HUB_LIFECYCLE_PLUG,    /* (u64 handle, bool plugged) -> void */
+    HUB_LIFECYCLE_WORK,    /* (u64 handle) -> u64: work_remaining */
+    HUB_LIFECYCLE_MIGRATE, /* (u64 handle, u64 node) -> void */
+    HUB_LIFECYCLE_EXPAND,  /* (u64 handle, u64 node) -> void */
+    HUB_LIFECYCLE_RECOVER, /* (u64 handle, hub_container) -> u64 node: schedule_recover */
+    HUB_LIFECYCLE_HEALTH,  /* (u64 handle) -> u8: enum rapahub_health */
+    HUB_LIFECYCLE_FINI,    /* (u64 handle) -> void */
+    HUB_LIFECYCLE_COUNT
+};
+
+/* Name, types and id of one of them. */
+struct hub_lifecycle_entry {
+    const char *name;
+    const struct rapahub_type *const *types; /* result, arguments, NULL */
+    uint64_t id;                             /* FNV-1a 64 of the canonical text */
+};
+extern const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT];
+
+/* hub_lifecycle_table[method].id. */
+uint64_t hub_lifecycle_id(enum hub_lifecycle_method method);
+
+/* The method of an id; HUB_LIFECYCLE_COUNT if it is none of these. */
+enum hub_lifecycle_method hub_lifecycle_of_id(uint64_t id);
+
+struct hub_container {
+    uint32_t major, minor, container;
+};
+
+struct hub_ready {
+    uint32_t abi;
+    struct rapahub_string name, version;
+    uint64_t state_size;
+    uint32_t state_version;
+    uint32_t callbacks; /* bit n: the n-th callback of rapahub_container_ops is there */
+    uint32_t methods;   /* how many */
+};
+
+enum hub_begin_how { HUB_BEGIN_INIT, HUB_BEGIN_RESTART, HUB_BEGIN_RECOVER };
+
+struct hub_begin {
+    uint64_t handle;
+    struct hub_container id;
+    struct rapahub_string pool_name;
+    struct rapahub_bytes params;
+    uint8_t how; /* enum hub_begin_how */
+    bool load_follows;
+};
+
+struct hub_saved {
+    uint64_t size;
+    uint32_t version;
+    uint32_t checksum; /* CRC32C of the bytes */
+};
+
+struct hub_question {
+    struct hub_container id;
+    struct rapahub_string method;
+};
+
+RAPAHUB_RECORD(hub_container, RAPAHUB_MEMBER(hub_container, major, u32),
+               RAPAHUB_MEMBER(hub_container, minor, u32),
+               RAPAHUB_MEMBER(hub_container, container, u32));
+RAPAHUB_RECORD(hub_ready, RAPAHUB_MEMBER(hub_ready, abi, u32),
+               RAPAHUB_MEMBER(hub_ready, name, string), RAPAHUB_MEMBER(hub_ready, version, string),
+               RAPAHUB_MEMBER(hub_ready, state_size, u64),
+               RAPAHUB_MEMBER(hub_ready, state_version, u32),
+               RAPAHUB_MEMBER(hub_ready, callbacks, u32), RAPAHUB_MEMBER(hub_ready, methods, u32));
+RAPAHUB_RECORD(hub_begin, RAPAHUB_MEMBER(hub_begin, handle, u64),
+               RAPAHUB_MEMBER(hub_begin, id, hub_container),
+               RAPAHUB_MEMBER(hub_begin, pool_name, string),
+               RAPAHUB_MEMBER(hub_begin, params, bytes), RAPAHUB_MEMBER(hub_begin, how, u8),
+               RAPAHUB_MEMBER(hub_begin, load_follows, bool));
+RAPAHUB_RECORD(hub_saved, RAPAHUB_MEMBER(hub_saved, size, u64),
+               RAPAHUB_MEMBER(hub_saved, version, u32), RAPAHUB_MEMBER(hub_saved, checksum, u32));
+RAPAHUB_RECORD(hub_question, RAPAHUB_MEMBER(hub_question, id, hub_container),
+               RAPAHUB_MEMBER(hub_question, method, string));
+
+/* A container's id as the bytes of HUB_KEY_TARGET and back; 0 or RAPAHUB_EFORMAT. */
+#define HUB_LIFECYCLE_TARGET_MAX 16
+size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to);
+int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);
+
+#endif

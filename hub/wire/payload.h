@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload: C memory to POSTCARD and back, by type. */
+#ifndef HUB_WIRE_PAYLOAD_H
+#define HUB_WIRE_PAYLOAD_H
+
+#include <rapahub/value.h>
+
+#include "hub/base/bytes.h"
+
+/* Writes the value at `value`. With a counting writer: its size. */
+void hub_payload_put(struct hub_writer *writer, const struct rapahub_type *type, const void *value);
+
+/* Reads a value to `value`. Strings and bytes become views into the reader's memory. Failure: the
+ * reader's; `value` is then undefined. */
+void hub_payload_take(struct hub_reader *reader, const struct rapahub_type *type, void *value);
+
+/* A tuple of arguments: types without the result, ended by NULL; the address of each value. */
+void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_type *const *types,
+                               const void *const *values);
+
+/* The fewest bytes a value of this type takes on the wire. */
+size_t hub_payload_least(const struct rapahub_type *type);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postcard: varints, strings and tags in the POSTCARD encoding, strict on reading.
+ *
+ * Readers and writers are those of hub/base/bytes.h and keep their first failure. A read that
+ * refuses sets RAPAHUB_EFORMAT, writes the reason into the diagnosis and returns 0, false or empty.
+ * r[impl shm.payload.encoding] r[impl hub.postcard.strict] */
+#ifndef HUB_WIRE_POSTCARD_H
+#define HUB_WIRE_POSTCARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "hub/base/bytes.h"
+
+#define HUB_POSTCARD_DEPTH 32 /* nesting of values */
+
+/* Unsigned LEB128; `bits` 16, 32 or 64 bounds length and value. Over-long forms within the length
+ * are accepted; writers make the shortest. */
+void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value);
+uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits);
+
+/* The same, zigzag. */
+void hub_postcard_put_signed(struct hub_writer *writer, int64_t value);
+int64_t hub_postcard_take_signed(struct hub_reader *reader, unsigned bits);
+
+/* One raw byte: u8, i8. To write: hub_writer_byte. */
+uint8_t hub_postcard_take_byte(struct hub_reader *reader);
+
+void hub_postcard_put_bool(struct hub_writer *writer, bool value);
+bool hub_postcard_take_bool(struct hub_reader *reader);
+
+/* 4 and 8 bytes, little-endian. */
+void hub_postcard_put_f32(struct hub_writer *writer, float value);
+float hub_postcard_take_f32(struct hub_reader *reader);
+void hub_postcard_put_f64(struct hub_writer *writer, double value);
+double hub_postcard_take_f64(struct hub_reader *reader);
+
+/* Length and bytes; what is taken are views into the reader's memory. A string must be UTF-8: one
+ * that is not sets the writer's failure -EINVAL, so that it is refused before it is sent. */
+void hub_postcard_put_bytes(struct hub_writer *writer, struct rapahub_bytes bytes);
+struct rapahub_bytes hub_postcard_take_bytes(struct hub_reader *reader);
+void hub_postcard_put_string(struct hub_writer *writer, struct rapahub_string string);
+struct rapahub_string hub_postcard_take_string(struct hub_reader *reader);
+
+/* A count of elements of at least `least` bytes each: more than the bytes left can hold is refused;
+ * of size 0: at most 65,536. */
+uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least);
+
+/* The index of an enum's variant, below `count`; above it is refused as unknown. */
+uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count);
+
+/* After the top-level value: bytes left over are refused. 0 or the reader's failure. */
+int hub_postcard_end(struct hub_reader *reader);
+
+/* Is it valid UTF-8 (no surrogates, nothing over-long, nothing above U+10FFFF)? */
+bool hub_postcard_utf8(const void *data, size_t size);
+
+#endif

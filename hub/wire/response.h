@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* response: what stands behind a Response's metadata: Result<T, RoamError<E>>.
+ *
+ *     00 T | 01 00 E | 01 01 UnknownMethod | 01 02 InvalidPayload | 01 03 Cancelled
+ *
+ * E, the error of a method, is {code: i32, text: string}. r[impl call.response.encoding] */
+#ifndef HUB_WIRE_RESPONSE_H
+#define HUB_WIRE_RESPONSE_H
+
+#include <rapahub/value.h>
+
+#include "hub/base/bytes.h"
+#include "hub/wire/metadata.h"
+
+enum hub_response_kind {
+    HUB_RESPONSE_OK,
+    HUB_RESPONSE_USER,
+    HUB_RESPONSE_UNKNOWN_METHOD,
+    HUB_RESPONSE_INVALID_PAYLOAD,
+    HUB_RESPONSE_CANCELLED
+};
+
+struct hub_response {
+    enum hub_response_kind kind;
+    int code;                   /* of USER: what the method returned */
+    struct rapahub_string text; /* of USER */
+    uint64_t fault;             /* of CANCELLED or USER: enum hub_fault */
+};
+
+/* Writes metadata and all but the result of an OK, which the caller writes behind it. */
+void hub_response_put(struct hub_writer *writer, const struct hub_response *response);
+
+/* Reads metadata and kind; of OK the reader then stands at the result. RAPAHUB_EPROTOCOL with rule
+ * message.decode-error or call.metadata.limits. */
+int hub_response_take(struct hub_reader *reader, struct hub_response *out);
+
+/* The code a caller gets for what is not OK, with the thread's diagnosis written:
+ * RAPAHUB_EAPPLICATION, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -ECANCELED, -EBUSY, -EMSGSIZE.
+ * `method` is for the text. */
+int hub_response_code(const struct hub_response *response, const char *method);
+
+#endif

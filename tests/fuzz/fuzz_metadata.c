@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metadata and a response from any bytes: what is read within the limits can be written again. */
+#include "hub/base/bytes.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/response.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_entries(const uint8_t *data, size_t size)
+{
+    struct hub_metadata_entry entries[HUB_METADATA_ENTRIES];
+    struct hub_reader reader;
+    struct hub_writer writer;
+    uint32_t count;
+
+    hub_reader_init(&reader, data, size);
+    count = hub_metadata_take_count(&reader);
+    FUZZ_HOLDS(count <= HUB_METADATA_ENTRIES);
+    for (uint32_t i = 0; i < count; i++)
+        hub_metadata_take_entry(&reader, &entries[i]);
+    FUZZ_HOLDS(reader.failure == 0);
+    hub_writer_count(&writer);
+    FUZZ_HOLDS(hub_metadata_put(&writer, entries, count) == 0);
+    FUZZ_HOLDS(writer.size <= size);
+}
+
+static void check_response(const uint8_t *data, size_t size)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+    struct hub_writer writer;
+
+    hub_reader_init(&reader, data, size);
+    if (hub_response_take(&reader, &response) < 0)
+        return;
+    hub_writer_count(&writer);
+    hub_response_put(&writer, &response);
+    FUZZ_HOLDS(writer.failure == 0);
+    FUZZ_HOLDS((hub_response_code(&response, "m") == 0) == (response.kind == HUB_RESPONSE_OK));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rapahub_container_id id;
+    struct hub_metadata metadata;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, data, size);
+    if (hub_metadata_read(&reader, &metadata) == 0) {
+        check_entries(data, size);
+        hub_lifecycle_take_target(metadata.target, &id);
+    }
+    check_response(data, size);
+    return 0;
+}

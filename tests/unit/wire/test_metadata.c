@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/wire/metadata.h"
+#include "hub/wire/postcard.h"
+#include "tests/support/testing.h"
+#include "tests/support/vectors.h"
+
+#define ENTRIES_MAX 200
+
+/* Reads all entries of a vector and writes them again. */
+static void check_vector(const struct vector *vector)
+{
+    struct hub_metadata_entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+    uint8_t *data = malloc(vector->size);
+    struct hub_metadata ours;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    uint32_t count;
+
+    hub_reader_init(&reader, vector->bytes, vector->size);
+    assert_int_equal(hub_metadata_read(&reader, &ours), 0);
+    assert_int_equal(hub_postcard_end(&reader), 0);
+    hub_reader_init(&reader, vector->bytes, vector->size);
+    count = hub_metadata_take_count(&reader);
+    assert_int_equal(count, json_array_size(vector->value));
+    for (uint32_t i = 0; i < count; i++)
+        hub_metadata_take_entry(&reader, &entries[i]);
+    assert_int_equal(hub_postcard_end(&reader), 0);
+    hub_writer_init(&writer, data, vector->size);
+    assert_int_equal(hub_metadata_put(&writer, entries, count), 0);
+    assert_int_equal(writer.size, vector->size);
+    assert_int_equal(memcmp(data, vector->bytes, vector->size), 0);
+    free(entries);
+    free(data);
+}
+
+/* r[verify call.metadata.type] r[verify call.metadata.order] r[verify call.metadata.duplicates] */
+static void entries_keep_their_order_and_duplicates(void **state)
+{
+    struct vectors *all = vectors_open();
+    size_t checked = 0;
+
+    (void)state;
+    for (const struct vector *v = NULL; (v = vectors_next(all, "metadata", v));)
+        if (!strncmp(v->type, "vec<", 4)) {
+            check_vector(v);
+            checked++;
+        }
+    assert_int_equal(checked, 5);
+    vectors_close(all);
+}
+
+/* r[verify call.metadata.limits] */
+static void what_is_too_much_or_malformed_is_refused_by_its_rule(void **state)
+{
+    struct vectors *all = vectors_open();
+    size_t checked = 0;
+
+    (void)state;
+    for (const struct vector *v = NULL; (v = vectors_next(all, "metadata-reject", v)); checked++) {
+        struct hub_metadata ours;
+        struct hub_reader reader;
+
+        hub_reader_init(&reader, v->bytes, v->size);
+        assert_int_equal(hub_metadata_read(&reader, &ours), RAPAHUB_EPROTOCOL);
+        assert_int_not_equal(reader.failure, 0);
+        assert_string_equal(rapahub_last_error()->rule, vectors_text(v->value));
+    }
+    assert_int_equal(checked, vectors_count(all, "metadata-reject"));
+    assert_true(checked > 0);
+    vectors_close(all);
+}
+
+static struct hub_metadata_entry entry_of(const char *key, size_t key_size, size_t value_size)
+{
+    struct hub_metadata_entry entry = {{key, key_size}, HUB_METADATA_BYTES, {key, value_size}, 0};
+
+    return entry;
+}
+
+static int put_times(const struct hub_metadata_entry *entry, uint32_t count)
+{
+    struct hub_metadata_entry entries[ENTRIES_MAX];
+    struct hub_writer writer;
+
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = *entry;
+    hub_writer_count(&writer);
+    return hub_metadata_put(&writer, entries, count);
+}
+
+/* r[verify call.metadata.limits] */
+static void a_sender_stays_within_the_limits(void **state)
+{
+    char *text = malloc(HUB_METADATA_VALUE + 1);
+    struct hub_metadata_entry small = entry_of(text, 1, 0), longest = entry_of(text, 256, 16384),
+                              key = entry_of(text, 257, 0), value = entry_of(text, 1, 16385),
+                              quarter = entry_of(text, 0, 16384);
+    struct hub_metadata_entry entries[5];
+    struct hub_writer writer;
+
+    (void)state;
+    memset(text, 'k', HUB_METADATA_VALUE + 1);
+    assert_int_equal(put_times(&small, 128), 0);
+    assert_int_equal(put_times(&small, 129), -EMSGSIZE);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+    assert_int_equal(put_times(&longest, 1), 0);
+    assert_int_equal(put_times(&key, 1), -EMSGSIZE);
+    assert_int_equal(put_times(&value, 1), -EMSGSIZE);
+    assert_int_equal(put_times(&quarter, 4), 0);
+    assert_int_equal(put_times(&longest, 4), -EMSGSIZE);
+    for (size_t i = 0; i < 5; i++)
+        entries[i] = i < 4 ? quarter : small;
+    hub_writer_count(&writer);
+    assert_int_equal(hub_metadata_put(&writer, entries, 5), -EMSGSIZE);
+    free(text);
+}
+
+static int read_numbers(uint32_t count, size_t value_size)
+{
+    static const uint8_t zeros[HUB_METADATA_VALUE + 1];
+    struct hub_metadata_entry entry = {{"k", 1}, HUB_METADATA_BYTES, {zeros, value_size}, 0};
+    uint8_t *data = malloc(100000);
+    struct hub_metadata ours;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    int r;
+
+    hub_writer_init(&writer, data, 100000);
+    hub_postcard_put_unsigned(&writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        hub_postcard_put_string(&writer, entry.key);
+        hub_postcard_put_unsigned(&writer, entry.kind);
+        hub_postcard_put_bytes(&writer, entry.bytes);
+    }
+    assert_int_equal(writer.failure, 0);
+    hub_reader_init(&reader, data, writer.size);
+    r = hub_metadata_read(&reader, &ours);
+    free(data);
+    return r;
+}
+
+/* r[verify call.metadata.limits] */
+static void a_receiver_counts_values_and_their_sum(void **state)
+{
+    (void)state;
+    assert_int_equal(read_numbers(3, 16384), 0);
+    assert_int_equal(read_numbers(1, 16385), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+    assert_int_equal(read_numbers(4, 16383), 0);
+    assert_int_equal(read_numbers(4, 16384), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+}
+
+/* r[verify core.metadata] */
+static void our_own_keys_go_there_and_back(void **state)
+{
+    const struct hub_metadata sent = {
+        .container = 7, .chain = 300, .fault = 2, .target = {"id", 2}};
+    struct hub_metadata got;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    uint8_t data[200];
+
+    (void)state;
+    hub_writer_init(&writer, data, sizeof(data));
+    assert_int_equal(hub_metadata_write(&writer, &sent), 0);
+    hub_reader_init(&reader, data, writer.size);
+    assert_int_equal(hub_metadata_read(&reader, &got), 0);
+    assert_int_equal(hub_postcard_end(&reader), 0);
+    assert_int_equal(got.container, 7);
+    assert_int_equal(got.chain, 300);
+    assert_int_equal(got.fault, 2);
+    assert_int_equal(got.target.size, 2);
+    assert_memory_equal(got.target.data, "id", 2);
+}
+
+static void no_metadata_is_one_byte(void **state)
+{
+    const struct hub_metadata none = {0};
+    struct hub_writer writer;
+    uint8_t data[2] = {9, 9};
+
+    (void)state;
+    hub_writer_init(&writer, data, sizeof(data));
+    assert_int_equal(hub_metadata_write(&writer, &none), 0);
+    assert_int_equal(writer.size, 1);
+    assert_int_equal(data[0], 0);
+}
+
+/* r[verify call.metadata.unknown] r[verify call.metadata.keys] */
+static void a_key_in_other_letters_or_of_another_kind_is_ignored(void **state)
+{
+    const struct hub_metadata_entry entries[] = {
+        {{"Rapahub-chain", 13}, HUB_METADATA_U64, {NULL, 0}, 5},
+        {{HUB_KEY_CONTAINER, sizeof(HUB_KEY_CONTAINER) - 1}, HUB_METADATA_STRING, {"7", 1}, 0},
+        {{HUB_KEY_TARGET, sizeof(HUB_KEY_TARGET) - 1}, HUB_METADATA_STRING, {"x", 1}, 0},
+    };
+    struct hub_metadata got;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    uint8_t data[200];
+
+    (void)state;
+    hub_writer_init(&writer, data, sizeof(data));
+    assert_int_equal(hub_metadata_put(&writer, entries, 3), 0);
+    hub_reader_init(&reader, data, writer.size);
+    assert_int_equal(hub_metadata_read(&reader, &got), 0);
+    assert_int_equal(got.chain + got.container + got.target.size + got.fault, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_keep_their_order_and_duplicates),
+        cmocka_unit_test(what_is_too_much_or_malformed_is_refused_by_its_rule),
+        cmocka_unit_test(a_sender_stays_within_the_limits),
+        cmocka_unit_test(a_receiver_counts_values_and_their_sum),
+        cmocka_unit_test(our_own_keys_go_there_and_back),
+        cmocka_unit_test(no_metadata_is_one_byte),
+        cmocka_unit_test(a_key_in_other_letters_or_of_another_kind_is_ignored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
