@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/answers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hub/link/call_table.h"
+
+static bool reserve(struct hub_answer *answer, uint32_t size)
+{
+    uint32_t capacity = answer->capacity ? answer->capacity : 256;
+    uint8_t *data;
+
+    if (answer->data && size <= answer->capacity)
+        return true;
+    while (capacity < size)
+        capacity *= 2;
+    data = realloc(answer->data, capacity);
+    if (!data)
+        return false;
+    answer->data = data;
+    answer->capacity = capacity;
+    return true;
+}
+
+/* r[impl call.lifecycle.unknown-request-id] r[impl call.lifecycle.ordering] */
+void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
+{
+    struct hub_call_entry *entry;
+    void *to = NULL;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    if (entry && entry->state == HUB_CALL_OPEN && reserve(entry->answer, size)) {
+        entry->state = HUB_CALL_FILLING;
+        to = entry->answer->data;
+    }
+    hub_mutex_unlock(&calls->lock);
+    return to;
+}
+
+/* Its id is free again: at once, or when its end has been told. */
+static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(calls->lock)
+{
+    if (entry->done)
+        entry->state = HUB_CALL_ENDED;
+    else
+        hub_call_table_forget(calls, entry);
+}
+
+/* r[impl call.complete] r[impl call.pipelining.independence] */
+void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size)
+{
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    if (entry && entry->state == HUB_CALL_FILLING) {
+        entry->answer->size = size;
+        hub_add64(&calls->answered, 1);
+        hub_call_table_end(calls, entry, 0);
+    } else if (entry && entry->state == HUB_CALL_OPEN && !payload) {
+        hub_call_table_end(calls, entry, -ENOMEM);
+    } else {
+        hub_add64(&calls->late, 1);
+        if (entry && entry->state == HUB_CALL_ZOMBIE)
+            end_zombie(calls, entry);
+    }
+    hub_mutex_unlock(&calls->lock);
+}
+
+void hub_answers_drop(struct hub_calls *calls, uint32_t id)
+{
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    if (entry && entry->state == HUB_CALL_FILLING) {
+        entry->state = HUB_CALL_OPEN;
+        if (calls->refusal != 0)
+            hub_call_table_end(calls, entry, calls->refusal);
+    }
+    hub_mutex_unlock(&calls->lock);
+}
+
+void hub_answers_hand_over(struct hub_calls *calls)
+{
+    struct hub_list *link;
+
+    if (hub_peek(&calls->following) == 0)
+        return;
+    hub_mutex_lock(&calls->lock);
+    link = hub_list_pop(&calls->followers);
+    if (link)
+        hub_call_table_wake(HUB_LIST_ITEM(link, struct hub_call_entry, link));
+    hub_mutex_unlock(&calls->lock);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answers: Responses as the link hands them up: to the call they belong to, or to nobody. Under the
+ * receive token. */
+#ifndef HUB_LINK_ANSWERS_H
+#define HUB_LINK_ANSWERS_H
+
+#include "hub/link/calls.h"
+
+/* Where the payload of the Response goes; NULL where nobody waits for it. Then accept or drop. */
+void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
+void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);
+void hub_answers_drop(struct hub_calls *calls, uint32_t id);
+
+/* The receive token is free: another waiting caller may lead. */
+void hub_answers_hand_over(struct hub_calls *calls);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/call_table.h"
+
+#include "hub/base/futex.h"
+
+/* r[impl call.request-id.uniqueness] r[impl core.call.request-id] r[impl shm.id.request-scope] */
+static uint32_t fresh_id(struct hub_calls *calls) REQUIRES(calls->lock)
+{
+    uint32_t id;
+
+    do
+        id = calls->next_id++;
+    while (id == 0 || hub_id_map_get(calls->by_id, id));
+    return id;
+}
+
+struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
+{
+    uint32_t index = calls->spare[calls->spare_count - 1];
+    struct hub_call_entry *entry = &calls->entries[index];
+    struct hub_answer kept = entry->own;
+
+    *entry = (struct hub_call_entry){.id = fresh_id(calls),
+                                     .number = ++calls->sequence << HUB_CALL_NUMBER_SHIFT | index,
+                                     .state = HUB_CALL_OPEN,
+                                     .deadline_ns = call->deadline_ns,
+                                     .own = kept,
+                                     .done = call->done,
+                                     .user = call->user};
+    entry->answer = call->answer ? call->answer : &entry->own;
+    hub_list_init(&entry->link);
+    if (hub_id_map_put(calls->by_id, entry->id, entry) < 0)
+        return NULL;
+    calls->spare_count--;
+    return entry;
+}
+
+void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    hub_id_map_remove(calls->by_id, entry->id);
+    hub_list_remove(&entry->link);
+    entry->state = HUB_CALL_FREE;
+    entry->number = 0;
+    calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
+}
+
+struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t number)
+{
+    uint64_t index = number & ((UINT64_C(1) << HUB_CALL_NUMBER_SHIFT) - 1);
+
+    if (number == 0 || index >= calls->limit || calls->entries[index].number != number)
+        return NULL;
+    return &calls->entries[index];
+}
+
+void hub_call_table_wake(struct hub_call_entry *entry)
+{
+    hub_publish(&entry->word, 1);
+    hub_futex_wake_private(&entry->word);
+}
+
+/* Tells whoever is to take the end of the call. */
+void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    if (entry->done)
+        hub_list_append(&calls->finished, &entry->link);
+    hub_publish(&entry->ended, 1);
+    if (entry->done || entry->in_loop)
+        calls->on_ready(calls->user);
+    else
+        hub_call_table_wake(entry);
+}
+
+/* r[impl hub.call.once] */
+void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, int code)
+{
+    entry->state = HUB_CALL_ENDED;
+    entry->code = code;
+    if (entry->sent)
+        hub_call_table_deliver(calls, entry);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call_table: the calls one side has made and not yet forgotten, by number and by the id on the
+ * wire. Everything here is under the table's lock. */
+#ifndef HUB_LINK_CALL_TABLE_H
+#define HUB_LINK_CALL_TABLE_H
+
+#include "hub/base/id_map.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/calls.h"
+
+#define HUB_CALL_NUMBER_SHIFT 20 /* the index of an entry stands in a number's low bits */
+
+enum hub_call_state {
+    HUB_CALL_FREE,
+    HUB_CALL_OPEN,    /* no answer yet */
+    HUB_CALL_FILLING, /* a leader copies the answer */
+    HUB_CALL_ENDED,   /* code and answer stand; nobody has taken them yet */
+    HUB_CALL_ZOMBIE   /* nobody waits; its id stays reserved until the Response or the link's end */
+};
+
+struct hub_call_entry {
+    uint32_t id; /* on the wire */
+    uint64_t number;
+    enum hub_call_state state;
+    bool sent;      /* the Request is published: the end may be delivered */
+    bool in_loop;   /* its caller waits in the owner's loop */
+    bool cancelled; /* Cancel was asked for */
+    int code;
+    uint64_t deadline_ns;
+    struct hub_answer *answer; /* the caller's, or `own` */
+    struct hub_answer own;
+    hub_calls_done *done;
+    void *user;
+    struct hub_a32 ended; /* what a leader looks at without the lock */
+    struct hub_a32 word;  /* a follower sleeps on it while it is 0 */
+    struct hub_list link; /* of followers, or of finished */
+};
+
+struct hub_calls {
+    struct hub_link *link;
+    struct hub_mutex lock;
+    uint32_t limit;
+    struct hub_a32 following; /* how many followers, for a look without the lock */
+    struct hub_call_entry *entries GUARDED_BY(lock);
+    uint32_t *spare GUARDED_BY(lock); /* indices of free entries */
+    uint32_t spare_count GUARDED_BY(lock);
+    struct hub_id_map *by_id GUARDED_BY(lock);
+    uint32_t next_id GUARDED_BY(lock);
+    uint64_t sequence GUARDED_BY(lock);
+    int refusal GUARDED_BY(lock); /* 0, or what new calls get */
+    uint64_t next_deadline GUARDED_BY(lock);
+    struct hub_list followers GUARDED_BY(lock);
+    struct hub_list finished GUARDED_BY(lock); /* ended calls with `done` */
+    void (*on_ready)(void *user);
+    void *user;
+    struct hub_a64 answered, late, lost;
+};
+
+/* Takes a free entry, which there must be; NULL for no memory. */
+struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
+    REQUIRES(calls->lock);
+
+/* Its number is never valid again, its id is free. */
+void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
+    REQUIRES(calls->lock);
+
+/* NULL where that call has been forgotten. */
+struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t number)
+    REQUIRES(calls->lock);
+
+/* The call has ended with `code`; told to whoever takes it as soon as its Request is published. */
+void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, int code)
+    REQUIRES(calls->lock);
+void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
+    REQUIRES(calls->lock);
+
+/* Makes its caller look again. */
+void hub_call_table_wake(struct hub_call_entry *entry);
+
+#endif

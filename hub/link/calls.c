@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/calls.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/base/own.h"
+#include "hub/link/answers.h"
+#include "hub/link/call_table.h"
+
+#define SLICE                 (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
+#define FULL_SLICE            HUB_MILLISECOND /* of who may not receive before its side has answered */
+#define HUB_CALL_NUMBER_SHIFT 20 /* the index of an entry stands in a number's low bits */
+
+void hub_calls_answer_fini(struct hub_answer *answer)
+{
+    free(answer->data);
+    *answer = (struct hub_answer){0};
+}
+
+static void ignore(void *user)
+{
+    (void)user;
+}
+
+int hub_calls_create(uint32_t limit, struct hub_calls **out)
+{
+    OWN(hub_calls) struct hub_calls *calls = calloc(1, sizeof *calls);
+
+    if (!calls)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
+    hub_mutex_init(&calls->lock);
+    hub_list_init(&calls->followers);
+    hub_list_init(&calls->finished);
+    calls->limit = limit;
+    calls->next_id = 1;
+    calls->next_deadline = HUB_NEVER;
+    calls->on_ready = ignore;
+    calls->entries = calloc(limit, sizeof *calls->entries);
+    calls->spare = calloc(limit, sizeof *calls->spare);
+    if (!calls->entries || !calls->spare || hub_id_map_create(limit, &calls->by_id) < 0)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
+    for (uint32_t i = 0; i < limit; i++) {
+        calls->spare[i] = limit - 1 - i;
+        hub_list_init(&calls->entries[i].link);
+    }
+    calls->spare_count = limit;
+    *out = TAKE(calls);
+    return 0;
+}
+
+void hub_calls_bind(struct hub_calls *calls, struct hub_link *link)
+{
+    calls->link = link;
+}
+
+void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), void *user)
+{
+    calls->on_ready = on_ready;
+    calls->user = user;
+}
+
+void hub_calls_release(struct hub_calls **calls)
+{
+    if (!*calls)
+        return;
+    for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++)
+        hub_calls_answer_fini(&(*calls)->entries[i].own);
+    free((*calls)->entries);
+    free((*calls)->spare);
+    hub_id_map_release(&(*calls)->by_id);
+    hub_mutex_fini(&(*calls)->lock);
+    free(*calls);
+    *calls = NULL;
+}
+
+/* ---- making a call ---- */
+
+static int send_request(struct hub_calls *calls, const struct hub_call *call, uint32_t id)
+{
+    const struct hub_message message = {HUB_REQUEST, id, call->method_id};
+
+    return hub_link_send(calls->link, &message, &call->payload,
+                         call->at_once ? 0 : call->deadline_ns);
+}
+
+/* A peer that guessed the id may have answered what was never sent: the memory is the caller's
+ * again only when the leader has filled it. */
+static void take_back(struct hub_calls *calls, uint64_t number)
+{
+    struct hub_call_entry *entry;
+    bool filling;
+
+    do {
+        hub_mutex_lock(&calls->lock);
+        entry = hub_call_table_find(calls, number);
+        filling = entry && entry->state == HUB_CALL_FILLING;
+        if (entry && !filling)
+            hub_call_table_forget(calls, entry);
+        hub_mutex_unlock(&calls->lock);
+        if (filling)
+            sched_yield();
+    } while (filling);
+}
+
+/* The Request is out: only now may the end be delivered, and may the call expire. */
+static void settle_begin(struct hub_calls *calls, uint64_t number)
+{
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_call_table_find(calls, number);
+    if (entry) {
+        entry->sent = true;
+        if (entry->done && entry->deadline_ns < calls->next_deadline)
+            calls->next_deadline = entry->deadline_ns;
+        if (entry->state == HUB_CALL_ENDED)
+            hub_call_table_deliver(calls, entry);
+    }
+    hub_mutex_unlock(&calls->lock);
+}
+
+/* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
+int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number)
+{
+    struct hub_call_entry *entry = NULL;
+    uint32_t id = 0;
+    int r = -EBUSY;
+
+    hub_mutex_lock(&calls->lock);
+    if (calls->refusal != 0)
+        r = RAPAHUB_ESTALE;
+    else if (calls->spare_count > 0)
+        entry = hub_call_table_enter(calls, call);
+    if (entry) {
+        id = entry->id;
+        *number = entry->number;
+    }
+    hub_mutex_unlock(&calls->lock);
+    if (!entry)
+        return r == -EBUSY
+                   ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
+                   : r;
+    r = send_request(calls, call, id);
+    if (r < 0)
+        take_back(calls, *number);
+    else
+        settle_begin(calls, *number);
+    return r;
+}
+
+static void send_cancel(struct hub_calls *calls, uint32_t id)
+{
+    const struct hub_message message = {HUB_CANCEL, id, 0};
+    const struct hub_parts nothing = {{NULL, 0}, {NULL, 0}};
+
+    (void)hub_link_send(calls->link, &message, &nothing, hub_clock_after(HUB_MILLISECOND));
+}
+
+/* r[impl core.call.cancel] r[impl call.request-id.cancel-still-in-flight] */
+void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
+{
+    uint64_t limit = hub_clock_after(HUB_CALLS_CANCEL_WAIT);
+    struct hub_call_entry *entry;
+    uint32_t id = 0;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_call_table_find(calls, number);
+    if (entry && entry->state == HUB_CALL_OPEN && !entry->cancelled) {
+        entry->cancelled = true;
+        if (limit < entry->deadline_ns)
+            entry->deadline_ns = limit;
+        if (entry->done && limit < calls->next_deadline)
+            calls->next_deadline = limit;
+        id = entry->id;
+        hub_call_table_wake(entry); /* its caller must take note of the nearer deadline */
+    }
+    hub_mutex_unlock(&calls->lock);
+    if (id == 0)
+        return;
+    hub_link_nudge(calls->link);
+    send_cancel(calls, id);
+    calls->on_ready(calls->user);
+}
+
+/* ---- waiting ---- */
+
+struct waiting {
+    struct hub_calls *calls;
+    struct hub_call_entry *entry;
+    uint64_t number;
+    uint64_t deadline_ns;
+    bool cancelled;
+};
+
+static bool has_ended(void *user)
+{
+    struct waiting *waiting = user;
+
+    return hub_observe(&waiting->entry->ended) != 0 || hub_observe(&waiting->entry->word) != 0;
+}
+
+/* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. */
+static int take_end(struct waiting *waiting, int *code)
+{
+    struct hub_calls *calls = waiting->calls;
+    struct hub_call_entry *entry = waiting->entry;
+    int ended = 0;
+
+    hub_mutex_lock(&calls->lock);
+    if (entry->state == HUB_CALL_ENDED && entry->sent) {
+        *code = entry->code;
+        ended = 1;
+        hub_call_table_forget(calls, entry);
+    } else {
+        waiting->deadline_ns = entry->deadline_ns;
+        waiting->cancelled = entry->cancelled;
+        hub_note(&entry->word, 0);
+    }
+    hub_mutex_unlock(&calls->lock);
+    return ended;
+}
+
+/* The deadline has passed: the caller goes, the id stays until the Response. While a leader copies
+ * the answer the call is as good as ended. r[impl call.cancel.no-response-required] */
+static int abandon(struct waiting *waiting)
+{
+    struct hub_calls *calls = waiting->calls;
+    uint32_t id = 0;
+    bool open;
+
+    hub_mutex_lock(&calls->lock);
+    open = waiting->entry->state == HUB_CALL_OPEN;
+    if (open) {
+        waiting->entry->state = HUB_CALL_ZOMBIE;
+        waiting->entry->answer = NULL;
+        if (!waiting->cancelled)
+            id = waiting->entry->id;
+    }
+    hub_mutex_unlock(&calls->lock);
+    if (!open) {
+        sched_yield();
+        return 0;
+    }
+    if (id != 0)
+        send_cancel(calls, id);
+    return waiting->cancelled ? -ECANCELED : -ETIMEDOUT;
+}
+
+/* Another thread receives: sleep until it wakes this one, with its answer or to lead. Behind the
+ * entry in the list the token is looked at once more: who let it go before could not see us. */
+static void follow(struct waiting *waiting)
+{
+    struct hub_calls *calls = waiting->calls;
+    struct hub_call_entry *entry = waiting->entry;
+    uint64_t slice = hub_clock_after(SLICE);
+
+    sched_yield();
+    if (has_ended(waiting))
+        return;
+    hub_mutex_lock(&calls->lock);
+    if (entry->state == HUB_CALL_OPEN)
+        hub_list_append(&calls->followers, &entry->link);
+    hub_add(&calls->following, 1);
+    hub_mutex_unlock(&calls->lock);
+    hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
+    if (hub_link_receiving(calls->link) && !has_ended(waiting))
+        hub_futex_wait_private(&entry->word, 0,
+                               waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
+    hub_mutex_lock(&calls->lock);
+    hub_list_remove(&entry->link);
+    hub_add(&calls->following, UINT32_MAX);
+    hub_mutex_unlock(&calls->lock);
+}
+
+/* r[impl message.goodbye.receive] */
+static void end_if_left(struct hub_calls *calls)
+{
+    if (hub_link_host_left(calls->link) && !hub_link_closed(calls->link))
+        hub_calls_end_all(calls, RAPAHUB_ECLOSED);
+}
+
+/* Nothing may be received now, for the peer does not read what it is owed. */
+static void doze(struct waiting *waiting)
+{
+    uint64_t slice = hub_clock_after(FULL_SLICE);
+
+    if (!has_ended(waiting) && !hub_link_closed(waiting->calls->link))
+        hub_futex_wait_private(&waiting->entry->word, 0,
+                               waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
+}
+
+static int wait_once(struct waiting *waiting, bool spin_only)
+{
+    struct hub_calls *calls = waiting->calls;
+    const struct hub_link_until until = {.done = has_ended,
+                                         .user = waiting,
+                                         .stage = spin_only ? HUB_WAIT_SPIN : HUB_WAIT_SLEEP,
+                                         .deadline_ns = waiting->deadline_ns};
+    int r = hub_link_lead(calls->link, &until);
+
+    if (r == -EBUSY && !spin_only)
+        follow(waiting);
+    else if (r == 0)
+        end_if_left(calls);
+    if (r == 0 && !spin_only)
+        doze(waiting);
+    return (r == -EBUSY || r == -EAGAIN) && spin_only ? -EAGAIN : 0;
+}
+
+static struct hub_call_entry *find_waited(struct hub_calls *calls, uint64_t number, bool in_loop)
+{
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_call_table_find(calls, number);
+    if (entry)
+        entry->in_loop = in_loop;
+    hub_mutex_unlock(&calls->lock);
+    return entry;
+}
+
+static int wait_for_end(struct waiting *waiting, bool spin_only)
+{
+    int code = 0;
+
+    while (take_end(waiting, &code) == 0) {
+        int r = 0;
+
+        if (hub_clock_left(waiting->deadline_ns) == 0)
+            r = abandon(waiting);
+        else if (wait_once(waiting, spin_only) == -EAGAIN &&
+                 !hub_calls_ended(waiting->calls, waiting->number))
+            r = -EAGAIN;
+        if (r < 0)
+            return r;
+    }
+    return code;
+}
+
+int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only)
+{
+    struct waiting waiting = {.calls = calls, .number = number};
+    int r;
+
+    waiting.entry = find_waited(calls, number, spin_only);
+    if (!waiting.entry)
+        return RAPAHUB_ESTALE;
+    r = wait_for_end(&waiting, spin_only);
+    /* Who was woken to lead and left without leading must not leave the others asleep. */
+    if (hub_peek(&calls->following) != 0 && !hub_link_receiving(calls->link))
+        hub_answers_hand_over(calls);
+    return r;
+}
+
+bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
+{
+    struct hub_call_entry *entry;
+    bool ended;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_call_table_find(calls, number);
+    ended = !entry || entry->state == HUB_CALL_ENDED || hub_clock_left(entry->deadline_ns) == 0;
+    hub_mutex_unlock(&calls->lock);
+    return ended;
+}
+
+/* ---- calls nobody waits for ---- */
+
+/* Ends those whose deadline has passed, and finds the next one. */
+static void expire(struct hub_calls *calls) REQUIRES(calls->lock)
+{
+    uint64_t now = hub_clock_now();
+
+    if (now < calls->next_deadline)
+        return;
+    calls->next_deadline = HUB_NEVER;
+    for (uint32_t i = 0; i < calls->limit; i++) {
+        struct hub_call_entry *entry = &calls->entries[i];
+
+        if (entry->state != HUB_CALL_OPEN || !entry->done || !entry->sent)
+            continue;
+        if (entry->deadline_ns <= now) {
+            entry->code = entry->cancelled ? -ECANCELED : -ETIMEDOUT;
+            entry->state = HUB_CALL_ZOMBIE;
+            hub_list_append(&calls->finished, &entry->link);
+        } else if (entry->deadline_ns < calls->next_deadline) {
+            calls->next_deadline = entry->deadline_ns;
+        }
+    }
+}
+
+/* What on_done needs, taken out of the entry before it is used again. */
+struct finished {
+    hub_calls_done *done;
+    void *user;
+    int code;
+    struct hub_answer answer;
+    uint32_t cancel; /* id to cancel, 0: none */
+};
+
+static bool take_finished(struct hub_calls *calls, struct finished *out)
+{
+    struct hub_list *link;
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(&calls->lock);
+    expire(calls);
+    link = hub_list_pop(&calls->finished);
+    if (link) {
+        entry = HUB_LIST_ITEM(link, struct hub_call_entry, link);
+        *out = (struct finished){entry->done, entry->user, entry->code, entry->own, 0};
+        entry->own = (struct hub_answer){0};
+        entry->done = NULL;
+        if (entry->state != HUB_CALL_ZOMBIE)
+            hub_call_table_forget(calls, entry);
+        else if (!entry->cancelled)
+            out->cancel = entry->id;
+        entry->answer = NULL;
+    }
+    hub_mutex_unlock(&calls->lock);
+    return link != NULL;
+}
+
+uint32_t hub_calls_finish(struct hub_calls *calls)
+{
+    struct finished finished;
+    uint32_t count = 0;
+
+    for (; count < calls->limit && take_finished(calls, &finished); count++) {
+        if (finished.cancel != 0)
+            send_cancel(calls, finished.cancel);
+        finished.done(finished.user, finished.code, &finished.answer);
+        hub_calls_answer_fini(&finished.answer);
+    }
+    return count;
+}
+
+uint64_t hub_calls_next_deadline(struct hub_calls *calls)
+{
+    uint64_t next;
+
+    hub_mutex_lock(&calls->lock);
+    next = hub_list_empty(&calls->finished) ? calls->next_deadline : 0;
+    hub_mutex_unlock(&calls->lock);
+    return next;
+}
+
+void hub_calls_end_all(struct hub_calls *calls, int code)
+{
+    hub_mutex_lock(&calls->lock);
+    if (calls->refusal == 0)
+        calls->refusal = code;
+    for (uint32_t i = 0; i < calls->limit; i++) {
+        struct hub_call_entry *entry = &calls->entries[i];
+
+        if (entry->state == HUB_CALL_OPEN) {
+            hub_add64(&calls->lost, 1);
+            hub_call_table_end(calls, entry, code);
+        } else if (entry->state == HUB_CALL_ZOMBIE && !entry->done &&
+                   hub_link_closed(calls->link)) {
+            hub_call_table_forget(calls, entry);
+        }
+    }
+    hub_mutex_unlock(&calls->lock);
+}
+
+uint32_t hub_calls_open(struct hub_calls *calls)
+{
+    uint32_t count;
+
+    hub_mutex_lock(&calls->lock);
+    count = calls->limit - calls->spare_count;
+    hub_mutex_unlock(&calls->lock);
+    return count;
+}
+
+uint64_t hub_calls_answered(const struct hub_calls *calls)
+{
+    return hub_peek64(&calls->answered);
+}
+
+uint64_t hub_calls_late(const struct hub_calls *calls)
+{
+    return hub_peek64(&calls->late);
+}
+
+uint64_t hub_calls_lost(const struct hub_calls *calls)
+{
+    return hub_peek64(&calls->lost);
+}

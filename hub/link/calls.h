@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls: the calls one side has made over a link, from Request to end. Each ends exactly once.
+ *
+ * A waiting caller leads (it receives for all) or follows (the leader wakes it). The answers to
+ * calls nobody waits for are queued for the owner. r[impl hub.call.once]
+ *
+ * A call's answer is the whole payload of its Response: hub/wire/response.h reads it. */
+#ifndef HUB_LINK_CALLS_H
+#define HUB_LINK_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/list.h"
+#include "hub/link/link.h"
+
+#define HUB_CALLS_MAX         1024 /* in flight, each direction */
+#define HUB_CALLS_CANCEL_WAIT (UINT64_C(1000000000))
+
+/* A growing buffer for an answer; zeroed at first, freed by hub_calls_answer_fini. */
+struct hub_answer {
+    uint8_t *data;
+    uint32_t size, capacity;
+};
+void hub_calls_answer_fini(struct hub_answer *answer);
+
+/* Runs once for a call nobody waits for: code 0 and the answer, or the failure. On the thread of
+ * hub_calls_finish. */
+typedef void hub_calls_done(void *user, int code, struct hub_answer *answer);
+
+struct hub_calls;
+
+/* `limit` calls at most; -ENOMEM. The link is set by hub_calls_bind. */
+int hub_calls_create(uint32_t limit, struct hub_calls **out);
+void hub_calls_bind(struct hub_calls *calls, struct hub_link *link);
+void hub_calls_release(struct hub_calls **calls);
+
+/* One call, as the caller wants it. */
+struct hub_call {
+    uint64_t method_id;
+    struct hub_parts payload;
+    uint64_t deadline_ns;
+    struct hub_answer *answer; /* of a call that is waited for: the caller's; else NULL */
+    hub_calls_done *done;      /* of a call that is not: else NULL */
+    void *user;
+    bool at_once; /* where there is no space now: -EAGAIN, and nothing is left */
+};
+
+/* Enters the call, then sends the Request: 0 and its number, which is never used again; -EBUSY
+ * where the table is full, and the failures of hub_link_send: nothing was executed, nothing is
+ * left. */
+int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number);
+
+/* Waits for the end of a call begun with `answer`: 0, or -ETIMEDOUT, -ECANCELED, or the code of the
+ * closed link. With `spin_only` -EAGAIN where the answer did not come at once: the call goes on and
+ * the caller must wait again. */
+int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only);
+
+/* Has it ended? True: hub_calls_wait returns at once. */
+bool hub_calls_ended(struct hub_calls *calls, uint64_t number);
+
+/* Sends Cancel, once; the call ends with -ECANCELED within a second, unless it is answered first.
+ */
+void hub_calls_cancel(struct hub_calls *calls, uint64_t number);
+
+/* Delivers what is done to `done` callbacks, and ends those whose deadline has passed: how many. To
+ * be called by the owner when on_ready was called, and by `next_deadline`. */
+uint32_t hub_calls_finish(struct hub_calls *calls);
+uint64_t hub_calls_next_deadline(struct hub_calls *calls); /* of calls nobody waits for */
+
+/* Called (any thread, under the receive token) when hub_calls_finish has work. */
+void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), void *user);
+
+/* Every open call ends with `code`, and new ones are refused with it: the link closed, or the peer
+ * said goodbye. Only the first code counts. */
+void hub_calls_end_all(struct hub_calls *calls, int code);
+
+/* Calls open now, calls that ended with an answer, late answers, calls that ended because the peer
+ * did. */
+uint32_t hub_calls_open(struct hub_calls *calls);
+uint64_t hub_calls_answered(const struct hub_calls *calls);
+uint64_t hub_calls_late(const struct hub_calls *calls);
+uint64_t hub_calls_lost(const struct hub_calls *calls);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/connection.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "hub/link/answers.h"
+
+#define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
+
+static void *place(void *user, const struct hub_message *message, uint32_t size)
+{
+    struct hub_connection *connection = user;
+
+    switch (message->type) {
+    case HUB_REQUEST:
+        return hub_served_place(connection->served, message, size);
+    case HUB_RESPONSE:
+        return hub_answers_place(connection->calls, message->id, size);
+    case HUB_GOODBYE:
+        return size <= sizeof connection->reason ? connection->reason : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void say_goodbye(struct hub_connection *connection, const void *payload, uint32_t size)
+{
+    char reason[sizeof connection->reason + 1];
+
+    hub_message_reason(payload, payload ? size : 0, reason, sizeof reason);
+    /* In this order: whose call ends looks for the reason. */
+    connection->events.on_goodbye(connection->events.user, reason);
+    hub_calls_end_all(connection->calls, RAPAHUB_ECLOSED);
+}
+
+/* r[impl shm.topology.hub.calls] r[impl shm.goodbye.guest] r[impl message.goodbye.receive]
+ * r[impl hub.goodbye.drain] r[impl channeling.unknown] */
+static int accept(void *user, const struct hub_message *message, void *payload, uint32_t size)
+{
+    struct hub_connection *connection = user;
+
+    switch (message->type) {
+    case HUB_REQUEST:
+        return hub_served_accept(connection->served, message, payload);
+    case HUB_RESPONSE:
+        hub_answers_accept(connection->calls, message->id, payload, size);
+        return 0;
+    case HUB_CANCEL:
+        hub_served_cancel(connection->served, message->id);
+        return 0;
+    case HUB_GOODBYE:
+        say_goodbye(connection, payload, size);
+        return 0;
+    default: /* no channel has ever been opened */
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "channeling.unknown",
+                            "message of type %d for channel %u, which is not open",
+                            (int)message->type, message->id);
+    }
+}
+
+static void drop(void *user, const struct hub_message *message, void *payload)
+{
+    struct hub_connection *connection = user;
+
+    if (message->type == HUB_REQUEST)
+        hub_served_drop(connection->served, payload);
+    else if (message->type == HUB_RESPONSE)
+        hub_answers_drop(connection->calls, message->id);
+}
+
+static bool full(void *user)
+{
+    return hub_served_full(((struct hub_connection *)user)->served);
+}
+
+static void after(void *user)
+{
+    struct hub_connection *connection = user;
+
+    hub_answers_hand_over(connection->calls);
+    hub_served_settle(connection->served);
+}
+
+/* The link is closed: every call ends, once. r[impl core.error.call-vs-connection] */
+static void on_close(void *user)
+{
+    struct hub_connection *connection = user;
+
+    hub_calls_end_all(connection->calls, hub_link_cause(connection->link));
+    hub_served_end_all(connection->served);
+    connection->events.on_close(connection->events.user);
+}
+
+static void on_hint(void *user)
+{
+    struct hub_connection *connection = user;
+
+    connection->events.on_hint(connection->events.user);
+}
+
+static void on_pending(void *user)
+{
+    struct hub_connection *connection = user;
+
+    connection->events.on_pending(connection->events.user);
+}
+
+int hub_connection_open(struct hub_connection *connection, const struct hub_link_options *options,
+                        const struct hub_connection_events *events)
+{
+    struct hub_link_options of_link = *options;
+    int r;
+
+    *connection = (struct hub_connection){.events = *events};
+    of_link.events = (struct hub_link_events){place, accept, drop, full, after, connection};
+    of_link.on_close = on_close;
+    of_link.on_hint = on_hint;
+    of_link.on_pending = on_pending;
+    of_link.user = connection;
+    r = hub_calls_create(HUB_CALLS_MAX, &connection->calls);
+    if (r == 0)
+        r = hub_served_create(HUB_CALLS_MAX, REQUEST_BYTES_MAX, &connection->served);
+    if (r == 0)
+        r = hub_link_create(&of_link, &connection->link);
+    if (r < 0) {
+        hub_connection_close(connection);
+        return r;
+    }
+    hub_calls_bind(connection->calls, connection->link);
+    hub_calls_on_ready(connection->calls, events->on_ready, events->user);
+    hub_served_bind(connection->served, connection->link);
+    hub_served_on_request(connection->served, events->on_request, events->user);
+    if (options->role == HUB_ROLE_HOST)
+        hub_served_keep_answers(connection->served);
+    return 0;
+}
+
+void hub_connection_close(struct hub_connection *connection)
+{
+    hub_calls_release(&connection->calls);
+    hub_served_release(&connection->served);
+    hub_link_release(&connection->link);
+}

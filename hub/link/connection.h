@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connection: a link with its two tables of calls, joined: what host and guest-sdk work with. */
+#ifndef HUB_LINK_CONNECTION_H
+#define HUB_LINK_CONNECTION_H
+
+#include "hub/link/calls.h"
+#include "hub/link/link.h"
+#include "hub/link/served.h"
+
+/* What the room above is told; any thread, under the receive token or a lock: they must not wait,
+ * send or close; they set a flag and wake a loop. All required. */
+struct hub_connection_events {
+    void (*on_request)(void *user); /* hub_served_next has something */
+    void (*on_ready)(void *user);   /* hub_calls_finish has something */
+    void (*on_pending)(void *user); /* sweep again */
+    void (*on_close)(void *user);   /* the link is closed; all calls have ended */
+    void (*on_hint)(void *user);    /* the peer hung up, or its pidfd says it ended */
+    void (*on_goodbye)(void *user, const char *reason); /* the peer said goodbye; escaped */
+    void *user;
+};
+
+struct hub_connection {
+    struct hub_link *link;
+    struct hub_calls *calls;   /* that we made */
+    struct hub_served *served; /* that we serve */
+    struct hub_connection_events events;
+    uint8_t reason[1040]; /* of a Goodbye, while it is received */
+};
+
+/* `options` as for hub_link_create; its events are set here. -ENOMEM. The connection must not move
+ * in memory. */
+int hub_connection_open(struct hub_connection *connection, const struct hub_link_options *options,
+                        const struct hub_connection_events *events);
+void hub_connection_close(struct hub_connection *connection); /* frees; accepts the zeroed one */
+
+#endif

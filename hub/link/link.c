@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/link.h"
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/own.h"
+#include "hub/link/link_state.h"
+#include "hub/link/receiver.h"
+#include "hub/link/sender.h"
+#include "hub/shm/peer_table.h"
+
+static void open_rings(struct hub_link *link)
+{
+    const struct hub_segment_view *view = &link->view;
+    struct hub_peer_entry *entry = view->entry;
+    uint32_t size = link->limits.ring_size;
+
+    if (link->options.role == HUB_ROLE_HOST) {
+        hub_ring_producer_init(&link->out, view->host_to_guest, size, &entry->host_to_guest_head,
+                               &entry->host_to_guest_tail);
+        hub_ring_consumer_init(&link->in, view->guest_to_host, size, &entry->guest_to_host_head,
+                               &entry->guest_to_host_tail);
+    } else {
+        hub_ring_producer_init(&link->out, view->guest_to_host, size, &entry->guest_to_host_head,
+                               &entry->guest_to_host_tail);
+        hub_ring_consumer_init(&link->in, view->host_to_guest, size, &entry->host_to_guest_head,
+                               &entry->host_to_guest_tail);
+    }
+    if (!link->options.segment->shared)
+        return;
+    /* In a shared file an unknown peer may keep its indices modulo the size of the ring. */
+    link->out.convention = link->in.convention = HUB_RING_UNKNOWN;
+}
+
+int hub_link_create(const struct hub_link_options *options, struct hub_link **out)
+{
+    OWN(hub_link) struct hub_link *link = calloc(1, sizeof *link);
+    bool host = options->role == HUB_ROLE_HOST;
+    int r;
+
+    if (!link)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a link");
+    link->options = *options;
+    link->view = *options->view;
+    link->limits = options->segment->geometry.limits;
+    link->rule = "";
+    link->wait.nudge = -1;
+    hub_mutex_init(&link->send);
+    hub_list_init(&link->senders);
+    open_rings(link);
+    hub_wait_init(&link->wait, host ? &link->view.entry->host_wait : &link->view.entry->guest_wait,
+                  host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,
+                  options->doorbell, options->pidfd);
+    link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (link->wait.nudge < 0)
+        return rapahub_fail(-errno, "", "cannot make an eventfd for a link");
+    r = hub_slot_reader_init(&link->reader, &options->segment->geometry,
+                             host ? link->view.guest_pool : link->view.host_pool);
+    if (r < 0)
+        return r;
+    *out = TAKE(link);
+    return 0;
+}
+
+void hub_link_release(struct hub_link **link)
+{
+    if (!*link)
+        return;
+    if ((*link)->wait.nudge >= 0)
+        close((*link)->wait.nudge);
+    hub_slot_reader_fini(&(*link)->reader);
+    hub_mutex_fini(&(*link)->send);
+    free(*link);
+    *link = NULL;
+}
+
+bool hub_link_closed(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) != 0;
+}
+
+int hub_link_cause(const struct hub_link *link)
+{
+    return hub_link_closed(link) ? link->cause : 0;
+}
+
+const char *hub_link_rule(const struct hub_link *link)
+{
+    return hub_link_closed(link) ? link->rule : "";
+}
+
+/* r[impl core.error.connection] */
+void hub_link_close(struct hub_link *link, int code, const char *rule)
+{
+    if (!hub_claim(&link->closing, 0, 1))
+        return;
+    link->cause = code;
+    link->rule = rule;
+    hub_publish(&link->closed, 1);
+    hub_wait_wake_own(&link->wait);
+    hub_sender_wake_all(link);
+    link->options.on_close(link->options.user);
+}
+
+void hub_link_leave(struct hub_link *link)
+{
+    hub_publish(&link->leaving, 1);
+    hub_peer_table_goodbye(link->view.entry);
+    hub_wait_wake(&link->wait, HUB_WAIT_RX, NULL);
+}
+
+/* r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
+bool hub_link_host_left(const struct hub_link *link)
+{
+    return link->options.role == HUB_ROLE_GUEST &&
+           (hub_observe(&link->view.header->host_goodbye) != 0 || !hub_sender_may(link));
+}
+
+int hub_link_send(struct hub_link *link, const struct hub_message *message,
+                  const struct hub_parts *payload, uint64_t deadline_ns)
+{
+    int r = hub_sender_send(link, message, payload, deadline_ns);
+
+    if (r == RAPAHUB_EPROTOCOL)
+        hub_link_close(link, r, rapahub_last_error()->rule);
+    return r;
+}
+
+void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context)
+{
+    hub_sender_goodbye(link, rule, context);
+}
+
+int hub_link_sweep(struct hub_link *link, uint32_t max)
+{
+    return hub_receiver_sweep(link, max);
+}
+
+int hub_link_rung(struct hub_link *link, uint32_t max)
+{
+    return hub_receiver_rung(link, max);
+}
+
+int hub_link_lead(struct hub_link *link, const struct hub_link_until *until)
+{
+    return hub_receiver_lead(link, until, HUB_WAIT_RX);
+}
+
+void hub_link_dead(struct hub_link *link)
+{
+    hub_publish(&link->dead, 1);
+    hub_wait_wake_own(&link->wait);
+    hub_receiver_finish(link);
+}
+
+bool hub_link_receiving(const struct hub_link *link)
+{
+    return hub_observe(&link->token) != 0;
+}
+
+bool hub_link_quiet(struct hub_link *link)
+{
+    return hub_sender_quiet(link) && hub_receiver_quiet(link);
+}
+
+void hub_link_nudge(struct hub_link *link)
+{
+    hub_wait_wake_own(&link->wait);
+}
+
+void hub_link_arm(struct hub_link *link)
+{
+    hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
+}
+
+void hub_link_rest(struct hub_link *link)
+{
+    hub_slot_pool_return_cache(link->options.pool);
+}
+
+const struct hub_limits *hub_link_limits(const struct hub_link *link)
+{
+    return &link->limits;
+}
+
+const struct hub_link_counters *hub_link_counters(const struct hub_link *link)
+{
+    return &link->counters;
+}

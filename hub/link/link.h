@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link: one host and one guest, from either side: two rings, two slot pools, one doorbell.
+ *
+ * Guarantees. Messages of one direction arrive in the order they were sent. Nothing is dropped for
+ * lack of space: a sender waits, and while it waits it receives. Every wait has a deadline and ends
+ * when the link closes. What the peer wrote is copied, checked, used; a violation closes the link.
+ *
+ * Any thread may send. At most one thread at a time receives: the holder of the receive token. */
+#ifndef HUB_LINK_LINK_H
+#define HUB_LINK_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "hub/base/atomic.h"
+#include "hub/link/message.h"
+#include "hub/shm/segment.h"
+#include "hub/shm/slot_pool.h"
+#include "hub/shm/wait.h"
+
+enum hub_role { HUB_ROLE_HOST, HUB_ROLE_GUEST };
+
+/* What a link hands up. All but `after` run under the receive token, on the thread that receives:
+ * they must not wait, send or close. */
+struct hub_link_events {
+    /* Where the payload goes: memory of `size` bytes that holds until `accept` or `drop`; NULL:
+     * nobody wants it. Asked for each message, also of size 0. */
+    void *(*place)(void *user, const struct hub_message *message, uint32_t size);
+    /* The message, its payload copied to what `place` gave, its slot free again: 0, or
+     * RAPAHUB_EPROTOCOL where the message breaks a rule. */
+    int (*accept)(void *user, const struct hub_message *message, void *payload, uint32_t size);
+    /* Instead of accept: the payload could not be read; the link closes next. */
+    void (*drop)(void *user, const struct hub_message *message, void *payload);
+    /* No more may be received before `after` has run: the sweep stops. */
+    bool (*full)(void *user);
+    /* The token is free again: another thread may lead, what is owed may be sent. */
+    void (*after)(void *user);
+    void *user;
+};
+
+struct hub_link_options {
+    enum hub_role role;
+    const struct hub_segment *segment; /* outlives the link */
+    const struct hub_segment_view *view;
+    struct hub_slot_pool *pool; /* our own: of the group, or of the guest; outlives the link */
+    uint32_t peer, epoch;
+    int doorbell; /* our end; stays the caller's, outlives the link */
+    int pidfd;    /* of the guest, the caller's, outlives the link; -1 in a guest */
+    struct hub_link_events events;
+    /* The link is closed: once, on the thread that closed it; must not wait. */
+    void (*on_close)(void *user);
+    /* Doorbell hang-up or the end of the pidfd: a hint. Any thread, must not wait. Who can prove
+     * the death calls hub_link_dead. */
+    void (*on_hint)(void *user);
+    /* The loop should look again (a doorbell rang while another thread held the token). */
+    void (*on_pending)(void *user);
+    void *user;
+};
+
+struct hub_link;
+
+/* -ENOMEM. */
+int hub_link_create(const struct hub_link_options *options, struct hub_link **out);
+
+/* Nobody may be inside. Accepts NULL. Writes nothing to the segment. */
+void hub_link_release(struct hub_link **link);
+
+/* Sends a message whose payload is `size` bytes, in two parts so that nothing is copied twice.
+ * `deadline_ns` 0 never waits (-EAGAIN). -ETIMEDOUT, -EMSGSIZE; RAPAHUB_ESTALE where the link is
+ * closed or the guest's entry is not its own any more: nothing was sent.
+ * r[impl shm.payload.inline] r[impl shm.payload.slot] r[impl hub.ring.fifo] */
+struct hub_parts {
+    struct rapahub_bytes head, tail;
+};
+int hub_link_send(struct hub_link *link, const struct hub_message *message,
+                  const struct hub_parts *payload, uint64_t deadline_ns);
+
+/* Takes the receive token if it is free, receives what is there (at most `max` messages), lets go:
+ * how many, -EBUSY where another thread receives (it will look again), or a failure after which the
+ * link is closed: RAPAHUB_EPROTOCOL. */
+int hub_link_sweep(struct hub_link *link, uint32_t max);
+
+/* Receives as the leader until `done` says so: takes the token, sweeps, waits, sweeps … and lets
+ * go. -EBUSY where another thread has it, -ETIMEDOUT, -EAGAIN where `stage` is HUB_WAIT_SPIN and
+ * spinning did not help; 0 also when the link is closed. */
+struct hub_link_until {
+    bool (*done)(void *user); /* cheap; no lock held */
+    void *user;
+    enum hub_wait_stage stage;
+    uint64_t deadline_ns;
+    bool idle; /* no call is open: it may sleep longer in one go */
+};
+int hub_link_lead(struct hub_link *link, const struct hub_link_until *until);
+
+/* For a loop that polls the doorbell itself: reads the doorbell after an event, and sweeps. */
+int hub_link_rung(struct hub_link *link, uint32_t max);
+
+/* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
+void hub_link_arm(struct hub_link *link);
+
+/* Ends it, once; later calls change nothing. `code` is what calls get: RAPAHUB_EDIED,
+ * RAPAHUB_ECLOSED, RAPAHUB_EPROTOCOL. Wakes everybody of this side. Any thread. */
+void hub_link_close(struct hub_link *link, int code, const char *rule);
+bool hub_link_closed(const struct hub_link *link);
+
+/* The peer is proven dead: what it sent before is received, then the link closes with
+ * RAPAHUB_EDIED, on this thread or on the one that holds the token. Any thread. */
+void hub_link_dead(struct hub_link *link);
+int hub_link_cause(const struct hub_link *link);        /* 0 while it is open */
+const char *hub_link_rule(const struct hub_link *link); /* "" if none; a constant */
+
+/* Says goodbye with a reason if there is room now; never waits. r[impl message.goodbye.send] */
+void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context);
+
+/* Guest: sets its state to Goodbye, and wakes the host; what is in the rings is still handled.
+ * r[impl shm.goodbye.guest] */
+void hub_link_leave(struct hub_link *link);
+
+/* Is a thread of this side receiving now? */
+bool hub_link_receiving(const struct hub_link *link);
+
+/* Makes the thread that leads look at its `done` again. Any thread. */
+void hub_link_nudge(struct hub_link *link);
+
+/* Guest: has the host said goodbye, or is the entry not ours any more? */
+bool hub_link_host_left(const struct hub_link *link);
+
+/* Are both rings empty, as far as this side can tell? For a graceful detach. */
+bool hub_link_quiet(struct hub_link *link);
+
+/* Makes cached slots free again before a long sleep. */
+void hub_link_rest(struct hub_link *link);
+
+const struct hub_limits *hub_link_limits(const struct hub_link *link);
+
+/* Private counters, any thread, any time. */
+struct hub_link_counters {
+    struct hub_a64 sent, received, sent_bytes, received_bytes, waits_ring, waits_slot;
+};
+const struct hub_link_counters *hub_link_counters(const struct hub_link *link);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link_state: what link, sender and receiver share. Nobody else includes this. */
+#ifndef HUB_LINK_LINK_STATE_H
+#define HUB_LINK_LINK_STATE_H
+
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/link.h"
+#include "hub/shm/ring.h"
+
+struct hub_link {
+    struct hub_link_options options;
+    struct hub_segment_view view;
+    struct hub_limits limits;
+
+    struct hub_mutex send;
+    struct hub_ring_producer out GUARDED_BY(send);
+    struct hub_list senders GUARDED_BY(send); /* threads that wait to send, in order */
+
+    struct hub_a32 token; /* 1: a thread receives; the rest of this group is that thread's */
+    struct hub_ring_consumer in;
+    struct hub_slot_reader reader;
+    struct hub_descriptor batch[HUB_RING_BATCH];
+    uint32_t batch_at, batch_count;
+
+    struct hub_wait wait;
+    struct hub_a32 bell_pending; /* the doorbell rang while another thread had the token */
+    struct hub_a32 hung_up;      /* a hint not yet handed on */
+    struct hub_a32 leaving;      /* guest: it set Goodbye itself */
+    struct hub_a32 dead;         /* the peer is proven dead */
+    struct hub_a32 closing;      /* claimed by who closes */
+    struct hub_a32 closed;       /* published behind cause and rule */
+    int cause;
+    const char *rule;
+    struct hub_link_counters counters;
+};
+
+#endif

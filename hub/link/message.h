@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message: the seven messages to descriptors and back; what a received one must look like. */
+#ifndef HUB_LINK_MESSAGE_H
+#define HUB_LINK_MESSAGE_H
+
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "hub/shm/geometry.h"
+#include "hub/shm/layout.h"
+
+struct hub_message {
+    enum hub_message_type type;
+    uint32_t id;        /* of the request; of a Goodbye 0 */
+    uint64_t method_id; /* of a Request */
+};
+
+/* A descriptor without payload. */
+void hub_message_pack(const struct hub_message *message, struct hub_descriptor *out);
+
+/* Checks a private copy in the order of docs/spec/shm.md: 0 and *out, or RAPAHUB_EPROTOCOL with the
+ * rule. Slot, offset and generation are checked where the slot is read. r[impl hub.violation] */
+int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits *limits,
+                      struct hub_message *out);
+
+/* The reason in a Goodbye: a POSTCARD string, or raw UTF-8, or "". Copied, escaped, ended by 0.
+ * r[impl shm.goodbye.payload] */
+void hub_message_reason(const void *payload, size_t size, char *to, size_t capacity);
+
+/* A Goodbye's payload from a rule and a context: its size, at most `capacity`. */
+size_t hub_message_put_reason(const char *rule, const char *context, void *to, size_t capacity);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/sender.h"
+
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/link/link_state.h"
+#include "hub/link/receiver.h"
+
+#define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
+#define SPACE_SLICE (10 * HUB_MILLISECOND)  /* then the receive token may be free, or a slot */
+
+/* A thread that waits to send; lives on its stack. The first in the list looks for space. */
+struct sender {
+    struct hub_list link;
+    struct hub_a32 first; /* 1: it is its turn, or the link closed */
+};
+
+/* Before each publication a guest looks whether its entry is still its own: one that was stopped,
+ * given up and continued must write nothing. r[impl hub.death.guard] */
+static bool is_ours(const struct hub_link *link)
+{
+    const struct hub_peer_entry *entry = link->view.entry;
+    uint32_t state;
+
+    if (link->options.role == HUB_ROLE_HOST)
+        return true;
+    state = hub_observe(&entry->state);
+    return hub_peek(&entry->epoch) == link->options.epoch &&
+           (state == HUB_PEER_ATTACHED ||
+            (state == HUB_PEER_GOODBYE && hub_observe(&link->leaving) != 0));
+}
+
+bool hub_sender_may(const struct hub_link *link)
+{
+    return !hub_link_closed(link) && hub_observe(&link->dead) == 0 && is_ours(link);
+}
+
+static void copy_parts(uint8_t *to, const struct hub_parts *parts)
+{
+    if (parts->head.size > 0)
+        memcpy(to, parts->head.data, parts->head.size);
+    if (parts->tail.size > 0)
+        memcpy(to + parts->head.size, parts->tail.data, parts->tail.size);
+}
+
+/* r[impl shm.payload.inline] r[impl shm.payload.slot] */
+static int place_payload(struct hub_link *link, const struct hub_parts *payload,
+                         struct hub_descriptor *descriptor)
+{
+    size_t size = payload->head.size + payload->tail.size;
+    int r;
+
+    descriptor->payload_len = (uint32_t)size;
+    if (size <= HUB_INLINE_SIZE) {
+        copy_parts(descriptor->inline_payload, payload);
+        return 0;
+    }
+    r = hub_slot_pool_loan(link->options.pool, link->options.peer, &descriptor->payload_slot,
+                           &descriptor->payload_generation);
+    if (r < 0)
+        return r;
+    copy_parts(hub_slot_pool_payload(link->options.pool, descriptor->payload_slot), payload);
+    hub_slot_pool_sent(link->options.pool, descriptor->payload_slot);
+    return 0;
+}
+
+/* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
+ * writes nothing to the segment. r[impl hub.ring.no-drop] */
+static int try_send(struct hub_link *link, const struct hub_message *message,
+                    const struct hub_parts *payload) REQUIRES(link->send)
+{
+    struct hub_descriptor descriptor;
+    int r;
+
+    if (!hub_sender_may(link))
+        return RAPAHUB_ESTALE;
+    r = hub_ring_room(&link->out);
+    if (r <= 0)
+        return r < 0 ? r : -EAGAIN;
+    hub_message_pack(message, &descriptor);
+    r = place_payload(link, payload, &descriptor);
+    if (r < 0)
+        return r;
+    hub_ring_put(&link->out, &descriptor);
+    hub_ring_publish(&link->out);
+    hub_note64(&link->counters.sent, hub_peek64(&link->counters.sent) + 1);
+    hub_note64(&link->counters.sent_bytes,
+               hub_peek64(&link->counters.sent_bytes) + descriptor.payload_len);
+    return 0;
+}
+
+/* What a sender at the head of the queue looks at before it sleeps. */
+struct space {
+    struct hub_link *link;
+    size_t size;
+};
+
+static bool has_space(void *user)
+{
+    struct space *space = user;
+    struct hub_link *link = space->link;
+    bool room;
+
+    if (!hub_sender_may(link))
+        return true;
+    hub_mutex_lock(&link->send);
+    room = hub_ring_room(&link->out) != 0; /* a tail that cannot be is for try_send to report */
+    hub_mutex_unlock(&link->send);
+    return room && (space->size <= HUB_INLINE_SIZE ||
+                    hub_slot_pool_ready(link->options.pool, link->options.peer));
+}
+
+/* Who has the token sees the peer's end too. */
+static void leave_to_leader(void *user)
+{
+    (void)user;
+}
+
+/* Waits at the head of the queue, and receives meanwhile if nobody else does: else two sides with
+ * full rings would wait for each other for ever. A slot of a pool that several guests give back
+ * into may come without a wake-up on this link: it is looked for in slices. r[impl hub.ring.pump]
+ * r[impl hub.wait.pool] */
+static int wait_for_space(struct hub_link *link, size_t size, uint64_t deadline)
+{
+    uint64_t slice = hub_clock_after(SPACE_SLICE), soon = deadline < slice ? deadline : slice;
+    struct space space = {link, size};
+    const struct hub_link_until until = {.done = has_space,
+                                         .user = &space,
+                                         .stage = HUB_WAIT_SLEEP,
+                                         .deadline_ns =
+                                             link->options.pool->shared ? soon : deadline};
+    const struct hub_wait_order order = {.bits = HUB_WAIT_TX,
+                                         .last = HUB_WAIT_SLEEP,
+                                         .deadline_ns = soon,
+                                         .ready = has_space,
+                                         .hung_up = leave_to_leader,
+                                         .user = &space};
+    int r = hub_receiver_lead(link, &until, HUB_WAIT_RX | HUB_WAIT_TX);
+
+    /* Another thread receives; or nobody may, before the peer has read what it is owed. */
+    return r == -EBUSY || (r == 0 && !has_space(&space)) ? hub_wait_for(&link->wait, &order) : r;
+}
+
+static bool is_first(struct hub_link *link, struct sender *sender) REQUIRES(link->send)
+{
+    return link->senders.next == &sender->link;
+}
+
+/* Joins the queue of senders, in order of arrival. r[impl shm.ring.full] r[impl
+ * shm.slot.exhaustion] r[impl hub.ring.fifo] */
+static int queue_and_send(struct hub_link *link, const struct hub_message *message,
+                          const struct hub_parts *payload, uint64_t deadline) REQUIRES(link->send)
+{
+    struct sender self = {.first = {0}};
+    size_t size = payload->head.size + payload->tail.size;
+    int r = -EAGAIN;
+
+    hub_list_append(&link->senders, &self.link);
+    while (r == -EAGAIN) {
+        bool first = is_first(link, &self);
+        uint64_t slice = hub_clock_after(SLICE);
+
+        hub_mutex_unlock(&link->send);
+        if (first)
+            (void)wait_for_space(link, size, deadline);
+        else
+            hub_futex_wait_private(&self.first, 0, deadline < slice ? deadline : slice);
+        hub_mutex_lock(&link->send);
+        if (is_first(link, &self) || hub_link_closed(link))
+            r = try_send(link, message, payload);
+        if (r == -EAGAIN && hub_clock_left(deadline) == 0)
+            r = -ETIMEDOUT;
+    }
+    hub_list_remove(&self.link);
+    if (!hub_list_empty(&link->senders)) {
+        struct sender *next = HUB_LIST_ITEM(link->senders.next, struct sender, link);
+
+        hub_publish(&next->first, 1);
+        hub_futex_wake_private(&next->first);
+    }
+    return r;
+}
+
+int hub_sender_send(struct hub_link *link, const struct hub_message *message,
+                    const struct hub_parts *payload, uint64_t deadline_ns)
+{
+    size_t size = payload->head.size + payload->tail.size;
+    int r = -EAGAIN;
+
+    if (size > link->limits.payload_max)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "",
+                            "a payload of %zu bytes; a message of this hub carries %u", size,
+                            link->limits.payload_max);
+    hub_mutex_lock(&link->send);
+    if (hub_list_empty(&link->senders))
+        r = try_send(link, message, payload);
+    if (r == -EAGAIN && deadline_ns != 0) {
+        hub_add64(size > HUB_INLINE_SIZE ? &link->counters.waits_slot : &link->counters.waits_ring,
+                  1);
+        r = queue_and_send(link, message, payload, deadline_ns);
+    }
+    hub_mutex_unlock(&link->send);
+    if (r == 0)
+        hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+    return r;
+}
+
+/* r[impl message.goodbye.send] */
+void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *context)
+{
+    static const struct hub_message goodbye = {HUB_GOODBYE, 0, 0};
+    uint8_t reason[1040];
+    const struct hub_parts parts = {
+        .head = {reason, hub_message_put_reason(rule, context, reason, sizeof reason)}};
+    int r = -EAGAIN;
+
+    hub_mutex_lock(&link->send);
+    if (parts.head.size <= link->limits.payload_max)
+        r = try_send(link, &goodbye, &parts);
+    hub_mutex_unlock(&link->send);
+    if (r == 0)
+        hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+}
+
+void hub_sender_wake_all(struct hub_link *link)
+{
+    hub_mutex_lock(&link->send);
+    HUB_LIST_EACH (&link->senders, at) {
+        struct sender *sender = HUB_LIST_ITEM(at, struct sender, link);
+
+        hub_publish(&sender->first, 1);
+        hub_futex_wake_private(&sender->first);
+    }
+    hub_mutex_unlock(&link->send);
+}
+
+bool hub_sender_quiet(struct hub_link *link)
+{
+    bool quiet;
+
+    hub_mutex_lock(&link->send);
+    quiet = hub_ring_unread(&link->out) <= 0 && hub_list_empty(&link->senders);
+    hub_mutex_unlock(&link->send);
+    return quiet;
+}

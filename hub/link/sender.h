@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sender: the sending half of a link: one message after the other, in the order of the callers. */
+#ifndef HUB_LINK_SENDER_H
+#define HUB_LINK_SENDER_H
+
+#include "hub/link/link.h"
+
+/* As hub_link_send; RAPAHUB_EPROTOCOL with the diagnosis where the peer's tail cannot be. */
+int hub_sender_send(struct hub_link *link, const struct hub_message *message,
+                    const struct hub_parts *payload, uint64_t deadline_ns);
+
+/* A Goodbye, if there is room now. */
+void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *context);
+
+/* The link closed: everybody in the queue looks again. */
+void hub_sender_wake_all(struct hub_link *link);
+
+/* Has the peer taken all, and does nobody wait to send? */
+bool hub_sender_quiet(struct hub_link *link);
+
+/* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
+bool hub_sender_may(const struct hub_link *link);
+
+#endif

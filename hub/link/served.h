@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served: the calls one side serves: received, queued, run by the room above, answered once. */
+#ifndef HUB_LINK_SERVED_H
+#define HUB_LINK_SERVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/list.h"
+#include "hub/link/link.h"
+#include "hub/wire/metadata.h"
+#include "hub/wire/response.h"
+
+/* A Request, from its receipt to its Response. Belongs to the table. */
+struct hub_request {
+    uint32_t id;
+    uint64_t method_id;
+    struct hub_metadata metadata;   /* views into payload */
+    struct rapahub_bytes arguments; /* views into payload; private memory */
+    struct hub_a32 cancelled;       /* nobody waits any more; any thread may look */
+    void *payload;
+    uint32_t payload_size;
+    bool running;
+    struct hub_list queue;
+};
+
+struct hub_served;
+
+/* At most `limit` at once, and `bytes_max` of private copies: more are refused, Cancelled with
+ * rapahub-fault 1. */
+int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out);
+void hub_served_bind(struct hub_served *served, struct hub_link *link);
+void hub_served_release(struct hub_served **served);
+
+/* From now on an answer that finds no space is kept and sent later, by settle: no thread waits for
+ * a peer that does not read. A peer that takes none of them for a minute loses the link. For a
+ * side that has more than this peer to serve. r[impl hub.ring.no-drop] */
+void hub_served_keep_answers(struct hub_served *served);
+
+/* Is there something for settle to send? While there is, call it now and then. Any thread. */
+bool hub_served_owes(struct hub_served *served);
+
+/* Called under the receive token when a request was queued, and when the first answer is kept. */
+void hub_served_on_request(struct hub_served *served, void (*on_request)(void *user), void *user);
+
+/* The next queued request that `may` run now (NULL: any), in order of receipt; NULL if none. The
+ * caller then runs it and must answer it. Any thread. */
+struct hub_request *hub_served_next(struct hub_served *served,
+                                    bool (*may)(void *user, const struct hub_request *request),
+                                    void *user);
+
+/* Sends the Response and forgets the request: exactly once for each. `body` is what stands behind
+ * the head of an OK. -EMSGSIZE is answered in place (rapahub-fault 2) and is no failure. Failures:
+ * those of hub_link_send; the request is gone all the same. r[impl call.lifecycle.single-response]
+ */
+int hub_served_answer(struct hub_served *served, struct hub_request *request,
+                      const struct hub_response *response, struct rapahub_bytes body);
+
+/* Sends the answers to what was refused or cancelled in the queue; call after each sweep. */
+void hub_served_settle(struct hub_served *served);
+
+/* The link closed: queued requests are dropped, running ones get their flag. */
+void hub_served_end_all(struct hub_served *served);
+
+uint32_t hub_served_open(struct hub_served *served);
+
+/* What the link hands up. */
+void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size);
+int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload);
+void hub_served_drop(struct hub_served *served, void *payload);
+void hub_served_cancel(struct hub_served *served, uint32_t id);
+bool hub_served_full(struct hub_served *served);
+
+#endif
