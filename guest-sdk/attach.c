@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest-sdk/attach.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "hub/base/random.h"
+#include "hub/shm/doorbell.h"
+#include "hub/shm/peer_table.h"
+
+static void on_request(void *user)
+{
+    hub_publish(&((struct guest *)user)->arrived, 1);
+}
+
+static void on_nothing(void *user)
+{
+    (void)user;
+}
+
+/* The host's end of the doorbell is closed: it is gone, nobody else ever held it. */
+static void on_hint(void *user)
+{
+    hub_link_dead(((struct guest *)user)->connection.link);
+}
+
+static void on_goodbye(void *user, const char *reason)
+{
+    struct guest *guest = user;
+
+    hub_publish(&guest->goodbye, 1);
+    hub_publish(&guest->arrived, 1); /* who waits for requests looks up */
+    rapahub_log(RAPAHUB_LOG_DEBUG, "attach", "the host says goodbye: %s", reason);
+}
+
+static int open_connection(struct guest *guest)
+{
+    const struct hub_link_options options = {.role = HUB_ROLE_GUEST,
+                                             .segment = guest->segment,
+                                             .view = &guest->view,
+                                             .pool = &guest->pool,
+                                             .peer = guest->ticket.peer,
+                                             .epoch = guest->epoch,
+                                             .doorbell = guest->ticket.doorbell,
+                                             .pidfd = -1};
+    const struct hub_connection_events events = {on_request, on_nothing, on_nothing, on_nothing,
+                                                 on_hint,    on_goodbye, guest};
+
+    return hub_connection_open(&guest->connection, &options, &events);
+}
+
+/* A host that died before this process asked to die with it left a doorbell that is closed. */
+static int check_host_is_there(int doorbell)
+{
+    struct pollfd bell = {.fd = doorbell, .events = POLLIN};
+
+    if (poll(&bell, 1, 0) > 0 && (bell.revents & (POLLHUP | POLLERR)))
+        return rapahub_fail(RAPAHUB_EDIED, "shm.doorbell.death", "the host is gone");
+    return 0;
+}
+
+int guest_attach_open(struct guest *guest, int argc, char **argv)
+{
+    int r = hub_ticket_parse(argc, argv, &guest->ticket);
+
+    if (r == 0)
+        r = hub_segment_attach(guest->ticket.hub_path, guest->ticket.peer, &guest->segment,
+                               &guest->view);
+    if (r == 0)
+        r = hub_doorbell_adopt(guest->ticket.doorbell);
+    if (r == 0)
+        r = check_host_is_there(guest->ticket.doorbell);
+    if (r == 0)
+        r = hub_slot_pool_init(&guest->pool, &guest->segment->geometry, guest->view.guest_pool,
+                               guest->segment->shared);
+    guest->epoch = r == 0 ? hub_peek(&guest->view.entry->epoch) : 0;
+    if (r == 0)
+        r = open_connection(guest);
+    if (r == 0)
+        r = hub_peer_table_attach(guest->view.entry, &guest->epoch);
+    if (r < 0)
+        return r;
+    guest->next_chain = hub_random_nonce() << 32;
+    (void)hub_doorbell_ring(guest->ticket.doorbell);
+    return 0;
+}
+
+void guest_attach_close(struct guest *guest)
+{
+    hub_connection_close(&guest->connection);
+    hub_slot_pool_fini(&guest->pool);
+    hub_segment_release(&guest->segment);
+    if (guest->ticket.peer != 0)
+        close(guest->ticket.doorbell);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/guest.h>
+
+#include "guest-sdk/arena.h"
+#include "guest-sdk/attach.h"
+#include "guest-sdk/current.h"
+#include "guest-sdk/last_words.h"
+#include "guest-sdk/outward.h"
+#include "guest-sdk/serve.h"
+
+#define PLAIN_OPTION "--plain="
+
+/* The signatures among the arguments, ended by NULL; they may be as many. */
+static const char **plain_signatures(int argc, char **argv)
+{
+    const char **list = calloc((size_t)argc + 1, sizeof *list);
+    size_t count = 0;
+
+    for (int i = 1; list && i < argc; i++)
+        if (strncmp(argv[i], PLAIN_OPTION, strlen(PLAIN_OPTION)) == 0)
+            list[count++] = argv[i] + strlen(PLAIN_OPTION);
+    return list;
+}
+
+static int load_module(struct guest *guest, int argc, char **argv)
+{
+    const char **plain = plain_signatures(argc, argv);
+    int r;
+
+    if (!plain)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments");
+    if (guest->ticket.module < 0)
+        r = rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "the ticket names no module");
+    else
+        r = guest_load_open(&guest->module, guest->ticket.module,
+                            guest->ticket.name ? guest->ticket.name : "the module", plain);
+    free(plain);
+    return r;
+}
+
+static int prepare(struct guest *guest, int argc, char **argv, const struct rapahub_chimod *chimod)
+{
+    int r = guest_containers_init(&guest->containers);
+
+    if (r == 0)
+        r = guest_heartbeat_start(&guest->heartbeat, &guest->view.entry->last_heartbeat,
+                                  hub_link_limits(guest->connection.link)->heartbeat_ns);
+    guest->scratch = malloc(hub_link_limits(guest->connection.link)->payload_max);
+    if (r == 0 && !guest->scratch)
+        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for answers");
+    if (r < 0)
+        return r;
+    return chimod ? guest_load_own(&guest->module, chimod) : load_module(guest, argc, argv);
+}
+
+/* Without a diagnosis of its own a code still has a text. */
+static const char *text_of(int code)
+{
+    const struct rapahub_diagnosis *why = rapahub_last_error();
+
+    return why->code == code && why->text[0] ? why->text : rapahub_error_text(code);
+}
+
+static void tell(int code)
+{
+    fprintf(stderr, "%s: %s\n", rapahub_error_name(code), text_of(code));
+}
+
+/* The host shall know the very error: it stands in the goodbye. */
+static int give_up(struct guest *guest, int code)
+{
+    char reason[900];
+
+    tell(code);
+    snprintf(reason, sizeof reason, "start: %d %s", code, text_of(code));
+    hub_link_say_goodbye(guest->connection.link, "", reason);
+    guest_serve_leave(guest);
+    return RAPAHUB_GUEST_FAILED;
+}
+
+static int serve(struct guest *guest, int argc, char **argv, const struct rapahub_chimod *chimod)
+{
+    int r = prepare(guest, argc, argv, chimod);
+    int status;
+
+    if (r < 0)
+        return give_up(guest, r);
+    guest->loaded = true;
+    r = guest_serve_announce(guest);
+    if (r < 0 && !guest_serve_over(guest))
+        return give_up(guest, r);
+    status = guest_serve_run(guest);
+    if (status == RAPAHUB_GUEST_DONE)
+        guest_containers_fini(&guest->containers, &guest->module.ops);
+    return status;
+}
+
+static int refuse(const struct guest *guest, int code)
+{
+    tell(code);
+    if (guest->ticket.peer == 0)
+        return RAPAHUB_GUEST_USAGE;
+    return code == RAPAHUB_EDIED ? RAPAHUB_GUEST_ORPHAN : RAPAHUB_GUEST_FAILED;
+}
+
+int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod)
+{
+    struct guest *guest = calloc(1, sizeof *guest);
+    int r, status;
+
+    if (!guest)
+        return RAPAHUB_GUEST_FAILED;
+    guest_current_set(guest);
+    r = guest_attach_open(guest, argc, argv);
+    status = r < 0 ? refuse(guest, r) : serve(guest, argc, argv, chimod);
+    guest_heartbeat_stop(&guest->heartbeat);
+    guest_current_set(NULL);
+    guest_attach_close(guest);
+    guest_outward_fini(guest);
+    guest_containers_fini(&guest->containers, NULL);
+    guest_load_close(&guest->module);
+    free(guest->scratch);
+    free(guest);
+    return status;
+}
+
+void rapahub_guest_last_words(void)
+{
+    guest_last_words_install();
+}
+
+/* ---- chimod.h ---- */
+
+int rapahub_chimod_call(const struct rapahub_call *call, void *result)
+{
+    struct guest *guest = guest_current();
+
+    if (!guest || !guest->frame)
+        return rapahub_fail(RAPAHUB_ESTATE, "",
+                            "a chimod calls on the guest's serving thread, from a callback or a "
+                            "method");
+    return guest_outward_call(guest, call, result);
+}
+
+void *rapahub_chimod_alloc(size_t size)
+{
+    struct guest *guest = guest_current();
+
+    return guest && guest->frame ? guest_arena_alloc(&guest->frame->arena, size) : NULL;
+}
+
+bool rapahub_chimod_cancelled(void)
+{
+    struct guest *guest = guest_current();
+
+    if (!guest || !guest->frame)
+        return false;
+    /* Nobody else receives: a Cancel is seen only if it is looked for. */
+    (void)hub_link_sweep(guest->connection.link, UINT32_MAX);
+    return hub_observe(&guest->frame->request->cancelled) != 0 || guest_serve_over(guest);
+}

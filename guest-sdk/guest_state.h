@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest_state: one guest, from its ticket to its goodbye. Serving thread. */
+#ifndef GUEST_SDK_GUEST_STATE_H
+#define GUEST_SDK_GUEST_STATE_H
+
+#include <rapahub/chimod.h>
+
+#include "guest-sdk/containers.h"
+#include "guest-sdk/heartbeat.h"
+#include "guest-sdk/load.h"
+#include "hub/link/connection.h"
+#include "hub/wire/ticket.h"
+
+#define GUEST_DEPTH_MAX 32 /* outward calls that wait at once, one inside of the other */
+
+/* Memory that ends with the call that asked for it. */
+struct guest_arena {
+    struct guest_block *blocks;
+};
+
+/* A request that runs now. They are nested where one waits in an outward call. */
+struct guest_frame {
+    struct guest_frame *outer;
+    struct hub_request *request;
+    struct guest_container *container; /* NULL: of the host itself */
+    const char *method;
+    struct guest_arena arena;
+};
+
+struct guest {
+    struct hub_ticket ticket;
+    struct hub_segment *segment;
+    struct hub_segment_view view;
+    struct hub_slot_pool pool;
+    struct hub_connection connection;
+    uint32_t epoch;
+    struct guest_heartbeat heartbeat;
+    struct guest_module module;
+    bool loaded; /* the module is; until then nothing can be asked of it */
+    struct guest_containers containers;
+    struct hub_a32 arrived; /* a request may be queued */
+    struct hub_a32 goodbye; /* the host said goodbye */
+    uint8_t *scratch;       /* payload_max bytes, for one answer at a time */
+
+    struct guest_frame *frame; /* the innermost */
+    uint32_t depth;            /* outward calls that wait */
+    uint64_t chains[GUEST_DEPTH_MAX];
+    struct hub_answer answers[GUEST_DEPTH_MAX];
+    uint64_t next_chain;
+};
+
+#endif

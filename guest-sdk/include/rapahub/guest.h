@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest: for a program that is a guest with a main of its own. `rapahub-guest` is one. */
+#ifndef RAPAHUB_GUEST_H
+#define RAPAHUB_GUEST_H
+
+#include <rapahub/chimod.h>
+
+RAPAHUB_BEGIN_DECLS
+
+/* Exit statuses of a guest. */
+enum rapahub_guest_exit {
+    RAPAHUB_GUEST_DONE = 0,     /* after a goodbye */
+    RAPAHUB_GUEST_USAGE = 64,   /* the ticket is missing or malformed; nothing was touched */
+    RAPAHUB_GUEST_FAILED = 70,  /* it could not start: the reason is on standard error */
+    RAPAHUB_GUEST_ORPHAN = 75,  /* its host died */
+    RAPAHUB_GUEST_PROTOCOL = 76 /* the host broke a rule */
+};
+
+/* Attaches with the ticket in the program's arguments, serves `chimod` until the host says goodbye
+ * or dies, and returns the exit status. The calling thread is the serving thread. With `chimod`
+ * NULL the module is loaded as the ticket says. */
+RAPAHUB_API int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod);
+
+/* For a program: handlers for SEGV, BUS, ILL, FPE and ABRT that write one line to standard error,
+ * what signal, where, in which method, and let the signal do what it does. */
+RAPAHUB_API void rapahub_guest_last_words(void);
+
+RAPAHUB_END_DECLS
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest-sdk/lifecycle.h"
+
+#include <string.h>
+
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+#define PIECE_ROOM 128 /* of a message, for what stands beside a piece */
+
+/* What every message about a container begins with. */
+struct order {
+    struct guest *guest;
+    struct guest_container *container;
+    struct hub_reader *arguments;
+    struct hub_writer *result;
+};
+
+static int take(struct hub_reader *arguments, const struct rapahub_type *type, void *value)
+{
+    hub_payload_take(arguments, type, value);
+    return arguments->failure < 0 ? RAPAHUB_EARGUMENTS : 0;
+}
+
+static int finish(struct hub_reader *arguments)
+{
+    return hub_postcard_end(arguments) < 0 ? RAPAHUB_EARGUMENTS : 0;
+}
+
+/* The last argument, and then nothing. */
+static int take_last(struct order *order, const struct rapahub_type *type, void *value)
+{
+    int r = take(order->arguments, type, value);
+
+    return r == 0 ? finish(order->arguments) : r;
+}
+
+/* Bytes of a piece, of a state or of the list of methods. */
+static size_t piece_size(const struct guest *guest)
+{
+    size_t room = hub_link_limits(guest->connection.link)->payload_max;
+
+    room = room > 2 * PIECE_ROOM ? room - PIECE_ROOM : room / 2;
+    return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;
+}
+
+static int send_methods(struct guest *guest, struct hub_reader *arguments,
+                        struct hub_writer *result)
+{
+    const struct guest_methods *methods = &guest->module.methods;
+    char text[HUB_LIFECYCLE_PIECE];
+    size_t size = 0, most = piece_size(guest);
+    uint32_t from = 0;
+    int r = take(arguments, &rapahub_type_u32, &from);
+
+    if (r == 0)
+        r = finish(arguments);
+    for (uint32_t i = from; r == 0 && i < methods->count; i++) {
+        const char *line = hub_invoke_signature(methods->list[i])->text;
+        size_t length = strlen(line);
+
+        if (size + length + 1 > most && size == 0)
+            return rapahub_fail(RAPAHUB_EMSGSIZE, "", "no message carries the signature %s", line);
+        if (size + length + 1 > most)
+            break;
+        memcpy(text + size, line, length);
+        text[size + length] = '\n';
+        size += length + 1;
+    }
+    hub_postcard_put_string(result, (struct rapahub_string){text, size});
+    return r;
+}
+
+static int begin(struct guest *guest, struct hub_reader *arguments)
+{
+    struct hub_begin order;
+    int r = take(arguments, &rapahub_type_hub_begin, &order);
+
+    if (r == 0)
+        r = finish(arguments);
+    if (r < 0)
+        return r;
+    return guest_containers_begin(&guest->containers, guest->module.chimod, &guest->module.ops,
+                                  &order);
+}
+
+static int write_state(struct order *order)
+{
+    struct rapahub_bytes piece;
+    int r = take_last(order, &rapahub_type_bytes, &piece);
+
+    return r == 0 ? guest_carry_write(&order->container->carry, piece) : r;
+}
+
+/* A call that is made to answer one of this container's own must not save, load or end it: its
+ * state is in use, and the one waits for the other. */
+static int check_idle(const struct guest_container *container)
+{
+    if (container->open == 0 && container->held == 0)
+        return 0;
+    return rapahub_fail(RAPAHUB_EBUSY, "", "container %u of pool %u waits in a call of its own",
+                        container->id.container, container->id.pool.major);
+}
+
+/* Where load fails the container never becomes reachable. */
+static int load_state(struct order *order)
+{
+    struct guest *guest = order->guest;
+    uint32_t version;
+    int r = take_last(order, &rapahub_type_u32, &version);
+
+    if (r == 0)
+        r = check_idle(order->container);
+    if (r < 0)
+        return r;
+    order->container->held++;
+    r = guest_carry_load(&order->container->carry, &guest->module.ops, order->container->self,
+                         version);
+    order->container->held--;
+    if (r == 0)
+        order->container->live = true;
+    else
+        guest_containers_end(&guest->containers, &guest->module.ops, order->container);
+    return r;
+}
+
+static int save_state(struct order *order)
+{
+    struct hub_saved saved = {.version = order->guest->module.chimod->state_version};
+    int r = finish(order->arguments);
+
+    if (r == 0)
+        r = check_idle(order->container);
+    if (r < 0)
+        return r;
+    order->container->held++;
+    r = guest_carry_save(&order->container->carry, &order->guest->module.ops,
+                         order->container->self, &saved);
+    order->container->held--;
+    if (r == 0)
+        hub_payload_put(order->result, &rapahub_type_hub_saved, &saved);
+    return r;
+}
+
+static int read_state(struct order *order)
+{
+    struct rapahub_bytes piece = {.size = piece_size(order->guest)};
+    struct guest_carry *carry = &order->container->carry;
+    uint64_t offset;
+    int r = take_last(order, &rapahub_type_u64, &offset);
+
+    if (r == 0)
+        r = guest_carry_read(carry, offset, &piece);
+    if (r < 0)
+        return r;
+    hub_postcard_put_bytes(order->result, piece);
+    guest_carry_settle(carry, offset + piece.size);
+    return 0;
+}
+
+static int plug(struct order *order)
+{
+    bool plugged;
+    int r = take_last(order, &rapahub_type_bool, &plugged);
+
+    if (r == 0)
+        order->guest->module.ops.plugged(order->container->self, plugged);
+    return r;
+}
+
+/* Without a callback of its own: the calls of this container that are still open. */
+static int tell_work(struct order *order)
+{
+    const struct guest_container *container = order->container;
+    const struct rapahub_container_ops *ops = &order->guest->module.ops;
+    int r = finish(order->arguments);
+
+    if (r == 0)
+        hub_postcard_put_unsigned(order->result, ops->work_remaining
+                                                     ? ops->work_remaining(container->self)
+                                                     : container->open);
+    return r;
+}
+
+static int migrate(struct order *order)
+{
+    struct rapahub_node_id node;
+    int r = take_last(order, &rapahub_type_u64, &node.number);
+
+    return r == 0 ? order->guest->module.ops.migrate(order->container->self, node) : r;
+}
+
+static int expand(struct order *order)
+{
+    struct rapahub_node_id node;
+    int r = take_last(order, &rapahub_type_u64, &node.number);
+
+    return r == 0 ? order->guest->module.ops.expand(order->container->self, node) : r;
+}
+
+static int schedule_recover(struct order *order)
+{
+    struct hub_container lost;
+    struct rapahub_container_id id;
+    int r = take_last(order, &rapahub_type_hub_container, &lost);
+
+    if (r < 0)
+        return r;
+    id = (struct rapahub_container_id){{lost.major, lost.minor}, lost.container};
+    hub_postcard_put_unsigned(
+        order->result,
+        order->guest->module.ops.schedule_recover(order->container->self, id).number);
+    return 0;
+}
+
+static int tell_health(struct order *order)
+{
+    int r = finish(order->arguments);
+
+    if (r == 0)
+        hub_writer_byte(order->result,
+                        (uint8_t)order->guest->module.ops.health(order->container->self));
+    return r;
+}
+
+static int end_container(struct order *order)
+{
+    int r = finish(order->arguments);
+
+    if (r == 0)
+        r = check_idle(order->container);
+    if (r == 0)
+        guest_containers_end(&order->guest->containers, &order->guest->module.ops,
+                             order->container);
+    return r;
+}
+
+static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
+    [HUB_LIFECYCLE_WRITE] = write_state,
+    [HUB_LIFECYCLE_LOAD] = load_state,
+    [HUB_LIFECYCLE_SAVE] = save_state,
+    [HUB_LIFECYCLE_READ] = read_state,
+    [HUB_LIFECYCLE_PLUG] = plug,
+    [HUB_LIFECYCLE_WORK] = tell_work,
+    [HUB_LIFECYCLE_MIGRATE] = migrate,
+    [HUB_LIFECYCLE_EXPAND] = expand,
+    [HUB_LIFECYCLE_RECOVER] = schedule_recover,
+    [HUB_LIFECYCLE_HEALTH] = tell_health,
+    [HUB_LIFECYCLE_FINI] = end_container,
+};
+
+bool guest_lifecycle_serves(enum hub_lifecycle_method method)
+{
+    return method < HUB_LIFECYCLE_COUNT &&
+           (orders[method] || method == HUB_LIFECYCLE_METHODS || method == HUB_LIFECYCLE_BEGIN);
+}
+
+int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
+                        struct hub_reader *arguments, struct hub_writer *result)
+{
+    struct order order = {.guest = guest, .arguments = arguments, .result = result};
+    uint64_t handle = 0;
+    int r;
+
+    if (method == HUB_LIFECYCLE_METHODS)
+        return send_methods(guest, arguments, result);
+    if (method == HUB_LIFECYCLE_BEGIN)
+        return begin(guest, arguments);
+    r = take(arguments, &rapahub_type_u64, &handle);
+    if (r < 0)
+        return r;
+    order.container = handle ? guest_containers_find(&guest->containers, handle) : NULL;
+    if (!order.container)
+        return rapahub_fail(RAPAHUB_ENOENT, "", "no container with handle %llu",
+                            (unsigned long long)handle);
+    return orders[method](&order);
+}

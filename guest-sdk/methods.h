@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* methods: those a module offers, each prepared at load, by id. */
+#ifndef GUEST_SDK_METHODS_H
+#define GUEST_SDK_METHODS_H
+
+#include <stdint.h>
+
+#include <rapahub/method.h>
+
+#include "hub/base/id_map.h"
+#include "hub/wire/invoke.h"
+
+#define GUEST_METHODS_MAX 1024
+
+struct guest_methods {
+    struct hub_invoke **list;
+    uint32_t count;
+    struct hub_id_map *by_id;
+};
+
+/* `list` ends with RAPAHUB_METHOD_END and must outlive it; NULL: none. `module` is for texts.
+ * RAPAHUB_EABI for a name that is not one or is ours, for two equal ids, for more than 1,024, and
+ * what hub_invoke_prepare refuses. */
+int guest_methods_prepare(struct guest_methods *methods, const struct rapahub_method *list,
+                          const char *module);
+void guest_methods_release(struct guest_methods *methods);
+
+/* NULL: there is none. */
+struct hub_invoke *guest_methods_find(const struct guest_methods *methods, uint64_t id);
+
+#endif

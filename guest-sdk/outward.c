@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest-sdk/outward.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest-sdk/serve.h"
+#include "hub/base/clock.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+#define TIMEOUT (30 * HUB_SECOND)
+
+/* One call on its way. */
+struct errand {
+    struct guest *guest;
+    const struct rapahub_call *call;
+    struct hub_signature *signature;
+    uint64_t number;
+    uint64_t deadline_ns;
+    struct hub_answer *answer;
+};
+
+static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload);
+
+/* The host itself could not make the call: its code is the caller's, as from rapahub_host_call. */
+static int fail_as_host(const struct hub_response *response)
+{
+    int code = response->code < 0 ? response->code : RAPAHUB_EPROTOCOL;
+
+    return rapahub_fail(code, "", "%.*s", (int)response->text.size, response->text.data);
+}
+
+/* Reads the head of the answer; behind it stands the result. */
+static int open_answer(const struct errand *errand, const char *method, struct hub_reader *reader)
+{
+    struct hub_response response;
+    int r;
+
+    hub_reader_init(reader, errand->answer->data, errand->answer->size);
+    r = hub_response_take(reader, &response);
+    if (r == 0 && response.kind == HUB_RESPONSE_USER && response.fault == HUB_FAULT_ROUTE)
+        return fail_as_host(&response);
+    if (r == 0 && response.kind != HUB_RESPONSE_OK)
+        r = hub_response_code(&response, method);
+    return r;
+}
+
+/* A bare name without types: the host knows the signature. */
+static int ask_signature(struct errand *errand)
+{
+    const struct rapahub_container_id target = errand->call->target;
+    const struct hub_question question = {
+        .id = {target.pool.major, target.pool.minor, target.container},
+        .method = rapahub_string_of(errand->call->method)};
+    char text[RAPAHUB_SIGNATURE_MAX + 1];
+    struct rapahub_string found;
+    uint8_t payload[256];
+    struct hub_writer writer;
+    struct hub_reader reader;
+    int r;
+
+    hub_writer_init(&writer, payload, sizeof payload);
+    hub_writer_byte(&writer, 0); /* no metadata */
+    hub_payload_put(&writer, &rapahub_type_hub_question, &question);
+    if (writer.failure < 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is no method's name", errand->call->method);
+    r = send_and_wait(errand, hub_lifecycle_id(HUB_LIFECYCLE_SIGNATURE),
+                      (struct rapahub_bytes){payload, writer.size});
+    if (r == 0)
+        r = open_answer(errand, errand->call->method, &reader);
+    if (r < 0)
+        return r;
+    found = hub_postcard_take_string(&reader);
+    if (hub_postcard_end(&reader) < 0 || found.size >= sizeof text)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
+                            "the host's answer is no signature");
+    memcpy(text, found.data, found.size);
+    text[found.size] = '\0';
+    return hub_signature_parse(text, &errand->signature);
+}
+
+static int find_signature(struct errand *errand)
+{
+    const struct rapahub_call *call = errand->call;
+
+    if (call->types)
+        return hub_signature_make(call->method, call->types, &errand->signature);
+    if (!hub_signature_is_name(call->method))
+        return hub_signature_parse(call->method, &errand->signature);
+    return ask_signature(errand);
+}
+
+/* The chain of the call that is served now goes on; a new one begins with the first call out. */
+static uint64_t chain_of(struct guest *guest)
+{
+    const struct guest_frame *frame = guest->frame;
+
+    if (frame && frame->request->metadata.chain != 0)
+        return frame->request->metadata.chain;
+    return ++guest->next_chain;
+}
+
+static bool is_ours(void *user, const struct hub_request *request)
+{
+    const struct guest *guest = user;
+
+    for (uint32_t i = 0; i < guest->depth; i++)
+        if (request->metadata.chain == guest->chains[i])
+            return true;
+    return false;
+}
+
+static bool has_news(void *user)
+{
+    struct errand *errand = user;
+
+    return hub_peek(&errand->guest->arrived) != 0 ||
+           hub_calls_ended(errand->guest->connection.calls, errand->number);
+}
+
+/* Serves inside of the wait what was sent to answer it; the rest stays in the queue. */
+static int wait_for_answer(struct errand *errand)
+{
+    struct guest *guest = errand->guest;
+    int r;
+
+    while ((r = hub_calls_wait(guest->connection.calls, errand->number, true)) == -EAGAIN) {
+        const struct hub_link_until until = {.done = has_news,
+                                             .user = errand,
+                                             .stage = HUB_WAIT_SLEEP,
+                                             .deadline_ns = errand->deadline_ns};
+
+        hub_note(&guest->arrived, 0);
+        if (!guest_serve_one(guest, is_ours) &&
+            !hub_calls_ended(guest->connection.calls, errand->number))
+            (void)hub_link_lead(guest->connection.link, &until);
+    }
+    hub_note(&guest->arrived, 1); /* others may have come meanwhile */
+    return r;
+}
+
+static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+{
+    const struct hub_call call = {.method_id = method_id,
+                                  .payload = {payload, {NULL, 0}},
+                                  .deadline_ns = errand->deadline_ns,
+                                  .answer = errand->answer};
+    int r = hub_calls_begin(errand->guest->connection.calls, &call, &errand->number);
+
+    return r == 0 ? wait_for_answer(errand) : r;
+}
+
+static void write_payload(struct hub_writer *writer, const struct hub_metadata *metadata,
+                          const struct errand *errand)
+{
+    if (hub_metadata_write(writer, metadata) == 0)
+        hub_payload_put_arguments(writer, errand->signature->types + 1, errand->call->arguments);
+}
+
+/* Metadata and arguments, in memory of their own: while the call waits others are answered. */
+static int make_payload(struct errand *errand, uint64_t chain, void **out, size_t *size)
+{
+    uint8_t target[HUB_LIFECYCLE_TARGET_MAX];
+    const struct hub_metadata metadata = {
+        .chain = chain, .target = {target, hub_lifecycle_put_target(errand->call->target, target)}};
+    struct hub_writer writer;
+    void *data;
+
+    hub_writer_count(&writer);
+    write_payload(&writer, &metadata, errand);
+    if (writer.failure < 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "an argument of %s is not valid UTF-8",
+                            errand->signature->text);
+    data = malloc(writer.size + 1);
+    if (!data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments of %s",
+                            errand->signature->text);
+    hub_writer_init(&writer, data, writer.size + 1);
+    write_payload(&writer, &metadata, errand);
+    *out = data;
+    *size = writer.size;
+    return 0;
+}
+
+static int take_result(const struct errand *errand, void *result)
+{
+    const struct rapahub_type *type = errand->signature->types[0];
+    struct hub_reader reader;
+    int r = open_answer(errand, errand->signature->name, &reader);
+
+    if (r < 0)
+        return r;
+    if (type->kind != RAPAHUB_KIND_VOID)
+        hub_payload_take(&reader, type, result);
+    if (hub_postcard_end(&reader) < 0)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
+                            "the answer to %s cannot be read", errand->signature->text);
+    return 0;
+}
+
+static int run_errand(struct errand *errand, void *result)
+{
+    struct guest *guest = errand->guest;
+    void *payload = NULL;
+    size_t size = 0;
+    int r = find_signature(errand);
+
+    if (r == 0)
+        r = make_payload(errand, guest->chains[guest->depth - 1], &payload, &size);
+    if (r < 0)
+        return r;
+    r = send_and_wait(errand, errand->signature->id, (struct rapahub_bytes){payload, size});
+    free(payload);
+    return r == 0 ? take_result(errand, result) : r;
+}
+
+/* A code without a text gets one. */
+static int explain(int r, const char *method)
+{
+    if (r < 0 && rapahub_last_error()->code != r)
+        return rapahub_fail(r, "", "%s: %s", method, rapahub_error_text(r));
+    return r;
+}
+
+int guest_outward_call(struct guest *guest, const struct rapahub_call *call, void *result)
+{
+    uint64_t span = call->timeout_ns != 0 ? call->timeout_ns : TIMEOUT;
+    struct errand errand = {.guest = guest, .call = call, .deadline_ns = hub_clock_after(span)};
+    int r;
+
+    if (!call->method)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a call without a method");
+    if (guest->depth == GUEST_DEPTH_MAX)
+        return rapahub_fail(RAPAHUB_EFULL, "", "%d calls wait inside of each other",
+                            GUEST_DEPTH_MAX);
+    rapahub_clear_error();
+    errand.answer = &guest->answers[guest->depth];
+    guest->chains[guest->depth++] = chain_of(guest);
+    r = run_errand(&errand, result);
+    guest->depth--;
+    hub_signature_release(&errand.signature);
+    return explain(r, call->method);
+}
+
+void guest_outward_fini(struct guest *guest)
+{
+    for (uint32_t i = 0; i < GUEST_DEPTH_MAX; i++)
+        hub_calls_answer_fini(&guest->answers[i]);
+}

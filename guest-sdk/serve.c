@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest-sdk/serve.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/guest.h>
+
+#include "guest-sdk/arena.h"
+#include "guest-sdk/lifecycle.h"
+#include "guest-sdk/ops.h"
+#include "hub/base/clock.h"
+#include "hub/shm/doorbell.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+#define FAILURE_HEAD   16 /* of a Response: what stands in front of the text of a failure */
+#define READY_PATIENCE (10 * HUB_SECOND)
+#define LEAVE_PATIENCE (5 * HUB_SECOND)
+#define IDLE_SLICE     HUB_SECOND
+#define IDLE_LONG      (10 * HUB_SECOND)
+
+/* ---- one request ---- */
+
+/* What is to be answered. */
+struct answer {
+    struct hub_response response;
+    struct rapahub_bytes body;
+};
+
+static struct rapahub_string own_text(int status)
+{
+    const struct rapahub_diagnosis *why = rapahub_last_error();
+
+    return rapahub_string_of(why->code == status && why->text[0] != '\0' ? why->text : "");
+}
+
+/* A method's failure: its own code, with the text it wrote for that code, cut where the messages of
+ * this segment are small: a caller shall at least get the code. */
+static void answer_failure(struct guest *guest, int status, struct answer *answer)
+{
+    const struct hub_request *request = guest->frame->request;
+    size_t room = hub_link_limits(guest->connection.link)->payload_max - FAILURE_HEAD;
+    char *text = (char *)guest->scratch;
+
+    if (status == -ECANCELED && hub_observe(&request->cancelled) != 0) {
+        answer->response.kind = HUB_RESPONSE_CANCELLED;
+        return;
+    }
+    answer->response.kind = HUB_RESPONSE_USER;
+    answer->response.code = status;
+    answer->response.text = own_text(status);
+    if (answer->response.text.size == 0) {
+        snprintf(text, room, "%s returned %d (%s)", guest->frame->method, status,
+                 rapahub_error_text(status));
+        answer->response.text = rapahub_string_of(text);
+    }
+    if (answer->response.text.size > room)
+        answer->response.text.size = room;
+}
+
+static void start_result(const struct guest *guest, struct hub_writer *writer)
+{
+    hub_writer_init(writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
+}
+
+/* One that no message carries is answered as too large. */
+static void answer_result(struct guest *guest, const struct hub_writer *writer,
+                          struct answer *answer)
+{
+    if (writer->failure == -EMSGSIZE) {
+        answer->response.kind = HUB_RESPONSE_CANCELLED;
+        answer->response.fault = HUB_FAULT_SIZE;
+    } else if (writer->failure < 0) {
+        rapahub_fail(RAPAHUB_EINVAL, "", "%s returned a string that is not UTF-8",
+                     guest->frame->method);
+        answer_failure(guest, RAPAHUB_EINVAL, answer);
+    } else {
+        answer->body = (struct rapahub_bytes){guest->scratch, writer->size};
+    }
+}
+
+static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
+                           const struct hub_outcome *outcome, struct answer *answer)
+{
+    struct hub_writer writer;
+
+    if (outcome->status != 0) {
+        answer_failure(guest, outcome->status, answer);
+        return;
+    }
+    start_result(guest, &writer);
+    hub_payload_put(&writer, hub_invoke_signature(invoke)->types[0], outcome->result);
+    answer_result(guest, &writer, answer);
+}
+
+/* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
+static void run_method(struct guest *guest, struct answer *answer)
+{
+    struct guest_frame *frame = guest->frame;
+    struct hub_invoke *invoke =
+        guest_methods_find(&guest->module.methods, frame->request->method_id);
+    struct hub_outcome outcome;
+    struct hub_reader reader;
+    int r;
+
+    frame->container =
+        guest_containers_find(&guest->containers, frame->request->metadata.container);
+    if (!invoke || !frame->container || !frame->container->live) {
+        answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
+        return;
+    }
+    frame->method = hub_invoke_signature(invoke)->name;
+    frame->container->open++;
+    hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
+    rapahub_clear_error();
+    r = hub_invoke_run(invoke, frame->container->self, &reader, &outcome);
+    frame->container->open--;
+    if (r == RAPAHUB_EARGUMENTS)
+        answer->response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
+    else if (r == -EMSGSIZE)
+        answer->response =
+            (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
+    else if (r < 0)
+        answer_failure(guest, r, answer);
+    else
+        answer_outcome(guest, invoke, &outcome, answer);
+}
+
+static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
+                          struct answer *answer)
+{
+    struct guest_frame *frame = guest->frame;
+    struct hub_writer writer;
+    struct hub_reader reader;
+    int r;
+
+    frame->method = hub_lifecycle_table[method].name;
+    hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
+    start_result(guest, &writer);
+    rapahub_clear_error();
+    r = guest_lifecycle_run(guest, method, &reader, &writer);
+    if (reader.failure < 0)
+        answer->response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
+    else if (r != 0)
+        answer_failure(guest, r, answer);
+    else
+        answer_result(guest, &writer, answer);
+}
+
+/* r[impl call.lifecycle.single-response] */
+static void run(struct guest *guest, struct hub_request *request)
+{
+    struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
+    enum hub_lifecycle_method lifecycle = hub_lifecycle_of_id(request->method_id);
+    struct answer answer = {.response = {.kind = HUB_RESPONSE_OK}};
+
+    guest->frame = &frame;
+    if (!guest->loaded)
+        answer.response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
+    else if (guest_lifecycle_serves(lifecycle))
+        run_lifecycle(guest, lifecycle, &answer);
+    else
+        run_method(guest, &answer);
+    (void)hub_served_answer(guest->connection.served, request, &answer.response, answer.body);
+    guest->frame = frame.outer;
+    guest_arena_fini(&frame.arena);
+}
+
+bool guest_serve_one(struct guest *guest,
+                     bool (*may)(void *user, const struct hub_request *request))
+{
+    struct hub_request *request = hub_served_next(guest->connection.served, may, guest);
+
+    if (request)
+        run(guest, request);
+    return request != NULL;
+}
+
+/* ---- all of them ---- */
+
+static bool has_arrived(void *user)
+{
+    return hub_peek(&((struct guest *)user)->arrived) != 0;
+}
+
+static int exit_status(const struct guest *guest)
+{
+    const struct hub_link *link = guest->connection.link;
+
+    switch (hub_link_cause(link)) {
+    case 0:
+    case RAPAHUB_ECLOSED:
+        return RAPAHUB_GUEST_DONE;
+    case RAPAHUB_EPROTOCOL:
+        rapahub_log(RAPAHUB_LOG_ERROR, "serve", "the host broke %s", hub_link_rule(link));
+        return RAPAHUB_GUEST_PROTOCOL;
+    default:
+        return RAPAHUB_GUEST_ORPHAN;
+    }
+}
+
+bool guest_serve_over(const struct guest *guest)
+{
+    const struct hub_link *link = guest->connection.link;
+
+    return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0;
+}
+
+/* Waits for requests. When nothing came for a while cached slots are given back, and then it sleeps
+ * for long: an idle guest costs nothing. */
+static void wait_for_requests(struct guest *guest)
+{
+    struct hub_link_until until = {.done = has_arrived,
+                                   .user = guest,
+                                   .stage = HUB_WAIT_SLEEP,
+                                   .deadline_ns = hub_clock_after(IDLE_SLICE)};
+
+    if (hub_link_lead(guest->connection.link, &until) != -ETIMEDOUT)
+        return;
+    hub_link_rest(guest->connection.link);
+    until.idle = true;
+    until.deadline_ns = hub_clock_after(IDLE_LONG);
+    (void)hub_link_lead(guest->connection.link, &until);
+}
+
+/* A host that took our entry away without a word has given us up. */
+static bool is_orphan(const struct guest *guest)
+{
+    return hub_observe(&guest->view.header->host_goodbye) == 0 &&
+           hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
+}
+
+int guest_serve_run(struct guest *guest)
+{
+    while (!guest_serve_over(guest)) {
+        hub_note(&guest->arrived, 0);
+        while (guest_serve_one(guest, NULL))
+            ;
+        if (!guest_serve_over(guest))
+            wait_for_requests(guest);
+    }
+    if (is_orphan(guest))
+        return RAPAHUB_GUEST_ORPHAN;
+    guest_serve_leave(guest);
+    return exit_status(guest);
+}
+
+/* Answers what the host still asks, until it has taken everything, or for a slice. */
+static bool settle(struct guest *guest)
+{
+    struct hub_link *link = guest->connection.link;
+
+    (void)hub_link_sweep(link, UINT32_MAX);
+    hub_note(&guest->arrived, 0);
+    while (guest_serve_one(guest, NULL))
+        ;
+    return hub_link_closed(link) || hub_link_quiet(link);
+}
+
+void guest_serve_leave(struct guest *guest)
+{
+    struct hub_link *link = guest->connection.link;
+    uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
+
+    /* A host may take our state for the end: what it asked before is answered before. */
+    if (!hub_link_closed(link))
+        (void)settle(guest);
+    if (hub_link_cause(link) == RAPAHUB_EPROTOCOL)
+        hub_link_leave(link); /* the host lives, and must not wait for us */
+    if (hub_link_closed(link))
+        return;
+    hub_link_leave(link);
+    while (!settle(guest) && hub_clock_left(deadline) != 0) {
+        struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
+
+        if (poll(&bell, 1, 1) > 0 && !hub_doorbell_drain(bell.fd))
+            break; /* nobody is there to take it */
+    }
+    hub_link_rest(link);
+}
+
+/* ---- the first call ---- */
+
+static int await_ready(struct guest *guest, const struct hub_call *call)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+    uint64_t number;
+    int r = hub_calls_begin(guest->connection.calls, call, &number);
+
+    if (r == 0)
+        r = hub_calls_wait(guest->connection.calls, number, false);
+    if (r < 0)
+        return r;
+    hub_reader_init(&reader, call->answer->data, call->answer->size);
+    r = hub_response_take(&reader, &response);
+    if (r == 0 && response.kind != HUB_RESPONSE_OK)
+        r = hub_response_code(&response, "rapahub.ready");
+    return r;
+}
+
+int guest_serve_announce(struct guest *guest)
+{
+    const struct rapahub_chimod *chimod = guest->module.chimod;
+    const struct hub_ready ready = {.abi = RAPAHUB_CHIMOD_ABI,
+                                    .name = rapahub_string_of(chimod->name),
+                                    .version = rapahub_string_of(chimod->version),
+                                    .state_size = chimod->state_size,
+                                    .state_version = chimod->state_version,
+                                    .callbacks = guest_ops_mask(chimod),
+                                    .methods = guest->module.methods.count};
+    struct hub_answer answer = {0};
+    struct hub_call call = {.method_id = hub_lifecycle_id(HUB_LIFECYCLE_READY),
+                            .deadline_ns = hub_clock_after(READY_PATIENCE),
+                            .answer = &answer};
+    struct hub_writer writer;
+    int r;
+
+    hub_writer_init(&writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
+    hub_writer_byte(&writer, 0); /* no metadata */
+    hub_payload_put(&writer, &rapahub_type_hub_ready, &ready);
+    call.payload.head = (struct rapahub_bytes){guest->scratch, writer.size};
+    if (writer.failure < 0)
+        return rapahub_fail(RAPAHUB_EABI, "", "%s: its .version is no UTF-8 text of fitting length",
+                            guest->module.name);
+    r = await_ready(guest, &call);
+    hub_calls_answer_fini(&answer);
+    return r;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve: takes messages and runs them, until the host says goodbye or is gone. */
+#ifndef GUEST_SDK_SERVE_H
+#define GUEST_SDK_SERVE_H
+
+#include "guest-sdk/guest_state.h"
+
+/* Tells the host that the module is loaded, and waits for its answer. */
+int guest_serve_announce(struct guest *guest);
+
+/* Is the host gone, or does it want this guest to go? */
+bool guest_serve_over(const struct guest *guest);
+
+/* Serves; the exit status of the process: enum rapahub_guest_exit. */
+int guest_serve_run(struct guest *guest);
+
+/* Runs one queued request that `may` run now, and answers it: false where there is none. */
+bool guest_serve_one(struct guest *guest,
+                     bool (*may)(void *user, const struct hub_request *request));
+
+/* Says goodbye, receives what is under way, answers it; at most 5 s. r[impl shm.guest.detach] */
+void guest_serve_leave(struct guest *guest);
+
+#endif

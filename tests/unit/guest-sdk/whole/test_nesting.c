@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls out of a guest, and calls that answer calls: outward.c. */
+#include "tests/unit/guest-sdk/whole/whole.h"
+
+static const struct rapahub_type *const one_number[] = {&rapahub_type_i64, &rapahub_type_i64, NULL};
+
+static int ask(struct whole *whole, const char *method, int64_t number, int64_t *result)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s(i64) -> i64", method);
+    return whole_run_method(whole, 1, text, WHOLE_ARGUMENTS(&number), result);
+}
+
+static int64_t number_of(const struct hub_request *request)
+{
+    struct hub_reader reader;
+    int64_t number = 0;
+
+    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
+    hub_payload_take(&reader, &rapahub_type_i64, &number);
+    assert_int_equal(hub_postcard_end(&reader), 0);
+    return number;
+}
+
+static bool is_for(const struct hub_request *request, const char *signature)
+{
+    return request->method_id == hub_signature_hash(signature);
+}
+
+/* ---- one call out ---- */
+
+/* It must say for whom it is, and that it answers another. */
+static int twice(struct whole *whole, const struct hub_request *request, struct hub_writer *result)
+{
+    struct rapahub_container_id target;
+
+    (void)whole;
+    if (!is_for(request, "twice(i64) -> i64"))
+        return RAPAHUB_ENOMETHOD;
+    assert_int_equal(hub_lifecycle_take_target(request->metadata.target, &target), 0);
+    assert_int_equal(target.pool.major, 9);
+    assert_int_equal(target.pool.minor, 1);
+    assert_int_equal(target.container, 2);
+    assert_true(request->metadata.chain != 0);
+    hub_postcard_put_signed(result, 2 * number_of(request));
+    return 0;
+}
+
+static void a_chimod_calls_any_container_through_its_host(void **state)
+{
+    struct whole whole;
+    int64_t result = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = twice;
+    assert_int_equal(ask(&whole, "ask", 21, &result), 0);
+    assert_int_equal(result, 42);
+    assert_int_equal(ask(&whole, "ask", -3, &result), 0);
+    assert_int_equal(result, -6);
+    whole_close(&whole);
+}
+
+static void the_host_knows_the_signature_of_a_bare_name(void **state)
+{
+    struct whole whole;
+    int64_t result = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = twice;
+    whole.signature = "twice(i64) -> i64";
+    assert_int_equal(ask(&whole, "ask_by_name", 4, &result), 0);
+    assert_int_equal(result, 8);
+    whole_close(&whole);
+}
+
+/* r[verify call.error.unknown-method] */
+static void what_the_host_refuses_is_the_chimods_to_handle(void **state)
+{
+    struct whole whole;
+    int64_t result;
+
+    (void)state;
+    whole_open(&whole);
+    assert_int_equal(ask(&whole, "ask", 1, &result), RAPAHUB_EAPPLICATION);
+    whole_assert_application(RAPAHUB_ENOMETHOD, "twice");
+    assert_int_equal(ask(&whole, "ask_by_name", 1, &result), RAPAHUB_EAPPLICATION);
+    whole_assert_application(RAPAHUB_ENOMETHOD, "twice");
+    whole.signature = "twice(i64 -> i64"; /* a host that answers with nonsense */
+    assert_int_equal(ask(&whole, "ask_by_name", 1, &result), RAPAHUB_EAPPLICATION);
+    assert_int_equal(whole_bump(&whole, 1, 1), 1);
+    whole_close(&whole);
+}
+
+static int refuse(struct whole *whole, const struct hub_request *request, struct hub_writer *result)
+{
+    (void)whole;
+    (void)request;
+    (void)result;
+    return -77;
+}
+
+/* r[verify call.error.user] */
+static void an_error_of_the_other_method_goes_through_with_its_text(void **state)
+{
+    struct whole whole;
+    int64_t result;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = refuse;
+    assert_int_equal(ask(&whole, "ask", 1, &result), RAPAHUB_EAPPLICATION);
+    whole_assert_application(RAPAHUB_EAPPLICATION, "the host's word");
+    whole_close(&whole);
+}
+
+/* ---- host, guest, host, guest ---- */
+
+struct descent {
+    struct whole_errand stranger; /* a call of another chain */
+    bool strange;                 /* it was sent */
+    bool early;                   /* it was answered before its turn */
+    uint64_t chain;
+    int64_t deepest;
+};
+
+/* Calls the guest back, to answer the call it has just made. */
+static int descend(struct whole *whole, const struct hub_request *request,
+                   struct hub_writer *result)
+{
+    struct descent *descent = whole->user;
+    int64_t number = number_of(request), depth = 0;
+    const struct whole_call call = {.method_id = hub_signature_hash("descend(i64) -> i64"),
+                                    .container = 1,
+                                    .chain = request->metadata.chain,
+                                    .types = one_number,
+                                    .arguments = WHOLE_ARGUMENTS(&number)};
+    int r;
+
+    assert_true(is_for(request, "descend(i64) -> i64"));
+    if (descent->chain == 0)
+        descent->chain = request->metadata.chain;
+    assert_true(request->metadata.chain == descent->chain);
+    r = whole_ask(whole, &call, &depth);
+    if (depth > descent->deepest)
+        descent->deepest = depth;
+    if (descent->strange)
+        descent->early = descent->early || whole_is_over(whole, &descent->stranger);
+    hub_postcard_put_signed(result, depth);
+    return r;
+}
+
+static void calls_that_answer_calls_are_served_inside_of_them(void **state)
+{
+    struct descent descent = {.strange = false};
+    struct whole whole;
+    int64_t depth = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = descend;
+    whole.user = &descent;
+    assert_int_equal(ask(&whole, "descend", 10, &depth), 0);
+    assert_int_equal(depth, 11);
+    assert_int_equal(descent.deepest, 10);
+    whole_close(&whole);
+}
+
+static int descend_beside_a_stranger(struct whole *whole, const struct hub_request *request,
+                                     struct hub_writer *result)
+{
+    static const int64_t one = 1;
+    const struct whole_call call = {.method_id = hub_signature_hash("bump(i64) -> i64"),
+                                    .container = 1,
+                                    .types = one_number,
+                                    .arguments = WHOLE_ARGUMENTS(&one)};
+    struct descent *descent = whole->user;
+
+    if (!descent->strange) {
+        whole_begin(whole, &call, &descent->stranger);
+        descent->strange = true;
+    }
+    return descend(whole, request, result);
+}
+
+/* The container's callbacks and methods never overlap but for the chain that is being answered. */
+static void a_call_of_another_chain_waits_until_this_one_is_answered(void **state)
+{
+    struct descent descent = {.strange = false};
+    struct whole whole;
+    int64_t depth = 0, total = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = descend_beside_a_stranger;
+    whole.user = &descent;
+    assert_int_equal(ask(&whole, "descend", 5, &depth), 0);
+    assert_int_equal(depth, 6);
+    assert_true(descent.strange);
+    assert_false(descent.early);
+    assert_int_equal(whole_finish(&whole, &descent.stranger, &total), 0);
+    assert_int_equal(total, 1);
+    whole_close(&whole);
+}
+
+/* r[verify hub.limits] */
+static void calls_may_wait_32_deep_and_no_deeper(void **state)
+{
+    struct descent descent = {.strange = false};
+    struct whole whole;
+    int64_t depth = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = descend;
+    whole.user = &descent;
+    assert_int_equal(ask(&whole, "descend", 32, &depth), 0);
+    assert_int_equal(depth, 33);
+    descent.chain = 0;
+    assert_int_equal(ask(&whole, "descend", 33, &depth), RAPAHUB_EAPPLICATION);
+    descent.chain = 0;
+    assert_int_equal(ask(&whole, "descend", 3, &depth), 0);
+    assert_int_equal(depth, 4);
+    whole_close(&whole);
+}
+
+/* ---- the end of a host, in the middle of a call ---- */
+
+/* r[verify shm.doorbell.death] */
+static void a_call_out_ends_with_the_host(void **state)
+{
+    const int64_t number = 1;
+    const struct whole_call call = {.method_id = hub_signature_hash("ask(i64) -> i64"),
+                                    .container = 1,
+                                    .types = one_number,
+                                    .arguments = WHOLE_ARGUMENTS(&number)};
+    struct whole_errand errand;
+    struct whole whole;
+
+    (void)state;
+    whole_open(&whole);
+    whole_begin(&whole, &call, &errand);
+    while (hub_observe(&whole_host(&whole)->requests) == 0)
+        (void)hub_link_sweep(whole_host(&whole)->connection.link, 1);
+    close(whole_host(&whole)->doorbell);
+    whole_host(&whole)->doorbell = -1;
+    pthread_join(whole.thread, NULL);
+    assert_int_equal(whole.status, RAPAHUB_GUEST_ORPHAN);
+    hub_link_close(whole_host(&whole)->connection.link, RAPAHUB_EDIED, "");
+    assert_int_equal(whole_finish(&whole, &errand, NULL), RAPAHUB_EDIED);
+    whole_release(&whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chimod_calls_any_container_through_its_host),
+        cmocka_unit_test(the_host_knows_the_signature_of_a_bare_name),
+        cmocka_unit_test(what_the_host_refuses_is_the_chimods_to_handle),
+        cmocka_unit_test(an_error_of_the_other_method_goes_through_with_its_text),
+        cmocka_unit_test(calls_that_answer_calls_are_served_inside_of_them),
+        cmocka_unit_test(a_call_of_another_chain_waits_until_this_one_is_answered),
+        cmocka_unit_test(calls_may_wait_32_deep_and_no_deeper),
+        cmocka_unit_test(a_call_out_ends_with_the_host),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
