@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/asyncs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/offers.h"
+#include "host/route.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define FULL_AGAIN (2 * HUB_MILLISECOND)
+
+int host_asyncs_open(struct host_asyncs *asyncs)
+{
+    hub_mutex_init(&asyncs->lock);
+    hub_list_init(&asyncs->parked);
+    return hub_id_map_create(HOST_ASYNCS_MAX, &asyncs->all);
+}
+
+void host_asyncs_close(struct host_asyncs *asyncs)
+{
+    hub_id_map_release(&asyncs->all);
+    hub_mutex_fini(&asyncs->lock);
+}
+
+static void free_async(struct host_async *async)
+{
+    if (async->fini)
+        async->fini(async);
+    free(async->owned);
+    free(async->data);
+    free(async);
+}
+
+static int enter(struct rapahub_host *host, struct host_async *async, uint64_t *number)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    int r;
+
+    async->host = host;
+    hub_list_init(&async->parked);
+    hub_mutex_lock(&asyncs->lock);
+    async->number = ++asyncs->numbers;
+    r = hub_id_map_put(asyncs->all, async->number, async);
+    hub_mutex_unlock(&asyncs->lock);
+    *number = async->number;
+    return r == 0
+               ? 0
+               : rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNCS_MAX);
+}
+
+/* From here on no cancel finds it. */
+static void leave(struct host_async *async)
+{
+    struct host_asyncs *asyncs = &async->host->asyncs;
+
+    hub_mutex_lock(&asyncs->lock);
+    hub_id_map_remove(asyncs->all, async->number);
+    hub_list_remove(&async->parked);
+    hub_mutex_unlock(&asyncs->lock);
+    if (async->container)
+        host_containers_drop(async->container);
+    async->container = NULL;
+}
+
+/* Owner: the diagnosis of `code` is written. */
+static void end(struct host_async *async, int code, struct hub_answer *answer)
+{
+    leave(async);
+    async->done(async, code, answer);
+    free_async(async);
+}
+
+static void on_answered(void *user, int code, struct hub_answer *answer)
+{
+    struct host_async *async = user;
+
+    if (code < 0)
+        host_life_explain(async->life, code, async->method);
+    end(async, code, answer);
+}
+
+/* A cancel that came before the call had its number is done now. */
+static void note_call(struct rapahub_host *host, uint64_t number, uint64_t call)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct host_async *async;
+    bool cancel = false;
+
+    hub_mutex_lock(&asyncs->lock);
+    async = hub_id_map_get(asyncs->all, number);
+    if (async) {
+        async->call = call;
+        cancel = async->cancelled;
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    if (cancel)
+        host_asyncs_cancel(host, number);
+}
+
+/* The route is found: the call goes out. Behind a success it may have ended already. */
+static int send(struct rapahub_host *host, struct host_async *async, struct host_route *route)
+{
+    struct host_life *life = route->life;
+    uint64_t number = async->number, call = 0;
+    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    const struct hub_call wanted = {
+        .method_id = async->method_id,
+        .payload = {{head, host_exchange_head(route->handle, async->chain, head)},
+                    async->arguments},
+        .deadline_ns = async->deadline_ns,
+        .done = on_answered,
+        .user = async,
+        .at_once = true,
+    };
+    char method[sizeof async->method];
+    int r;
+
+    memcpy(method, async->method, sizeof method);
+    async->life = life;
+    async->container = TAKE(route->container);
+    r = hub_calls_begin(life->connection.calls, &wanted, &call);
+    if (r == 0) {
+        note_call(host, number, call);
+        return 0;
+    }
+    host_containers_drop(async->container);
+    async->container = NULL;
+    async->full = r == -EAGAIN;
+    return async->full ? r : host_life_explain(life, r, method);
+}
+
+/* Runs an offer for a caller on another thread, or on the owner: as a job of the owner. */
+static void park(struct rapahub_host *host, struct host_async *async)
+{
+    hub_mutex_lock(&host->asyncs.lock);
+    hub_list_append(&host->asyncs.parked, &async->parked);
+    hub_mutex_unlock(&host->asyncs.lock);
+    host_loop_wake(&host->loop);
+}
+
+static bool same_target(const struct host_async *a, const struct host_async *b)
+{
+    return a->target.pool.major == b->target.pool.major &&
+           a->target.pool.minor == b->target.pool.minor &&
+           a->target.container == b->target.container;
+}
+
+/* Does an older call to the same container wait for space? */
+static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async)
+{
+    bool found = false;
+
+    hub_mutex_lock(&asyncs->lock);
+    HUB_LIST_EACH (&asyncs->parked, link) {
+        const struct host_async *older = HUB_LIST_ITEM(link, struct host_async, parked);
+
+        found = older->full && same_target(older, async);
+        if (found)
+            break;
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    return found;
+}
+
+/* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
+static int route(struct rapahub_host *host, struct host_async *async)
+{
+    struct host_route where;
+    int r = host_route_find(host, async->target, &where);
+
+    async->full = false;
+    if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
+        async->full = true;
+        r = -EAGAIN;
+    } else if (r == 0 && where.life)
+        r = send(host, async, &where);
+    else if (r == 0 || r == -EAGAIN)
+        r = -EAGAIN;
+    host_route_drop(&where);
+    return r;
+}
+
+int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number)
+{
+    int r = enter(host, async, number);
+
+    if (r < 0) {
+        free_async(async);
+        return r;
+    }
+    r = route(host, async);
+    if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
+        park(host, async);
+        return 0;
+    }
+    if (r < 0) {
+        leave(async);
+        free_async(async);
+    }
+    return r;
+}
+
+void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct host_life *life = NULL;
+    struct host_async *async;
+    uint64_t call = 0;
+
+    hub_mutex_lock(&asyncs->lock);
+    async = hub_id_map_get(asyncs->all, number);
+    if (async) {
+        async->cancelled = true;
+        call = async->call;
+        if (call != 0)
+            life = async->life;
+        if (life)
+            host_life_hold(life);
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    if (!async)
+        return;
+    if (life) {
+        hub_calls_cancel(life->connection.calls, call);
+        host_life_drop(life);
+    }
+    host_loop_wake(&host->loop);
+}
+
+/* ---- parked ---- */
+
+/* The first parked call that has not been looked at in this round. */
+static struct host_async *take_parked(struct host_asyncs *asyncs, struct hub_list *round)
+{
+    struct hub_list *link;
+
+    hub_mutex_lock(&asyncs->lock);
+    link = hub_list_pop(round);
+    hub_mutex_unlock(&asyncs->lock);
+    return link ? HUB_LIST_ITEM(link, struct host_async, parked) : NULL;
+}
+
+static bool serve_offer(struct rapahub_host *host, struct host_async *async)
+{
+    struct hub_answer answer = {0};
+    struct host_route where;
+    int r = host_route_find(host, async->target, &where);
+    bool is_offer = r == 0 && where.container->offer;
+
+    if (is_offer) {
+        r = host_offers_answer(host, where.container, async->method_id, async->arguments, &answer);
+        end(async, r, &answer);
+        hub_calls_answer_fini(&answer);
+    }
+    host_route_drop(&where);
+    return is_offer;
+}
+
+static int serve_one(struct rapahub_host *host, struct host_async *async)
+{
+    int r;
+
+    if (async->cancelled)
+        r = rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method);
+    else if (hub_clock_left(async->deadline_ns) == 0)
+        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not sent in time", async->method);
+    else if (serve_offer(host, async))
+        return 1;
+    else
+        r = route(host, async);
+    if (r == 0)
+        return 1;
+    if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
+        hub_mutex_lock(&host->asyncs.lock);
+        hub_list_append(&host->asyncs.parked, &async->parked);
+        hub_mutex_unlock(&host->asyncs.lock);
+        return 0;
+    }
+    end(async, r, NULL);
+    return 1;
+}
+
+int host_asyncs_serve(struct rapahub_host *host)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct hub_list round;
+    struct host_async *async;
+    int count = 0;
+
+    hub_list_init(&round);
+    hub_mutex_lock(&asyncs->lock);
+    for (struct hub_list *link; (link = hub_list_pop(&asyncs->parked));)
+        hub_list_append(&round, link);
+    hub_mutex_unlock(&asyncs->lock);
+    while ((async = take_parked(asyncs, &round)))
+        count += serve_one(host, async);
+    return count;
+}
+
+uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
+{
+    uint64_t next = HUB_NEVER;
+    bool full = false;
+
+    hub_mutex_lock(&host->asyncs.lock);
+    HUB_LIST_EACH (&host->asyncs.parked, link) {
+        struct host_async *async = HUB_LIST_ITEM(link, struct host_async, parked);
+
+        if (async->deadline_ns < next)
+            next = async->deadline_ns;
+        full = full || async->full;
+    }
+    hub_mutex_unlock(&host->asyncs.lock);
+    if (full && hub_clock_after(FULL_AGAIN) < next)
+        next = hub_clock_after(FULL_AGAIN);
+    return next;
+}
+
+void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why)
+{
+    for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
+        rapahub_fail(code, "", "%s: %s", async->method, why);
+        end(async, code, NULL);
+    }
+}
+
+/* ---- rapahub_host_call_async ---- */
+
+/* What the embedder's callback needs, and room for the result behind it. */
+struct waiting {
+    rapahub_on_done *on_done;
+    void *user;
+    const struct rapahub_type *type;
+    struct hub_signature *storage; /* `type` may lie in one of these two */
+    struct host_methods *methods;
+    max_align_t result[];
+};
+
+static void fini_waiting(struct host_async *async)
+{
+    struct waiting *waiting = async->data;
+
+    hub_signature_release(&waiting->storage);
+    host_methods_release(&waiting->methods);
+}
+
+static void on_done(struct host_async *async, int code, struct hub_answer *answer)
+{
+    struct waiting *waiting = async->data;
+
+    if (code == 0)
+        code =
+            host_exchange_take(async->life, answer, async->method, waiting->type, waiting->result);
+    async->host->callbacks++;
+    waiting->on_done(waiting->user, code, code == 0 ? waiting->result : NULL);
+    async->host->callbacks--;
+}
+
+static struct host_async *make(const struct host_asyncs_order *order,
+                               struct host_prepared *prepared, const struct host_route *where)
+{
+    struct host_async *async = calloc(1, sizeof *async);
+    struct waiting *waiting = calloc(1, sizeof *waiting + prepared->result->size);
+    void *arguments = malloc(prepared->arguments.size + 1);
+
+    if (!async || !waiting || !arguments) {
+        free(async);
+        free(waiting);
+        free(arguments);
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+        return NULL;
+    }
+    memcpy(arguments, prepared->arguments.data, prepared->arguments.size);
+    *waiting = (struct waiting){order->on_done, order->user, prepared->result,
+                                TAKE(prepared->storage), host_methods_hold(where->methods)};
+    *async = (struct host_async){.target = order->call->target,
+                                 .method_id = prepared->method_id,
+                                 .arguments = {arguments, prepared->arguments.size},
+                                 .owned = arguments,
+                                 .data = waiting,
+                                 .done = on_done,
+                                 .fini = fini_waiting};
+    snprintf(async->method, sizeof async->method, "%s", prepared->name);
+    return async;
+}
+
+int host_asyncs_call(struct rapahub_host *host, const struct host_asyncs_order *order,
+                     uint64_t *number)
+{
+    struct host_prepared prepared = {0};
+    struct host_async *async = NULL;
+    struct host_route where;
+    int r = host_route_find(host, order->call->target, &where);
+
+    if (r == 0 || r == -EAGAIN)
+        r = host_route_prepare(host, order->call, &where, &prepared);
+    if (r == 0) {
+        async = make(order, &prepared, &where);
+        r = async ? 0 : RAPAHUB_ENOMEM;
+    }
+    host_route_unprepare(&prepared);
+    host_route_drop(&where);
+    if (r < 0)
+        return r;
+    async->deadline_ns = host_route_deadline(host, order->call);
+    if (host_threads_is_owner(host))
+        async->chain = host->chain;
+    return host_asyncs_begin(host, async, number);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asyncs: calls nobody waits for: those of rapahub_host_call_async, and the requests of guests that
+ * are sent on to another one. A call to a guest that is about to be ready, or has no space now, is
+ * parked until it is, or has: to begin a call never waits. Calls to one container stay in order. */
+#ifndef HOST_ASYNCS_H
+#define HOST_ASYNCS_H
+
+#include <rapahub/host.h>
+
+#include "hub/base/id_map.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/calls.h"
+
+#define HOST_ASYNCS_MAX 16384
+
+struct host_life;
+struct host_container;
+struct host_async;
+
+/* Runs once, on the owner: code 0 and the answer of `life`, or a failure with its diagnosis. Then
+ * the call is freed. */
+typedef void host_asyncs_done(struct host_async *async, int code, struct hub_answer *answer);
+
+/* Filled by who makes it, in memory from malloc; freed here, with `owned` and `data`. */
+struct host_async {
+    struct rapahub_host *host;
+    struct rapahub_container_id target;
+    uint64_t method_id, chain;
+    struct rapahub_bytes arguments;
+    void *owned; /* memory of the arguments; NULL: they are somebody else's and last long enough */
+    void *data;  /* of who made it */
+    char method[64];
+    uint64_t deadline_ns;
+    host_asyncs_done *done;
+    void (*fini)(
+        struct host_async *async); /* what `data` holds besides its memory; NULL: nothing */
+
+    uint64_t number; /* the rest is asyncs.c's */
+    struct host_life *life;
+    struct host_container *container;
+    uint64_t call; /* 0: not known yet */
+    bool cancelled;
+    bool full; /* parked until its guest has space */
+    struct hub_list parked;
+};
+
+struct host_asyncs {
+    struct hub_mutex lock;
+    struct hub_id_map *all GUARDED_BY(lock);
+    struct hub_list parked GUARDED_BY(lock);
+    uint64_t numbers GUARDED_BY(lock);
+};
+
+int host_asyncs_open(struct host_asyncs *asyncs);
+void host_asyncs_close(struct host_asyncs *asyncs);
+
+/* Takes the call over: 0 and its number, or a failure: then `done` does not run, and it is freed.
+ * Any thread. */
+int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number);
+
+/* Any thread; harmless for a number of a call that has ended. */
+void host_asyncs_cancel(struct rapahub_host *host, uint64_t number);
+
+/* Owner: sends what is parked and may go now, ends what may not: how many. */
+int host_asyncs_serve(struct rapahub_host *host);
+
+/* When a parked call ends for lack of an answer; HUB_NEVER: none is parked. */
+uint64_t host_asyncs_next_deadline(struct rapahub_host *host);
+
+/* Owner: every parked call ends with `code`. */
+void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why);
+
+/* The whole of rapahub_host_call_async. */
+struct host_asyncs_order {
+    const struct rapahub_call *call;
+    rapahub_on_done *on_done;
+    void *user;
+};
+int host_asyncs_call(struct rapahub_host *host, const struct host_asyncs_order *order,
+                     uint64_t *number);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/care.h"
+
+#include <string.h>
+
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/moves.h"
+#include "host/offers.h"
+#include "host/startup.h"
+#include "host/turn.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define LOOK_AGAIN    (2 * HUB_MILLISECOND) /* while a container drains */
+#define ARGUMENTS_MAX 2                     /* behind the handle */
+
+/* ---- begin ---- */
+
+/* What is left of a guest that is over for good makes room. */
+static int enter(struct rapahub_host *host, const struct rapahub_container_options *options,
+                 struct host_container **out)
+{
+    struct host_container *before;
+    int r;
+
+    host_write_lock(host);
+    before = host_containers_find(&host->containers, options->id);
+    if (before && before->state == HOST_CONTAINER_GONE)
+        host_containers_remove(&host->containers, before);
+    r = host_containers_add(&host->containers, options, out);
+    host_unlock(host);
+    return r;
+}
+
+static void leave(struct rapahub_host *host, struct host_container *container)
+{
+    host_write_lock(host);
+    host_containers_remove(&host->containers, container);
+    host_unlock(host);
+    host_changed(host);
+}
+
+/* Its `fini` runs, where there is a guest that can run it; what comes of it changes nothing. */
+static void end_in_guest(struct rapahub_host *host, struct host_life *life,
+                         const struct host_container *container)
+{
+    const void *const arguments[] = {&container->handle, NULL};
+
+    if (!hub_link_closed(life->connection.link))
+        (void)host_exchange_ask(host, life, HUB_LIFECYCLE_FINI, arguments, NULL);
+}
+
+static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
+                          const struct host_container *container,
+                          const struct host_care_begin *begin)
+{
+    struct host_verdict verdict;
+    struct hub_begin message;
+    const void *const arguments[] = {&message, NULL};
+    int r;
+
+    host_startup_describe(container, &message);
+    message.how = (uint8_t)begin->how;
+    message.load_follows = begin->state != NULL;
+    r = host_exchange_ask(host, life, HUB_LIFECYCLE_BEGIN, arguments, NULL);
+    if (r < 0 || !begin->state)
+        return r;
+    r = host_moves_load(host, life, container, begin->state);
+    if (r == 0)
+        return 0;
+    host_verdict_take(&verdict, r);
+    end_in_guest(host, life, container);
+    return host_verdict_give(&verdict);
+}
+
+/* From here on calls reach it: unless its guest died behind the last answer. */
+static int show(struct rapahub_host *host, struct host_life *life, struct host_container *container)
+{
+    struct host_guest *guest = life->guest;
+    bool there;
+
+    host_write_lock(host);
+    there = guest && guest->life == life && guest->state == HOST_GUEST_READY;
+    if (there) {
+        container->guest = guest;
+        hub_list_append(&guest->containers, &container->of_guest);
+        host_containers_move(container, HOST_CONTAINER_READY, "it has begun");
+    }
+    host_unlock(host);
+    host_changed(host);
+    return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
+}
+
+static int find_life(struct rapahub_host *host, struct rapahub_guest_id id, struct host_life **out)
+{
+    struct host_guest *guest = host_guest_find(host, id);
+
+    if (!guest || !guest->life || guest->state != HOST_GUEST_READY)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    *out = guest->life;
+    host_life_hold(*out);
+    return 0;
+}
+
+int host_care_begin(struct rapahub_host *host, const struct host_care_begin *begin)
+{
+    struct host_container *container;
+    struct host_life *life = NULL;
+    int r = host_options_check_container(begin->options);
+
+    if (r == 0 && (unsigned)begin->how > RAPAHUB_BEGIN_RECOVER)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to begin", (int)begin->how);
+    if (r == 0)
+        r = find_life(host, begin->guest, &life);
+    if (r < 0)
+        return r;
+    r = enter(host, begin->options, &container);
+    if (r == 0) {
+        r = begin_in_guest(host, life, container, begin);
+        if (r == 0)
+            r = show(host, life, container);
+        if (r < 0)
+            leave(host, container);
+    }
+    host_life_drop(life);
+    return r;
+}
+
+int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
+                    const struct rapahub_method *methods, void *self)
+{
+    OWN(host_offers) struct host_offer *offer = NULL;
+    struct host_container *container;
+    int r = host_options_check_container(options);
+
+    if (r == 0 && !methods)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "no methods are given to offer");
+    if (r == 0)
+        r = host_offers_create(methods, self, &offer);
+    if (r == 0)
+        r = enter(host, options, &container);
+    if (r < 0)
+        return r;
+    host_write_lock(host);
+    container->offer = TAKE(offer);
+    host_containers_move(container, HOST_CONTAINER_READY, "it is offered");
+    host_unlock(host);
+    return 0;
+}
+
+/* ---- a container that lives ---- */
+
+static int refuse_unknown(struct rapahub_container_id target)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s in a guest",
+                        host_containers_print(target, id));
+}
+
+/* 0, -EAGAIN where its guest starts, or why not. */
+static int try_take(struct rapahub_host *host, struct rapahub_container_id target,
+                    struct host_care *out)
+{
+    struct host_container *container = host_containers_find(&host->containers, target);
+    struct host_route route;
+    int r;
+
+    if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
+        return refuse_unknown(target);
+    if (container->state != HOST_CONTAINER_PLUGGED) {
+        r = host_route_find(host, target, &route);
+        *out = (struct host_care){TAKE(route.container), TAKE(route.life)};
+        host_route_drop(&route);
+        return r;
+    }
+    if (!container->guest->life)
+        return -EAGAIN;
+    hub_add(&container->users, 1);
+    host_life_hold(container->guest->life);
+    *out = (struct host_care){container, container->guest->life};
+    return 0;
+}
+
+int host_care_take(struct rapahub_host *host, struct rapahub_container_id target,
+                   struct host_care *out)
+{
+    uint64_t deadline = hub_clock_after(host->options.call_timeout_ns);
+    int r;
+
+    for (;;) {
+        *out = (struct host_care){NULL, NULL};
+        r = try_take(host, target, out);
+        if (r == 0)
+            return 0;
+        host_care_drop(out);
+        if (r != -EAGAIN)
+            return r;
+        if (hub_clock_left(deadline) == 0)
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the guest was not ready in time");
+        r = host_turn_until(host, deadline);
+        if (r < 0)
+            return r;
+    }
+}
+
+void host_care_drop(struct host_care *care)
+{
+    if (care->life)
+        host_life_drop(care->life);
+    if (care->container)
+        host_containers_drop(care->container);
+    *care = (struct host_care){NULL, NULL};
+}
+
+static int ask(struct rapahub_host *host, const struct host_care *care,
+               enum hub_lifecycle_method method, const void *const *arguments, void *result)
+{
+    const void *all[ARGUMENTS_MAX + 2] = {&care->container->handle};
+
+    for (size_t i = 0; arguments && arguments[i] && i < ARGUMENTS_MAX; i++)
+        all[i + 1] = arguments[i];
+    return host_exchange_ask(host, care->life, method, all, result);
+}
+
+int host_care_ask(struct rapahub_host *host, struct rapahub_container_id target,
+                  enum hub_lifecycle_method method, const void *const *arguments, void *result)
+{
+    struct host_care care;
+    int r = host_care_take(host, target, &care);
+
+    if (r < 0)
+        return r;
+    r = ask(host, &care, method, arguments, result);
+    host_care_drop(&care);
+    return r;
+}
+
+/* ---- plug, drain, save, remove ---- */
+
+static void set_plugged(struct rapahub_host *host, struct host_container *container, bool plugged)
+{
+    enum host_container_state to = plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY;
+
+    host_write_lock(host);
+    container->plugged = plugged;
+    if (container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED)
+        if (container->state != (uint32_t)to)
+            host_containers_move(container, to, "as asked");
+    host_unlock(host);
+    host_changed(host);
+}
+
+/* First closed here, then told; first told, then open here: no call arrives where it is plugged. */
+int host_care_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged)
+{
+    const void *const arguments[] = {&plugged, NULL};
+    struct host_care care;
+    int r = host_care_take(host, target, &care);
+
+    if (r < 0)
+        return r;
+    if (plugged)
+        set_plugged(host, care.container, true);
+    r = ask(host, &care, HUB_LIFECYCLE_PLUG, arguments, NULL);
+    if (r == 0 && !plugged)
+        set_plugged(host, care.container, false);
+    if (r < 0 && plugged)
+        set_plugged(host, care.container, false);
+    host_care_drop(&care);
+    return r;
+}
+
+static int check_plugged(const struct host_care *care)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (care->container->state == HOST_CONTAINER_PLUGGED)
+        return 0;
+    return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
+                        host_containers_print(care->container->id, id));
+}
+
+/* 1: drained. The one user counted is this very function. */
+static int look_drained(struct rapahub_host *host, const struct host_care *care)
+{
+    uint64_t work = 0;
+    int r = check_plugged(care);
+
+    if (r < 0)
+        return r;
+    if (hub_observe(&care->container->users) > 1)
+        return 0;
+    r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);
+    return r < 0 ? r : work == 0;
+}
+
+int host_care_drain(struct rapahub_host *host, struct rapahub_container_id target,
+                    uint64_t timeout_ns)
+{
+    uint64_t deadline = hub_clock_after(timeout_ns);
+    struct host_care care;
+    int r = host_care_take(host, target, &care);
+
+    if (r < 0)
+        return r;
+    while ((r = look_drained(host, &care)) == 0) {
+        uint64_t again = hub_clock_after(LOOK_AGAIN);
+
+        if (hub_clock_left(deadline) == 0) {
+            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the container still works");
+            break;
+        }
+        r = host_turn_until(host, again < deadline ? again : deadline);
+        if (r < 0)
+            break;
+    }
+    host_care_drop(&care);
+    return r < 0 ? r : 0;
+}
+
+int host_care_save(struct rapahub_host *host, struct rapahub_container_id target,
+                   struct rapahub_sink *to)
+{
+    struct host_care care;
+    int r = host_care_take(host, target, &care);
+
+    if (r < 0)
+        return r;
+    r = check_plugged(&care);
+    if (r == 0)
+        r = host_moves_save(host, care.life, care.container, to);
+    host_care_drop(&care);
+    return r;
+}
+
+/* One whose guest is over is only forgotten. */
+static int remove_gone(struct rapahub_host *host, struct rapahub_container_id target)
+{
+    struct host_container *container = host_containers_find(&host->containers, target);
+
+    if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE))
+        return -EAGAIN;
+    if (container->offer)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "an offer lasts as long as its host");
+    leave(host, container);
+    return 0;
+}
+
+int host_care_remove(struct rapahub_host *host, struct rapahub_container_id target)
+{
+    struct host_care care;
+    int r = remove_gone(host, target);
+
+    if (r != -EAGAIN)
+        return r;
+    r = host_care_take(host, target, &care);
+    if (r < 0)
+        return r;
+    r = ask(host, &care, HUB_LIFECYCLE_FINI, NULL, NULL);
+    if (r == 0) {
+        host_write_lock(host);
+        host_containers_move(care.container, HOST_CONTAINER_GONE, "as asked");
+        host_unlock(host);
+        leave(host, care.container);
+    }
+    host_care_drop(&care);
+    return r;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* care: the life of a container, step by step, in its guest and in the table. What stands behind
+ * lifecycle.h. Owner. */
+#ifndef HOST_CARE_H
+#define HOST_CARE_H
+
+#include <rapahub/lifecycle.h>
+
+#include "host/containers.h"
+#include "host/life.h"
+#include "hub/wire/lifecycle.h"
+
+/* Brings one to life in a guest that is ready; where it fails nothing is left of it. */
+struct host_care_begin {
+    struct rapahub_guest_id guest;
+    const struct rapahub_container_options *options;
+    enum rapahub_begin how;
+    struct rapahub_source *state; /* NULL: none */
+};
+int host_care_begin(struct rapahub_host *host, const struct host_care_begin *begin);
+
+/* Makes an offer a container. */
+int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
+                    const struct rapahub_method *methods, void *self);
+
+/* One that serves, or is plugged; its guest is waited for while it starts. Both are counted as used
+ * until host_care_drop. */
+struct host_care {
+    struct host_container *container;
+    struct host_life *life;
+};
+int host_care_take(struct rapahub_host *host, struct rapahub_container_id target,
+                   struct host_care *out);
+void host_care_drop(struct host_care *care);
+
+int host_care_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged);
+int host_care_drain(struct rapahub_host *host, struct rapahub_container_id target,
+                    uint64_t timeout_ns);
+int host_care_save(struct rapahub_host *host, struct rapahub_container_id target,
+                   struct rapahub_sink *to);
+int host_care_remove(struct rapahub_host *host, struct rapahub_container_id target);
+
+/* Asks it something; `arguments` stand behind its handle and end with NULL. */
+int host_care_ask(struct rapahub_host *host, struct rapahub_container_id target,
+                  enum hub_lifecycle_method method, const void *const *arguments, void *result);
+
+#endif

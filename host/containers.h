@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* containers: which container is where, and in which state. The owner changes the table, under the
+ * write lock of routes; any thread looks it up under the read lock. A container found is counted as
+ * used until it is dropped. */
+#ifndef HOST_CONTAINERS_H
+#define HOST_CONTAINERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/host.h>
+
+#include "hub/base/atomic.h"
+#include "hub/base/list.h"
+#include "hub/base/states.h"
+
+#define HOST_CONTAINERS_MAX     4096
+#define HOST_CONTAINERS_BUCKETS 1024
+
+enum host_container_state {
+    HOST_CONTAINER_STARTING,
+    HOST_CONTAINER_READY,
+    HOST_CONTAINER_PLUGGED,
+    HOST_CONTAINER_DOWN, /* its guest is dead, or restarts */
+    HOST_CONTAINER_GONE
+};
+extern const struct hub_states host_containers_states;
+
+struct host_guest;
+struct host_offer;
+
+struct host_container {
+    struct rapahub_container_id id;
+    uint32_t state;           /* enum host_container_state */
+    struct host_guest *guest; /* NULL: an offer */
+    struct host_offer *offer; /* NULL: in a guest */
+    uint64_t handle;          /* as its guest knows it; the same in all lives */
+    char *pool_name;
+    struct rapahub_bytes params; /* its own copy */
+    bool plugged;                /* also over a restart */
+    struct hub_a32 users;        /* calls of this host that are open in it, and who looks at it */
+    struct hub_list bucket;      /* the table's, or of those that are gone */
+    struct hub_list of_guest;    /* in the order they were begun */
+};
+
+struct host_containers {
+    struct hub_list buckets[HOST_CONTAINERS_BUCKETS];
+    struct hub_list gone;
+    uint32_t count;
+    uint64_t handles; /* the last one given */
+};
+
+void host_containers_init(struct host_containers *containers);
+void host_containers_fini(struct host_containers *containers);
+
+/* NULL where there is none. Under a lock of routes. */
+struct host_container *host_containers_find(const struct host_containers *containers,
+                                            struct rapahub_container_id id);
+
+/* A new one, STARTING, in neither guest nor offer. -EEXIST, RAPAHUB_EFULL, -ENOMEM. Write lock. */
+int host_containers_add(struct host_containers *containers,
+                        const struct rapahub_container_options *options,
+                        struct host_container **out);
+
+/* Out of the table; freed when nobody uses it. Write lock. */
+void host_containers_remove(struct host_containers *containers, struct host_container *container);
+
+/* Frees what is gone and not used. Owner. */
+void host_containers_sweep(struct host_containers *containers);
+
+/* Write lock. */
+void host_containers_move(struct host_container *container, enum host_container_state to,
+                          const char *why);
+
+void host_containers_drop(struct host_container *container); /* any thread */
+
+/* "1.0[0]" */
+#define HOST_CONTAINERS_ID_SIZE 40
+const char *host_containers_print(struct rapahub_container_id id, char *to);
+
+#endif

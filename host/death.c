@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/death.h"
+
+#include "host/guests.h"
+#include "host/host.h"
+#include "host/requests.h"
+#include "host/watch.h"
+#include "hub/base/clock.h"
+#include "hub/base/proof.h"
+
+#define BATCH      64                      /* messages of one guest, before the next one's turn */
+#define OUTPUT_END (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
+
+/* Proven dead and its link closed: all calls have ended. What follows is told and decided.
+ * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] */
+static void settle(struct host_life *life)
+{
+    struct rapahub_host *host = life->guest->host;
+
+    if (life->settled || life->proven_ns == 0 || !hub_link_closed(life->connection.link))
+        return;
+    life->settled = true;
+    life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
+    host_output_finish(&life->output);
+    hub_list_remove(&life->link);
+    hub_list_append(&host->ended, &life->link);
+    host_requests_forget(host, life);
+    host_guests_ended(life);
+    hub_calls_finish(life->connection.calls);
+}
+
+static void prove(struct host_life *life)
+{
+    if (life->proven_ns != 0)
+        return;
+    life->proven_ns = hub_clock_now();
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_loop_unwatch(life->loop, &life->on_bell);
+    hub_link_dead(life->connection.link);
+    settle(life);
+}
+
+void host_death_look(struct host_life *life)
+{
+    if (hub_proof_of_death(life->pidfd))
+        prove(life);
+}
+
+void host_death_on_pidfd(void *life, uint32_t events)
+{
+    (void)events;
+    host_death_look(life);
+}
+
+void host_death_on_bell(void *user, uint32_t events)
+{
+    struct host_life *life = user;
+
+    (void)events;
+    (void)hub_link_rung(life->connection.link, BATCH);
+    host_watch_look(life);
+}
+
+void host_death_closed(struct host_life *life)
+{
+    if (hub_link_cause(life->connection.link) == RAPAHUB_EPROTOCOL)
+        host_guests_violated(life);
+    else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->proven_ns == 0)
+        host_guests_end(life, HOST_CAUSE_NONE, "its link is closed");
+    settle(life);
+}
+
+/* A grandchild may hold the pipes: then what it still prints is waited for, a moment. */
+static bool is_over(struct rapahub_host *host, struct host_life *life)
+{
+    uint64_t until = life->proven_ns + OUTPUT_END;
+    bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
+
+    if (hub_observe(&life->users) != 0)
+        return false;
+    if (!open || host->closing || hub_clock_left(until) == 0)
+        return true;
+    if (!host_loop_is_set(&host->linger))
+        host_loop_set(&host->loop, &host->linger, until);
+    return false;
+}
+
+void host_death_sweep(struct rapahub_host *host)
+{
+    HUB_LIST_EACH (&host->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (!is_over(host, life))
+            continue;
+        hub_list_remove(&life->link);
+        host_life_release(&life);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* death: from the first hint to the return of all a guest held. A hint leads to a kill, a kill to
+ * the proof, and only the proof to repair. Owner. */
+#ifndef HOST_DEATH_H
+#define HOST_DEATH_H
+
+#include <stdint.h>
+
+#include "host/life.h"
+
+/* Handlers of a life's watches. */
+void host_death_on_pidfd(void *life, uint32_t events);
+void host_death_on_bell(void *life, uint32_t events);
+
+/* Looks whether it is dead; whoever suspected it has killed it. */
+void host_death_look(struct host_life *life);
+
+/* Its link has closed. */
+void host_death_closed(struct host_life *life);
+
+/* Frees the lives that have ended and that nobody uses. Outermost turn only. */
+void host_death_sweep(struct rapahub_host *host);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/exchange.h"
+
+#include <stdlib.h>
+
+#include "host/host.h"
+#include "host/turn.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/wire/metadata.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+#include "hub/wire/response.h"
+
+#define FULL_AGAIN (2 * HUB_MILLISECOND)
+
+size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
+{
+    const struct hub_metadata metadata = {.container = container, .chain = chain};
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, to, HOST_EXCHANGE_HEAD_MAX);
+    hub_metadata_write(&writer, &metadata);
+    return writer.size;
+}
+
+/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. */
+static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+                         uint64_t deadline)
+{
+    int r = hub_calls_wait(calls, number, true);
+
+    if (r != -EAGAIN)
+        return r;
+    while (!hub_calls_ended(calls, number) && host_turn_until(host, deadline) >= 0)
+        continue;
+    return hub_calls_wait(calls, number, false);
+}
+
+/* The owner never waits for space in one guest's memory: it takes turns meanwhile. */
+static int begin(struct rapahub_host *host, struct hub_calls *calls, const struct hub_call *call,
+                 uint64_t *number)
+{
+    int r = hub_calls_begin(calls, call, number);
+
+    while (r == -EAGAIN) {
+        uint64_t again = hub_clock_after(FULL_AGAIN);
+
+        if (hub_clock_left(call->deadline_ns) == 0)
+            return RAPAHUB_ETIMEDOUT;
+        r = host_turn_until(host, again < call->deadline_ns ? again : call->deadline_ns);
+        if (r >= 0)
+            r = hub_calls_begin(calls, call, number);
+    }
+    return r;
+}
+
+int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
+                      struct hub_answer *answer)
+{
+    struct hub_calls *calls = exchange->life->connection.calls;
+    bool owner = host_threads_is_owner(host);
+    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    const struct hub_call call = {
+        .method_id = exchange->method_id,
+        .payload = {{head, host_exchange_head(exchange->container, owner ? host->chain : 0, head)},
+                    exchange->arguments},
+        .deadline_ns = exchange->deadline_ns,
+        .answer = answer,
+        .at_once = owner,
+    };
+    uint64_t number;
+    int r = begin(host, calls, &call, &number);
+
+    if (r == 0 && owner)
+        r = wait_as_owner(host, calls, number, exchange->deadline_ns);
+    else if (r == 0)
+        r = hub_calls_wait(calls, number, false);
+    return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
+}
+
+/* r[impl hub.violation] */
+static int violation(struct host_life *life, const char *method)
+{
+    const char *rule = rapahub_last_error()->rule;
+
+    hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL,
+                   rule[0] ? rule : "message.decode-error");
+    return host_life_explain(life, RAPAHUB_EPROTOCOL, method);
+}
+
+int host_exchange_take(struct host_life *life, const struct hub_answer *answer, const char *method,
+                       const struct rapahub_type *type, void *result)
+{
+    struct hub_reader reader;
+    struct hub_response response;
+
+    hub_reader_init(&reader, answer->data, answer->size);
+    if (hub_response_take(&reader, &response) < 0)
+        return violation(life, method);
+    if (response.kind != HUB_RESPONSE_OK)
+        return hub_response_code(&response, method);
+    if (!result || type->kind == RAPAHUB_KIND_VOID)
+        return 0;
+    hub_payload_take(&reader, type, result);
+    return hub_postcard_end(&reader) < 0 ? violation(life, method) : 0;
+}
+
+/* Arguments of a message of the lifecycle, in new memory. */
+static int encode(enum hub_lifecycle_method method, const void *const *arguments, uint8_t **data,
+                  size_t *size)
+{
+    const struct rapahub_type *const *types = hub_lifecycle_table[method].types + 1;
+    struct hub_writer writer;
+
+    hub_writer_count(&writer);
+    hub_payload_put_arguments(&writer, types, arguments);
+    if (writer.failure < 0)
+        return rapahub_fail(writer.failure, "", "the arguments of %s cannot be encoded",
+                            hub_lifecycle_table[method].name);
+    *data = malloc(writer.size + 1);
+    if (!*data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a message to a guest");
+    hub_writer_init(&writer, *data, writer.size);
+    hub_payload_put_arguments(&writer, types, arguments);
+    *size = writer.size;
+    return 0;
+}
+
+int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
+                      enum hub_lifecycle_method method, const void *const *arguments, void *result)
+{
+    const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[method];
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    OWN(hub_memory) uint8_t *data = NULL;
+    struct hub_answer answer;
+    size_t size = 0;
+    int r = scratch ? encode(method, arguments, &data, &size) : RAPAHUB_ENOMEM;
+
+    if (r < 0)
+        return r;
+    const struct host_exchange exchange = {.life = life,
+                                           .method_id = entry->id,
+                                           .arguments = {data, size},
+                                           .deadline_ns =
+                                               hub_clock_after(host->options.call_timeout_ns),
+                                           .method = entry->name};
+
+    answer = host_scratch_answer(scratch);
+    r = host_exchange_run(host, &exchange, &answer);
+    if (r == 0)
+        r = host_exchange_take(life, &answer, entry->name, entry->types[0], result);
+    host_scratch_show(scratch, &answer);
+    return r;
+}
+
+int host_exchange_post(struct host_life *life, enum hub_lifecycle_method method,
+                       const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns)
+{
+    OWN(hub_memory) uint8_t *data = NULL;
+    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    struct hub_call call = {.method_id = hub_lifecycle_id(method),
+                            .payload = {.head = {head, host_exchange_head(0, 0, head)}},
+                            .deadline_ns = deadline_ns,
+                            .done = done,
+                            .user = life};
+    uint64_t number;
+    size_t size = 0;
+    int r = encode(method, arguments, &data, &size);
+
+    if (r < 0)
+        return r;
+    call.payload.tail = (struct rapahub_bytes){data, size};
+    r = hub_calls_begin(life->connection.calls, &call, &number);
+    return r < 0 ? host_life_explain(life, r, hub_lifecycle_table[method].name) : 0;
+}

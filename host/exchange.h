@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exchange: one Request to a guest and its Response, waited for. A thread that owns the host goes
+ * on serving while it waits; any other one leads or follows on the link. */
+#ifndef HOST_EXCHANGE_H
+#define HOST_EXCHANGE_H
+
+#include <rapahub/host.h>
+
+#include "host/life.h"
+#include "hub/wire/lifecycle.h"
+
+struct host_exchange {
+    struct host_life *life; /* the caller is one of its users */
+    uint64_t method_id;
+    uint64_t container; /* its handle; 0: the guest's only one */
+    struct rapahub_bytes arguments;
+    uint64_t deadline_ns;
+    const char *method; /* for texts */
+};
+
+/* The metadata of a call, as bytes. */
+#define HOST_EXCHANGE_HEAD_MAX 96
+size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to);
+
+/* 0 and the answer, or a failure with its diagnosis; RAPAHUB_ESTALE: nothing was executed. */
+int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
+                      struct hub_answer *answer);
+
+/* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
+ * of what the guest answered, with its diagnosis. A malformed one is a violation. */
+int host_exchange_take(struct host_life *life, const struct hub_answer *answer, const char *method,
+                       const struct rapahub_type *type, void *result);
+
+/* One of the messages of hub/wire/lifecycle.h, waited for at most the host's call time-out. Owner.
+ * Views in *result hold until this thread's next call. */
+int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
+                      enum hub_lifecycle_method method, const void *const *arguments, void *result);
+
+/* The same, not waited for: `done` runs on the owner with `life` as its user. */
+int host_exchange_post(struct host_life *life, enum hub_lifecycle_method method,
+                       const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/host.h"
+#include "host/module.h"
+#include "hub/base/own.h"
+
+#define DEATHS (HUB_TO(HOST_GUEST_STOPPING) | HUB_TO(HOST_GUEST_EXITED))
+
+const struct hub_states host_guest_states = {
+    .name = "guest",
+    .of =
+        {
+            [HOST_GUEST_STOPPED] = {"stopped",
+                                    HUB_TO(HOST_GUEST_STARTING) | HUB_TO(HOST_GUEST_CLOSED)},
+            [HOST_GUEST_STARTING] = {"starting", HUB_TO(HOST_GUEST_ATTACHED) | DEATHS},
+            [HOST_GUEST_ATTACHED] = {"attached", HUB_TO(HOST_GUEST_READY) | DEATHS},
+            [HOST_GUEST_READY] = {"ready", DEATHS},
+            [HOST_GUEST_STOPPING] = {"stopping", HUB_TO(HOST_GUEST_EXITED)},
+            [HOST_GUEST_EXITED] = {"exited",
+                                   HUB_TO(HOST_GUEST_BACKOFF) | HUB_TO(HOST_GUEST_STOPPED) |
+                                       HUB_TO(HOST_GUEST_FAILED) | HUB_TO(HOST_GUEST_CLOSED)},
+            [HOST_GUEST_BACKOFF] = {"backoff", HUB_TO(HOST_GUEST_STARTING) |
+                                                   HUB_TO(HOST_GUEST_STOPPED) |
+                                                   HUB_TO(HOST_GUEST_CLOSED)},
+            [HOST_GUEST_FAILED] = {"failed", HUB_TO(HOST_GUEST_STARTING) |
+                                                 HUB_TO(HOST_GUEST_STOPPED) |
+                                                 HUB_TO(HOST_GUEST_CLOSED)},
+            [HOST_GUEST_CLOSED] = {"closed", 0},
+        },
+};
+
+static char **copy_list(const char *const *list)
+{
+    size_t count = 0;
+    char **copy;
+
+    while (list[count])
+        count++;
+    copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = strdup(list[i]);
+    return copy;
+}
+
+/* The caller's name; else, until the module tells its own, the file's. */
+static void take_name(struct host_guest *guest, const struct rapahub_guest_options *options)
+{
+    const char *slash = strrchr(options->chimod, '/');
+    const char *file = slash ? slash + 1 : options->chimod;
+    size_t size = strlen(file);
+
+    guest->named = options->name != NULL;
+    if (size > 3 && !strcmp(file + size - 3, ".so"))
+        size -= 3;
+    if (guest->named)
+        snprintf(guest->name, sizeof guest->name, "%s", options->name);
+    else
+        host_output_escape(file, size, guest->name, sizeof guest->name);
+}
+
+static int take_supervision(struct host_guest *guest, const struct rapahub_guest_options *options)
+{
+    struct rapahub_supervision *how = &guest->supervision;
+    int r = host_options_take_supervision(options->supervision, how);
+
+    if (r == 0)
+        r = host_budget_init(&guest->budget,
+                             how->restarts_max < 0 ? 0 : (uint32_t)how->restarts_max,
+                             how->period_ns);
+    if (r == 0)
+        r = host_backoff_init(&guest->backoff, how->backoff_initial_ns, how->backoff_max_ns,
+                              hub_random_nonce());
+    return r;
+}
+
+int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
+                      struct host_guest **out)
+{
+    OWN(host_guest) struct host_guest *guest = calloc(1, sizeof *guest);
+    int r;
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    guest->host = host;
+    guest->module = -1;
+    guest->trust = options->trust;
+    guest->initial = true;
+    hub_list_init(&guest->containers);
+    guest->chimod = strdup(options->chimod);
+    guest->plain = options->plain ? copy_list(options->plain) : NULL;
+    if (!guest->chimod || (options->plain && !guest->plain))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    take_name(guest, options);
+    r = take_supervision(guest, options);
+    if (r == 0)
+        r = host_module_open(guest->chimod, &guest->module);
+    if (r < 0)
+        return r;
+    *out = TAKE(guest);
+    return 0;
+}
+
+void host_guest_release(struct host_guest **pointer)
+{
+    struct host_guest *guest = *pointer;
+
+    *pointer = NULL;
+    if (!guest)
+        return;
+    host_loop_clear(&guest->timer);
+    for (size_t i = 0; guest->plain && guest->plain[i]; i++)
+        free(guest->plain[i]);
+    free(guest->plain);
+    free(guest->chimod);
+    hub_fd_release(&guest->module);
+    host_methods_release(&guest->methods);
+    free(guest);
+}
+
+struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_guest_id id)
+{
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        struct host_guest *guest = host->guests[i];
+
+        if (guest && id.peer != 0 && guest->id.group == id.group && guest->id.epoch == id.epoch &&
+            guest->id.peer == id.peer)
+            return guest;
+    }
+    return NULL;
+}
+
+void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why)
+{
+    struct rapahub_host *host = guest->host;
+
+    host_write_lock(host);
+    hub_states_move(&host_guest_states, &guest->state, (uint32_t)to, guest->name, why);
+    host_unlock(host);
+    host_changed(host);
+}
+
+const char *host_guest_state_word(const struct host_guest *guest)
+{
+    static const char *const words[] = {
+        [HOST_GUEST_STOPPED] = "stopped",    [HOST_GUEST_STARTING] = "starting",
+        [HOST_GUEST_ATTACHED] = "starting",  [HOST_GUEST_READY] = "ready",
+        [HOST_GUEST_STOPPING] = "stopping",  [HOST_GUEST_EXITED] = "restarting",
+        [HOST_GUEST_BACKOFF] = "restarting", [HOST_GUEST_FAILED] = "failed",
+        [HOST_GUEST_CLOSED] = "stopped"};
+    bool again = guest->state == HOST_GUEST_STARTING || guest->state == HOST_GUEST_ATTACHED;
+
+    if (guest->state == HOST_GUEST_FAILED && guest->over)
+        return "ended";
+    return again && guest->restarts > 0 ? "restarting" : words[guest->state];
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/guests.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/decide.h"
+#include "host/host.h"
+#include "host/launch.h"
+#include "host/turn.h"
+#include "host/watch.h"
+#include "hub/base/clock.h"
+#include "hub/shm/doorbell.h"
+
+#define PROOF_WITHIN   (5 * HUB_SECOND)        /* of a SIGKILL; then somebody is told */
+#define VIOLATED_GRACE (100 * HUB_MILLISECOND) /* for a trusted guest, to log the reason */
+#define FULL_AGAIN     (10 * HUB_MILLISECOND)  /* an entry comes back when its last user goes */
+#define PAUSED         HUB_SECOND /* so late a time-out shows that the host stood still */
+
+static void start(struct host_guest *guest);
+
+/* ---- time-outs ---- */
+
+static void kill_for(struct host_guest *guest, enum host_cause cause)
+{
+    if (hub_observe(&guest->life->cause) != HOST_CAUSE_NONE)
+        rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: pid %d is killed and does not die",
+                    guest->name, (int)guest->life->pid);
+    host_life_kill(guest->life, cause);
+    if (guest->state != HOST_GUEST_STOPPING)
+        host_guest_move(guest, HOST_GUEST_STOPPING, "time-out");
+    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+}
+
+/* Where the host itself stood still, the guest gets the time anew. r[impl hub.death.stuck] */
+static void on_time(void *user)
+{
+    struct host_guest *guest = user;
+    bool paused = hub_clock_now() > guest->timer.due_ns + PAUSED;
+
+    if (guest->state == HOST_GUEST_BACKOFF) {
+        start(guest);
+        return;
+    }
+    if (!guest->life)
+        return;
+    if (guest->state == HOST_GUEST_STOPPING)
+        kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
+    else if (paused)
+        host_loop_set(&guest->host->loop, &guest->timer,
+                      hub_clock_after(guest->supervision.start_timeout_ns));
+    else
+        kill_for(guest, HOST_CAUSE_START_TIMEOUT);
+}
+
+/* ---- start ---- */
+
+static void start_failed(struct host_guest *guest, int code)
+{
+    const struct host_end end = {
+        .class = RAPAHUB_EXIT_SPAWN, .cause = guest->verdict.text, .rule = ""};
+
+    host_verdict_take(&guest->verdict, code);
+    rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->verdict.text);
+    host_guest_move(guest, HOST_GUEST_EXITED, "its start failed");
+    host_decide(guest, &end);
+}
+
+/* The entry of the last life is still used, by a call that returns in a moment. */
+static void wait_for_entry(struct host_guest *guest)
+{
+    guest->restarts -= guest->lives > 0;
+    host_guest_move(guest, HOST_GUEST_EXITED, "no entry is free yet");
+    host_guest_move(guest, HOST_GUEST_BACKOFF, "no entry is free yet");
+    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(FULL_AGAIN));
+}
+
+static void start(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+    struct host_life *life;
+    int r;
+
+    guest->timer.on = on_time;
+    guest->timer.user = guest;
+    guest->verdict.code = 0;
+    if (guest->lives > 0)
+        guest->restarts++;
+    host_guest_move(guest, HOST_GUEST_STARTING, "");
+    r = host_launch(guest, &life);
+    if (r == RAPAHUB_EFULL && !hub_list_empty(&host->ended)) {
+        wait_for_entry(guest);
+        return;
+    }
+    guest->lives++;
+    if (r < 0) {
+        start_failed(guest, r);
+        return;
+    }
+    life->output.on_line = host_guests_printed;
+    life->output.user = life;
+    host_write_lock(host);
+    guest->life = life;
+    guest->id = life->id;
+    host_unlock(host);
+    hub_list_append(&host->lives, &life->link);
+    host_loop_set(&host->loop, &guest->timer, hub_clock_after(guest->supervision.start_timeout_ns));
+    host_watch_begin(host);
+}
+
+void host_guests_attached(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+
+    if (life->peer_state == HUB_PEER_RESERVED)
+        host_watch_look(life);
+    else if (guest->state == HOST_GUEST_STARTING && guest->life == life)
+        host_guest_move(guest, HOST_GUEST_ATTACHED, "");
+}
+
+static void open_containers(struct host_guest *guest)
+{
+    HUB_LIST_EACH (&guest->containers, link) {
+        struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
+
+        if (container->state == HOST_CONTAINER_STARTING)
+            host_containers_move(container,
+                                 container->plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY,
+                                 "its guest is ready");
+    }
+}
+
+void host_guests_ready(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
+
+    host_loop_clear(&guest->timer);
+    guest->initial = false;
+    life->ready_ns = hub_clock_now();
+    host_write_lock(guest->host);
+    open_containers(guest);
+    host_unlock(guest->host);
+    host_guest_move(guest, HOST_GUEST_READY, "");
+    host_decide_tell(guest, &event);
+    rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: ready in %" PRIu64 " us, pid %d, epoch %u",
+                guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND, (int)life->pid,
+                life->id.epoch);
+}
+
+/* ---- end ---- */
+
+static bool is_present(const struct host_life *life)
+{
+    return life->guest && life->guest->life == life && life->proven_ns == 0;
+}
+
+void host_guests_end(struct host_life *life, enum host_cause cause, const char *why)
+{
+    struct host_guest *guest = life->guest;
+
+    if (!is_present(life))
+        return;
+    host_life_kill(life, cause);
+    if (guest->state != HOST_GUEST_STOPPING)
+        host_guest_move(guest, HOST_GUEST_STOPPING, why);
+    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+}
+
+void host_guests_leaving(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+
+    hub_publish(&life->leaving, 1);
+    if (!is_present(life) || guest->state == HOST_GUEST_STOPPING)
+        return;
+    host_guest_move(guest, HOST_GUEST_STOPPING, "it said goodbye");
+    host_loop_set(&guest->host->loop, &guest->timer,
+                  hub_clock_after(guest->supervision.stop_timeout_ns));
+}
+
+/* r[impl hub.violation] */
+void host_guests_violated(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_VIOLATION,
+                                  .cause = "it broke a rule of the protocol",
+                                  .rule = hub_link_rule(life->connection.link)};
+
+    if (!is_present(life) || !hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL))
+        return;
+    guest->violations++;
+    host_decide_tell(guest, &event);
+    rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s, and is killed", guest->name,
+                event.rule[0] ? event.rule : "the protocol");
+    if (guest->state != HOST_GUEST_STOPPING)
+        host_guest_move(guest, HOST_GUEST_STOPPING, "it broke a rule");
+    if (!life->trusted)
+        host_life_kill(life, HOST_CAUSE_PROTOCOL);
+    host_loop_set(&guest->host->loop, &guest->timer,
+                  hub_clock_after(life->trusted ? VIOLATED_GRACE : PROOF_WITHIN));
+}
+
+/* "start: CODE TEXT", as a guest says it that cannot start. */
+static bool take_start_reason(struct host_guest *guest, const char *reason)
+{
+    char name[40];
+    int code, size = 0;
+
+    if (strncmp(reason, "start: ", 7) != 0 || sscanf(reason + 7, "%39s %n", name, &size) < 1)
+        return false;
+    code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
+    if (code >= 0)
+        code = RAPAHUB_ESTART;
+    host_verdict_take(&guest->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
+    return true;
+}
+
+static void explain_start(struct host_life *life, const struct host_end *end)
+{
+    struct host_guest *guest = life->guest;
+    const char *last = life->output.last;
+    int code = RAPAHUB_ESTART;
+
+    if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
+        return;
+    if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
+        rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
+                     guest->supervision.start_timeout_ns / HUB_MILLISECOND,
+                     life->peer_state == HUB_PEER_RESERVED ? "it never attached"
+                                                           : "still in a constructor");
+    else
+        rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
+                     last[0] ? ": " : "", last);
+    host_verdict_take(&guest->verdict, code);
+}
+
+static void part(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+
+    host_loop_clear(&guest->timer);
+    guest->calls += hub_calls_answered(life->connection.calls);
+    /* In this order: who finds it ready, on any thread, finds a life. */
+    host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
+    host_write_lock(guest->host);
+    guest->life = NULL;
+    host_unlock(guest->host);
+}
+
+void host_guests_ended(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+    const char *rule = hub_link_rule(life->connection.link);
+    char cause[256];
+    struct host_end end = {.cause = cause,
+                           .rule = rule,
+                           .uptime_ns = life->proven_ns - life->born_ns,
+                           .ready_ns = life->ready_ns ? life->proven_ns - life->ready_ns : 0,
+                           .calls_lost = life->calls_lost};
+
+    end.class = host_life_ended(life, cause, sizeof cause);
+    if (life->ready_ns == 0)
+        explain_start(life, &end);
+    part(life);
+    host_decide(guest, &end);
+}
+
+/* ---- output ---- */
+
+void host_guests_printed(void *user, const char *line)
+{
+    struct host_life *life = user;
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_OUTPUT, .cause = line};
+    char topic[HOST_OPTIONS_NAME_MAX + 8];
+
+    snprintf(topic, sizeof topic, "guest.%s", life->name);
+    rapahub_log(RAPAHUB_LOG_INFO, topic, "%s", line);
+    if (life->guest)
+        host_decide_tell(life->guest, &event);
+}
+
+/* ---- spawn ---- */
+
+static bool has_process(const struct host_guest *guest)
+{
+    return guest->state != HOST_GUEST_STOPPED && guest->state != HOST_GUEST_FAILED &&
+           guest->state != HOST_GUEST_CLOSED;
+}
+
+static void forget_containers(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+
+    host_write_lock(host);
+    HUB_LIST_EACH (&guest->containers, link)
+        host_containers_remove(&host->containers,
+                               HUB_LIST_ITEM(link, struct host_container, of_guest));
+    host_unlock(host);
+}
+
+static void forget(struct rapahub_host *host, uint32_t index)
+{
+    struct host_guest *guest = host->guests[index];
+
+    forget_containers(guest);
+    HUB_LIST_EACH (&host->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (life->guest == guest)
+            life->guest = NULL;
+    }
+    host_write_lock(host);
+    host->guests[index] = NULL;
+    host_unlock(host);
+    host_guest_release(&guest);
+}
+
+/* A free place, or that of the guest that has been over for longest. */
+static int find_place(struct rapahub_host *host, uint32_t *out)
+{
+    uint32_t oldest = host->guests_max;
+
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        const struct host_guest *guest = host->guests[i];
+
+        if (!guest) {
+            *out = i;
+            return 0;
+        }
+        if (!has_process(guest) &&
+            (oldest == host->guests_max || guest->serial < host->guests[oldest]->serial))
+            oldest = i;
+    }
+    if (oldest == host->guests_max)
+        return rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
+                            host->guests_max);
+    forget(host, oldest);
+    *out = oldest;
+    return 0;
+}
+
+static int wait_ready(struct host_guest *guest)
+{
+    int r;
+
+    while (guest->state != HOST_GUEST_READY && guest->state != HOST_GUEST_CLOSED) {
+        r = host_turn(guest->host, 1000);
+        if (r < 0)
+            return r;
+    }
+    return guest->state == HOST_GUEST_READY ? 0 : host_verdict_give(&guest->verdict);
+}
+
+int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
+                      struct rapahub_guest_id *out)
+{
+    struct host_guest *guest = NULL;
+    uint32_t place = 0;
+    int r = host_options_check_guest(options);
+
+    if (r == 0)
+        r = host_guest_create(host, options, &guest);
+    if (r < 0)
+        return r;
+    r = find_place(host, &place);
+    if (r < 0) {
+        host_guest_release(&guest);
+        return r;
+    }
+    guest->serial = ++host->serials;
+    host_write_lock(host);
+    host->guests[place] = guest;
+    host_unlock(host);
+    start(guest);
+    r = wait_ready(guest);
+    if (r == 0)
+        *out = guest->id;
+    else
+        forget(host, place);
+    return r;
+}
+
+/* ---- stop ---- */
+
+/* r[impl shm.goodbye.host] */
+static void say_goodbye(struct host_life *life)
+{
+    hub_publish(&life->leaving, 1);
+    hub_link_say_goodbye(life->connection.link, "", "stop");
+    if (!life->group->shared)
+        hub_publish(&life->view.header->host_goodbye, 1);
+    hub_doorbell_ring(life->doorbell);
+}
+
+void host_guests_ask(struct host_guest *guest)
+{
+    guest->asked = true;
+    if (guest->state == HOST_GUEST_BACKOFF) {
+        host_loop_clear(&guest->timer);
+        host_guest_move(guest, HOST_GUEST_STOPPED, "as asked");
+        return;
+    }
+    if (!guest->life)
+        return;
+    if (guest->state != HOST_GUEST_STOPPING)
+        host_guest_move(guest, HOST_GUEST_STOPPING, "as asked");
+    say_goodbye(guest->life);
+    host_loop_set(&guest->host->loop, &guest->timer,
+                  hub_clock_after(guest->supervision.stop_timeout_ns));
+}
+
+static int wait_stopped(struct host_guest *guest, uint64_t deadline)
+{
+    while (has_process(guest)) {
+        int r = host_turn_until(guest->host, deadline);
+
+        if (r < 0)
+            return r;
+        if (has_process(guest) && hub_clock_left(deadline) == 0)
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die",
+                                guest->name);
+    }
+    return 0;
+}
+
+int host_guests_stop(struct host_guest *guest)
+{
+    host_guests_ask(guest);
+    return wait_stopped(guest,
+                        hub_clock_after(guest->supervision.stop_timeout_ns + 2 * PROOF_WITHIN));
+}
+
+void host_guests_stop_all(struct rapahub_host *host)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        struct host_guest *guest = host->guests[i];
+
+        if (!guest || !has_process(guest))
+            continue;
+        host_guests_ask(guest);
+        if (guest->supervision.stop_timeout_ns > most)
+            most = guest->supervision.stop_timeout_ns;
+    }
+    most = hub_clock_after(most + 2 * PROOF_WITHIN);
+    for (uint32_t i = 0; i < host->guests_max; i++)
+        if (host->guests[i] && wait_stopped(host->guests[i], most) < 0)
+            rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s", rapahub_last_error()->text);
+}
+
+void host_guests_free_all(struct rapahub_host *host)
+{
+    for (uint32_t i = 0; i < host->guests_max; i++)
+        if (host->guests[i] && !host->guests[i]->life)
+            forget(host, i);
+}

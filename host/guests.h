@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guests: carries out what supervision decides: starts, restarts, stops, and tells of it. Owner. */
+#ifndef HOST_GUESTS_H
+#define HOST_GUESTS_H
+
+#include "host/guest.h"
+
+/* Starts a guest and takes turns until it serves; where it does not, nothing is left of it. */
+int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
+                      struct rapahub_guest_id *out);
+
+/* Says goodbye and takes turns until it is dead. */
+int host_guests_stop(struct host_guest *guest);
+
+/* Says goodbye; the time-out is set. Harmless for one that has no process. */
+void host_guests_ask(struct host_guest *guest);
+
+/* All of them at once, with one deadline, for the end of the host. */
+void host_guests_stop_all(struct rapahub_host *host);
+void host_guests_free_all(struct rapahub_host *host);
+
+/* What happens to a life. */
+void host_guests_attached(struct host_life *life);
+void host_guests_ready(struct host_life *life);
+void host_guests_leaving(struct host_life *life);  /* it goes by itself */
+void host_guests_violated(struct host_life *life); /* it broke a rule: hub_link_rule */
+void host_guests_ended(struct host_life *life);    /* proven dead, its calls have ended */
+void host_guests_printed(void *life, const char *line);
+
+/* Kills it for a cause, which is recorded first. */
+void host_guests_end(struct host_life *life, enum host_cause cause, const char *why);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host: the functions of <rapahub/host.h>. */
+#include "host/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host/care.h"
+#include "host/death.h"
+#include "host/guests.h"
+#include "host/offers.h"
+#include "host/route.h"
+#include "host/status.h"
+#include "host/turn.h"
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/base/mapping.h"
+
+#define WATCHES_EACH 4 /* of a guest: pidfd, doorbell, two pipes */
+
+void host_read_lock(struct rapahub_host *host)
+{
+    pthread_rwlock_rdlock(&host->routes);
+}
+
+void host_write_lock(struct rapahub_host *host)
+{
+    pthread_rwlock_wrlock(&host->routes);
+}
+
+void host_unlock(struct rapahub_host *host)
+{
+    pthread_rwlock_unlock(&host->routes);
+}
+
+void host_changed(struct rapahub_host *host)
+{
+    hub_add(&host->changes, 1);
+    hub_futex_wake_private(&host->changes);
+}
+
+void host_wait_change(struct rapahub_host *host, uint32_t seen, uint64_t deadline_ns)
+{
+    hub_futex_wait_private(&host->changes, seen, deadline_ns);
+}
+
+int host_check_owner(struct rapahub_host *host)
+{
+    if (!host_threads_is_owner(host))
+        return rapahub_fail(RAPAHUB_ESTATE, "", "only the thread that owns the host may do this");
+    if (host->callbacks > 0)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "a callback may call containers, and no more");
+    return 0;
+}
+
+/* ---- create and destroy ---- */
+
+static void free_offers(struct rapahub_host *host)
+{
+    for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++)
+        HUB_LIST_EACH (&host->containers.buckets[i], link)
+            host_offers_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
+}
+
+static void free_host(struct rapahub_host *host)
+{
+    host_spawn_close(&host->spawner);
+    host_group_release(&host->shared);
+    free_offers(host);
+    host_containers_fini(&host->containers);
+    host_events_fini(&host->events);
+    host_asyncs_close(&host->asyncs);
+    host_scratch_close(&host->scratches);
+    host_loop_fini(&host->loop);
+    host_threads_fini(&host->threads);
+    host_options_fini(&host->options);
+    pthread_rwlock_destroy(&host->routes);
+    free(host->guests);
+    free(host);
+}
+
+static void on_linger(void *user)
+{
+    (void)user; /* the turn that this timer brought looks again */
+}
+
+static struct rapahub_host *new_host(void)
+{
+    struct rapahub_host *host = calloc(1, sizeof *host);
+
+    if (!host)
+        return NULL;
+    pthread_rwlock_init(&host->routes, NULL);
+    host->loop.epoll = host->loop.timer = host->loop.bell = -1;
+    host_threads_init(&host->threads);
+    host_containers_init(&host->containers);
+    host_events_init(&host->events);
+    hub_list_init(&host->lives);
+    hub_list_init(&host->ended);
+    hub_list_init(&host->relays);
+    host->linger.on = on_linger;
+    return host;
+}
+
+static int open_host(struct rapahub_host *host, const struct rapahub_host_options *options)
+{
+    int r = host_asyncs_open(&host->asyncs);
+
+    if (r == 0)
+        r = host_options_take(options, &host->options);
+    if (r == 0)
+        r = host_scratch_open(&host->scratches);
+    if (r < 0)
+        return r;
+    host->guests_max = host->options.limits.guests_max;
+    host->guests = calloc(host->guests_max, sizeof *host->guests);
+    if (!host->guests)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", host->guests_max);
+    /* Twice as many: those of lives that have ended stay watched for a moment. */
+    r = host_loop_init(&host->loop, 2 * WATCHES_EACH * host->guests_max);
+    if (r < 0)
+        return r;
+    hub_mapping_sweep(HUB_SEGMENT_PREFIX, false);
+    return host->options.own_thread ? host_threads_start(host) : 0;
+}
+
+int rapahub_host_create(const struct rapahub_host_options *options, struct rapahub_host **out)
+{
+    struct rapahub_host *host = new_host();
+    int r;
+
+    if (!host)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a host");
+    r = open_host(host, options);
+    if (r < 0) {
+        free_host(host);
+        return r;
+    }
+    *out = host;
+    return 0;
+}
+
+static int run_destroy(struct rapahub_host *host, void *argument)
+{
+    (void)argument;
+    host->closing = true;
+    host_guests_stop_all(host);
+    host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
+    while (host_events_deliver(host) > 0)
+        continue;
+    host->depth = 1;
+    host_death_sweep(host);
+    host->depth = 0;
+    host_guests_free_all(host);
+    host_containers_sweep(&host->containers);
+    return 0;
+}
+
+/* The library's thread is stopped by another one, never by itself. */
+static int check_may_destroy(struct rapahub_host *host)
+{
+    return host->threads.own && !host_threads_is_owner(host) ? 0 : host_check_owner(host);
+}
+
+void rapahub_host_destroy(struct rapahub_host *host)
+{
+    if (!host)
+        return;
+    if (check_may_destroy(host) < 0) {
+        rapahub_log(RAPAHUB_LOG_ERROR, "host", "destroyed from a wrong place: %s",
+                    rapahub_last_error()->text);
+        return;
+    }
+    host_threads_stop(host);
+    run_destroy(host, NULL);
+    free_host(host);
+}
+
+/* ---- guests ---- */
+
+struct spawn_job {
+    const struct rapahub_guest_options *options;
+    struct rapahub_guest_id *out;
+};
+
+static int run_spawn(struct rapahub_host *host, void *argument)
+{
+    const struct spawn_job *job = argument;
+
+    return host_guests_spawn(host, job->options, job->out);
+}
+
+int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
+                       struct rapahub_guest_id *out)
+{
+    struct spawn_job job = {options, out};
+
+    return host_threads_run(host, run_spawn, &job);
+}
+
+static int refuse_stale(void)
+{
+    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended");
+}
+
+static int run_stop(struct rapahub_host *host, void *argument)
+{
+    const struct rapahub_guest_id *id = argument;
+    struct host_guest *guest = host_guest_find(host, *id);
+
+    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF))
+        return refuse_stale();
+    return host_guests_stop(guest);
+}
+
+int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    return host_threads_run(host, run_stop, &guest);
+}
+
+static int run_kill(struct rapahub_host *host, void *argument)
+{
+    const struct rapahub_guest_id *id = argument;
+    struct host_guest *guest = host_guest_find(host, *id);
+
+    if (!guest || !guest->life)
+        return refuse_stale();
+    host_life_kill(guest->life, HOST_CAUSE_NONE);
+    return 0;
+}
+
+int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    return host_threads_run(host, run_kill, &guest);
+}
+
+static int run_add(struct rapahub_host *host, void *argument)
+{
+    return host_care_begin(host, argument);
+}
+
+int rapahub_host_add_container(struct rapahub_host *host, struct rapahub_guest_id guest,
+                               const struct rapahub_container_options *options)
+{
+    struct host_care_begin begin = {guest, options, RAPAHUB_BEGIN_INIT, NULL};
+
+    return host_threads_run(host, run_add, &begin);
+}
+
+struct offer_job {
+    const struct rapahub_container_options *options;
+    const struct rapahub_method *methods;
+    void *self;
+};
+
+static int run_offer(struct rapahub_host *host, void *argument)
+{
+    const struct offer_job *job = argument;
+
+    return host_care_offer(host, job->options, job->methods, job->self);
+}
+
+int rapahub_host_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
+                       const struct rapahub_method *methods, void *self)
+{
+    struct offer_job job = {options, methods, self};
+
+    return host_threads_run(host, run_offer, &job);
+}
+
+static void visit_methods(const struct host_methods *methods,
+                          void (*visit)(void *user, const char *signature), void *user)
+{
+    for (uint32_t i = 0; i < methods->count; i++)
+        visit(user, methods->list[i]->text);
+}
+
+int rapahub_host_methods(struct rapahub_host *host, struct rapahub_container_id target,
+                         void (*visit)(void *user, const char *signature), void *user)
+{
+    struct host_route route;
+    int r = host_route_find(host, target, &route);
+
+    if (route.methods) {
+        visit_methods(route.methods, visit, user);
+        r = 0;
+    }
+    host_route_drop(&route);
+    return r;
+}
+
+int rapahub_host_guest_methods(struct rapahub_host *host, struct rapahub_guest_id id,
+                               void (*visit)(void *user, const char *signature), void *user)
+{
+    struct host_methods *methods = NULL;
+    const struct host_guest *guest;
+
+    host_read_lock(host);
+    guest = host_guest_find(host, id);
+    if (guest && guest->methods)
+        methods = host_methods_hold(guest->methods);
+    host_unlock(host);
+    if (!methods)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    visit_methods(methods, visit, user);
+    host_methods_release(&methods);
+    return 0;
+}
+
+struct visit_job {
+    void (*visit)(void *user, const struct rapahub_guest_status *status);
+    void *user;
+};
+
+static int run_guests(struct rapahub_host *host, void *argument)
+{
+    const struct visit_job *job = argument;
+
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        struct rapahub_guest_status status;
+
+        if (!host->guests[i])
+            continue;
+        host_status_of(host->guests[i], &status);
+        host->callbacks++;
+        job->visit(job->user, &status);
+        host->callbacks--;
+    }
+    return 0;
+}
+
+int rapahub_host_guests(struct rapahub_host *host,
+                        void (*visit)(void *user, const struct rapahub_guest_status *status),
+                        void *user)
+{
+    struct visit_job job = {visit, user};
+
+    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
+        return run_guests(host, &job);
+    return host_threads_run(host, run_guests, &job);
+}
+
+/* ---- calls ---- */
+
+int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+{
+    return host_route_call(host, call, result);
+}
+
+int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call *call,
+                            rapahub_on_done *on_done, void *user, struct rapahub_request_id *out)
+{
+    const struct host_asyncs_order order = {call, on_done, user};
+    uint64_t number = 0;
+    int r = host_asyncs_call(host, &order, &number);
+
+    if (r < 0)
+        return r;
+    if (out)
+        out->number = number;
+    if (!host_threads_is_owner(host))
+        host_loop_wake(&host->loop); /* its deadline may be the next one */
+    return 0;
+}
+
+void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request)
+{
+    host_asyncs_cancel(host, request.number);
+}
+
+/* ---- loop ---- */
+
+int rapahub_host_fd(const struct rapahub_host *host)
+{
+    return host->loop.epoll;
+}
+
+int rapahub_host_dispatch(struct rapahub_host *host, int timeout_ms)
+{
+    int r = host_check_owner(host);
+
+    return r < 0 ? r : host_turn(host, timeout_ms);
+}

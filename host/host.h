@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host: the whole of one host, and the few things every file of the room does with it. */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <rapahub/host.h>
+
+#include "host/asyncs.h"
+#include "host/containers.h"
+#include "host/events.h"
+#include "host/group.h"
+#include "host/guest.h"
+#include "host/loop.h"
+#include "host/options.h"
+#include "host/scratch.h"
+#include "host/spawn.h"
+#include "host/threads.h"
+
+struct rapahub_host {
+    struct host_options options;
+    struct host_threads threads;
+    struct host_scratches scratches;
+    struct host_asyncs asyncs;
+
+    pthread_rwlock_t routes;           /* order of locks: this one first; see hub/base/mutex.h */
+    struct hub_a32 changes;            /* counts moves of guests, for who waits for one */
+    struct hub_a32 watchers;           /* threads that wait for a change */
+    struct host_containers containers; /* routes */
+    uint32_t guests_max;
+    struct host_guest **guests; /* routes */
+
+    struct host_loop loop; /* the rest is the owner's */
+    struct host_spawner *spawner;
+    struct host_group *shared; /* of all trusted guests; NULL: none yet */
+    struct hub_list lives;     /* the present ones */
+    struct hub_list ended;     /* lives that somebody still uses */
+    struct host_events events;
+    struct host_timer beat;    /* looks at heartbeats */
+    struct host_timer silent;  /* looks at guests that wake nobody */
+    struct host_timer overdue; /* calls nobody waits for */
+    struct host_timer linger;  /* pipes that outlive their guest */
+    struct hub_list relays;    /* requests of guests that were sent on */
+    uint64_t groups, serials;  /* the last numbers given */
+    uint64_t chain;            /* of the request an offer answers now; 0: none */
+    uint32_t depth;            /* turns inside of turns */
+    uint32_t callbacks;        /* the embedder's code that runs now */
+    bool closing;
+};
+
+/* routes */
+void host_read_lock(struct rapahub_host *host);
+void host_write_lock(struct rapahub_host *host);
+void host_unlock(struct rapahub_host *host);
+
+/* Something changed that a waiting thread may want to know; any thread. host_wait_change returns
+ * when `changes` is not `seen` any more, at most after `deadline_ns`. */
+void host_changed(struct rapahub_host *host);
+void host_wait_change(struct rapahub_host *host, uint32_t seen, uint64_t deadline_ns);
+
+/* May the calling thread change the life of guests now? 0, or RAPAHUB_ESTATE. */
+int host_check_owner(struct rapahub_host *host);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control: a socket at which a host answers `rapahub ps`, `call`, `stop`, `kill`, `logs` and
+ * `inspect`, for programs of the same user only.
+ *
+ * The host's owner serves it: poll rapahub_control_fd for input beside rapahub_host_fd, then
+ * dispatch. Nothing waits but a stop, which takes as long as the guest's stop time-out. Requests
+ * are answered while slow methods run; a client that breaks the protocol or does not read is
+ * dropped. At most 32 clients. */
+#ifndef RAPAHUB_CONTROL_H
+#define RAPAHUB_CONTROL_H
+
+#include <rapahub/host.h>
+
+RAPAHUB_BEGIN_DECLS
+
+struct rapahub_control;
+
+/* What the socket asks of its host: for a host of this library RAPAHUB_CONTROL_HOST(host). */
+struct rapahub_control_host {
+    struct rapahub_host *host;
+    int (*guests)(struct rapahub_host *host,
+                  void (*visit)(void *user, const struct rapahub_guest_status *status), void *user);
+    int (*methods)(struct rapahub_host *host, struct rapahub_container_id target,
+                   void (*visit)(void *user, const char *signature), void *user);
+    int (*call)(struct rapahub_host *host, const struct rapahub_call *call,
+                rapahub_on_done *on_done, void *user, struct rapahub_request_id *out);
+    void (*cancel)(struct rapahub_host *host, struct rapahub_request_id request);
+    int (*stop)(struct rapahub_host *host, struct rapahub_guest_id guest);
+    int (*kill)(struct rapahub_host *host, struct rapahub_guest_id guest);
+};
+
+#define RAPAHUB_CONTROL_HOST(of)                                                    \
+    ((struct rapahub_control_host){(of), rapahub_host_guests, rapahub_host_methods, \
+                                   rapahub_host_call_async, rapahub_host_cancel,    \
+                                   rapahub_host_stop, rapahub_host_kill})
+
+struct rapahub_control_options {
+    const char *path;                 /* of the socket; at most 107 bytes; required */
+    const char *name;                 /* of the host, as `rapahub ps` shows it; required */
+    struct rapahub_control_host host; /* required */
+    void (*on_stop)(void *user);      /* somebody asks the whole host to end; NULL: refused */
+    void *user;
+    uint64_t reserved[8];
+};
+
+/* Makes the socket, mode 0600, in a folder that exists. A socket nobody listens at any more is
+ * replaced; -EEXIST where a host answers at it. */
+RAPAHUB_API_CHECKED int rapahub_control_open(const struct rapahub_control_options *options,
+                                             struct rapahub_control **out);
+
+/* Drops the clients, whose calls are cancelled, and removes the socket. NULL is allowed. Before the
+ * host is destroyed. */
+RAPAHUB_API void rapahub_control_close(struct rapahub_control *control);
+
+/* Under which name calls reach the containers of a pool. -EEXIST, RAPAHUB_EFULL at 255. */
+RAPAHUB_API_CHECKED int rapahub_control_offer(struct rapahub_control *control, const char *name,
+                                              struct rapahub_pool_id pool);
+
+RAPAHUB_API int rapahub_control_fd(const struct rapahub_control *control);
+
+/* Never waits. How many things it did, or a failure of the socket itself. */
+RAPAHUB_API_CHECKED int rapahub_control_dispatch(struct rapahub_control *control);
+
+/* Keeps a line for `rapahub logs`, the last 1,024, and hands it to those who follow. Any thread;
+ * the one function of the library that a log sink may call. */
+RAPAHUB_API void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level level,
+                                     const char *topic, const char *text);
+
+RAPAHUB_END_DECLS
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host: what a program includes to run plugins in processes of their own.
+ *
+ * The thread that creates a host owns it. Callbacks run on the owner, inside rapahub_host_dispatch
+ * or a call it waits in; what is not marked "any thread" is for the owner only, and refused with
+ * RAPAHUB_ESTATE elsewhere. With `own_thread` all is for any thread: the library's thread carries
+ * it out while the caller waits. A callback may call containers; it must not dispatch, spawn, stop
+ * or destroy. No signal handler, no change of the environment, nothing printed but through log.h.
+ */
+#ifndef RAPAHUB_HOST_H
+#define RAPAHUB_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rapahub/call.h>
+#include <rapahub/error.h>
+#include <rapahub/id.h>
+#include <rapahub/log.h>
+#include <rapahub/method.h>
+#include <rapahub/supervise.h>
+#include <rapahub/version.h>
+
+RAPAHUB_BEGIN_DECLS
+
+struct rapahub_host;
+
+enum rapahub_event_kind {
+    RAPAHUB_EVENT_READY,     /* it serves, with all its containers */
+    RAPAHUB_EVENT_DOWN,      /* it died, or was stopped: cause */
+    RAPAHUB_EVENT_RESTART,   /* it will be started again: due_ns */
+    RAPAHUB_EVENT_FAILED,    /* it is not started again: cause */
+    RAPAHUB_EVENT_VIOLATION, /* it broke a rule and is killed: rule */
+    RAPAHUB_EVENT_OUTPUT     /* it printed a line: cause is the line, escaped */
+};
+
+/* Good until the callback returns. */
+struct rapahub_event {
+    enum rapahub_event_kind kind;
+    struct rapahub_guest_id guest;
+    const char *name, *cause, *rule; /* "kv", "signal SIGSEGV", ""; never NULL */
+    uint64_t due_ns;                 /* RESTART: until then */
+    uint32_t restarts, restarts_max; /* within the period */
+    uint32_t calls_lost;             /* DOWN: calls that ended without an answer */
+    uint64_t uptime_ns;              /* DOWN */
+};
+
+/* What a guest is kept from. */
+enum rapahub_trust {
+    RAPAHUB_TRUST_STANDARD, /* a segment of its own, sealed */
+    RAPAHUB_TRUST_STRICT,   /* refused with RAPAHUB_ESANDBOX: this release has no jail */
+    RAPAHUB_TRUST_TRUSTED   /* shares its host's segment with the other trusted guests */
+};
+
+/* Zero: the default named. What this library does not know (`reserved`) is refused. */
+struct rapahub_host_options {
+    const char *name;          /* in logs; "host" */
+    bool own_thread;           /* a thread of the library owns the host and dispatches */
+    uint32_t guests_max;       /* all guests; 1 to 255; 16 */
+    uint32_t ring_size;        /* descriptors, a power of two; 256 */
+    uint32_t slot_size;        /* bytes; 65,536 */
+    uint32_t slot_count;       /* for each guest; 64 */
+    uint32_t payload_max;      /* bytes of a message; slot_size - 4 */
+    uint32_t channels_max;     /* for each guest; 64 */
+    uint32_t credit_size;      /* bytes, of a new channel; 65,536 */
+    uint64_t heartbeat_ns;     /* 1 s; UINT64_MAX: none */
+    uint64_t call_timeout_ns;  /* 30 s */
+    const char *guest_program; /* path of rapahub-guest; the installed one */
+    void (*on_event)(void *user, const struct rapahub_event *event); /* owner */
+    void *user;
+    uint64_t reserved[8];
+};
+
+struct rapahub_guest_options {
+    const char *chimod;       /* path of the shared object; required */
+    const char *name;         /* default: the chimod's own, or the file's */
+    const char *const *plain; /* signatures to offer, ended by NULL, for a plain library */
+    enum rapahub_trust trust;
+    const struct rapahub_supervision *supervision; /* NULL: the defaults */
+    uint64_t reserved[8];
+};
+
+struct rapahub_container_options {
+    struct rapahub_container_id id;
+    const char *pool_name;       /* required */
+    struct rapahub_bytes params; /* handed to init; at most 32 KiB */
+    uint64_t reserved[8];
+};
+
+/* Options are copied; those of create may be NULL. destroy takes NULL; it says goodbye, waits,
+ * kills, and ends every call with RAPAHUB_EDIED; no other thread may be inside the library then. */
+RAPAHUB_API_CHECKED int rapahub_host_create(const struct rapahub_host_options *options,
+                                            struct rapahub_host **out);
+RAPAHUB_API void rapahub_host_destroy(struct rapahub_host *host);
+
+/* Starts a guest and waits until it serves, or fails and leaves nothing behind: RAPAHUB_ELOAD,
+ * RAPAHUB_EABI, RAPAHUB_ESTART, RAPAHUB_EFULL, -ENOENT … A guest that dies later is started again
+ * as its supervision says, with its containers, under another guest id. */
+RAPAHUB_API_CHECKED int rapahub_host_spawn(struct rapahub_host *host,
+                                           const struct rapahub_guest_options *options,
+                                           struct rapahub_guest_id *out);
+
+/* Says goodbye to it, waits, kills it at the stop time-out; its containers go with it.
+ * RAPAHUB_ESTALE where that life has ended. */
+RAPAHUB_API_CHECKED int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest);
+
+/* SIGKILL, now; what follows is a death like any other. */
+RAPAHUB_API_CHECKED int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest);
+
+/* Brings a container to life in a guest: its `init` has run when this returns. -EEXIST where the id
+ * is taken. */
+RAPAHUB_API_CHECKED int rapahub_host_add_container(struct rapahub_host *host,
+                                                   struct rapahub_guest_id guest,
+                                                   const struct rapahub_container_options *options);
+
+/* Offers methods of this very process to the guests, as a container. They run on the owner. The
+ * list and `self` must outlive the host. */
+RAPAHUB_API_CHECKED int rapahub_host_offer(struct rapahub_host *host,
+                                           const struct rapahub_container_options *options,
+                                           const struct rapahub_method *methods, void *self);
+
+/* Visits the canonical signature of each method of a container. Any thread. */
+RAPAHUB_API_CHECKED int rapahub_host_methods(struct rapahub_host *host,
+                                             struct rapahub_container_id target,
+                                             void (*visit)(void *user, const char *signature),
+                                             void *user);
+
+/* The same of a guest, whether it has a container or not. RAPAHUB_ESTALE where it is unknown. Any
+ * thread. */
+RAPAHUB_API_CHECKED int rapahub_host_guest_methods(struct rapahub_host *host,
+                                                   struct rapahub_guest_id guest,
+                                                   void (*visit)(void *user, const char *signature),
+                                                   void *user);
+
+/* What is known of a guest now. Good until the visit returns. */
+struct rapahub_guest_status {
+    struct rapahub_guest_id guest; /* of the present or last life */
+    const char *name, *state;      /* "ready", "restarting", "failed", "stopped" … */
+    const char *chimod;            /* path */
+    const char *version;           /* of the chimod; "" of a plain library */
+    enum rapahub_trust trust;
+    int32_t pid;       /* 0: none */
+    uint32_t restarts; /* since it was spawned */
+    uint64_t uptime_ns;
+    uint64_t calls;          /* answered, all lives */
+    uint64_t resident_bytes; /* 0: unknown */
+    uint64_t violations;     /* of the protocol, all lives */
+};
+RAPAHUB_API_CHECKED int rapahub_host_guests(
+    struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_guest_status *status),
+    void *user);
+
+/* Any thread. Ends once: 0 and *result; RAPAHUB_EAPPLICATION, the method's own error, in the
+ * diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
+ * RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE, RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP,
+ * RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), -ETIMEDOUT, -ECANCELED. Bytes and
+ * strings in *result hold until this thread's next call. `result` may be NULL where it is void. */
+RAPAHUB_API_CHECKED int rapahub_host_call(struct rapahub_host *host,
+                                          const struct rapahub_call *call, void *result);
+
+/* Starts a call and returns; any thread. on_done runs once, on the owner, unless this fails.
+ * `result` is NULL unless status is 0; it and the diagnosis hold until on_done returns. `out` may
+ * be NULL. */
+typedef void rapahub_on_done(void *user, int status, const void *result);
+RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
+                                                const struct rapahub_call *call,
+                                                rapahub_on_done *on_done, void *user,
+                                                struct rapahub_request_id *out);
+
+/* Tells the guest that nobody waits; the call ends with -ECANCELED, within 1 s, unless its answer
+ * is there first. Harmless for a call that has ended. Any thread. */
+RAPAHUB_API void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request);
+
+/* Poll the descriptor for input in a loop of your own, then dispatch with 0. dispatch waits at most
+ * `timeout_ms` (-1: until something happens, at most 10 s) and returns how many things it did. */
+RAPAHUB_API int rapahub_host_fd(const struct rapahub_host *host);
+RAPAHUB_API_CHECKED int rapahub_host_dispatch(struct rapahub_host *host, int timeout_ms);
+
+#ifndef __cplusplus
+/* Declares a function that calls `method`: RAPAHUB_STUB(add, i64, i64, i64); gives
+ * `static inline int add(struct rapahub_host *, struct rapahub_container_id, int64_t, int64_t,
+ * int64_t *result)`. Words as in RAPAHUB_METHOD. */
+#define RAPAHUB_STUB(stub, ...)                              \
+    RAPAHUB_PASTE(RAPAHUB_STUB_, RAPAHUB_COUNT(__VA_ARGS__)) \
+    (stub, __VA_ARGS__) struct rapahub_host
+
+/* What follows is how, not what. */
+#define RAPAHUB_STUB_FUNCTION(stub, result_word, parameters, types_, ...)            \
+    __attribute__((unused)) static inline int stub(                                  \
+        struct rapahub_host *host,                                                   \
+        struct rapahub_container_id target parameters RAPAHUB_STUB_OUT(result_word)) \
+    {                                                                                \
+        static uint64_t id;                                                          \
+        const void *const arguments[] = {__VA_ARGS__ NULL};                          \
+        const struct rapahub_call call = {.target = target,                          \
+                                          .method = #stub,                           \
+                                          .types = types_,                           \
+                                          .arguments = arguments,                    \
+                                          .method_id = &id};                         \
+        return rapahub_host_call(host, &call, RAPAHUB_STUB_RESULT(result_word));     \
+    }
+#define RAPAHUB_STUB_OUT(word)   RAPAHUB_PASTE(RAPAHUB_STUB_OUT_, RAPAHUB_IS_VOID(word))(word)
+#define RAPAHUB_STUB_OUT_0(word) , rapahub_t_##word *result
+#define RAPAHUB_STUB_OUT_1(word)
+#define RAPAHUB_STUB_RESULT(word) RAPAHUB_PASTE(RAPAHUB_STUB_RESULT_, RAPAHUB_IS_VOID(word))
+#define RAPAHUB_STUB_RESULT_0     result
+#define RAPAHUB_STUB_RESULT_1     NULL
+#define RAPAHUB_STUB_IN(word, name) \
+    RAPAHUB_PASTE(RAPAHUB_STUB_IN_, RAPAHUB_IS_VOID(word))(word, name)
+#define RAPAHUB_STUB_IN_0(word, name) , rapahub_t_##word name
+#define RAPAHUB_STUB_IN_1(word, name)
+#define RAPAHUB_STUB_AT(word, name) RAPAHUB_PASTE(RAPAHUB_STUB_AT_, RAPAHUB_IS_VOID(word))(name)
+#define RAPAHUB_STUB_AT_0(name)     &name,
+#define RAPAHUB_STUB_AT_1(name)
+#define RAPAHUB_STUB_2(stub, r, ta)                                              \
+    RAPAHUB_STUB_FUNCTION(stub, r, RAPAHUB_STUB_IN(ta, a), RAPAHUB_TYPES(r, ta), \
+                          RAPAHUB_STUB_AT(ta, a))
+#define RAPAHUB_STUB_3(stub, r, ta, tb)                                           \
+    RAPAHUB_STUB_FUNCTION(stub, r, RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b), \
+                          RAPAHUB_TYPES(r, ta, tb), RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b))
+#define RAPAHUB_STUB_4(stub, r, ta, tb, tc)                                                     \
+    RAPAHUB_STUB_FUNCTION(stub, r,                                                              \
+                          RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c), \
+                          RAPAHUB_TYPES(r, ta, tb, tc),                                         \
+                          RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c))
+#define RAPAHUB_STUB_5(stub, r, ta, tb, tc, td)                                                \
+    RAPAHUB_STUB_FUNCTION(stub, r,                                                             \
+                          RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c) \
+                              RAPAHUB_STUB_IN(td, d),                                          \
+                          RAPAHUB_TYPES(r, ta, tb, tc, td),                                    \
+                          RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c) \
+                              RAPAHUB_STUB_AT(td, d))
+#define RAPAHUB_STUB_6(stub, r, ta, tb, tc, td, te)                                            \
+    RAPAHUB_STUB_FUNCTION(stub, r,                                                             \
+                          RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c) \
+                              RAPAHUB_STUB_IN(td, d) RAPAHUB_STUB_IN(te, e),                   \
+                          RAPAHUB_TYPES(r, ta, tb, tc, td, te),                                \
+                          RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c) \
+                              RAPAHUB_STUB_AT(td, d) RAPAHUB_STUB_AT(te, e))
+#endif
+
+RAPAHUB_END_DECLS
+
+#endif

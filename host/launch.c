@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/launch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "host/death.h"
+#include "host/host.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/base/proof.h"
+#include "hub/shm/doorbell.h"
+#include "hub/wire/ticket.h"
+
+#define PROOF_WITHIN (5 * HUB_SECOND)
+
+/* The numbers a guest knows its descriptors by. */
+enum { FD_INPUT, FD_OUTPUT, FD_ERROR, FD_SEGMENT, FD_DOORBELL, FD_MODULE };
+
+extern char **environ;
+
+/* What only the start needs; the child has its own copies. */
+struct launch {
+    int input, output[2], doorbell; /* the child's ends */
+    char **arguments;
+    char **environment; /* the strings are the host's own */
+};
+
+static void fini(struct launch *launch)
+{
+    hub_fd_release(&launch->input);
+    hub_fd_release(&launch->output[0]);
+    hub_fd_release(&launch->output[1]);
+    hub_fd_release(&launch->doorbell);
+    for (size_t i = 0; launch->arguments && launch->arguments[i]; i++)
+        free(launch->arguments[i]);
+    free(launch->arguments);
+    free(launch->environment);
+}
+
+/* ---- arguments ---- */
+
+static size_t count_of(char *const *list)
+{
+    size_t count = 0;
+
+    while (list && list[count])
+        count++;
+    return count;
+}
+
+static char *join(const char *name, const char *value)
+{
+    char *text = malloc(strlen(name) + strlen(value) + 1);
+
+    if (text)
+        stpcpy(stpcpy(text, name), value);
+    return text;
+}
+
+static int make_arguments(const struct host_guest *guest, const struct host_life *life,
+                          struct launch *launch)
+{
+    const struct hub_ticket ticket = {
+        .hub_path = life->trusted ? life->group->segment->mapping.path : "/proc/self/fd/3",
+        .peer = life->id.peer,
+        .doorbell = FD_DOORBELL,
+        .module = FD_MODULE,
+        .name = guest->chimod,
+    };
+    size_t plain = count_of(guest->plain), at;
+    char **list = calloc(plain + HUB_TICKET_ARGUMENTS + 2, sizeof *list);
+    int r;
+
+    launch->arguments = list;
+    if (!list || !(list[0] = strdup(guest->host->options.guest_program)))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a ticket");
+    r = hub_ticket_print(&ticket, list + 1);
+    if (r < 0)
+        return r;
+    at = count_of(list);
+    for (size_t i = 0; i < plain; i++)
+        if (!(list[at + i] = join("--plain=", guest->plain[i])))
+            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a ticket");
+    return 0;
+}
+
+/* ---- environment ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_passed(const char *variable, bool trusted)
+{
+    static const char *const few[] = {"PATH=", "LANG=", "TZ="};
+
+    for (size_t i = 0; !trusted && i < sizeof few / sizeof *few; i++)
+        if (begins(variable, few[i]))
+            return true;
+    return trusted && !begins(variable, "LD_") && !begins(variable, "GLIBC_TUNABLES=") &&
+           !begins(variable, "RAPAHUB_");
+}
+
+static int make_environment(bool trusted, struct launch *launch)
+{
+    size_t count = 0;
+
+    launch->environment = calloc(count_of(environ) + 1, sizeof *launch->environment);
+    if (!launch->environment)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an environment");
+    for (size_t i = 0; environ && environ[i]; i++)
+        if (is_passed(environ[i], trusted))
+            launch->environment[count++] = environ[i];
+    return 0;
+}
+
+/* ---- memory and descriptors ---- */
+
+static int enter_group(struct host_guest *guest, struct host_life *life)
+{
+    struct rapahub_host *host = guest->host;
+    int r = 0;
+
+    if (life->trusted && host->shared) {
+        life->group = host->shared;
+    } else {
+        r = host_group_create(&host->options.limits, life->trusted, host->groups + 1, &life->group);
+        if (r < 0)
+            return r;
+        host->groups++;
+        if (life->trusted)
+            host->shared = life->group;
+    }
+    r = host_group_enter(life->group, guest->lives + 1, &life->id.peer, &life->id.epoch);
+    if (r < 0)
+        return r;
+    life->entered = true;
+    life->id.group = life->group->number;
+    life->peer_state = HUB_PEER_RESERVED;
+    hub_segment_view(life->group->segment, life->id.peer, &life->view);
+    return 0;
+}
+
+/* r[impl shm.doorbell.socketpair] */
+static int make_descriptors(struct host_life *life, struct launch *launch)
+{
+    int r = hub_doorbell_create(&life->doorbell, &launch->doorbell);
+
+    if (r < 0)
+        return r;
+    r = host_output_open(&life->output, life->loop, launch->output);
+    if (r < 0)
+        return r;
+    launch->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (launch->input < 0)
+        return rapahub_fail(-errno, "", "cannot open /dev/null");
+    return 0;
+}
+
+/* r[impl hub.spawn.fds] r[impl shm.spawn.ticket] */
+static int start(struct host_guest *guest, struct host_life *life, const struct launch *launch)
+{
+    struct rapahub_host *host = guest->host;
+    const struct host_spawn_order order = {
+        .program = host->options.guest_program,
+        .arguments = launch->arguments,
+        .environment = launch->environment,
+        .descriptors = {[FD_INPUT] = launch->input,
+                        [FD_OUTPUT] = launch->output[0],
+                        [FD_ERROR] = launch->output[1],
+                        [FD_SEGMENT] = life->trusted ? -1 : life->group->segment->mapping.fd,
+                        [FD_DOORBELL] = launch->doorbell,
+                        [FD_MODULE] = guest->module},
+        .no_new_privs = !life->trusted,
+    };
+    struct host_spawned spawned;
+    int r = host->spawner ? 0 : host_spawn_open(&host->spawner);
+
+    if (r == 0)
+        r = host_spawn(host->spawner, &order, &spawned);
+    if (r < 0)
+        return r;
+    life->pid = spawned.pid;
+    life->pidfd = spawned.pidfd;
+    life->born_ns = life->pulse_seen_ns = hub_clock_now();
+    return 0;
+}
+
+static int watch(struct host_life *life)
+{
+    int r;
+
+    life->on_death = (struct host_watch){life->pidfd, host_death_on_pidfd, life, 0};
+    life->on_bell = (struct host_watch){life->doorbell, host_death_on_bell, life, 0};
+    r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
+    if (r == 0)
+        r = host_loop_watch(life->loop, &life->on_bell, EPOLLIN | EPOLLRDHUP | EPOLLET);
+    return r == 0 ? host_output_watch(&life->output) : r;
+}
+
+static int build(struct host_guest *guest, struct host_life *life, struct launch *launch)
+{
+    int r = enter_group(guest, life);
+
+    if (r == 0)
+        r = make_descriptors(life, launch);
+    if (r == 0)
+        r = make_arguments(guest, life, launch);
+    if (r == 0)
+        r = make_environment(life->trusted, launch);
+    if (r == 0)
+        r = start(guest, life, launch);
+    if (r == 0)
+        r = host_life_connect(life);
+    return r == 0 ? watch(life) : r;
+}
+
+/* A child whose link could not be opened is of no use. */
+static void undo(struct host_life *life)
+{
+    if (life->pidfd >= 0) {
+        host_life_kill(life, HOST_CAUSE_SPAWN);
+        if (hub_proof_wait(life->pidfd, hub_clock_after(PROOF_WITHIN)) < 0) {
+            rapahub_log(RAPAHUB_LOG_ERROR, "launch", "pid %d does not die", (int)life->pid);
+            return; /* what it may still touch is never given back */
+        }
+    }
+    host_life_release(&life);
+}
+
+int host_launch(struct host_guest *guest, struct host_life **out)
+{
+    struct launch launch = {.input = -1, .output = {-1, -1}, .doorbell = -1};
+    struct host_life *life = host_life_create(guest, &guest->host->loop);
+    int r;
+
+    if (!life)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest's process");
+    life->trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
+    memcpy(life->name, guest->name, sizeof life->name);
+    r = build(guest, life, &launch);
+    fini(&launch);
+    if (r < 0) {
+        undo(life);
+        return r;
+    }
+    *out = life;
+    return 0;
+}

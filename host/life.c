@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/life.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/own.h"
+#include "hub/base/proof.h"
+
+struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
+{
+    struct host_life *life = calloc(1, sizeof *life);
+
+    if (!life)
+        return NULL;
+    life->guest = guest;
+    life->loop = loop;
+    life->doorbell = life->pidfd = life->on_death.fd = life->on_bell.fd = -1;
+    life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
+    hub_list_init(&life->link);
+    return life;
+}
+
+/* r[impl shm.crash.recovery] r[impl shm.death.recovery] */
+void host_life_release(struct host_life **pointer)
+{
+    struct host_life *life = *pointer;
+    struct hub_exit taken;
+
+    *pointer = NULL;
+    if (!life)
+        return;
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_loop_unwatch(life->loop, &life->on_bell);
+    host_output_close(&life->output);
+    if (life->open)
+        hub_connection_close(&life->connection);
+    if (life->entered && life->pidfd >= 0)
+        host_group_leave(life->group, life->id.peer);
+    else if (life->entered)
+        host_group_abandon(life->group, life->id.peer);
+    if (life->pidfd >= 0)
+        (void)hub_proof_reap(life->pidfd, &taken);
+    hub_fd_release(&life->doorbell);
+    hub_fd_release(&life->pidfd);
+    if (life->group && !life->group->shared)
+        host_group_release(&life->group);
+    host_methods_release(&life->startup.methods);
+    free(life);
+}
+
+static void note(struct host_life *life, uint32_t bit)
+{
+    uint32_t before = hub_peek(&life->work);
+
+    if ((before & bit) == 0)
+        hub_arm(&life->work, bit);
+    host_loop_wake(life->loop);
+}
+
+static void on_request(void *user)
+{
+    note(user, HOST_WORK_REQUEST);
+}
+
+static void on_ready(void *user)
+{
+    note(user, HOST_WORK_ANSWER);
+}
+
+static void on_pending(void *user)
+{
+    note(user, HOST_WORK_SWEEP);
+}
+
+static void on_close(void *user)
+{
+    note(user, HOST_WORK_CLOSED);
+}
+
+static void on_goodbye(void *user, const char *reason)
+{
+    struct host_life *life = user;
+
+    if (hub_exchange(&life->leaving, 1) == 0 || !life->reason[0])
+        snprintf(life->reason, sizeof life->reason, "%s", reason);
+    note(life, HOST_WORK_GOODBYE);
+}
+
+static bool is_leaving(const struct host_life *life)
+{
+    return hub_observe(&life->leaving) != 0 ||
+           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+}
+
+/* Whoever sees the hang-up may kill, and end the calls where the death is proven: callers must not
+ * wait for an owner that is busy. r[impl hub.death.proof] */
+static void on_hint(void *user)
+{
+    struct host_life *life = user;
+
+    if (hub_proof_of_death(life->pidfd))
+        hub_link_dead(life->connection.link);
+    else if (!is_leaving(life))
+        host_life_kill(life, HOST_CAUSE_NONE);
+    note(life, HOST_WORK_HINT);
+}
+
+int host_life_connect(struct host_life *life)
+{
+    const struct hub_link_options options = {
+        .role = HUB_ROLE_HOST,
+        .segment = life->group->segment,
+        .view = &life->view,
+        .pool = &life->group->pool,
+        .peer = life->id.peer,
+        .epoch = life->id.epoch,
+        .doorbell = life->doorbell,
+        .pidfd = life->pidfd,
+    };
+    const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,
+                                                 on_hint,    on_goodbye, life};
+    int r = hub_connection_open(&life->connection, &options, &events);
+
+    life->open = r == 0;
+    return r;
+}
+
+void host_life_hold(struct host_life *life)
+{
+    hub_add(&life->users, 1);
+}
+
+void host_life_drop(struct host_life *life)
+{
+    struct host_loop *loop = life->loop;
+    bool ended = hub_link_closed(life->connection.link);
+
+    /* Behind the last drop the owner may free it. */
+    if (hub_add(&life->users, UINT32_MAX) == 1 && ended)
+        host_loop_wake(loop);
+}
+
+void host_life_kill(struct host_life *life, enum host_cause cause)
+{
+    hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
+    syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, 0);
+}
+
+enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size)
+{
+    struct hub_exit exit;
+    bool known = hub_proof_status(life->pidfd, &exit) == 0;
+    enum rapahub_exit_class class =
+        host_exits_class(known ? &exit : NULL, (enum host_cause)hub_observe(&life->cause));
+
+    if (life->why[0])
+        snprintf(to, size, "%s", life->why);
+    else
+        host_exits_print(class, known ? &exit : NULL, to, size);
+    return class;
+}
+
+int host_life_explain(struct host_life *life, int code, const char *method)
+{
+    char cause[256];
+
+    switch (code) {
+    case RAPAHUB_EDIED:
+        host_life_ended(life, cause, sizeof cause);
+        return rapahub_fail(code, "", "the guest %s died during %s: %s", life->name, method, cause);
+    case RAPAHUB_ECLOSED:
+        return rapahub_fail(code, "", "the guest %s said goodbye during %s%s%s", life->name, method,
+                            life->reason[0] ? ": " : "", life->reason);
+    case RAPAHUB_EPROTOCOL:
+        return rapahub_fail(code, hub_link_rule(life->connection.link),
+                            "the guest %s broke a rule of the protocol during %s%s%s", life->name,
+                            method, hub_link_rule(life->connection.link)[0] ? ": " : "",
+                            hub_link_rule(life->connection.link));
+    case RAPAHUB_ESTALE:
+        return rapahub_fail(code, "", "the guest %s has ended; %s was not executed", life->name,
+                            method);
+    case RAPAHUB_ETIMEDOUT:
+        return rapahub_fail(code, "", "%s did not answer %s in time", life->name, method);
+    case RAPAHUB_ECANCELED:
+        return rapahub_fail(code, "", "%s was cancelled", method);
+    default:
+        return code; /* its diagnosis was written where it was refused */
+    }
+}

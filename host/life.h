@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* life: one process of a guest, from its birth to the return of all it held.
+ *
+ * The owner makes and ends it. Other threads reach it through a route, which counts them as users;
+ * the memory, the link and the pidfd stay until the last user has gone. */
+#ifndef HOST_LIFE_H
+#define HOST_LIFE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <rapahub/id.h>
+
+#include "host/group.h"
+#include "host/loop.h"
+#include "host/methods.h"
+#include "host/output.h"
+#include "host/supervise/exits.h"
+#include "hub/link/connection.h"
+
+struct host_guest;
+struct rapahub_host;
+
+/* What waits for the owner: bits that any thread sets. */
+#define HOST_WORK_REQUEST UINT32_C(0x01) /* requests of the guest are queued */
+#define HOST_WORK_ANSWER  UINT32_C(0x02) /* calls nobody waits for have ended */
+#define HOST_WORK_SWEEP   UINT32_C(0x04) /* there is more in the ring */
+#define HOST_WORK_CLOSED  UINT32_C(0x08) /* the link is closed */
+#define HOST_WORK_HINT    UINT32_C(0x10) /* it may be dead */
+#define HOST_WORK_GOODBYE UINT32_C(0x20) /* it said goodbye */
+
+/* How far a new life has come; see startup.h. */
+struct host_startup {
+    bool ready_seen;      /* READY was received */
+    uint32_t methods_max; /* how many it announced */
+    struct host_methods *methods;
+    struct hub_list *next; /* the container that is begun next */
+};
+
+struct host_life {
+    struct host_loop *loop;
+    struct host_guest *guest; /* owner */
+    char name[64];            /* constant once the guest is ready */
+    struct rapahub_guest_id id;
+    struct host_group *group;
+    struct hub_segment_view view;
+    bool entered; /* the entry is reserved */
+    bool open;    /* the connection is */
+    bool trusted; /* shares its segment */
+    int doorbell; /* our end */
+    int pidfd;    /* -1: not born */
+    pid_t pid;
+    struct hub_connection connection;
+    struct host_output output;
+    struct host_watch on_death, on_bell;
+
+    struct hub_a32 users; /* threads inside, and frames of the owner */
+    struct hub_a32 work;  /* HOST_WORK_... */
+    struct hub_a32
+        leaving; /* it was asked to go, or goes by itself: a hang-up is no reason to kill */
+    struct hub_a32 cause; /* enum host_cause, recorded before the signal */
+    char reason[1041];    /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
+
+    struct host_startup startup; /* the rest is the owner's */
+    uint32_t peer_state;         /* as seen last */
+    uint64_t born_ns, ready_ns;  /* 0: not yet */
+    uint64_t proven_ns;          /* 0: not proven dead */
+    uint32_t calls_lost;         /* that ended without an answer */
+    bool settled;                /* its end is told and decided about */
+    uint64_t pulse;              /* the heartbeat seen last */
+    uint64_t pulse_seen_ns;      /* when it changed */
+    uint64_t traffic;            /* messages seen last, of a guest that wakes nobody */
+    uint64_t traffic_ns;         /* when that changed */
+    char why[256];               /* what killed it, where the exit status does not tell; or "" */
+    struct hub_list link;        /* of the host's lives, or of those that have ended */
+};
+
+/* Empty, with nothing open; NULL for no memory. */
+struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop);
+
+/* Gives back everything, in the order the specification demands. Nobody uses it; its process is
+ * proven dead, or was never born. */
+void host_life_release(struct host_life **life);
+
+/* Opens the link; the pidfd is known. */
+int host_life_connect(struct host_life *life);
+
+/* Any thread that holds the lock of routes, or the owner. */
+void host_life_hold(struct host_life *life);
+void host_life_drop(struct host_life *life); /* any thread */
+
+/* SIGKILL; the first cause recorded is the one that counts. Any thread that uses it. */
+void host_life_kill(struct host_life *life, enum host_cause cause);
+
+/* The diagnosis of a call that ended with `code` of the link, or that could not begin; returns
+ * `code`. Any thread that uses it. */
+int host_life_explain(struct host_life *life, int code, const char *method);
+
+/* How it ended, in words; and the class. The process is proven dead. */
+enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size);
+
+#endif

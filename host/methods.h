@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* methods: the signatures of what a guest or an offer serves. Filled by the owner, then constant
+ * and shared by any thread that holds it. */
+#ifndef HOST_METHODS_H
+#define HOST_METHODS_H
+
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "hub/base/atomic.h"
+#include "hub/wire/signature.h"
+
+#define HOST_METHODS_MAX 1024
+
+struct host_methods {
+    struct hub_a32 holders;
+    uint32_t count;
+    struct hub_signature *list[HOST_METHODS_MAX];
+};
+
+/* Empty, with one holder. NULL for no memory. */
+struct host_methods *host_methods_create(void);
+struct host_methods *host_methods_hold(struct host_methods *methods);
+void host_methods_release(struct host_methods **methods); /* accepts NULL */
+
+/* Adds the signatures in `lines`, one a line: RAPAHUB_EFORMAT where one is malformed, RAPAHUB_EFULL
+ * where there are too many. */
+int host_methods_add_lines(struct host_methods *methods, struct rapahub_string lines);
+
+/* Takes the signature over, also on failure. */
+int host_methods_add(struct host_methods *methods, struct hub_signature *signature);
+
+/* NULL where there is none. */
+const struct hub_signature *host_methods_of_id(const struct host_methods *methods, uint64_t id);
+const struct hub_signature *host_methods_of_name(const struct host_methods *methods,
+                                                 const char *name);
+
+/* Why `asked`, a canonical signature or a bare name, cannot be called: RAPAHUB_EARGUMENTS where the
+ * name is there, RAPAHUB_ENOMETHOD with near ones where not. `who` serves them. */
+int host_methods_refuse(const struct host_methods *methods, const char *who, const char *asked);
+
+#endif

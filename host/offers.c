@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/offers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/threads.h"
+#include "hub/base/own.h"
+#include "hub/wire/invoke.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/response.h"
+
+#define HEAD_MAX 1280 /* of a response with a text */
+
+/* A method and its plan. A plan runs once at a time: a call inside of a call of the same method
+ * gets a plan of its own. */
+struct offered {
+    const struct rapahub_method *method;
+    struct hub_invoke *plan;
+    bool busy;
+};
+
+struct host_offer {
+    void *self;
+    struct host_methods *methods;
+    struct offered *list; /* as many, in the same order */
+};
+
+void host_offers_release(struct host_offer **pointer)
+{
+    struct host_offer *offer = *pointer;
+
+    *pointer = NULL;
+    if (!offer)
+        return;
+    for (uint32_t i = 0; offer->list && offer->methods && i < offer->methods->count; i++)
+        hub_invoke_release(&offer->list[i].plan);
+    free(offer->list);
+    host_methods_release(&offer->methods);
+    free(offer);
+}
+
+static int add(struct host_offer *offer, const struct rapahub_method *method)
+{
+    uint32_t index = offer->methods->count;
+    struct hub_signature *signature;
+    int r = hub_signature_make(method->name, method->types, &signature);
+
+    if (r < 0)
+        return r;
+    if (host_methods_of_id(offer->methods, signature->id)) {
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "%s is offered twice", signature->text);
+        hub_signature_release(&signature);
+        return r;
+    }
+    r = host_methods_add(offer->methods, signature);
+    if (r < 0)
+        return r;
+    offer->list[index].method = method;
+    return hub_invoke_prepare(method, &offer->list[index].plan);
+}
+
+int host_offers_create(const struct rapahub_method *methods, void *self, struct host_offer **out)
+{
+    OWN(host_offers) struct host_offer *offer = calloc(1, sizeof *offer);
+    int r = 0;
+
+    if (offer) {
+        offer->self = self;
+        offer->methods = host_methods_create();
+        offer->list = calloc(HOST_METHODS_MAX, sizeof *offer->list);
+    }
+    if (!offer || !offer->methods || !offer->list)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an offer");
+    for (; methods->name && r == 0; methods++)
+        r = add(offer, methods);
+    if (r < 0)
+        return r;
+    *out = TAKE(offer);
+    return 0;
+}
+
+struct host_methods *host_offers_methods(const struct host_offer *offer)
+{
+    return offer->methods;
+}
+
+/* The answer as bytes: head, then the result of an OK. */
+static int put_answer(const struct host_offer *offer, uint32_t index,
+                      const struct hub_response *response, const void *result,
+                      struct hub_answer *answer)
+{
+    const struct rapahub_type *type = offer->methods->list[index]->types[0];
+    bool ok = response->kind == HUB_RESPONSE_OK && type->kind != RAPAHUB_KIND_VOID;
+    struct hub_writer writer;
+
+    hub_writer_count(&writer);
+    if (ok)
+        hub_payload_put(&writer, type, result);
+    *answer = (struct hub_answer){.capacity = (uint32_t)(writer.size + HEAD_MAX)};
+    answer->data = malloc(answer->capacity);
+    if (!answer->data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer");
+    hub_writer_init(&writer, answer->data, answer->capacity);
+    hub_response_put(&writer, response);
+    if (ok)
+        hub_payload_put(&writer, type, result);
+    answer->size = (uint32_t)writer.size;
+    return writer.failure < 0
+               ? rapahub_fail(writer.failure, "", "the result of %s cannot be encoded",
+                              offer->methods->list[index]->name)
+               : 0;
+}
+
+static void describe(int status, struct hub_response *out)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    const char *text = last->code == status ? last->text : rapahub_error_text(status);
+
+    *out = (struct hub_response){
+        .kind = HUB_RESPONSE_USER, .code = status, .text = rapahub_string_of(text)};
+}
+
+static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t index,
+               struct rapahub_bytes arguments, struct hub_answer *answer)
+{
+    struct offered *offered = &offer->list[index];
+    OWN(hub_invoke) struct hub_invoke *another = NULL;
+    struct hub_response response = {.kind = HUB_RESPONSE_OK};
+    struct hub_outcome outcome = {0};
+    struct hub_reader reader;
+    bool first = !offered->busy;
+    int r = first ? 0 : hub_invoke_prepare(offered->method, &another);
+
+    hub_reader_init(&reader, arguments.data, arguments.size);
+    rapahub_clear_error();
+    offered->busy = true;
+    host->callbacks++;
+    if (r == 0)
+        r = hub_invoke_run(first ? offered->plan : another, offer->self, &reader, &outcome);
+    host->callbacks--;
+    if (r == RAPAHUB_EARGUMENTS)
+        response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
+    else if (r < 0 || outcome.status != 0)
+        describe(r < 0 ? r : outcome.status, &response);
+    r = put_answer(offer, index, &response, outcome.result, answer);
+    if (first)
+        offered->busy = false;
+    return r;
+}
+
+int host_offers_answer(struct rapahub_host *host, struct host_container *container,
+                       uint64_t method_id, struct rapahub_bytes arguments,
+                       struct hub_answer *answer)
+{
+    struct host_offer *offer = container->offer;
+    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+
+    for (uint32_t i = 0; i < offer->methods->count; i++)
+        if (offer->methods->list[i]->id == method_id)
+            return run(host, offer, i, arguments, answer);
+    return put_answer(offer, 0, &unknown, NULL, answer);
+}
+
+/* What the owner does for another thread, or for itself. */
+struct job {
+    struct host_container *container;
+    uint64_t method_id;
+    struct rapahub_bytes arguments;
+    struct hub_answer *answer;
+};
+
+static int run_job(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+
+    return host_offers_answer(host, job->container, job->method_id, job->arguments, job->answer);
+}
+
+int host_offers_call(struct rapahub_host *host, struct host_container *container,
+                     const struct host_prepared *prepared, uint64_t deadline_ns, void *result)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct hub_answer answer = {0};
+    struct job job = {container, prepared->method_id, prepared->arguments, &answer};
+    int r = host_threads_ask(host, run_job, &job, deadline_ns);
+
+    if (r == 0)
+        r = host_exchange_take(NULL, &answer, prepared->name, prepared->result, result);
+    host_scratch_show(scratch, &answer);
+    return r;
+}

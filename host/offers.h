@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* offers: methods of this very process, offered to guests as a container. They run on the owner. */
+#ifndef HOST_OFFERS_H
+#define HOST_OFFERS_H
+
+#include <rapahub/host.h>
+
+#include "host/containers.h"
+#include "host/methods.h"
+#include "host/route.h"
+#include "hub/link/calls.h"
+
+struct host_offer;
+
+/* Prepares the methods, up to the end of the list: RAPAHUB_EABI, -ENOTSUP, RAPAHUB_EFULL, -EINVAL
+ * where two have the same signature. List and `self` outlive it. */
+int host_offers_create(const struct rapahub_method *methods, void *self, struct host_offer **out);
+void host_offers_release(struct host_offer **offer);
+
+struct host_methods *host_offers_methods(const struct host_offer *offer);
+
+/* Owner: runs a method and makes the answer a guest would have sent; always 0 but for -ENOMEM. */
+int host_offers_answer(struct rapahub_host *host, struct host_container *container,
+                       uint64_t method_id, struct rapahub_bytes arguments,
+                       struct hub_answer *answer);
+
+/* A call of this process to an offer, from any thread: the owner carries it out. */
+int host_offers_call(struct rapahub_host *host, struct host_container *container,
+                     const struct host_prepared *prepared, uint64_t deadline_ns, void *result);
+
+#endif

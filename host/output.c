@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/wire/postcard.h"
+
+#define RATE   200 /* lines a second */
+#define BUDGET ((size_t)64 << 10)
+#define PIECE  4096
+
+/* Bytes of the character that begins here, 0 where there is none. */
+static size_t character_size(const char *text, size_t left)
+{
+    for (size_t size = 1; size <= 4 && size <= left; size++)
+        if (hub_postcard_utf8(text, size))
+            return size;
+    return 0;
+}
+
+static bool is_control(const char *text, size_t size)
+{
+    unsigned char first = (unsigned char)text[0];
+
+    return (size == 1 && (first < 0x20 || first == 0x7f)) ||
+           (size == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0);
+}
+
+void host_output_escape(const char *text, size_t length, char *to, size_t size)
+{
+    size_t at = 0;
+
+    while (length > 0 && at + 4 < size) {
+        size_t n = character_size(text, length);
+
+        if (n > 0 && (!is_control(text, n) || text[0] == '\t')) {
+            memcpy(to + at, text, n);
+            at += n;
+        } else {
+            n = 1;
+            at += (size_t)snprintf(to + at, size - at, "\\x%02x", (unsigned char)text[0]);
+        }
+        text += n;
+        length -= n;
+    }
+    to[at] = '\0';
+}
+
+int host_output_open(struct host_output *output, struct host_loop *loop, int ends[2])
+{
+    *output = (struct host_output){.loop = loop};
+    ends[0] = ends[1] = -1;
+    for (int i = 0; i < 2; i++)
+        output->pipes[i].watch.fd = -1;
+    for (int i = 0; i < 2; i++) {
+        int pair[2];
+
+        if (pipe2(pair, O_CLOEXEC) < 0) {
+            int r = -errno;
+
+            host_output_close(output);
+            hub_fd_release(&ends[0]);
+            ends[0] = -1;
+            return rapahub_fail(r, "", "cannot make a pipe for a guest's output");
+        }
+        fcntl(pair[0], F_SETFL, O_NONBLOCK);
+        output->pipes[i].output = output;
+        output->pipes[i].watch.fd = pair[0];
+        ends[i] = pair[1];
+    }
+    return 0;
+}
+
+static void close_pipe(struct host_output_pipe *pipe)
+{
+    if (pipe->watch.fd < 0)
+        return;
+    host_loop_unwatch(pipe->output->loop, &pipe->watch);
+    close(pipe->watch.fd);
+    pipe->watch.fd = -1;
+}
+
+void host_output_close(struct host_output *output)
+{
+    for (int i = 0; i < 2; i++)
+        if (output->pipes[i].output)
+            close_pipe(&output->pipes[i]);
+}
+
+static void tell_dropped(struct host_output *output)
+{
+    char text[64];
+
+    if (output->dropped == 0)
+        return;
+    snprintf(text, sizeof text, "(%u more lines within a second)", output->dropped);
+    output->dropped = 0;
+    output->on_line(output->user, text);
+}
+
+static void hand_on(struct host_output *output, const char *line, size_t size)
+{
+    char text[HOST_OUTPUT_LINE];
+    uint64_t now = hub_clock_now();
+
+    if (now - output->second_ns >= HUB_SECOND) {
+        tell_dropped(output);
+        output->second_ns = now;
+        output->lines = 0;
+    }
+    host_output_escape(line, size, text, sizeof text);
+    host_output_escape(line, size, output->last, sizeof output->last);
+    if (output->lines++ < RATE)
+        output->on_line(output->user, text);
+    else
+        output->dropped++;
+}
+
+static void end_line(struct host_output_pipe *pipe)
+{
+    hand_on(pipe->output, pipe->line, pipe->size);
+    pipe->size = 0;
+}
+
+static void take(struct host_output_pipe *pipe, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] == '\n')
+            end_line(pipe);
+        else if (pipe->size < sizeof pipe->line)
+            pipe->line[pipe->size++] = data[i];
+    }
+}
+
+/* Reads at most `budget` bytes; closes the pipe at its end. */
+static void read_pipe(struct host_output_pipe *pipe, size_t budget)
+{
+    char piece[PIECE];
+    ssize_t n = 1;
+
+    while (pipe->watch.fd >= 0 && budget >= sizeof piece) {
+        n = read(pipe->watch.fd, piece, sizeof piece);
+        if (n <= 0)
+            break;
+        take(pipe, piece, (size_t)n);
+        budget -= sizeof piece;
+    }
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    if (pipe->size > 0)
+        end_line(pipe);
+    close_pipe(pipe);
+}
+
+static void on_readable(void *user, uint32_t events)
+{
+    (void)events;
+    read_pipe(user, BUDGET / 2);
+}
+
+int host_output_watch(struct host_output *output)
+{
+    int r = 0;
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        output->pipes[i].watch.on = on_readable;
+        output->pipes[i].watch.user = &output->pipes[i];
+        r = host_loop_watch(output->loop, &output->pipes[i].watch, EPOLLIN);
+    }
+    return r;
+}
+
+bool host_output_finish(struct host_output *output)
+{
+    for (int i = 0; i < 2; i++)
+        read_pipe(&output->pipes[i], 4 * BUDGET);
+    tell_dropped(output);
+    return output->pipes[0].watch.fd < 0 && output->pipes[1].watch.fd < 0;
+}

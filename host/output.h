@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output: what a guest prints, read from its two pipes and handed on line by line: cut at 8 KiB,
+ * escaped, at most 200 lines a second. A guest is never held up by a host that is slow, nor the
+ * other way round. Owner thread. */
+#ifndef HOST_OUTPUT_H
+#define HOST_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/loop.h"
+
+#define HOST_OUTPUT_LINE 8192
+
+struct host_output;
+
+struct host_output_pipe {
+    struct host_output *output;
+    struct host_watch watch; /* fd -1: closed */
+    char line[HOST_OUTPUT_LINE];
+    size_t size;
+};
+
+struct host_output {
+    struct host_loop *loop;
+    void (*on_line)(void *user, const char *line); /* escaped */
+    void *user;
+    struct host_output_pipe pipes[2];
+    uint64_t second_ns; /* when the running second began */
+    uint32_t lines;     /* in it */
+    uint32_t dropped;   /* in it */
+    char last[256];     /* the last line, for a reason of death */
+};
+
+/* Makes the pipes; `ends` gets the two for the child, both CLOEXEC. */
+int host_output_open(struct host_output *output, struct host_loop *loop, int ends[2]);
+void host_output_close(struct host_output *output);
+
+/* Begins to read. */
+int host_output_watch(struct host_output *output);
+
+/* Reads what is there, for the last time before a report; true where both pipes have ended. */
+bool host_output_finish(struct host_output *output);
+
+/* `text` with control characters and bytes that are no UTF-8 as \xNN, cut at `size`, ended by 0. */
+void host_output_escape(const char *text, size_t length, char *to, size_t size);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/requests.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/asyncs.h"
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/offers.h"
+#include "host/route.h"
+#include "host/startup.h"
+#include "hub/base/clock.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+#define BATCH 64 /* of one guest, before the next one's turn */
+
+static const struct rapahub_bytes nothing = {NULL, 0};
+
+static void answer(struct host_life *life, struct hub_request *request,
+                   const struct hub_response *response, struct rapahub_bytes body)
+{
+    (void)hub_served_answer(life->connection.served, request, response, body);
+}
+
+/* What the calling thread's diagnosis says, as the answer to a guest: a code of the host travels as
+ * an error with that very code. */
+static void refuse(struct host_life *life, struct hub_request *request, int code)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    const char *text = last->code == code ? last->text : rapahub_error_text(code);
+    struct hub_response response = {.kind = HUB_RESPONSE_USER,
+                                    .code = code,
+                                    .text = rapahub_string_of(text),
+                                    .fault = HUB_FAULT_ROUTE};
+
+    if (code == RAPAHUB_ECANCELED)
+        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED};
+    else if (code == RAPAHUB_EBUSY)
+        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_BUSY};
+    answer(life, request, &response, nothing);
+}
+
+/* Hands an answer that came from elsewhere on: head and body apart, the body unchanged. */
+static void hand_on(struct host_life *life, struct hub_request *request,
+                    const struct hub_answer *from)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, from->data, from->size);
+    if (hub_response_take(&reader, &response) < 0) {
+        refuse(life, request, RAPAHUB_EPROTOCOL);
+        return;
+    }
+    if (response.kind == HUB_RESPONSE_USER)
+        response.fault = HUB_FAULT_NONE; /* no guest speaks for the host */
+    answer(life, request, &response, (struct rapahub_bytes){reader.at, hub_reader_left(&reader)});
+}
+
+/* ---- sent on ---- */
+
+/* A request under way to another guest. */
+struct relay {
+    struct host_life *life; /* who asked; NULL: it has ended */
+    struct hub_request *request;
+    uint64_t number;
+    bool cancelled;
+    struct hub_list link;
+};
+
+static void on_relayed(struct host_async *async, int code, struct hub_answer *from)
+{
+    struct relay *relay = async->data;
+
+    hub_list_remove(&relay->link);
+    if (!relay->life)
+        return;
+    if (code == 0)
+        hand_on(relay->life, relay->request, from);
+    else
+        refuse(relay->life, relay->request, code);
+}
+
+static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
+                    struct rapahub_container_id target)
+{
+    struct host_async *async = calloc(1, sizeof *async);
+    struct relay *relay = calloc(1, sizeof *relay);
+    void *arguments = malloc(request->arguments.size + 1);
+    uint64_t number;
+    int r;
+
+    if (!async || !relay || !arguments) {
+        free(async);
+        free(relay);
+        free(arguments);
+        refuse(life, request, RAPAHUB_ENOMEM);
+        return;
+    }
+    /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
+    memcpy(arguments, request->arguments.data, request->arguments.size);
+    *relay = (struct relay){.life = life, .request = request};
+    hub_list_init(&relay->link);
+    *async = (struct host_async){.target = target,
+                                 .method_id = request->method_id,
+                                 .chain = request->metadata.chain,
+                                 .arguments = {arguments, request->arguments.size},
+                                 .owned = arguments,
+                                 .data = relay,
+                                 .deadline_ns = hub_clock_after(host->options.call_timeout_ns),
+                                 .done = on_relayed};
+    snprintf(async->method, sizeof async->method, "a call of %.48s", life->name);
+    r = host_asyncs_begin(host, async, &number);
+    if (r < 0) {
+        refuse(life, request, r);
+        return;
+    }
+    /* Its end is told by the loop only, so it is still there. */
+    relay->number = number;
+    hub_list_append(&host->relays, &relay->link);
+}
+
+void host_requests_forget(struct rapahub_host *host, struct host_life *life)
+{
+    const struct hub_response cancelled = {.kind = HUB_RESPONSE_CANCELLED};
+
+    HUB_LIST_EACH (&host->relays, link) {
+        struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
+
+        if (relay->life != life)
+            continue;
+        answer(life, relay->request, &cancelled, nothing);
+        relay->life = NULL;
+        host_asyncs_cancel(host, relay->number);
+    }
+}
+
+void host_requests_look(struct rapahub_host *host)
+{
+    HUB_LIST_EACH (&host->relays, link) {
+        struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
+
+        if (!relay->life || relay->cancelled || hub_observe(&relay->request->cancelled) == 0)
+            continue;
+        relay->cancelled = true;
+        host_asyncs_cancel(host, relay->number);
+    }
+}
+
+/* ---- served here ---- */
+
+/* The method may wait in a call, and the chain of calls goes on through it. */
+static void run_offer(struct rapahub_host *host, struct host_life *life,
+                      struct hub_request *request, struct host_container *container)
+{
+    uint64_t outer = host->chain;
+    struct hub_answer made = {0};
+    int r;
+
+    host_life_hold(life);
+    host->chain = request->metadata.chain;
+    r = host_offers_answer(host, container, request->method_id, request->arguments, &made);
+    host->chain = outer;
+    if (r == 0)
+        hand_on(life, request, &made);
+    else
+        refuse(life, request, r);
+    hub_calls_answer_fini(&made);
+    host_life_drop(life);
+}
+
+static void serve_target(struct rapahub_host *host, struct host_life *life,
+                         struct hub_request *request)
+{
+    struct rapahub_container_id target;
+    struct host_route route;
+    int r = hub_lifecycle_take_target(request->metadata.target, &target);
+
+    if (r < 0) {
+        refuse(life, request, RAPAHUB_EARGUMENTS);
+        return;
+    }
+    r = host_route_find(host, target, &route);
+    if (r == 0 && route.container->offer)
+        run_offer(host, life, request, route.container);
+    else if (r == 0 || r == -EAGAIN)
+        send_on(host, life, request, target);
+    else
+        refuse(life, request, r);
+    host_route_drop(&route);
+}
+
+static int find_signature(struct rapahub_host *host, const struct hub_question *question,
+                          struct host_route *route, const struct hub_signature **out)
+{
+    const struct rapahub_container_id target = {{question->id.major, question->id.minor},
+                                                question->id.container};
+    char name[RAPAHUB_METHOD_NAME_MAX + 1];
+    int r = host_route_find(host, target, route);
+
+    if (r < 0 && !route->methods)
+        return r;
+    if (question->method.size >= sizeof name)
+        return rapahub_fail(RAPAHUB_ENOMETHOD, "", "no method has such a long name");
+    memcpy(name, question->method.data, question->method.size);
+    name[question->method.size] = '\0';
+    *out = host_methods_of_name(route->methods, name);
+    return *out ? 0 : host_methods_refuse(route->methods, route->name, name);
+}
+
+static void serve_signature(struct rapahub_host *host, struct host_life *life,
+                            struct hub_request *request)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_response invalid = {.kind = HUB_RESPONSE_INVALID_PAYLOAD};
+    uint8_t body[RAPAHUB_SIGNATURE_MAX + 8];
+    const struct hub_signature *signature;
+    struct hub_question question;
+    struct host_route route;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    int r;
+
+    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
+    hub_payload_take(&reader, &rapahub_type_hub_question, &question);
+    if (hub_postcard_end(&reader) < 0) {
+        answer(life, request, &invalid, nothing);
+        return;
+    }
+    r = find_signature(host, &question, &route, &signature);
+    hub_writer_init(&writer, body, sizeof body);
+    if (r == 0)
+        hub_postcard_put_string(&writer, rapahub_string_of(signature->text));
+    host_route_drop(&route);
+    if (r < 0)
+        refuse(life, request, r);
+    else
+        answer(life, request, &ok, (struct rapahub_bytes){body, writer.size});
+}
+
+static void serve(struct rapahub_host *host, struct host_life *life, struct hub_request *request)
+{
+    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+    enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
+
+    if (request->metadata.target.size > 0)
+        serve_target(host, life, request);
+    else if (method == HUB_LIFECYCLE_READY)
+        host_startup_ready(host, life, request);
+    else if (method == HUB_LIFECYCLE_SIGNATURE)
+        serve_signature(host, life, request);
+    else
+        answer(life, request, &unknown, nothing);
+}
+
+int host_requests_serve(struct rapahub_host *host, struct host_life *life)
+{
+    struct hub_request *request;
+    int count = 0;
+
+    while (count < BATCH && (request = hub_served_next(life->connection.served, NULL, NULL))) {
+        serve(host, life, request);
+        count++;
+    }
+    if (count == BATCH) {
+        hub_arm(&life->work, HOST_WORK_REQUEST);
+        host_loop_wake(&host->loop);
+    }
+    return count;
+}

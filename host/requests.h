@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* requests: what guests ask of the host: to be ready, the signature of a method, a call to an
+ * offer, or to a container of another guest, to which arguments and answer pass unchanged. Owner.
+ */
+#ifndef HOST_REQUESTS_H
+#define HOST_REQUESTS_H
+
+#include "host/life.h"
+
+/* Serves some of what is queued: how many. More may be left; then the loop is woken. */
+int host_requests_serve(struct rapahub_host *host, struct host_life *life);
+
+/* The life has ended: what was sent on for it is answered to nobody. */
+void host_requests_forget(struct rapahub_host *host, struct host_life *life);
+
+/* Calls back what was sent on for guests that do not wait any more. */
+void host_requests_look(struct rapahub_host *host);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/route.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/offers.h"
+#include "host/turn.h"
+#include "hub/base/clock.h"
+#include "hub/wire/payload.h"
+
+#define ENCODE_FIRST 4096                    /* bytes tried at first */
+#define NOTICE       (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+#define HEAD_ROOM    HOST_EXCHANGE_HEAD_MAX
+
+/* Why the guest of a container that is down takes no call. Under the lock. */
+static int refuse_down(const struct host_guest *guest)
+{
+    uint64_t left = hub_clock_left(guest->due_ns) + HUB_SECOND / 10 - 1;
+
+    switch (guest->state) {
+    case HOST_GUEST_BACKOFF:
+        return rapahub_fail(RAPAHUB_ERESTARTING, "", "%s restarts in %" PRIu64 ".%" PRIu64 " s",
+                            guest->name, left / HUB_SECOND, left % HUB_SECOND / 100000000);
+    case HOST_GUEST_FAILED:
+        if (guest->over)
+            return rapahub_fail(RAPAHUB_ENORESTART, "", "%s has ended and is not restarted: %s",
+                                guest->name, guest->cause);
+        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restarts: %s",
+                            guest->name, (int)guest->supervision.restarts_max, guest->cause);
+    case HOST_GUEST_STOPPED:
+    case HOST_GUEST_STOPPING:
+        return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped", guest->name);
+    default:
+        return -EAGAIN;
+    }
+}
+
+/* A death that nobody has decided about yet is like a start: what follows is known in a moment. A
+ * restart that is due now is one too. */
+static bool is_coming(const struct host_guest *guest)
+{
+    switch (guest->state) {
+    case HOST_GUEST_STARTING:
+    case HOST_GUEST_ATTACHED:
+    case HOST_GUEST_READY: /* then it is the container that begins */
+    case HOST_GUEST_EXITED:
+        return true;
+    case HOST_GUEST_STOPPING:
+        return !guest->asked;
+    case HOST_GUEST_BACKOFF:
+        return hub_clock_left(guest->due_ns) == 0;
+    default:
+        return false;
+    }
+}
+
+static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
+                         struct host_route *out)
+{
+    if (guest->state == HOST_GUEST_READY && container->state == HOST_CONTAINER_READY) {
+        out->life = guest->life;
+        host_life_hold(guest->life);
+        return 0;
+    }
+    return is_coming(guest) ? -EAGAIN : refuse_down(guest);
+}
+
+static int look(const struct rapahub_host *host, struct rapahub_container_id target,
+                struct host_route *out)
+{
+    struct host_container *container = host_containers_find(&host->containers, target);
+    const struct host_guest *guest;
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (!container || (!container->guest && !container->offer))
+        return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s",
+                            host_containers_print(target, id));
+    hub_add(&container->users, 1);
+    out->container = container;
+    if (container->offer) {
+        out->methods = host_methods_hold(host_offers_methods(container->offer));
+        memcpy(out->name, "host", sizeof "host");
+        return 0;
+    }
+    guest = container->guest;
+    out->methods = host_methods_hold(guest->methods);
+    memcpy(out->name, guest->name, sizeof out->name);
+    out->handle = guest->containers.next == guest->containers.previous ? 0 : container->handle;
+    if (container->state == HOST_CONTAINER_PLUGGED)
+        return rapahub_fail(RAPAHUB_EPLUGGED, "", "container %s of %s is plugged",
+                            host_containers_print(target, id), guest->name);
+    return look_at_guest(guest, container, out);
+}
+
+int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
+                    struct host_route *out)
+{
+    int r;
+
+    out->container = NULL;
+    out->life = NULL;
+    out->methods = NULL;
+    out->changes = hub_observe(&host->changes);
+    host_read_lock(host);
+    r = look(host, target, out);
+    host_unlock(host);
+    return r;
+}
+
+void host_route_drop(struct host_route *route)
+{
+    if (route->life)
+        host_life_drop(route->life);
+    if (route->container)
+        host_containers_drop(route->container);
+    host_methods_release(&route->methods);
+    route->life = NULL;
+    route->container = NULL;
+}
+
+int host_route_wait(struct rapahub_host *host, const struct host_route *route, uint64_t deadline_ns)
+{
+    if (hub_clock_left(deadline_ns) == 0)
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", route->name);
+    if (host_threads_is_owner(host)) {
+        int r = host_turn_until(host, deadline_ns);
+
+        return r < 0 ? r : 0;
+    }
+    host_wait_change(host, route->changes, deadline_ns);
+    return 0;
+}
+
+uint64_t host_route_deadline(const struct rapahub_host *host, const struct rapahub_call *call)
+{
+    return hub_clock_after(call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns);
+}
+
+/* ---- resolving and encoding ---- */
+
+static int resolve_text(const struct rapahub_call *call, struct host_prepared *out,
+                        const struct rapahub_type *const **types)
+{
+    int r = hub_signature_parse(call->method, &out->storage);
+
+    if (r < 0)
+        return r;
+    memcpy(out->name, out->storage->name, sizeof out->name);
+    if (!*types)
+        *types = out->storage->types;
+    return 0;
+}
+
+static struct hub_a64 *cache_of(const struct rapahub_call *call)
+{
+    return (struct hub_a64 *)(void *)call->method_id;
+}
+
+/* The id of name and types, known to be served there, or the refusal. */
+static int check_served(const struct rapahub_call *call, const struct host_route *route,
+                        const struct rapahub_type *const *types, struct host_prepared *out)
+{
+    char text[RAPAHUB_SIGNATURE_MAX + 1];
+
+    if (hub_signature_print(out->name, types, text, sizeof text) >= sizeof text)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "the signature of %s is too long", out->name);
+    out->method_id = hub_signature_hash(text);
+    if (!host_methods_of_id(route->methods, out->method_id))
+        return host_methods_refuse(route->methods, route->name, text);
+    if (call->method_id)
+        hub_note64(cache_of(call), out->method_id);
+    return 0;
+}
+
+/* A bare name without types: its guest knows the rest. */
+static int look_up(const struct rapahub_call *call, const struct host_route *route,
+                   struct host_prepared *out, const struct rapahub_type *const **types)
+{
+    const struct hub_signature *has = host_methods_of_name(route->methods, call->method);
+
+    if (!has && !hub_signature_is_name(call->method))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%.80s' is no name of a method", call->method);
+    if (!has)
+        return host_methods_refuse(route->methods, route->name, call->method);
+    out->method_id = has->id;
+    *types = has->types;
+    return 0;
+}
+
+/* The way of a stub: name and types, and from the second call on the id. */
+static int resolve_name(const struct rapahub_call *call, const struct host_route *route,
+                        struct host_prepared *out, const struct rapahub_type *const **types)
+{
+    size_t size = strnlen(call->method, sizeof out->name);
+
+    if (size == sizeof out->name)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no method has such a long name");
+    memcpy(out->name, call->method, size + 1);
+    if (!*types)
+        return look_up(call, route, out, types);
+    out->method_id = call->method_id ? hub_peek64(cache_of(call)) : 0;
+    return out->method_id != 0 ? 0 : check_served(call, route, *types, out);
+}
+
+static int resolve(const struct rapahub_call *call, const struct host_route *route,
+                   struct host_prepared *out, const struct rapahub_type *const **types)
+{
+    int r;
+
+    *types = call->types;
+    if (!call->method || !route->methods)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no method is named");
+    if (strchr(call->method, '(')) {
+        r = resolve_text(call, out, types);
+        if (r == 0)
+            r = check_served(call, route, *types, out);
+    } else {
+        r = resolve_name(call, route, out, types);
+    }
+    if (r == 0)
+        out->result = (*types)[0];
+    return r;
+}
+
+/* "2 MiB", "65,532 bytes" */
+static const char *print_size(size_t size, char *to, size_t capacity)
+{
+    if (size >= 1 << 20 && size % (1 << 20) == 0)
+        snprintf(to, capacity, "%zu MiB", size >> 20);
+    else if (size >= 1000000)
+        snprintf(to, capacity, "%zu,%03zu,%03zu bytes", size / 1000000, size / 1000 % 1000,
+                 size % 1000);
+    else if (size >= 1000)
+        snprintf(to, capacity, "%zu,%03zu bytes", size / 1000, size % 1000);
+    else
+        snprintf(to, capacity, "%zu bytes", size);
+    return to;
+}
+
+/* The largest of strings and bytes is what a person thinks of. */
+static int refuse_size(const struct rapahub_host *host, const struct rapahub_type *const *types,
+                       const void *const *arguments, size_t size)
+{
+    char given[32], limit[32];
+    bool of_one = false;
+
+    for (size_t i = 0; types[i]; i++) {
+        const struct rapahub_bytes *view = arguments[i];
+        bool is_view =
+            types[i]->kind == RAPAHUB_KIND_BYTES || types[i]->kind == RAPAHUB_KIND_STRING;
+
+        if (is_view && view->size > host->options.limits.payload_max / 2) {
+            size = view->size;
+            of_one = true;
+        }
+    }
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "", "argument%s of %s; a message of this hub carries %s",
+                        of_one ? "" : "s", print_size(size, given, sizeof given),
+                        print_size(host->options.limits.payload_max, limit, sizeof limit));
+}
+
+static int encode(struct rapahub_host *host, const struct rapahub_type *const *types,
+                  const void *const *arguments, struct host_prepared *out)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct hub_writer writer;
+
+    if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+        return RAPAHUB_ENOMEM;
+    hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
+    hub_payload_put_arguments(&writer, types, arguments);
+    if (writer.failure == -EMSGSIZE) {
+        hub_writer_count(&writer);
+        hub_payload_put_arguments(&writer, types, arguments);
+        if (writer.size > host->options.limits.payload_max - HEAD_ROOM)
+            return refuse_size(host, types, arguments, writer.size);
+        host_scratch_give(&out->buffer);
+        if (!host_scratch_take(scratch, writer.size, &out->buffer))
+            return RAPAHUB_ENOMEM;
+        hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
+        hub_payload_put_arguments(&writer, types, arguments);
+    }
+    if (writer.failure < 0)
+        return rapahub_fail(writer.failure == -EINVAL ? RAPAHUB_EARGUMENTS : writer.failure, "",
+                            "an argument of %s is no valid UTF-8", out->name);
+    out->arguments = (struct rapahub_bytes){out->buffer.data, writer.size};
+    return 0;
+}
+
+int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *call,
+                       const struct host_route *route, struct host_prepared *out)
+{
+    static const void *const none[] = {NULL};
+    const struct rapahub_type *const *types;
+    int r;
+
+    out->storage = NULL;
+    out->buffer = (struct host_buffer){0};
+    r = resolve(call, route, out, &types);
+    if (r == 0 && types[1] && !call->arguments)
+        r = rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s takes arguments; none were given", out->name);
+    if (r == 0)
+        r = encode(host, types + 1, call->arguments ? call->arguments : none, out);
+    return r;
+}
+
+void host_route_unprepare(struct host_prepared *prepared)
+{
+    hub_signature_release(&prepared->storage);
+    host_scratch_give(&prepared->buffer);
+}
+
+/* ---- calling ---- */
+
+/* The link has closed, and the owner may not have noticed: soon it is known what follows. */
+static bool look_again(struct rapahub_host *host, struct host_route *route, uint64_t *patience)
+{
+    if (*patience == 0)
+        *patience = hub_clock_after(NOTICE);
+    if (hub_clock_left(*patience) > 0 && host_route_wait(host, route, *patience) == 0)
+        return true;
+    host_life_explain(route->life, RAPAHUB_ESTALE, "the call");
+    return false;
+}
+
+static int call_guest(struct rapahub_host *host, const struct host_route *route,
+                      const struct host_prepared *prepared, uint64_t deadline, void *result)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    const struct host_exchange exchange = {.life = route->life,
+                                           .method_id = prepared->method_id,
+                                           .container = route->handle,
+                                           .arguments = prepared->arguments,
+                                           .deadline_ns = deadline,
+                                           .method = prepared->name};
+    struct hub_answer answer = host_scratch_answer(scratch);
+    int r = host_exchange_run(host, &exchange, &answer);
+
+    if (r == 0)
+        r = host_exchange_take(route->life, &answer, prepared->name, prepared->result, result);
+    host_scratch_show(scratch, &answer);
+    if (r == RAPAHUB_ENOMETHOD)
+        return host_methods_refuse(route->methods, route->name, prepared->name);
+    return r;
+}
+
+/* One try: -EAGAIN to look again. */
+static int try_call(struct rapahub_host *host, const struct rapahub_call *call, uint64_t deadline,
+                    struct host_route *route, void *result)
+{
+    struct host_prepared prepared;
+    int r = host_route_find(host, call->target, route);
+
+    if (r == -EAGAIN)
+        return host_route_wait(host, route, deadline) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
+    if (r < 0)
+        return r;
+    r = host_route_prepare(host, call, route, &prepared);
+    if (r == 0 && route->container->offer)
+        r = host_offers_call(host, route->container, &prepared, deadline, result);
+    else if (r == 0)
+        r = call_guest(host, route, &prepared, deadline, result);
+    host_route_unprepare(&prepared);
+    return r;
+}
+
+int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+{
+    uint64_t deadline = host_route_deadline(host, call), patience = 0;
+    struct host_route route;
+    int r;
+
+    do {
+        r = try_call(host, call, deadline, &route, result);
+        if (r == RAPAHUB_ESTALE && route.life && look_again(host, &route, &patience))
+            r = -EAGAIN;
+        host_route_drop(&route);
+    } while (r == -EAGAIN);
+    return r;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* route: from a container's id to where it lives, and a call there. Any thread. */
+#ifndef HOST_ROUTE_H
+#define HOST_ROUTE_H
+
+#include <rapahub/host.h>
+
+#include "host/containers.h"
+#include "host/life.h"
+#include "host/methods.h"
+#include "host/scratch.h"
+
+/* Where a call goes. What it holds is counted as used until host_route_drop. */
+struct host_route {
+    struct host_container *container;
+    struct host_life *life; /* NULL: an offer, or a guest that starts */
+    struct host_methods *methods;
+    uint64_t handle;  /* to be sent; 0: the guest has no other container */
+    uint32_t changes; /* of the host, before the look-up */
+    char name[64];    /* of the guest; "host" of an offer */
+};
+
+/* 0; -EAGAIN: its guest starts just now, look again after a change (container, methods and name are
+ * set); or why it cannot be called, with the diagnosis. `out` is to be dropped in every case. */
+int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
+                    struct host_route *out);
+void host_route_drop(struct host_route *route); /* harmless twice */
+
+/* Waits until the host has changed since the look-up. The owner takes turns. -ETIMEDOUT. */
+int host_route_wait(struct rapahub_host *host, const struct host_route *route,
+                    uint64_t deadline_ns);
+
+/* A call, resolved and encoded. `storage` is what it was resolved from. All of it is released by
+ * host_route_unprepare. */
+struct host_prepared {
+    uint64_t method_id;
+    const struct rapahub_type *result;
+    struct rapahub_bytes arguments; /* in the buffer */
+    char name[RAPAHUB_METHOD_NAME_MAX + 1];
+    struct hub_signature *storage; /* or NULL */
+    struct host_buffer buffer;
+};
+
+/* RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -EMSGSIZE, -EINVAL: nothing is sent then. */
+int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *call,
+                       const struct host_route *route, struct host_prepared *out);
+void host_route_unprepare(struct host_prepared *prepared);
+
+/* When the call is over at the latest. */
+uint64_t host_route_deadline(const struct rapahub_host *host, const struct rapahub_call *call);
+
+/* The whole of rapahub_host_call. */
+int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/scratch.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+static void free_one(struct host_scratch *scratch)
+{
+    hub_list_remove(&scratch->link);
+    hub_calls_answer_fini(&scratch->shown);
+    hub_calls_answer_fini(&scratch->spare);
+    free(scratch->buffer.data);
+    free(scratch);
+}
+
+static void on_thread_end(void *value)
+{
+    struct host_scratch *scratch = value;
+    struct host_scratches *owner = scratch->owner;
+
+    hub_mutex_lock(&owner->lock);
+    free_one(scratch);
+    hub_mutex_unlock(&owner->lock);
+}
+
+int host_scratch_open(struct host_scratches *scratches)
+{
+    int r = pthread_key_create(&scratches->key, on_thread_end);
+
+    if (r != 0)
+        return rapahub_fail(-r, "", "no key for the memory of threads");
+    hub_mutex_init(&scratches->lock);
+    hub_list_init(&scratches->all);
+    scratches->open = true;
+    return 0;
+}
+
+void host_scratch_close(struct host_scratches *scratches)
+{
+    if (!scratches->open)
+        return;
+    pthread_key_delete(scratches->key);
+    HUB_LIST_EACH (&scratches->all, link)
+        free_one(HUB_LIST_ITEM(link, struct host_scratch, link));
+    hub_mutex_fini(&scratches->lock);
+    scratches->open = false;
+}
+
+struct host_scratch *host_scratch_get(struct host_scratches *scratches)
+{
+    struct host_scratch *scratch = pthread_getspecific(scratches->key);
+
+    if (scratch)
+        return scratch;
+    scratch = calloc(1, sizeof *scratch);
+    if (!scratch || pthread_setspecific(scratches->key, scratch) != 0) {
+        free(scratch);
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a thread's calls");
+        return NULL;
+    }
+    scratch->owner = scratches;
+    hub_mutex_lock(&scratches->lock);
+    hub_list_append(&scratches->all, &scratch->link);
+    hub_mutex_unlock(&scratches->lock);
+    return scratch;
+}
+
+bool host_scratch_take(struct host_scratch *scratch, size_t size, struct host_buffer *out)
+{
+    struct host_buffer *own = &scratch->buffer;
+
+    if (own->capacity < size) {
+        uint8_t *data = malloc(size);
+
+        if (!data) {
+            rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for arguments of %zu bytes", size);
+            return false;
+        }
+        free(own->data);
+        *own = (struct host_buffer){NULL, data, size};
+    }
+    *out = (struct host_buffer){scratch, own->data, own->capacity};
+    *own = (struct host_buffer){0};
+    return true;
+}
+
+/* The larger one is kept. */
+void host_scratch_give(struct host_buffer *buffer)
+{
+    struct host_buffer given = *buffer;
+    struct host_buffer *own;
+
+    *buffer = (struct host_buffer){0};
+    if (!given.from)
+        return;
+    own = &given.from->buffer;
+    if (own->capacity < given.capacity) {
+        free(own->data);
+        *own = (struct host_buffer){NULL, given.data, given.capacity};
+    } else {
+        free(given.data);
+    }
+}
+
+struct hub_answer host_scratch_answer(struct host_scratch *scratch)
+{
+    struct hub_answer answer = scratch->spare;
+
+    scratch->spare = (struct hub_answer){0};
+    return answer;
+}
+
+void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer)
+{
+    if (!scratch->spare.data)
+        scratch->spare = scratch->shown;
+    else
+        hub_calls_answer_fini(&scratch->shown);
+    scratch->shown = *answer;
+    *answer = (struct hub_answer){0};
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/startup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/containers.h"
+#include "host/exchange.h"
+#include "host/guests.h"
+#include "host/host.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+static void begin_next(struct host_life *life);
+
+void host_startup_fail(struct host_life *life, int code)
+{
+    struct host_guest *guest = life->guest;
+
+    if (guest->verdict.code == 0)
+        host_verdict_take(&guest->verdict, code);
+    snprintf(life->why, sizeof life->why, "%s", rapahub_last_error()->text);
+    host_life_kill(life, HOST_CAUSE_NONE);
+}
+
+/* Is this answer still of interest? A life may have ended meanwhile. */
+static bool goes_on(struct host_life *life, int code)
+{
+    if (life->settled || life->guest->life != life || life->guest->state != HOST_GUEST_ATTACHED ||
+        code == RAPAHUB_EDIED || code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
+        return false;
+    if (code == 0)
+        return true;
+    host_startup_fail(life, host_life_explain(life, code, "its start"));
+    return false;
+}
+
+static uint64_t deadline_of(const struct host_life *life)
+{
+    return life->guest->timer.due_ns;
+}
+
+static void finish(struct host_life *life)
+{
+    host_guests_ready(life);
+}
+
+/* ---- containers ---- */
+
+void host_startup_describe(const struct host_container *container, struct hub_begin *out)
+{
+    *out = (struct hub_begin){
+        .handle = container->handle,
+        .id = {container->id.pool.major, container->id.pool.minor, container->id.container},
+        .pool_name = rapahub_string_of(container->pool_name),
+        .params = container->params,
+    };
+}
+
+static void step(struct host_life *life)
+{
+    life->startup.next = life->startup.next->next;
+    begin_next(life);
+}
+
+static struct host_container *current(const struct host_life *life)
+{
+    return HUB_LIST_ITEM(life->startup.next, struct host_container, of_guest);
+}
+
+static void on_plugged(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+
+    (void)answer;
+    if (goes_on(life, code))
+        step(life);
+}
+
+/* A container that was plugged before the death stays so. */
+static void restore_plug(struct host_life *life)
+{
+    const bool plugged = true;
+    const void *const arguments[] = {&current(life)->handle, &plugged, NULL};
+    int r = host_exchange_post(life, HUB_LIFECYCLE_PLUG, arguments, on_plugged, deadline_of(life));
+
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+static void on_begun(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+    int r;
+
+    if (!goes_on(life, code))
+        return;
+    r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+    if (r < 0)
+        host_startup_fail(life, r);
+    else if (current(life)->plugged)
+        restore_plug(life);
+    else
+        step(life);
+}
+
+/* A container that comes to life for the first time belongs to who begins it. */
+static void begin_next(struct host_life *life)
+{
+    const struct hub_list *all = &life->guest->containers;
+    const void *arguments[] = {NULL, NULL};
+    struct hub_begin begin;
+    int r;
+
+    while (life->startup.next != all && current(life)->state != HOST_CONTAINER_STARTING)
+        life->startup.next = life->startup.next->next;
+    if (life->startup.next == all) {
+        finish(life);
+        return;
+    }
+    host_startup_describe(current(life), &begin);
+    begin.how = HUB_BEGIN_RESTART;
+    arguments[0] = &begin;
+    r = host_exchange_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+static void begin_all(struct host_life *life)
+{
+    struct rapahub_host *host = life->guest->host;
+
+    host_write_lock(host);
+    host_methods_release(&life->guest->methods);
+    life->guest->methods = host_methods_hold(life->startup.methods);
+    HUB_LIST_EACH (&life->guest->containers, link)
+        host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
+                             HOST_CONTAINER_STARTING, "its guest restarts");
+    host_unlock(host);
+    life->startup.next = life->guest->containers.next;
+    begin_next(life);
+}
+
+/* ---- methods ---- */
+
+static void ask_methods(struct host_life *life);
+
+static int take_methods(struct host_life *life, const struct hub_answer *answer)
+{
+    struct host_methods *methods = life->startup.methods;
+    uint32_t before = methods->count;
+    struct rapahub_string lines;
+    int r = host_exchange_take(life, answer, "methods", &rapahub_type_string, &lines);
+
+    if (r == 0)
+        r = host_methods_add_lines(methods, lines);
+    if (r == 0 && methods->count == before && before < life->startup.methods_max)
+        r = rapahub_fail(RAPAHUB_EPROTOCOL, "", "%s announced %u methods and listed %u", life->name,
+                         life->startup.methods_max, before);
+    return r;
+}
+
+static void on_methods(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+    int r;
+
+    if (!goes_on(life, code))
+        return;
+    r = take_methods(life, answer);
+    if (r < 0)
+        host_startup_fail(life, r);
+    else
+        ask_methods(life);
+}
+
+static void ask_methods(struct host_life *life)
+{
+    uint32_t from = life->startup.methods->count;
+    const void *const arguments[] = {&from, NULL};
+    int r;
+
+    if (from >= life->startup.methods_max) {
+        begin_all(life);
+        return;
+    }
+    r = host_exchange_post(life, HUB_LIFECYCLE_METHODS, arguments, on_methods, deadline_of(life));
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+/* ---- ready ---- */
+
+static void take_name(struct host_life *life, struct rapahub_string name)
+{
+    struct host_guest *guest = life->guest;
+
+    if (!guest->named && name.size > 0) {
+        host_write_lock(guest->host);
+        host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
+        host_unlock(guest->host);
+    }
+    memcpy(life->name, guest->name, sizeof life->name);
+}
+
+static int check_ready(struct host_life *life, const struct hub_ready *ready)
+{
+    if (ready->abi != RAPAHUB_CHIMOD_ABI)
+        return rapahub_fail(RAPAHUB_EABI, "", "%s was built for abi %u, this host has %u",
+                            life->name, ready->abi, RAPAHUB_CHIMOD_ABI);
+    if (ready->methods > HOST_METHODS_MAX)
+        return rapahub_fail(RAPAHUB_EABI, "", "%s has %u methods; a chimod has at most %d",
+                            life->name, ready->methods, HOST_METHODS_MAX);
+    life->startup.methods = host_methods_create();
+    if (!life->startup.methods)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the methods of %s", life->name);
+    return 0;
+}
+
+void host_startup_ready(struct rapahub_host *host, struct host_life *life,
+                        struct hub_request *request)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_response invalid = {.kind = HUB_RESPONSE_INVALID_PAYLOAD};
+    const struct rapahub_bytes nothing = {NULL, 0};
+    struct hub_ready ready = {0};
+    struct hub_reader reader;
+    bool valid;
+    int r = 0;
+
+    (void)host;
+    host_guests_attached(life);
+    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
+    hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
+    valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen &&
+            life->guest->state == HOST_GUEST_ATTACHED;
+    if (valid) {
+        life->startup.ready_seen = true;
+        life->startup.methods_max = ready.methods;
+        take_name(life, ready.name);
+        host_output_escape(ready.version.data, ready.version.size, life->guest->version,
+                           sizeof life->guest->version);
+        r = check_ready(life, &ready);
+    }
+    (void)hub_served_answer(life->connection.served, request, valid ? &ok : &invalid, nothing);
+    if (r < 0)
+        host_startup_fail(life, r);
+    else if (valid)
+        ask_methods(life);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exits: how a life ended, from what the kernel and the host itself know of it. Pure. */
+#ifndef HOST_SUPERVISE_EXITS_H
+#define HOST_SUPERVISE_EXITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <rapahub/supervise.h>
+
+#include "hub/base/proof.h"
+
+/* Why the host killed it, recorded before the signal. */
+enum host_cause {
+    HOST_CAUSE_NONE,          /* the host did not */
+    HOST_CAUSE_SPAWN,         /* a step up to exec failed: there never was a life */
+    HOST_CAUSE_START_TIMEOUT, /* not ready in time */
+    HOST_CAUSE_STOP_TIMEOUT,  /* did not go when asked */
+    HOST_CAUSE_WATCHDOG,      /* no heartbeat */
+    HOST_CAUSE_PROTOCOL       /* broke a rule */
+};
+
+/* `exit` NULL: somebody else took the status. A recorded cause counts only where the guest then
+ * died of a signal, or of status 134, which is SIGABRT where a process cannot signal itself. */
+enum rapahub_exit_class host_exits_class(const struct hub_exit *exit, enum host_cause cause);
+
+/* "signal SIGSEGV", "exit status 3", "not ready in time, killed" …, cut at `size`, ended by 0.
+ * `exit` may be NULL where the class does not come from it. */
+void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit, char *to,
+                      size_t size);
+
+/* Does a life that ended so call for another one? The budget is asked next. */
+bool host_exits_restart(enum rapahub_exit_class class, enum rapahub_restart restart);
+
+#endif

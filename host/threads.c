@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/threads.h"
+
+#include <signal.h>
+
+#include <rapahub/error.h>
+
+#include "host/host.h"
+#include "host/turn.h"
+#include "host/verdict.h"
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+
+#define SLICE   HUB_SECOND
+#define IDLE_MS 10000
+
+/* On the stack of who waits for it. */
+struct job {
+    host_threads_job *run;
+    void *argument;
+    bool in_turn; /* it may run inside of a turn */
+    struct host_verdict verdict;
+    struct hub_a32 done;
+    struct hub_list link;
+};
+
+void host_threads_init(struct host_threads *threads)
+{
+    threads->owner = pthread_self();
+    hub_mutex_init(&threads->lock);
+    hub_list_init(&threads->jobs);
+}
+
+void host_threads_fini(struct host_threads *threads)
+{
+    hub_mutex_fini(&threads->lock);
+}
+
+bool host_threads_is_owner(const struct rapahub_host *host)
+{
+    return pthread_equal(host->threads.owner, pthread_self());
+}
+
+static struct job *next_job(struct host_threads *threads, bool all)
+{
+    struct job *found = NULL;
+
+    hub_mutex_lock(&threads->lock);
+    HUB_LIST_EACH (&threads->jobs, link) {
+        struct job *job = HUB_LIST_ITEM(link, struct job, link);
+
+        if (!all && !job->in_turn)
+            continue;
+        hub_list_remove(&job->link);
+        found = job;
+        break;
+    }
+    hub_mutex_unlock(&threads->lock);
+    return found;
+}
+
+int host_threads_serve(struct rapahub_host *host, bool between_turns)
+{
+    int count = 0;
+
+    for (struct job *job; (job = next_job(&host->threads, between_turns)); count++) {
+        int r = job->run(host, job->argument);
+
+        if (r < 0)
+            host_verdict_take(&job->verdict, r);
+        else
+            job->verdict.code = r;
+        hub_publish(&job->done, 1);
+        hub_futex_wake_private(&job->done);
+    }
+    return count;
+}
+
+static void *run_thread(void *argument)
+{
+    struct rapahub_host *host = argument;
+
+    host_read_lock(host); /* until it is the owner */
+    host_unlock(host);
+    while (hub_observe(&host->threads.end) == 0) {
+        if (host_turn(host, IDLE_MS) < 0)
+            rapahub_log(RAPAHUB_LOG_ERROR, "threads", "%s", rapahub_last_error()->text);
+        host_threads_serve(host, true);
+    }
+    return NULL;
+}
+
+int host_threads_start(struct rapahub_host *host)
+{
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    host_write_lock(host);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&host->threads.thread, NULL, run_thread, host);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r == 0) {
+        host->threads.own = true;
+        host->threads.owner = host->threads.thread;
+    }
+    host_unlock(host);
+    return r == 0 ? 0 : rapahub_fail(-r, "", "cannot start the host's thread");
+}
+
+void host_threads_stop(struct rapahub_host *host)
+{
+    if (!host->threads.own)
+        return;
+    hub_publish(&host->threads.end, 1);
+    host_loop_wake(&host->loop);
+    pthread_join(host->threads.thread, NULL);
+    host->threads.own = false;
+    host->threads.owner = pthread_self();
+}
+
+static void post(struct rapahub_host *host, struct job *job)
+{
+    hub_mutex_lock(&host->threads.lock);
+    hub_list_append(&host->threads.jobs, &job->link);
+    hub_mutex_unlock(&host->threads.lock);
+    host_loop_wake(&host->loop);
+}
+
+/* Takes it back where the owner has not begun with it. */
+static bool take_back(struct rapahub_host *host, struct job *job)
+{
+    bool waiting;
+
+    hub_mutex_lock(&host->threads.lock);
+    waiting = !hub_list_empty(&job->link);
+    hub_list_remove(&job->link);
+    hub_mutex_unlock(&host->threads.lock);
+    return waiting;
+}
+
+static int wait_for(struct rapahub_host *host, struct job *job, uint64_t deadline)
+{
+    while (hub_observe(&job->done) == 0) {
+        uint64_t slice = hub_clock_after(SLICE);
+
+        hub_futex_wait_private(&job->done, 0, deadline < slice ? deadline : slice);
+        if (hub_observe(&job->done) != 0 || hub_clock_left(deadline) > 0)
+            continue;
+        if (take_back(host, job))
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the owner of the host did not dispatch");
+        deadline = HUB_NEVER; /* it has begun, and what it uses is on our stack */
+    }
+    return host_verdict_give(&job->verdict);
+}
+
+int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument)
+{
+    struct job posted = {.run = job, .argument = argument};
+    int r = host_check_owner(host);
+
+    if (host_threads_is_owner(host))
+        return r < 0 ? r : job(host, argument);
+    if (!host->threads.own)
+        return r;
+    post(host, &posted);
+    return wait_for(host, &posted, HUB_NEVER);
+}
+
+int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,
+                     uint64_t deadline_ns)
+{
+    struct job posted = {.run = job, .argument = argument, .in_turn = true};
+
+    if (host_threads_is_owner(host))
+        return job(host, argument);
+    post(host, &posted);
+    return wait_for(host, &posted, deadline_ns);
+}

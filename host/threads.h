@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* threads: who owns the host, and how others have the owner do something for them. */
+#ifndef HOST_THREADS_H
+#define HOST_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/atomic.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+
+struct rapahub_host;
+
+struct host_threads {
+    pthread_t owner;
+    bool own; /* the owner is a thread of the library */
+    pthread_t thread;
+    struct hub_a32 end; /* the library's thread is to end */
+    struct hub_mutex lock;
+    struct hub_list jobs GUARDED_BY(lock);
+};
+
+/* What the owner is to do; returns 0 or a failure with its diagnosis. */
+typedef int host_threads_job(struct rapahub_host *host, void *argument);
+
+void host_threads_init(struct host_threads *threads);
+void host_threads_fini(struct host_threads *threads);
+
+/* Makes a thread of the library the owner. */
+int host_threads_start(struct rapahub_host *host);
+
+/* Ends and joins it; the calling thread owns the host then. */
+void host_threads_stop(struct rapahub_host *host);
+
+bool host_threads_is_owner(const struct rapahub_host *host);
+
+/* Runs the job on the owner and waits for it. A job that changes the life of guests runs only
+ * between turns, and only where the library owns the thread: else RAPAHUB_ESTATE. */
+int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument);
+
+/* The same for what may run in any turn of the owner: -ETIMEDOUT where it has not begun by then. */
+int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,
+                     uint64_t deadline_ns);
+
+/* Owner: runs the jobs that may run in a turn, or all: how many. */
+int host_threads_serve(struct rapahub_host *host, bool between_turns);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/turn.h"
+
+#include "host/asyncs.h"
+#include "host/death.h"
+#include "host/events.h"
+#include "host/guests.h"
+#include "host/host.h"
+#include "host/requests.h"
+#include "host/threads.h"
+#include "hub/base/clock.h"
+
+#define BATCH   64    /* messages of one guest, before the next one's turn */
+#define IDLE_MS 10000 /* the longest wait */
+
+#define OWED_AGAIN (2 * HUB_MILLISECOND)
+
+/* What calls the embedder is left to the turns outside of a deep one: a callback that calls begins
+ * a turn inside of its own. */
+static bool is_deep(const struct rapahub_host *host)
+{
+    return host->depth > HOST_TURN_DEPTH_MAX;
+}
+
+static int serve_embedder(struct rapahub_host *host, struct host_life *life, uint32_t work)
+{
+    int count = 0;
+
+    if (is_deep(host)) {
+        hub_arm(&life->work, work);
+        return 0;
+    }
+    if (work & HOST_WORK_REQUEST)
+        count += host_requests_serve(host, life);
+    if (work & HOST_WORK_ANSWER)
+        count += (int)hub_calls_finish(life->connection.calls);
+    return count;
+}
+
+static int serve_life(struct rapahub_host *host, struct host_life *life)
+{
+    uint32_t work = hub_exchange(&life->work, 0);
+    int count = 0;
+
+    if (work & HOST_WORK_SWEEP)
+        count += hub_link_sweep(life->connection.link, BATCH) > 0;
+    if (work & HOST_WORK_HINT)
+        host_death_look(life);
+    if (work & HOST_WORK_CLOSED)
+        host_death_closed(life);
+    if (work & HOST_WORK_GOODBYE)
+        host_guests_leaving(life);
+    if (work & (HOST_WORK_REQUEST | HOST_WORK_ANSWER))
+        count += serve_embedder(host, life, work & (HOST_WORK_REQUEST | HOST_WORK_ANSWER));
+    return count + (work != 0);
+}
+
+/* What is done for one life may end another, and move it to another list: so first all are noted.
+ * None is freed before the outermost turn is over. */
+static int serve_lives(struct rapahub_host *host)
+{
+    struct host_life *all[HUB_GUESTS_MAX];
+    int count = 0, n = 0;
+
+    HUB_LIST_EACH (&host->lives, link)
+        if (n < HUB_GUESTS_MAX)
+            all[n++] = HUB_LIST_ITEM(link, struct host_life, link);
+    for (int i = 0; i < n; i++)
+        if (hub_peek(&all[i]->work) != 0)
+            count += serve_life(host, all[i]);
+    return count;
+}
+
+static void on_overdue(void *user)
+{
+    struct rapahub_host *host = user;
+
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+        bool owes = hub_served_owes(life->connection.served);
+
+        hub_arm(&life->work, HOST_WORK_ANSWER | (owes ? HOST_WORK_SWEEP : 0));
+    }
+    host_loop_wake(&host->loop);
+}
+
+/* The next end of a call nobody waits for, or the next try to send what a guest has no space for.
+ */
+static void set_overdue(struct rapahub_host *host)
+{
+    bool owes = false, deep = is_deep(host);
+    uint64_t next = deep ? HUB_NEVER : host_asyncs_next_deadline(host);
+
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+        uint64_t due = deep ? HUB_NEVER : hub_calls_next_deadline(life->connection.calls);
+
+        owes = owes || hub_served_owes(life->connection.served);
+        if (due < next)
+            next = due;
+    }
+    if (owes && hub_clock_after(OWED_AGAIN) < next)
+        next = hub_clock_after(OWED_AGAIN);
+    host->overdue.on = on_overdue;
+    host->overdue.user = host;
+    if (host->overdue.due_ns != next || !host_loop_is_set(&host->overdue))
+        host_loop_set(&host->loop, &host->overdue, next);
+}
+
+static int work(struct rapahub_host *host)
+{
+    int count = serve_lives(host);
+
+    if (!is_deep(host)) {
+        count += host_threads_serve(host, false);
+        host_requests_look(host);
+        count += host_asyncs_serve(host);
+    }
+    if (host->depth == 1) {
+        host_death_sweep(host);
+        host_write_lock(host);
+        host_containers_sweep(&host->containers);
+        host_unlock(host);
+    }
+    set_overdue(host);
+    return is_deep(host) ? count : count + host_events_deliver(host);
+}
+
+int host_turn(struct rapahub_host *host, int timeout_ms)
+{
+    int n, count;
+
+    host->depth++;
+    n = host_loop_turn(&host->loop, timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
+    count = work(host);
+    host_loop_arm(&host->loop);
+    host->depth--;
+    return n < 0 ? n : n + count;
+}
+
+int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
+{
+    return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
+}

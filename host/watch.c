@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/watch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/guests.h"
+#include "host/host.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/shm/peer_table.h"
+
+#define MISSES       2 /* intervals without a beat */
+#define SILENT_BUSY  HUB_MILLISECOND
+#define SILENT_IDLE  (10 * HUB_MILLISECOND)
+#define SILENT_AFTER HUB_SECOND /* without traffic it counts as idle */
+
+static void violated(struct host_life *life, const char *rule)
+{
+    hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, rule);
+}
+
+/* r[impl shm.segment.peer-state] r[impl shm.crash.epoch] */
+void host_watch_look(struct host_life *life)
+{
+    uint32_t before = life->peer_state;
+
+    if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
+        return;
+    if (hub_peer_table_look(life->view.entry, life->id.epoch, &life->peer_state) < 0) {
+        violated(life, rapahub_last_error()->rule);
+        return;
+    }
+    if (before == HUB_PEER_RESERVED && life->peer_state != HUB_PEER_RESERVED)
+        host_guests_attached(life);
+    if (before != HUB_PEER_GOODBYE && life->peer_state == HUB_PEER_GOODBYE)
+        host_guests_leaving(life);
+}
+
+/* A guest under a debugger stands still for good reasons. */
+static bool is_traced(pid_t pid)
+{
+    char path[32], text[1024];
+    const char *line;
+    OWN(hub_fd) int fd = -1;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    line = strstr(text, "TracerPid:");
+    return line && strtol(line + sizeof "TracerPid:" - 1, NULL, 10) != 0;
+}
+
+static void judge(struct host_life *life, uint64_t now, uint64_t interval)
+{
+    uint64_t beat = hub_peek64(&life->view.entry->last_heartbeat);
+
+    if (beat > now + HUB_SECOND || beat < life->pulse) {
+        violated(life, "shm.crash.heartbeat-clock");
+        return;
+    }
+    if (beat != life->pulse) {
+        life->pulse = beat;
+        life->pulse_seen_ns = now;
+        return;
+    }
+    if (now - life->pulse_seen_ns <= MISSES * interval)
+        return;
+    if (is_traced(life->pid)) {
+        life->pulse_seen_ns = now;
+        return;
+    }
+    host_guests_end(life, HOST_CAUSE_WATCHDOG, "no heartbeat");
+}
+
+static bool is_judged(const struct host_life *life)
+{
+    return life->peer_state == HUB_PEER_ATTACHED && life->proven_ns == 0 &&
+           !hub_link_closed(life->connection.link) && hub_observe(&life->cause) == HOST_CAUSE_NONE;
+}
+
+/* Where the host itself did not look for longer than an interval, it was stopped: nobody is judged
+ * by that time. r[impl shm.crash.heartbeat] */
+static void on_beat(void *user)
+{
+    struct rapahub_host *host = user;
+    uint64_t interval = host->options.limits.heartbeat_ns, now = hub_clock_now();
+    bool paused = now > host->beat.due_ns + interval;
+
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        host_watch_look(life);
+        if (paused)
+            life->pulse_seen_ns = now;
+        else if (is_judged(life))
+            judge(life, now, interval);
+    }
+    if (!hub_list_empty(&host->lives))
+        host_loop_set(&host->loop, &host->beat, now + interval);
+}
+
+/* It does not take part in waiting, or has not attached yet. */
+static bool is_silent(const struct host_life *life)
+{
+    return life->proven_ns == 0 && !hub_link_closed(life->connection.link) &&
+           (hub_peek(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
+}
+
+/* How soon again. */
+static uint64_t look_at_silent(struct host_life *life, uint64_t now)
+{
+    const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
+    uint64_t traffic = hub_peek64(&counters->sent) + hub_peek64(&counters->received);
+
+    if (traffic != life->traffic) {
+        life->traffic = traffic;
+        life->traffic_ns = now;
+    }
+    hub_arm(&life->work, HOST_WORK_SWEEP);
+    host_watch_look(life);
+    return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
+}
+
+/* r[impl hub.wait.foreign] */
+static void on_silent(void *user)
+{
+    struct rapahub_host *host = user;
+    uint64_t now = hub_clock_now(), next = HUB_NEVER;
+
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+        uint64_t span = is_silent(life) ? look_at_silent(life, now) : HUB_NEVER;
+
+        next = span < next ? span : next;
+    }
+    if (next != HUB_NEVER)
+        host_loop_set(&host->loop, &host->silent, now + next);
+}
+
+static void begin_silent(struct rapahub_host *host)
+{
+    host->silent.on = on_silent;
+    host->silent.user = host;
+    if (!host_loop_is_set(&host->silent))
+        host_loop_set(&host->loop, &host->silent, hub_clock_after(SILENT_IDLE));
+}
+
+void host_watch_begin(struct rapahub_host *host)
+{
+    uint64_t interval = host->options.limits.heartbeat_ns;
+
+    begin_silent(host);
+
+    if (interval == 0 || host_loop_is_set(&host->beat))
+        return;
+    host->beat.on = on_beat;
+    host->beat.user = host;
+    host_loop_set(&host->loop, &host->beat, hub_clock_after(interval));
+}

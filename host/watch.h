@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch: what a guest's entry says: its state, and whether its heart beats. Nothing is repaired for
+ * silence: it leads to SIGKILL, and that to proof. Owner. */
+#ifndef HOST_WATCH_H
+#define HOST_WATCH_H
+
+#include "host/life.h"
+
+/* Looks at the state of the entry now: attached, leaving, or a violation. */
+void host_watch_look(struct host_life *life);
+
+/* A guest was started: begins to look at heartbeats, if the host's segments ask for any, and at
+ * guests that do not tell when they have something. */
+void host_watch_begin(struct rapahub_host *host);
+
+#endif

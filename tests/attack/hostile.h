@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostile: what a guest may do to its host, by name. */
+#ifndef TESTS_ATTACK_HOSTILE_H
+#define TESTS_ATTACK_HOSTILE_H
+
+#include "tests/raw/raw_link.h"
+
+/* Does it, while the host waits for the answer to `request`. Returns where the attack leaves the
+ * guest able to go on, which then answers. */
+typedef void hostile_attack(struct raw_link *link, const struct raw_message *request);
+
+struct hostile {
+    const char *name;
+    hostile_attack *run;
+};
+
+/* Each ends with a NULL name. */
+extern const struct hostile hostile_words[];    /* indices, state, epoch, heartbeat, wait words */
+extern const struct hostile hostile_messages[]; /* descriptors, slots, payloads, floods */
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A guest that attacks its host as it is told. Where the module is echo it becomes the real guest
+ * program instead: one host starts one program for all its guests, and the neighbour is honest. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/attack/hostile.h"
+#include "tests/raw/raw_call.h"
+#include "tests/raw/raw_guest.h"
+#include "tests/raw/raw_module.h"
+
+#define CALL_MS 10000
+
+static hostile_attack *find(const struct hostile *list, const uint8_t *name, size_t size)
+{
+    for (; list->name; list++)
+        if (strlen(list->name) == size && memcmp(list->name, name, size) == 0)
+            return list->run;
+    return NULL;
+}
+
+static int attack(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    struct raw_postcard_rest arguments = raw_call_arguments(request);
+    const struct raw_message kept = *request; /* but its payload */
+    hostile_attack *run;
+    const uint8_t *name;
+    size_t size;
+
+    (void)user;
+    name = raw_postcard_take_bytes(&arguments, &size);
+    if (arguments.wrong)
+        return raw_call_fail(link, kept.id, RAW_INVALID_PAYLOAD, CALL_MS);
+    run = find(hostile_words, name, size);
+    if (!run)
+        run = find(hostile_messages, name, size);
+    if (!run)
+        return raw_call_fail(link, kept.id, RAW_INVALID_PAYLOAD, CALL_MS);
+    run(link, &kept);
+    return raw_call_answer(link, kept.id, NULL, CALL_MS);
+}
+
+static int poke(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    (void)user;
+    return raw_call_answer(link, request->id, NULL, CALL_MS);
+}
+
+static bool is_neighbour(int argc, char *const argv[])
+{
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--module-name=", 14) == 0 && strstr(argv[i], "/echo.so"))
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct raw_method methods[] = {
+        {"attack(string) -> void", attack}, {"poke(bytes) -> void", poke}, {NULL, NULL}};
+    const struct raw_module module = {"hostile", methods, NULL};
+    struct raw_ticket ticket;
+    struct raw_link link;
+
+    if (is_neighbour(argc, argv)) {
+        execv(HONEST_GUEST, argv);
+        return 127;
+    }
+    if (raw_guest_ticket(argc, argv, &ticket) < 0)
+        return 64;
+    if (raw_guest_attach(&ticket, NULL, &link) < 0)
+        return 70;
+    if (raw_module_announce(&link, &module, CALL_MS) == 0)
+        (void)raw_module_serve(&link, &module);
+    return 1; /* without a goodbye */
+}

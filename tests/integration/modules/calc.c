@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calc: methods that answer, and methods that do what no method should. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/chimod.h>
+
+struct point {
+    double x, y;
+};
+RAPAHUB_RECORD(point, RAPAHUB_MEMBER(point, x, f64), RAPAHUB_MEMBER(point, y, f64));
+
+static int calc_add(void *self, int64_t a, int64_t b, int64_t *sum)
+{
+    (void)self;
+    *sum = (int64_t)((uint64_t)a + (uint64_t)b);
+    return 0;
+}
+
+static int calc_divide(void *self, int64_t a, int64_t b, int64_t *quotient)
+{
+    (void)self;
+    if (b == 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "division by zero");
+    *quotient = a / b;
+    return 0;
+}
+
+static int calc_mirror(void *self, struct point p, struct point *out)
+{
+    (void)self;
+    *out = (struct point){p.y, p.x};
+    return 0;
+}
+
+static int calc_echo(void *self, struct rapahub_bytes data, struct rapahub_bytes *out)
+{
+    void *copy = rapahub_chimod_alloc(data.size);
+
+    (void)self;
+    if (!copy)
+        return RAPAHUB_ENOMEM;
+    if (data.size > 0)
+        memcpy(copy, data.data, data.size);
+    *out = (struct rapahub_bytes){copy, data.size};
+    return 0;
+}
+
+static int calc_pid(void *self, int32_t *pid)
+{
+    (void)self;
+    *pid = (int32_t)getpid();
+    return 0;
+}
+
+/* Until the time is over, or nobody waits any more. */
+static int calc_nap(void *self, uint32_t ms)
+{
+    (void)self;
+    for (uint32_t i = 0; i < ms && !rapahub_chimod_cancelled(); i++)
+        poll(NULL, 0, 1);
+    return rapahub_chimod_cancelled() ? RAPAHUB_ECANCELED : 0;
+}
+
+static int calc_crash(void *self)
+{
+    (void)self;
+    signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+    return 0;
+}
+
+static int calc_leave(void *self, int32_t status)
+{
+    (void)self;
+    _exit(status);
+}
+
+static int calc_spin(void *self)
+{
+    (void)self;
+    for (volatile int on = 1; on;)
+        continue;
+    return 0;
+}
+
+static int calc_print(void *self, struct rapahub_string text)
+{
+    (void)self;
+    fwrite(text.data, 1, text.size, stdout);
+    fflush(stdout);
+    return 0;
+}
+
+static int calc_variable(void *self, struct rapahub_string name, bool *there)
+{
+    extern char **environ;
+
+    (void)self;
+    *there = false;
+    for (char **at = environ; *at; at++)
+        if (!strncmp(*at, name.data, name.size) && (*at)[name.size] == '=')
+            *there = true;
+    return 0;
+}
+
+static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(add, calc_add, i64, i64, i64),
+    RAPAHUB_METHOD(divide, calc_divide, i64, i64, i64),
+    RAPAHUB_METHOD(mirror, calc_mirror, point, point),
+    RAPAHUB_METHOD(echo, calc_echo, bytes, bytes),
+    RAPAHUB_METHOD(pid, calc_pid, i32, void),
+    RAPAHUB_METHOD(nap, calc_nap, void, u32),
+    RAPAHUB_METHOD(crash, calc_crash, void, void),
+    RAPAHUB_METHOD(leave, calc_leave, void, i32),
+    RAPAHUB_METHOD(spin, calc_spin, void, void),
+    RAPAHUB_METHOD(print, calc_print, void, string),
+    RAPAHUB_METHOD(variable, calc_variable, bool, string),
+    RAPAHUB_METHOD_END,
+};
+
+RAPAHUB_CHIMOD(.name = "calc", .version = "0.1.0", .methods = methods);

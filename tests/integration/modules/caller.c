@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* caller: a chimod that calls containers: of the host, of other guests, of its own. */
+#include <rapahub/chimod.h>
+
+static int call(uint32_t pool, const char *method, int64_t number, int64_t *result)
+{
+    static const struct rapahub_type *const types[] = {&rapahub_type_i64, &rapahub_type_i64, NULL};
+    const void *const arguments[] = {&number, NULL};
+    const struct rapahub_call order = {
+        .target = {.pool = {pool, 0}}, .method = method, .types = types, .arguments = arguments};
+
+    return rapahub_chimod_call(&order, result);
+}
+
+/* Calls the method `twice` of a pool. */
+static int caller_ask(void *self, uint32_t pool, int64_t number, int64_t *result)
+{
+    (void)self;
+    return call(pool, "twice", number, result);
+}
+
+static int caller_twice(void *self, int64_t number, int64_t *result)
+{
+    (void)self;
+    *result = 2 * number;
+    return 0;
+}
+
+/* The signature comes from the host. */
+static int caller_by_name(void *self, uint32_t pool, int64_t number, int64_t *result)
+{
+    const void *const arguments[] = {&number, NULL};
+    const struct rapahub_call order = {
+        .target = {.pool = {pool, 0}}, .method = "twice", .arguments = arguments};
+
+    (void)self;
+    return rapahub_chimod_call(&order, result);
+}
+
+/* Down to 0 over host and guest: descend(n) calls `descend` of pool `pool` with n - 1. */
+static int caller_descend(void *self, int64_t number, int64_t *result)
+{
+    int r = 0;
+
+    (void)self;
+    *result = 0;
+    if (number > 0)
+        r = call(9, "descend", number - 1, result);
+    *result += 1;
+    return r;
+}
+
+static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
+    RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
+    RAPAHUB_METHOD(twice, caller_twice, i64, i64),
+    RAPAHUB_METHOD(descend, caller_descend, i64, i64),
+    RAPAHUB_METHOD_END,
+};
+
+RAPAHUB_CHIMOD(.name = "caller", .version = "1.0.0", .methods = methods);

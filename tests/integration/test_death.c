@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guests that die: what the caller of that moment gets, and the next one. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/integration/hosting.h"
+
+/* r[verify shm.death.callback] r[verify shm.death.callback-context] r[verify shm.death.recovery] */
+static void a_killed_guest_answers_the_next_call(void **state)
+{
+    struct hosting on;
+    int64_t sum = 0;
+    int32_t before;
+
+    (void)state;
+    open_calc(&on);
+    before = pid_of(&on);
+    kill(before, SIGKILL);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_int_not_equal(pid_of(&on), before);
+    assert_done(add(&on, 40, 2, &sum));
+    assert_int_equal(sum, 42);
+    assert_int_equal(on.told.down, 1);
+    assert_int_equal(on.told.restart, 1);
+    assert_non_null(strstr(on.told.text, "down calc signal SIGKILL; restart calc"));
+    assert_int_equal(on.told.guest.epoch, 2);
+    close_host(&on);
+}
+
+static void a_call_right_after_the_death_waits_for_the_next_life(void **state)
+{
+    struct hosting on;
+    int64_t sum = 0;
+    int r;
+
+    (void)state;
+    open_calc(&on);
+    for (int i = 0; i < 3; i++) {
+        assert_done(rapahub_host_kill(on.host, on.guest));
+        /* The first may be sent before the signal is seen; the later restarts take their time. */
+        do
+            r = add(&on, 1, i, &sum);
+        while (r == RAPAHUB_EDIED || r == RAPAHUB_ERESTARTING);
+        assert_done(r);
+        assert_int_equal(sum, 1 + i);
+        assert_true(until(&on, &on.told.ready, (unsigned)i + 2));
+        on.guest = on.told.guest;
+    }
+    close_host(&on);
+}
+
+static void a_method_that_crashes_is_diagnosed(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    assert_refused(ask(&on, "crash()", NULL, NULL), RAPAHUB_EDIED,
+                   "the guest calc died during crash: signal SIGSEGV");
+    assert_true(until(&on, &on.told.down, 1));
+    assert_int_equal(on.told.calls_lost, 1);
+    close_host(&on);
+}
+
+static void a_method_that_leaves_is_diagnosed(void **state)
+{
+    const int32_t status = 3;
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    assert_refused(ask(&on, "leave(i32)", (const void *const[]){&status, NULL}, NULL),
+                   RAPAHUB_EDIED, "the guest calc died during leave: exit status 3");
+    close_host(&on);
+}
+
+static void a_method_that_never_returns_holds_up_nobody_for_ever(void **state)
+{
+    const struct rapahub_call call = {.target = here, .method = "spin()", .timeout_ns = 30000000};
+    struct rapahub_supervision hasty = {.stop_timeout_ns = 50000000};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(start(&on, CALC, here, &hasty));
+    assert_refused(rapahub_host_call(on.host, &call, NULL), RAPAHUB_ETIMEDOUT, "spin");
+    assert_done(rapahub_host_stop(on.host, on.guest));
+    assert_non_null(strstr(on.told.text, "did not stop when asked"));
+    close_host(&on);
+}
+
+static void a_stale_id_is_refused(void **state)
+{
+    const struct rapahub_container_options other = {.id = {.pool = {2, 0}}, .pool_name = "other"};
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    assert_done(rapahub_host_kill(on.host, on.guest));
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_refused(rapahub_host_kill(on.host, on.guest), RAPAHUB_ESTALE, "ended");
+    assert_refused(rapahub_host_stop(on.host, on.guest), RAPAHUB_ESTALE, "ended");
+    assert_refused(rapahub_host_add_container(on.host, on.guest, &other), RAPAHUB_ESTALE, "");
+    close_host(&on);
+}
+
+static void a_trusted_guest_gives_its_entry_back(void **state)
+{
+    const struct rapahub_guest_options options = {.chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED};
+    const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
+    const struct rapahub_host_options one = {.guests_max = 1};
+    struct hosting on;
+    int64_t sum;
+
+    (void)state;
+    open_host(&on, one);
+    assert_done(rapahub_host_spawn(on.host, &options, &on.guest));
+    assert_done(rapahub_host_add_container(on.host, on.guest, &container));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ask(&on, "crash()", NULL, NULL), RAPAHUB_EDIED);
+        assert_true(until(&on, &on.told.ready, i + 2));
+        assert_done(add(&on, 1, 2, &sum));
+        assert_int_equal(on.told.guest.peer, 1);
+    }
+    close_host(&on);
+}
+
+static void nothing_is_left_when_a_guest_dies_while_the_host_ends(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    assert_done(rapahub_host_kill(on.host, on.guest));
+    close_host(&on);
+}
+
+/* A host of its own process, which tells the pids of its guests and then waits for its end. */
+static void host_in_child(int to)
+{
+    static const enum rapahub_trust levels[] = {RAPAHUB_TRUST_STANDARD, RAPAHUB_TRUST_TRUSTED};
+    int32_t pids[2] = {0, 0};
+    struct rapahub_host *host;
+
+    if (rapahub_host_create(NULL, &host) < 0)
+        _exit(1);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct rapahub_guest_options guest = {.chimod = CALC, .trust = levels[i]};
+        const struct rapahub_container_options container = {.id = {.pool = {i, 0}},
+                                                            .pool_name = "test"};
+        const struct rapahub_call call = {.target = container.id, .method = "pid"};
+        struct rapahub_guest_id id;
+
+        if (rapahub_host_spawn(host, &guest, &id) < 0 ||
+            rapahub_host_add_container(host, id, &container) < 0 ||
+            rapahub_host_call(host, &call, &pids[i]) < 0)
+            _exit(1);
+    }
+    if (write(to, pids, sizeof pids) != sizeof pids)
+        _exit(1);
+    for (;;)
+        poll(NULL, 0, 1000);
+}
+
+static bool is_gone(int32_t pid)
+{
+    for (int i = 0; i < 200 && kill(pid, 0) == 0; i++)
+        poll(NULL, 0, 10);
+    return kill(pid, 0) < 0;
+}
+
+/* r[verify hub.file.sweep] */
+static void guests_end_with_a_host_that_is_killed(void **state)
+{
+    struct leak *leak = leak_begin();
+    int32_t pids[2] = {0, 0};
+    struct hosting on;
+    siginfo_t info;
+    int ends[2];
+    pid_t host;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    host = fork();
+    if (host == 0)
+        host_in_child(ends[1]);
+    close(ends[1]);
+    leak_adopt(leak, host);
+    assert_int_equal(read(ends[0], pids, sizeof pids), sizeof pids);
+    close(ends[0]);
+    kill(host, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)host, &info, WEXITED), 0);
+    assert_true(is_gone(pids[0]));
+    assert_true(is_gone(pids[1]));
+    open_host(&on, (struct rapahub_host_options){0}); /* sweeps the segment it left */
+    close_host(&on);
+    leak_assert_none(leak);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_killed_guest_answers_the_next_call),
+        cmocka_unit_test(a_call_right_after_the_death_waits_for_the_next_life),
+        cmocka_unit_test(a_method_that_crashes_is_diagnosed),
+        cmocka_unit_test(a_method_that_leaves_is_diagnosed),
+        cmocka_unit_test(a_method_that_never_returns_holds_up_nobody_for_ever),
+        cmocka_unit_test(a_stale_id_is_refused),
+        cmocka_unit_test(a_trusted_guest_gives_its_entry_back),
+        cmocka_unit_test(nothing_is_left_when_a_guest_dies_while_the_host_ends),
+        cmocka_unit_test(guests_end_with_a_host_that_is_killed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

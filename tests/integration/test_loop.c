@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host in somebody else's loop: one descriptor tells of everything. */
+#include "tests/integration/hosting.h"
+
+#define MS UINT64_C(1000000)
+
+/* A loop of one's own: poll, then dispatch with 0. */
+static bool poll_until(struct hosting *on, const unsigned *count, unsigned wanted)
+{
+    struct pollfd host = {.fd = rapahub_host_fd(on->host), .events = POLLIN};
+    uint64_t end = now_ms() + 10000;
+
+    while (*count < wanted && now_ms() < end) {
+        if (poll(&host, 1, 2000) <= 0)
+            return false;
+        if (rapahub_host_dispatch(on->host, 0) < 0)
+            return false;
+    }
+    return *count >= wanted;
+}
+
+static void on_done(void *user, int status, const void *result)
+{
+    (void)status;
+    (void)result;
+    ++*(unsigned *)user;
+}
+
+static void the_descriptor_tells_of_answers(void **state)
+{
+    const struct rapahub_call call = {.target = here, .method = "pid"};
+    unsigned done = 0;
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    for (unsigned i = 1; i <= 50; i++) {
+        assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+        assert_true(poll_until(&on, &done, i));
+    }
+    close_host(&on);
+}
+
+static void the_descriptor_tells_of_deadlines(void **state)
+{
+    const uint32_t ms = 200;
+    const struct rapahub_call call = {.target = here,
+                                      .method = "nap(u32)",
+                                      .arguments = (const void *const[]){&ms, NULL},
+                                      .timeout_ns = 20 * MS};
+    unsigned done = 0;
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+    assert_true(poll_until(&on, &done, 1));
+    close_host(&on);
+}
+
+static void the_descriptor_tells_of_deaths_and_restarts(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    kill(pid_of(&on), SIGKILL);
+    assert_true(poll_until(&on, &on.told.ready, 2));
+    kill(pid_of(&on), SIGKILL); /* this restart comes by timer */
+    assert_true(poll_until(&on, &on.told.ready, 3));
+    close_host(&on);
+}
+
+/* Nothing to do: the descriptor is not ready all the time. */
+static void an_idle_host_is_quiet(void **state)
+{
+    struct pollfd host = {.events = POLLIN};
+    unsigned wakes = 0;
+    struct hosting on;
+    uint64_t end;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    host.fd = rapahub_host_fd(on.host);
+    end = now_ms() + 300;
+    while (now_ms() < end) {
+        wakes += poll(&host, 1, 50) > 0;
+        assert_done(rapahub_host_dispatch(on.host, 0));
+    }
+    assert_in_range(wakes, 0, 5);
+    close_host(&on);
+}
+
+static void a_dispatch_waits_no_longer_than_asked(void **state)
+{
+    struct hosting on;
+    uint64_t begin;
+
+    (void)state;
+    open_calc(&on);
+    while (rapahub_host_dispatch(on.host, 0) > 0)
+        continue;
+    begin = now_ms();
+    assert_done(rapahub_host_dispatch(on.host, 30));
+    assert_in_range(now_ms() - begin, 0, 500);
+    close_host(&on);
+}
+
+/* Nothing else happens: the owner made the call, and no heartbeat is looked at. */
+static void the_descriptor_tells_of_a_deadline(void **state)
+{
+    const uint32_t ms = 1000;
+    const struct rapahub_call call = {.target = here,
+                                      .method = "nap(u32)",
+                                      .arguments = (const void *const[]){&ms, NULL},
+                                      .timeout_ns = 50 * MS};
+    struct hosting on;
+    unsigned done = 0;
+    uint64_t begun;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    assert_done(rapahub_host_dispatch(on.host, 20));
+    begun = now_ms();
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+    assert_true(poll_until(&on, &done, 1));
+    assert_in_range(now_ms() - begun, 49, 400);
+    close_host(&on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_descriptor_tells_of_answers),
+        cmocka_unit_test(the_descriptor_tells_of_deadlines),
+        cmocka_unit_test(the_descriptor_tells_of_deaths_and_restarts),
+        cmocka_unit_test(an_idle_host_is_quiet),
+        cmocka_unit_test(a_dispatch_waits_no_longer_than_asked),
+        cmocka_unit_test(the_descriptor_tells_of_a_deadline),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls in both directions: guests call what the host offers and each other, inside of calls. */
+#include "tests/integration/hosting.h"
+
+#define CALLER MODULE("caller")
+
+static const struct rapahub_container_id offer = {.pool = {9, 0}};
+
+/* What the host offers. */
+struct offered {
+    struct hosting *on;
+    int calls;
+};
+
+static int offer_twice(void *self, int64_t number, int64_t *result)
+{
+    struct offered *offered = self;
+
+    offered->calls++;
+    if (number < 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no negative numbers here");
+    *result = 2 * number;
+    return 0;
+}
+
+static int offer_descend(void *self, int64_t number, int64_t *result)
+{
+    const int64_t next = number - 1;
+    const void *const arguments[] = {&next, NULL};
+    struct offered *offered = self;
+    int r = 0;
+
+    offered->calls++;
+    *result = 0;
+    if (number > 0)
+        r = ask(offered->on, "descend(i64) -> i64", arguments, result);
+    *result += 1;
+    return r;
+}
+
+static int offer_stop(void *self, int64_t number, int64_t *result)
+{
+    struct offered *offered = self;
+
+    (void)number;
+    *result = rapahub_host_stop(offered->on->host, offered->on->guest);
+    return 0;
+}
+
+static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(twice, offer_twice, i64, i64),
+    RAPAHUB_METHOD(descend, offer_descend, i64, i64),
+    RAPAHUB_METHOD(stop, offer_stop, i64, i64),
+    RAPAHUB_METHOD_END,
+};
+
+static void open_caller(struct hosting *on, struct offered *offered)
+{
+    const struct rapahub_container_options options = {.id = offer, .pool_name = "offer"};
+
+    *offered = (struct offered){.on = on};
+    open_host(on, (struct rapahub_host_options){0});
+    assert_done(start(on, CALLER, here, NULL));
+    assert_done(rapahub_host_offer(on->host, &options, methods, offered));
+}
+
+static int through(struct hosting *on, const char *method, uint32_t pool, int64_t number,
+                   int64_t *result)
+{
+    return ask(on, method, (const void *const[]){&pool, &number, NULL}, result);
+}
+
+static void a_guest_calls_what_the_host_offers(void **state)
+{
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(through(&on, "ask", 9, 21, &result));
+    assert_int_equal(result, 42);
+    assert_done(through(&on, "by_name", 9, 4, &result));
+    assert_int_equal(result, 8);
+    assert_int_equal(offered.calls, 2);
+    close_host(&on);
+}
+
+static void an_error_of_an_offer_reaches_the_caller_of_the_guest(void **state)
+{
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_refused(through(&on, "ask", 9, -1, &result), RAPAHUB_EAPPLICATION, "no negative");
+    assert_refused(through(&on, "ask", 8, 1, &result), RAPAHUB_EAPPLICATION, "8.0[0]");
+    /* What the guest got was the host's own code, not an error of a method. */
+    assert_int_equal(rapahub_last_error()->application, RAPAHUB_ENOENT);
+    assert_refused(through(&on, "by_name", 8, 1, &result), RAPAHUB_EAPPLICATION, "8.0[0]");
+    close_host(&on);
+}
+
+static void host_and_guest_call_each_other_to_some_depth(void **state)
+{
+    const int64_t depth = 24;
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(ask(&on, "descend(i64) -> i64", (const void *const[]){&depth, NULL}, &result));
+    assert_int_equal(result, depth + 1);
+    assert_int_equal(offered.calls, depth / 2);
+    close_host(&on);
+}
+
+static void a_depth_without_end_is_an_error_and_no_crash(void **state)
+{
+    const int64_t depth = 1000;
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_true(ask(&on, "descend(i64) -> i64", (const void *const[]){&depth, NULL}, &result) < 0);
+    assert_done(through(&on, "ask", 9, 21, &result));
+    close_host(&on);
+}
+
+static void a_guest_calls_another_guest(void **state)
+{
+    const struct rapahub_container_id there = {.pool = {2, 0}};
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(start(&on, CALLER, there, NULL));
+    for (int64_t i = 0; i < 100; i++) {
+        assert_done(through(&on, "ask", 2, i, &result));
+        assert_int_equal(result, 2 * i);
+    }
+    assert_done(through(&on, "by_name", 2, 7, &result));
+    assert_int_equal(result, 14);
+    close_host(&on);
+}
+
+/* Through the host it comes back to the guest that asks, which waits: its chain lets it in. */
+static void a_guest_calls_itself(void **state)
+{
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(through(&on, "ask", 1, 21, &result));
+    assert_int_equal(result, 42);
+    close_host(&on);
+}
+
+static void the_host_calls_its_own_offer(void **state)
+{
+    const int64_t number = 21;
+    const void *const arguments[] = {&number, NULL};
+    struct rapahub_call call = {.target = offer, .method = "twice", .arguments = arguments};
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(rapahub_host_call(on.host, &call, &result));
+    assert_int_equal(result, 42);
+    call.method = "thrice";
+    assert_refused(rapahub_host_call(on.host, &call, &result), RAPAHUB_ENOMETHOD,
+                   "host has no method 'thrice'");
+    close_host(&on);
+}
+
+static void an_offered_method_may_call_and_no_more(void **state)
+{
+    const int64_t number = 1;
+    const void *const arguments[] = {&number, NULL};
+    const struct rapahub_call call = {.target = offer, .method = "stop", .arguments = arguments};
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(rapahub_host_call(on.host, &call, &result));
+    assert_int_equal(result, RAPAHUB_ESTATE);
+    close_host(&on);
+}
+
+static void a_guest_that_dies_waiting_for_another_harms_nobody(void **state)
+{
+    const struct rapahub_container_id there = {.pool = {2, 0}};
+    const struct rapahub_guest_options calc = {.chimod = CALC};
+    const struct rapahub_container_options options = {.id = there, .pool_name = "calc"};
+    struct rapahub_guest_id guest;
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    assert_done(rapahub_host_spawn(on.host, &calc, &guest));
+    assert_done(rapahub_host_add_container(on.host, guest, &options));
+    assert_refused(through(&on, "ask", 2, 1, &result), RAPAHUB_EAPPLICATION, "");
+    assert_done(rapahub_host_kill(on.host, on.guest));
+    assert_true(until(&on, &on.told.down, 1));
+    assert_true(until(&on, &on.told.ready, 3));
+    assert_done(through(&on, "ask", 9, 3, &result));
+    assert_int_equal(result, 6);
+    close_host(&on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_calls_what_the_host_offers),
+        cmocka_unit_test(an_error_of_an_offer_reaches_the_caller_of_the_guest),
+        cmocka_unit_test(host_and_guest_call_each_other_to_some_depth),
+        cmocka_unit_test(a_depth_without_end_is_an_error_and_no_crash),
+        cmocka_unit_test(a_guest_calls_another_guest),
+        cmocka_unit_test(a_guest_calls_itself),
+        cmocka_unit_test(the_host_calls_its_own_offer),
+        cmocka_unit_test(an_offered_method_may_call_and_no_more),
+        cmocka_unit_test(a_guest_that_dies_waiting_for_another_harms_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "host/scratch.h"
+#include "tests/support/testing.h"
+
+static void *use(void *user)
+{
+    struct host_scratch *scratch = host_scratch_get(user);
+    struct host_buffer buffer = {0};
+    bool taken = scratch && host_scratch_take(scratch, 1000, &buffer);
+
+    host_scratch_give(&buffer);
+    return taken ? scratch : NULL;
+}
+
+static void each_thread_has_its_own_until_it_ends(void **state)
+{
+    struct host_scratches scratches = {0};
+    struct host_scratch *own;
+    pthread_t thread;
+    void *other;
+
+    (void)state;
+    assert_int_equal(host_scratch_open(&scratches), 0);
+    own = host_scratch_get(&scratches);
+    assert_ptr_equal(host_scratch_get(&scratches), own);
+    pthread_create(&thread, NULL, use, &scratches);
+    pthread_join(thread, &other);
+    assert_non_null(other);
+    assert_ptr_not_equal(other, own);
+    assert_ptr_equal(scratches.all.next, &own->link);
+    assert_ptr_equal(scratches.all.previous, &own->link);
+    host_scratch_close(&scratches);
+}
+
+static void the_larger_buffer_is_kept(void **state)
+{
+    struct host_scratches scratches = {0};
+    struct host_buffer outer, inner;
+    struct host_scratch *scratch;
+
+    (void)state;
+    assert_int_equal(host_scratch_open(&scratches), 0);
+    scratch = host_scratch_get(&scratches);
+    assert_true(host_scratch_take(scratch, 10, &outer));
+    assert_true(host_scratch_take(scratch, 100, &inner)); /* a call inside of a call */
+    inner.data[99] = outer.data[9] = 1;
+    assert_ptr_not_equal(inner.data, outer.data);
+    host_scratch_give(&inner);
+    host_scratch_give(&inner);
+    host_scratch_give(&outer);
+    assert_int_equal(scratch->buffer.capacity, 100);
+    assert_true(host_scratch_take(scratch, 5, &outer));
+    assert_int_equal(outer.capacity, 100);
+    host_scratch_give(&outer);
+    host_scratch_close(&scratches);
+}
+
+/* A call inside of a call must not write where the outer one's answer goes. */
+static void answers_of_nested_calls_are_apart(void **state)
+{
+    struct host_scratches scratches = {0};
+    struct hub_answer outer, inner;
+    struct host_scratch *scratch;
+    const uint8_t *shown;
+
+    (void)state;
+    assert_int_equal(host_scratch_open(&scratches), 0);
+    scratch = host_scratch_get(&scratches);
+    outer = host_scratch_answer(scratch);
+    outer.data = malloc(8);
+    inner = host_scratch_answer(scratch);
+    assert_null(inner.data);
+    inner.data = malloc(8);
+    host_scratch_show(scratch, &inner);
+    shown = outer.data;
+    host_scratch_show(scratch, &outer);
+    assert_ptr_equal(scratch->shown.data, shown);
+    assert_null(outer.data);
+    inner = host_scratch_answer(scratch); /* the buffer of the one before is used again */
+    assert_non_null(inner.data);
+    host_scratch_show(scratch, &inner);
+    host_scratch_close(&scratches);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_thread_has_its_own_until_it_ends),
+        cmocka_unit_test(the_larger_buffer_is_kept),
+        cmocka_unit_test(answers_of_nested_calls_are_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
