@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arguments: the command line, checked against the table. */
+#ifndef CLI_ARGUMENTS_H
+#define CLI_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/cli/command.h"
+
+#define CLI_ARGUMENTS_GIVEN 64 /* options on one command line */
+
+struct cli_given {
+    const struct cli_option *option;
+    const char *value; /* of the command line; NULL of a flag */
+};
+
+struct cli_arguments {
+    const struct cli_command *command; /* NULL: none was named */
+    unsigned given_count;
+    struct cli_given given[CLI_ARGUMENTS_GIVEN];
+    int count; /* of operands */
+    char **operands;
+};
+
+/* Options may stand before and behind the command and its operands; a negative number is an
+ * operand; behind `--` all are. `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what
+ * is wrong. */
+int cli_arguments_parse(int argc, char **argv, struct cli_arguments *out);
+void cli_arguments_fini(struct cli_arguments *arguments);
+
+/* What is given, else the variable, else the default; NULL where there is none of these. The last
+ * one given counts. The option must be in the table. */
+const char *cli_arguments_text(const struct cli_arguments *arguments, const char *name);
+bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name);
+
+/* Of a checked option with a value; 0 where there is none. */
+uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name);
+uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name);
+
+/* The value of the index-th time an option is given; NULL behind the last. */
+const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,
+                               unsigned index);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/files.h"
+#include "host/cli/json.h"
+#include "host/cli/process.h"
+#include "host/cli/program.h"
+#include "host/cli/session.h"
+#include "host/cli/units.h"
+#include "hub/base/clock.h"
+
+#define STEPS_TIMEOUT 20 /* times --timeout, for a compiler */
+#define WORDS_MAX     12
+#define PATH_SIZE     4096
+
+struct building {
+    struct cli *cli;
+    const char *folder;
+    char build[PATH_SIZE]; /* folder/build, or build */
+    uint64_t began_ns, duration_ns;
+    struct cli_files files;
+};
+
+static void tell_phase(const struct building *building, const char *phase)
+{
+    if (building->cli->progress && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s %s", phase, building->folder);
+}
+
+static void end_phases(const struct building *building)
+{
+    if (building->cli->progress && isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static int run(const struct building *building, const char *const *words)
+{
+    int r =
+        cli_process_run(words, building->cli->verbose, building->cli->timeout_ns * STEPS_TIMEOUT);
+
+    if (r == RAPAHUB_ENOENT)
+        cli_failure_hint(building->cli, "apt install cmake gcc ninja-build");
+    else if (r < 0)
+        cli_failure_hint(building->cli, "its messages are above");
+    return r;
+}
+
+static const char *sanitizer_flags(const char *sanitizer)
+{
+    if (!sanitizer)
+        return "";
+    if (strcmp(sanitizer, "asan") == 0)
+        return "-fsanitize=address -fno-omit-frame-pointer";
+    if (strcmp(sanitizer, "tsan") == 0)
+        return "-fsanitize=thread";
+    return "-fsanitize=undefined -fno-sanitize-recover=all";
+}
+
+static bool is_configured(const struct building *building)
+{
+    char path[PATH_SIZE + 32];
+
+    snprintf(path, sizeof path, "%s/CMakeCache.txt", building->build);
+    return access(path, F_OK) == 0;
+}
+
+static int configure(const struct building *building)
+{
+    const struct cli_arguments *arguments = &building->cli->arguments;
+    char prefix[CLI_PROGRAM_PATH], prefix_word[CLI_PROGRAM_PATH + 32], c[160], cxx[160];
+    const char *flags = sanitizer_flags(cli_arguments_text(arguments, "sanitize"));
+    const char *words[WORDS_MAX] = {
+        "cmake", "-S", building->folder, "-B", building->build, prefix_word, c, cxx};
+    unsigned count = 8;
+    int r = cli_program_path("..", prefix);
+
+    if (r < 0)
+        return r;
+    snprintf(prefix_word, sizeof prefix_word, "-DCMAKE_PREFIX_PATH=%s", prefix);
+    snprintf(c, sizeof c, "-DCMAKE_C_FLAGS=%s", flags);
+    snprintf(cxx, sizeof cxx, "-DCMAKE_CXX_FLAGS=%s", flags);
+    words[count++] = cli_arguments_flag(arguments, "release") ? "-DCMAKE_BUILD_TYPE=Release"
+                                                              : "-DCMAKE_BUILD_TYPE=Debug";
+    if (!is_configured(building) && cli_process_exists("ninja"))
+        words[count++] = "-GNinja";
+    words[count] = NULL;
+    tell_phase(building, "configuring");
+    return run(building, words);
+}
+
+static int compile(const struct building *building)
+{
+    const char *const words[] = {"cmake", "--build", building->build, "--parallel", NULL};
+
+    tell_phase(building, "building");
+    return run(building, words);
+}
+
+struct built {
+    struct cli_elf elf;
+    struct cli_methods methods;
+    bool loaded;
+};
+
+/* What a module that does not start would tell is missing; `inspect` says why. */
+static void look_at(const struct building *building, const char *path, struct built *built)
+{
+    const struct cli_session_options options = {.file = path,
+                                                .timeout_ns = building->cli->timeout_ns};
+    struct cli_session session;
+
+    if (cli_elf_read(path, &built->elf) < 0 || !built->elf.is_chimod)
+        return;
+    if (cli_session_open(building->cli, &options, &session) == 0)
+        built->loaded = cli_session_methods(&session, &built->methods) == 0;
+    cli_session_close(&session);
+}
+
+static void print_line(const struct building *building, const char *path, const struct built *built)
+{
+    char size[CLI_UNITS_TEXT], span[CLI_UNITS_TEXT], glibc[CLI_ELF_WORD];
+
+    printf("%s  %s", path, cli_units_print_size(built->elf.size_bytes, size));
+    if (!built->elf.is_chimod)
+        fputs("  no chimod: a call names the whole signature", stdout);
+    else if (built->loaded)
+        printf("  abi %" PRIu32 "  %u method%s", built->elf.abi, built->methods.count,
+               built->methods.count == 1 ? "" : "s");
+    else
+        printf("  abi %" PRIu32 "  does not start: rapahub inspect says why", built->elf.abi);
+    cli_elf_glibc(&built->elf, glibc);
+    if (glibc[0])
+        printf("  needs glibc %s", glibc);
+    printf("  %s\n", cli_units_print_span(building->duration_ns, span));
+}
+
+static void write_module(struct cli_json *json, const char *path, const struct built *built)
+{
+    cli_json_object(json, NULL);
+    cli_json_text(json, "file", path);
+    cli_json_number(json, "size_bytes", built->elf.size_bytes);
+    if (built->elf.is_chimod)
+        cli_json_number(json, "abi", built->elf.abi);
+    cli_json_number(json, "methods", built->methods.count);
+    cli_json_list(json, "needs");
+    for (unsigned i = 0; i < built->elf.need_count; i++)
+        cli_json_text(json, NULL, built->elf.needs[i].library);
+    cli_json_close(json, ']');
+    cli_json_close(json, '}');
+}
+
+static int report(struct building *building)
+{
+    bool wants_json = cli_json_wanted(building->cli);
+    struct built *built = malloc(sizeof *built);
+    struct cli_json json;
+
+    if (!built)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at the modules");
+    if (wants_json) {
+        cli_json_begin(&json, stdout, building->cli->command->schema);
+        cli_json_text(&json, "folder", building->build);
+        cli_json_number(&json, "duration_ns", building->duration_ns);
+        cli_json_list(&json, "modules");
+    }
+    for (unsigned i = 0; i < building->files.count; i++) {
+        *built = (struct built){.loaded = false};
+        look_at(building, building->files.paths[i], built);
+        if (wants_json)
+            write_module(&json, building->files.paths[i], built);
+        else
+            print_line(building, building->files.paths[i], built);
+        cli_methods_fini(&built->methods);
+    }
+    if (wants_json) {
+        cli_json_close(&json, ']');
+        cli_json_end(&json);
+    }
+    free(built);
+    return 0;
+}
+
+static int carry_out(struct building *building)
+{
+    char list[PATH_SIZE + 32];
+    int r;
+
+    snprintf(list, sizeof list, "%s/CMakeLists.txt", building->folder);
+    if (access(list, F_OK) < 0) {
+        cli_failure_hint(building->cli, "rapahub new NAME makes one");
+        return rapahub_fail(-errno, "", "there is no CMakeLists.txt");
+    }
+    r = configure(building);
+    if (r == 0)
+        r = compile(building);
+    end_phases(building);
+    building->duration_ns = hub_clock_now() - building->began_ns;
+    if (r == 0)
+        r = cli_files_add_all(&building->files, building->build);
+    return r < 0 ? r : report(building);
+}
+
+int cli_build(struct cli *cli)
+{
+    struct building building = {.cli = cli, .folder = ".", .began_ns = hub_clock_now()};
+    int r;
+
+    if (cli->arguments.count)
+        building.folder = cli->arguments.operands[0];
+    cli_failure_about(cli, "build %s", building.folder);
+    if (strlen(building.folder) > PATH_SIZE - 64)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "the path is too long");
+    if (strcmp(building.folder, ".") == 0)
+        snprintf(building.build, sizeof building.build, "build");
+    else
+        snprintf(building.build, sizeof building.build, "%s/build", building.folder);
+    r = carry_out(&building);
+    cli_files_fini(&building.files);
+    return r;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/elf.h"
+#include "host/cli/failure.h"
+#include "host/cli/interrupt.h"
+#include "host/cli/json.h"
+#include "host/cli/remote.h"
+#include "host/cli/session.h"
+#include "host/cli/target.h"
+#include "host/cli/units.h"
+#include "host/cli/values.h"
+#include "hub/base/own.h"
+
+#define PLAIN_MAX 64
+
+struct calling {
+    struct cli *cli;
+    struct cli_target target;
+    struct cli_session session; /* of FILE:METHOD */
+    struct cli_runtime_place place;
+    struct hub_signature *signature;
+    struct cli_values values;
+    struct cli_answer answer;
+    uint64_t timeout_ns;
+    int interrupt;
+};
+
+static const char *guest_name(const struct calling *calling)
+{
+    return calling->target.is_file ? calling->session.name : calling->place.guest;
+}
+
+static int find_method(struct calling *calling)
+{
+    struct cli_methods methods = {0};
+    int r;
+
+    if (calling->target.is_file)
+        r = cli_session_methods(&calling->session, &methods);
+    else
+        r = cli_remote_methods(calling->cli, calling->place.guest, &methods);
+    if (r == 0)
+        r = cli_methods_find(&methods, guest_name(calling), calling->target.method,
+                             &calling->signature);
+    if (r == RAPAHUB_ENOMETHOD) {
+        cli_failure_about(calling->cli, "%s", "");
+        cli_failure_hint(calling->cli, "rapahub inspect %s",
+                         calling->target.is_file ? calling->target.file : calling->place.guest);
+    }
+    cli_methods_fini(&methods);
+    return r;
+}
+
+/* The signatures to offer: those of --plain; else the method's, where the file is no chimod. */
+static int plain_signatures(const struct calling *calling, const char **to)
+{
+    const struct cli_target *target = &calling->target;
+    unsigned count = 0;
+    struct cli_elf *elf;
+    const char *given;
+    int r;
+
+    while (count < PLAIN_MAX &&
+           (given = cli_arguments_each(&calling->cli->arguments, "plain", count)))
+        to[count++] = given;
+    if (count > 0 || !strchr(target->method, '('))
+        return 0;
+    elf = malloc(sizeof *elf);
+    if (!elf)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at '%s'", target->file);
+    r = cli_elf_read(target->file, elf);
+    if (r == 0 && !elf->is_chimod)
+        to[0] = target->method;
+    free(elf);
+    return r;
+}
+
+static int open_session(struct calling *calling)
+{
+    const char *plain[PLAIN_MAX + 1] = {NULL};
+    struct cli_session_options options = {
+        .file = calling->target.file,
+        .params = cli_arguments_text(&calling->cli->arguments, "params"),
+        .timeout_ns = calling->timeout_ns};
+    int r = plain_signatures(calling, plain);
+
+    if (r < 0)
+        return r;
+    options.plain = plain[0] ? plain : NULL;
+    r = cli_session_open(calling->cli, &options, &calling->session);
+    if (r == RAPAHUB_ELOAD)
+        cli_failure_hint(calling->cli, "rapahub inspect %s", calling->target.file);
+    return r;
+}
+
+static int read_arguments(struct calling *calling)
+{
+    struct cli *cli = calling->cli;
+    int count = cli->arguments.count - 1, r;
+    char **texts = cli->arguments.operands + 1;
+
+    cli_failure_about(cli, "%s", guest_name(calling));
+    if (!cli_arguments_flag(&cli->arguments, "raw"))
+        r = cli_values_parse(calling->signature, count, texts, &calling->values);
+    else if (count == 1)
+        r = cli_values_parse_raw(calling->signature, texts[0], &calling->values);
+    else
+        r = rapahub_fail(RAPAHUB_EARGUMENTS, "", "--raw takes one argument, %d given", count);
+    if (r < 0)
+        cli_failure_hint(cli, "%s", calling->signature->text);
+    else
+        cli_failure_about(cli, "%s.%s", guest_name(calling), calling->signature->name);
+    return r;
+}
+
+static int call_once(struct calling *calling)
+{
+    if (calling->target.is_file) {
+        const struct rapahub_call call = {.target = calling->session.container,
+                                          .method = calling->signature->text,
+                                          .types = calling->signature->types,
+                                          .arguments = calling->values.values,
+                                          .timeout_ns = calling->timeout_ns};
+
+        return cli_session_call(&calling->session, &call, calling->interrupt, &calling->answer);
+    }
+    const struct control_call call = {.guest = rapahub_string_of(calling->place.guest),
+                                      .signature = rapahub_string_of(calling->signature->text),
+                                      .container = calling->target.container,
+                                      .timeout_ns = calling->timeout_ns,
+                                      .arguments = calling->values.payload};
+
+    return cli_remote_call(calling->cli, &call, calling->interrupt, &calling->answer);
+}
+
+static int call_all(struct calling *calling)
+{
+    uint64_t count = cli_arguments_count(&calling->cli->arguments, "repeat"), total_ns = 0;
+    char calls[CLI_UNITS_TEXT], mean[CLI_UNITS_TEXT];
+    int r = 0;
+
+    for (uint64_t i = 0; i < count && r == 0; i++) {
+        r = call_once(calling);
+        total_ns += calling->answer.duration_ns;
+    }
+    if (r == 0 && count > 1)
+        cli_failure_note(calling->cli, "%s calls, %s each", cli_units_print_count(count, calls),
+                         cli_units_print_span(total_ns / count, mean));
+    return r;
+}
+
+static int print_json(const struct calling *calling, const void *value)
+{
+    const struct rapahub_type *type = calling->signature->types[0];
+    OWN(hub_memory) char *text = value ? hub_text_json(type, value) : NULL;
+    struct cli_json json;
+
+    if (value && !text)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
+    cli_json_begin(&json, stdout, calling->cli->command->schema);
+    cli_json_bool(&json, "ok", true);
+    if (text)
+        cli_json_raw(&json, "result", text);
+    cli_json_text(&json, "method", calling->signature->text);
+    cli_json_object(&json, "guest");
+    cli_json_text(&json, "name", guest_name(calling));
+    cli_json_number(&json, "peer", calling->answer.peer);
+    cli_json_number(&json, "epoch", calling->answer.epoch);
+    cli_json_signed(&json, "pid", calling->answer.pid);
+    cli_json_close(&json, '}');
+    cli_json_number(&json, "duration_ns", calling->answer.duration_ns);
+    cli_json_end(&json);
+    return 0;
+}
+
+static int print_text(const struct calling *calling, const void *value)
+{
+    OWN(hub_memory) char *text = NULL;
+
+    if (!value)
+        return 0;
+    /* A file or a pipe gets the bytes themselves: call codec.compress @a.log 3 > a.zst */
+    if (calling->signature->types[0]->kind == RAPAHUB_KIND_BYTES && !isatty(STDOUT_FILENO)) {
+        const struct rapahub_bytes *bytes = value;
+
+        fwrite(bytes->data, 1, bytes->size, stdout);
+        return 0;
+    }
+    text = hub_text_print(calling->signature->types[0], value);
+    if (!text)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
+    puts(text);
+    return 0;
+}
+
+static int print_result(struct calling *calling)
+{
+    const struct rapahub_type *type = calling->signature->types[0];
+    const struct rapahub_bytes payload = calling->answer.payload;
+    const void *value = NULL;
+    int r = 0;
+
+    if (cli_arguments_flag(&calling->cli->arguments, "raw")) {
+        fwrite(payload.data, 1, payload.size, stdout);
+        return 0;
+    }
+    if (type->kind != RAPAHUB_KIND_VOID)
+        r = cli_values_decode(&calling->values.arena, type, payload, &value);
+    if (r < 0)
+        return r;
+    return cli_json_wanted(calling->cli) ? print_json(calling, value) : print_text(calling, value);
+}
+
+static int reach(struct calling *calling)
+{
+    struct cli *cli = calling->cli;
+    int r;
+
+    if (calling->target.is_file)
+        return open_session(calling);
+    cli_failure_about(cli, "%s", calling->target.name);
+    r = cli_runtime_find(cli, calling->target.name, &calling->place);
+    if (r == 0 && !calling->place.guest[0]) {
+        cli_failure_hint(cli, "rapahub ps");
+        r = rapahub_fail(RAPAHUB_ENOENT, "", "that is a host; its guests have other names");
+    }
+    return r;
+}
+
+/* What the codes' own hints cannot know: whether there is a log to look into, and its name. */
+static void give_hint(struct calling *calling, int code)
+{
+    const struct cli_target *target = &calling->target;
+    bool died = code == RAPAHUB_EDIED || code == RAPAHUB_EPROTOCOL || code == RAPAHUB_ESTART ||
+                code == RAPAHUB_EGIVENUP;
+
+    if (died && target->is_file)
+        cli_failure_hint(calling->cli, "what it printed is above; rapahub inspect %s",
+                         target->file);
+    else if (died)
+        cli_failure_hint(calling->cli, "rapahub logs %s", target->name);
+    else if (code == RAPAHUB_EMSGSIZE)
+        cli_failure_hint(calling->cli, "rapahub run --limit slot=4M %s takes larger ones",
+                         target->is_file ? target->file : "FILE");
+    else if (code == RAPAHUB_ENOENT && target->is_file)
+        cli_failure_hint(calling->cli, "look at the path; rapahub build makes build/NAME.so");
+}
+
+static int carry_out(struct calling *calling)
+{
+    int r = cli_target_parse(calling->cli->arguments.operands[0], &calling->target);
+
+    if (r == 0)
+        r = cli_interrupt_open(&calling->interrupt);
+    if (r == 0)
+        r = reach(calling);
+    if (r == 0)
+        r = find_method(calling);
+    if (r == 0)
+        r = read_arguments(calling);
+    if (r == 0)
+        r = call_all(calling);
+    if (r == 0)
+        r = print_result(calling);
+    return r;
+}
+
+int cli_call(struct cli *cli)
+{
+    struct calling *calling = calloc(1, sizeof *calling);
+    int r;
+
+    if (!calling)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+    calling->cli = cli;
+    calling->interrupt = -1;
+    calling->timeout_ns = cli_arguments_span(&cli->arguments, "deadline");
+    r = carry_out(calling);
+    /* Before the end of the host can write another diagnosis. */
+    if (r < 0) {
+        give_hint(calling, r);
+        r = cli_failure_report(cli, r);
+    }
+    cli_session_close(&calling->session);
+    cli_values_fini(&calling->values);
+    cli_answer_fini(&calling->answer);
+    hub_signature_release(&calling->signature);
+    hub_fd_release(&calling->interrupt);
+    free(calling);
+    return r;
+}

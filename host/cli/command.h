@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command: the one table of all commands and options. Parsing, --help, completion and the option
+ * parts of the man pages come from it. r[impl exp.table] */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+
+struct cli;
+
+enum cli_value {
+    CLI_FLAG,   /* takes no value */
+    CLI_TEXT,   /* anything */
+    CLI_CHOICE, /* one of `choices` */
+    CLI_SPAN,   /* a duration */
+    CLI_COUNT,  /* a number from 1 on */
+    CLI_FOLDER  /* a path */
+};
+
+/* What completion offers. */
+enum cli_operand {
+    CLI_OPERAND_NONE,
+    CLI_OPERAND_FREE, /* nothing is known of it */
+    CLI_OPERAND_FILE,
+    CLI_OPERAND_FOLDER,
+    CLI_OPERAND_GUEST,         /* a running guest or host */
+    CLI_OPERAND_FILE_OR_GUEST, /* either */
+    CLI_OPERAND_TARGET,        /* GUEST.METHOD or FILE:METHOD */
+    CLI_OPERAND_CODE,          /* a code of error.h */
+    CLI_OPERAND_COMMAND,
+    CLI_OPERAND_SHELL
+};
+
+struct cli_option {
+    const char *name; /* without dashes; NULL ends a list */
+    char letter;      /* 0: none */
+    bool repeats;
+    enum cli_value value;
+    const char *what;     /* how the value is called, "DUR"; NULL of a flag */
+    const char *choices;  /* "a|b|c" of CLI_CHOICE */
+    const char *fallback; /* as text; NULL: none */
+    const char *variable; /* of the environment, where the option is not given; NULL: none */
+    const char *text;
+};
+
+struct cli_command {
+    const char *name; /* NULL ends the table */
+    const char *operands;
+    const char *summary;
+    const char *text; /* more, for the man page and --help; lines of at most 80 columns */
+    const char *example;
+    const char *schema;  /* of --json */
+    const char *members; /* what the document holds */
+    const struct cli_option *options;
+    enum cli_operand operand;
+    int operands_min, operands_max; /* -1: any number */
+    bool hidden;
+    int (*run)(struct cli *cli); /* 0 or less than 0: a code; more than 0: the exit status */
+};
+
+extern const struct cli_command cli_command_table[];
+extern const struct cli_option cli_command_global[];
+
+/* NULL where there is none of that name. */
+const struct cli_command *cli_command_find(const char *name);
+
+/* The nearest name, for "did you mean"; NULL where none is near. */
+const char *cli_command_near(const char *name);
+
+/* The option of a command, or a global one; NULL where there is none. */
+const struct cli_option *cli_command_option(const struct cli_command *command, const char *name);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+#include "host/cli/table.h"
+
+static void write_json(struct cli_json *json, int code)
+{
+    cli_json_object(json, NULL);
+    cli_json_signed(json, "code", code);
+    cli_json_text(json, "name", rapahub_error_name(code));
+    cli_json_text(json, "text", rapahub_error_text(code));
+    cli_json_text(json, "hint", rapahub_error_hint(code));
+    cli_json_signed(json, "exit", rapahub_error_exit(code));
+    cli_json_close(json, '}');
+}
+
+static void print_one(int code)
+{
+    printf("%s (%d): %s\n", rapahub_error_name(code), code, rapahub_error_text(code));
+    if (rapahub_error_hint(code)[0])
+        printf("hint: %s\n", rapahub_error_hint(code));
+    printf("exit status %d\n", rapahub_error_exit(code));
+}
+
+static void print_all(void)
+{
+    struct cli_table table = {0};
+    int code;
+
+    cli_table_add(&table, (const char *[]){"CODE", "NUMBER", "EXIT", "TEXT", NULL});
+    for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
+        char number[16], status[16];
+
+        snprintf(number, sizeof number, "%d", code);
+        snprintf(status, sizeof status, "%d", rapahub_error_exit(code));
+        cli_table_add(&table, (const char *[]){rapahub_error_name(code), number, status,
+                                               rapahub_error_text(code), NULL});
+    }
+    cli_table_print(&table, stdout, cli_table_width(stdout));
+}
+
+/* 0 where it is no code. */
+static int code_of(const char *text)
+{
+    char *end = NULL;
+    long number = strtol(text, &end, 10);
+    int code;
+
+    if (*end || end == text)
+        return rapahub_error_of_name(text);
+    number = number > 0 ? -number : number;
+    for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
+        if (code == number)
+            return code;
+    }
+    return 0;
+}
+
+int cli_explain(struct cli *cli)
+{
+    const char *name = cli->arguments.count ? cli->arguments.operands[0] : NULL;
+    int only = name ? code_of(name) : 0, code;
+    struct cli_json json;
+
+    if (name && only == 0) {
+        cli_failure_hint(cli, "rapahub explain lists all codes");
+        return rapahub_fail(RAPAHUB_ENOENT, "", "there is no code '%s'", name);
+    }
+    if (cli_json_wanted(cli)) {
+        cli_json_begin(&json, stdout, cli->command->schema);
+        cli_json_list(&json, "codes");
+        for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
+            if (only == 0 || only == code)
+                write_json(&json, code);
+        }
+        cli_json_close(&json, ']');
+        cli_json_end(&json);
+    } else if (name) {
+        print_one(only);
+    } else {
+        print_all();
+    }
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/json.h"
+
+void cli_failure_about(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(cli->what, sizeof cli->what, format, arguments);
+    va_end(arguments);
+}
+
+void cli_failure_hint(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(cli->hint, sizeof cli->hint, format, arguments);
+    va_end(arguments);
+}
+
+void cli_failure_note(const struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    if (cli->quiet)
+        return;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+struct told {
+    int code, exit, application;
+    const char *rule, *text, *hint;
+};
+
+static void write_json(const struct cli *cli, const struct told *told)
+{
+    struct cli_json json;
+    char message[1400];
+
+    snprintf(message, sizeof message, "%s%s%s", cli->what, cli->what[0] ? ": " : "", told->text);
+    cli_json_begin(&json, stderr, "rapahub.error/1");
+    cli_json_object(&json, "error");
+    cli_json_signed(&json, "code", told->code);
+    cli_json_text(&json, "name", rapahub_error_name(told->code));
+    cli_json_text(&json, "rule", told->rule);
+    cli_json_text(&json, "message", message);
+    if (told->code == RAPAHUB_EAPPLICATION)
+        cli_json_signed(&json, "application", told->application);
+    cli_json_text(&json, "hint", told->hint);
+    cli_json_signed(&json, "exit", told->exit);
+    cli_json_close(&json, '}');
+    cli_json_end(&json);
+}
+
+static void write_text(const struct cli *cli, const struct told *told)
+{
+    fprintf(stderr, "%serror:%s %s%s%s\n", cli->color_error ? "\033[1;31m" : "",
+            cli->color_error ? "\033[0m" : "", cli->what, cli->what[0] ? ": " : "", told->text);
+    fprintf(stderr, "  code %s", rapahub_error_name(told->code));
+    if (told->code == RAPAHUB_EAPPLICATION)
+        fprintf(stderr, " (%s)", rapahub_error_name(told->application));
+    if (told->rule[0])
+        fprintf(stderr, "  rule %s", told->rule);
+    fputc('\n', stderr);
+    if (told->hint[0])
+        fprintf(stderr, "hint: %s\n", told->hint);
+}
+
+int cli_failure_report(struct cli *cli, int code)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    struct told told = {.code = code,
+                        .exit = cli->exit_status ? cli->exit_status : rapahub_error_exit(code),
+                        .rule = "",
+                        .text = rapahub_error_text(code),
+                        .hint = cli->hint[0] ? cli->hint : rapahub_error_hint(code)};
+
+    if (last->code == code) {
+        told.rule = last->rule;
+        told.text = last->text[0] ? last->text : told.text;
+        told.application = last->application;
+    }
+    if (cli_json_wanted(cli))
+        write_json(cli, &told);
+    else
+        write_text(cli, &told);
+    return told.exit;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/files.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <rapahub/error.h>
+
+#define FILES_MAX 255
+#define PATH_SIZE 4096
+
+static int add_path(struct cli_files *files, const char *path)
+{
+    char **paths;
+    char *copy;
+
+    if (files->count == FILES_MAX)
+        return rapahub_fail(RAPAHUB_EFULL, "", "more than %d modules", FILES_MAX);
+    copy = strdup(path);
+    paths = realloc(files->paths, (files->count + 1) * sizeof *paths);
+    if (paths)
+        files->paths = paths;
+    if (!paths || !copy) {
+        free(copy);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path");
+    }
+    files->paths[files->count++] = copy;
+    return 0;
+}
+
+static bool is_chimod(const char *path)
+{
+    struct cli_elf *elf = malloc(sizeof *elf);
+    bool is = elf && cli_elf_read(path, elf) == 0 && elf->is_chimod;
+
+    free(elf);
+    return is;
+}
+
+static int is_shared_object(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+
+    return end && strcmp(end, ".so") == 0;
+}
+
+static int add_folder(struct cli_files *files, const char *folder, bool all)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_shared_object, alphasort), r = 0;
+
+    for (int i = 0; i < count; i++) {
+        char path[PATH_SIZE + 300];
+
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (r == 0 && (all || is_chimod(path)))
+            r = add_path(files, path);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int cli_files_add(struct cli_files *files, const char *path)
+{
+    char folder[PATH_SIZE];
+    unsigned before = files->count;
+    int r;
+
+    if (!is_folder(path))
+        return add_path(files, path);
+    if ((size_t)snprintf(folder, sizeof folder, "%s/build", path) >= sizeof folder)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "the path is too long");
+    r = add_folder(files, is_folder(folder) ? folder : path, false);
+    if (r == 0 && files->count == before)
+        r = rapahub_fail(RAPAHUB_ENOENT, "", "there is no chimod in '%s'",
+                         is_folder(folder) ? folder : path);
+    return r;
+}
+
+int cli_files_add_all(struct cli_files *files, const char *folder)
+{
+    return add_folder(files, folder, true);
+}
+
+void cli_files_fini(struct cli_files *files)
+{
+    for (unsigned i = 0; i < files->count; i++)
+        free(files->paths[i]);
+    free(files->paths);
+    *files = (struct cli_files){0};
+}
+
+/* libnumbers.so.1 is called numbers. */
+static void name_of_file(const char *path, char *to, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    if (strncmp(name, "lib", 3) == 0 && name[3] != '.' && name[3] != '\0')
+        name += 3;
+    snprintf(to, size, "%.*s", (int)strcspn(name, "."), name);
+}
+
+void cli_files_name(const char *path, char *to, size_t size)
+{
+    struct cli_elf *elf = malloc(sizeof *elf);
+
+    if (elf && cli_elf_read(path, elf) == 0 && elf->name[0])
+        snprintf(to, size, "%s", elf->name);
+    else
+        name_of_file(path, to, size);
+    free(elf);
+}

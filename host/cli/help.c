@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/version.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/explain.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+
+#define INDENT  28 /* where the texts of options begin */
+#define COLUMNS 92
+
+/* "-o, --output FORM" */
+static void print_words(const struct cli_option *option, char *to, size_t size)
+{
+    char letter[6] = "    ";
+
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(to, size, "%s--%s%s%s", letter, option->name, option->what ? " " : "",
+             option->what ? option->what : "");
+}
+
+/* The whole of what there is to say about it, with its default. */
+static void print_text(const struct cli_option *option, char *to, size_t size)
+{
+    size_t at = (size_t)snprintf(to, size, "%s", option->text);
+
+    if (option->choices)
+        at += (size_t)snprintf(to + at, size - at, ": %s", option->choices);
+    if (option->fallback)
+        at += (size_t)snprintf(to + at, size - at, " (default: %s)", option->fallback);
+    if (option->repeats)
+        at += (size_t)snprintf(to + at, size - at, "; may be repeated");
+    if (option->variable)
+        snprintf(to + at, size - at, " [%s]", option->variable);
+}
+
+/* Breaks a text at spaces, each line indented. */
+static void print_wrapped(FILE *to, const char *text, int indent)
+{
+    size_t room = (size_t)(COLUMNS - indent);
+
+    while (strlen(text) > room) {
+        size_t cut = room;
+
+        while (cut > 0 && text[cut] != ' ')
+            cut--;
+        cut = cut ? cut : room;
+        fprintf(to, "%.*s\n%*s", (int)cut, text, indent, "");
+        text += cut + (text[cut] == ' ');
+    }
+    fprintf(to, "%s\n", text);
+}
+
+static void print_option(const struct cli_option *option, FILE *to)
+{
+    char words[64], text[512];
+
+    print_words(option, words, sizeof words);
+    print_text(option, text, sizeof text);
+    fprintf(to, "  %-*s", INDENT - 2, words);
+    if (strlen(words) > INDENT - 4)
+        fprintf(to, "\n%*s", INDENT, "");
+    print_wrapped(to, text, INDENT);
+}
+
+static void print_options(const struct cli_option *options, const char *title, FILE *to)
+{
+    if (!options->name)
+        return;
+    fprintf(to, "\n%s\n", title);
+    for (; options->name; options++)
+        print_option(options, to);
+}
+
+static void print_example(const char *example, FILE *to)
+{
+    fprintf(to, "\nExample\n  ");
+    for (; *example; example++) {
+        fputc(*example, to);
+        if (*example == '\n')
+            fputs("  ", to);
+    }
+    fputc('\n', to);
+}
+
+static void print_command(const struct cli_command *command, FILE *to)
+{
+    fprintf(to, "rapahub %s%s%s%s: %s\n\n%s\n", command->name,
+            command->options->name ? " [OPTION...]" : "", command->operands[0] ? " " : "",
+            command->operands, command->summary, command->text);
+    print_options(command->options, "Options", to);
+    print_options(cli_command_global, "Options of every command", to);
+    print_example(command->example, to);
+    fprintf(to, "\nWith -o json: \"%s\": %s\n", command->schema, command->members);
+}
+
+void cli_help_print(const struct cli_command *command, FILE *to)
+{
+    if (command) {
+        print_command(command, to);
+        return;
+    }
+    fputs("rapahub [OPTION...] COMMAND [ARGUMENT...]: plugins in processes of their own\n\n", to);
+    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+        if (!c->hidden)
+            fprintf(to, "  %-12s%s\n", c->name, c->summary);
+    }
+    print_options(cli_command_global, "Options of every command", to);
+    fputs("\nBegin with: rapahub new calc\n", to);
+}
+
+static void write_options(struct cli_json *json, const struct cli_option *options)
+{
+    cli_json_list(json, "options");
+    for (; options->name; options++) {
+        cli_json_object(json, NULL);
+        cli_json_text(json, "name", options->name);
+        if (options->what)
+            cli_json_text(json, "value", options->what);
+        if (options->fallback)
+            cli_json_text(json, "default", options->fallback);
+        cli_json_text(json, "text", options->text);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void write_json(const struct cli *cli, const struct cli_command *only)
+{
+    struct cli_json json;
+
+    cli_json_begin(&json, stdout, cli->command->schema);
+    cli_json_list(&json, "commands");
+    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+        if (c->hidden || (only && only != c))
+            continue;
+        cli_json_object(&json, NULL);
+        cli_json_text(&json, "name", c->name);
+        cli_json_text(&json, "operands", c->operands);
+        cli_json_text(&json, "summary", c->summary);
+        cli_json_text(&json, "schema", c->schema);
+        cli_json_text(&json, "members", c->members);
+        write_options(&json, c->options);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    cli_json_end(&json);
+}
+
+int cli_help(struct cli *cli)
+{
+    const char *name = cli->arguments.count ? cli->arguments.operands[0] : NULL;
+    const struct cli_command *command = name ? cli_command_find(name) : NULL;
+
+    if (name && !command) {
+        cli_failure_hint(cli, "rapahub help");
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'", name);
+    }
+    if (cli_json_wanted(cli))
+        write_json(cli, command);
+    else
+        cli_help_print(command, stdout);
+    return 0;
+}
+
+int cli_help_version(struct cli *cli)
+{
+    struct cli_json json;
+
+    if (!cli_json_wanted(cli)) {
+        printf("rapahub %s  segment %d  abi %d\n", rapahub_version(), RAPAHUB_SEGMENT_VERSION,
+               RAPAHUB_CHIMOD_ABI);
+        return 0;
+    }
+    cli_json_begin(&json, stdout, "rapahub.version/1");
+    cli_json_text(&json, "version", rapahub_version());
+    cli_json_number(&json, "segment", RAPAHUB_SEGMENT_VERSION);
+    cli_json_number(&json, "abi", RAPAHUB_CHIMOD_ABI);
+    cli_json_end(&json);
+    return 0;
+}
+
+/* scdoc takes these for marks. */
+static void put_escaped(const char *text, FILE *to)
+{
+    for (; *text; text++) {
+        if (strchr("*_\\[|]~#.", *text))
+            fputc('\\', to);
+        fputc(*text, to);
+    }
+}
+
+static void put_option(const struct cli_option *option, FILE *to)
+{
+    char text[512];
+
+    fputc('*', to);
+    if (option->letter)
+        fprintf(to, "-%c*, *", option->letter);
+    fputs("\\--", to);
+    put_escaped(option->name, to);
+    fputc('*', to);
+    if (option->what) {
+        fputs(" _", to);
+        put_escaped(option->what, to);
+        fputc('_', to);
+    }
+    fputs("\n\t", to);
+    print_text(option, text, sizeof text);
+    put_escaped(text, to);
+    fputs("\n\n", to);
+}
+
+static void put_options(const struct cli_option *options, FILE *to)
+{
+    fputs("# OPTIONS\n\n", to);
+    if (!options->name)
+        fputs("None of its own; those of every command are in *rapahub*(1).\n\n", to);
+    for (; options->name; options++)
+        put_option(options, to);
+}
+
+static void put_command(const struct cli_command *command, FILE *to)
+{
+    put_options(command->options, to);
+    fputs("# OUTPUT\n\nWith *-o json* one document of schema ", to);
+    put_escaped(command->schema, to);
+    fputs(": ", to);
+    put_escaped(command->members, to);
+    fputs(".\n\n", to);
+}
+
+static void put_errors(FILE *to)
+{
+    int code;
+
+    for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
+        fputs("*", to);
+        put_escaped(rapahub_error_name(code), to);
+        fprintf(to, "* (%d), exit status %d\n\t", code, rapahub_error_exit(code));
+        put_escaped(rapahub_error_text(code), to);
+        if (rapahub_error_hint(code)[0]) {
+            fputs(". To do: ", to);
+            put_escaped(rapahub_error_hint(code), to);
+        }
+        fputs("\n\n", to);
+    }
+}
+
+int cli_help_manual(struct cli *cli)
+{
+    const char *page = cli->arguments.operands[0];
+    const struct cli_command *command = cli_command_find(page);
+
+    if (command)
+        put_command(command, stdout);
+    else if (strcmp(page, "global") == 0)
+        put_options(cli_command_global, stdout);
+    else if (strcmp(page, "errors") == 0)
+        put_errors(stdout);
+    else
+        return rapahub_fail(RAPAHUB_ENOENT, "", "no page '%s'", page);
+    return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help: what the table says, for people: the commands help, version and __manual. */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+#include <stdio.h>
+
+#include "host/cli/command.h"
+
+int cli_help(struct cli *cli);
+int cli_help_version(struct cli *cli);
+int cli_help_manual(struct cli *cli);
+
+/* How a command is used; `command` NULL: the list of commands. */
+void cli_help_print(const struct cli_command *command, FILE *to);
+
+#endif

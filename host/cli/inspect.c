@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/inspect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+#include <rapahub/version.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/elf.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+#include "host/cli/remote.h"
+#include "host/cli/runtime.h"
+#include "host/cli/session.h"
+#include "host/cli/units.h"
+#include "hub/base/own.h"
+
+#define PROBLEMS_MAX 8
+
+struct inspection {
+    struct cli *cli;
+    char file[4096];
+    struct cli_elf elf;
+    char name[64], version[64];
+    struct cli_methods methods;
+    unsigned problem_count;
+    char problems[PROBLEMS_MAX][1100];
+};
+
+static void add_problem(struct inspection *inspection, const char *text)
+{
+    if (inspection->problem_count < PROBLEMS_MAX)
+        snprintf(inspection->problems[inspection->problem_count++], sizeof *inspection->problems,
+                 "%s", text);
+}
+
+/* In a guest process: whatever its constructors do, they do it there. */
+static void load(struct inspection *inspection)
+{
+    const struct cli_session_options options = {
+        .file = inspection->file,
+        .params = cli_arguments_text(&inspection->cli->arguments, "params"),
+        .timeout_ns = inspection->cli->timeout_ns};
+    struct cli_session session;
+    int r = cli_session_open(inspection->cli, &options, &session);
+
+    /* One that started is sound; that its container wants parameters is no fault of the file. */
+    if (r == 0 || session.name[0])
+        r = cli_session_methods(&session, &inspection->methods);
+    if (r < 0)
+        add_problem(inspection, rapahub_last_error()->text);
+    if (session.name[0]) {
+        snprintf(inspection->name, sizeof inspection->name, "%s", session.name);
+        snprintf(inspection->version, sizeof inspection->version, "%s", session.version);
+    }
+    cli_session_close(&session);
+}
+
+static void judge(struct inspection *inspection)
+{
+    const struct cli_elf *elf = &inspection->elf;
+    char text[128];
+
+    snprintf(inspection->name, sizeof inspection->name, "%s", elf->name);
+    snprintf(inspection->version, sizeof inspection->version, "%s", elf->version);
+    if (elf->is_chimod && elf->abi != RAPAHUB_CHIMOD_ABI) {
+        snprintf(text, sizeof text, "built for abi %" PRIu32 "; this is abi %d", elf->abi,
+                 RAPAHUB_CHIMOD_ABI);
+        add_problem(inspection, text);
+    }
+    if (elf->text_relocations)
+        add_problem(inspection, "has text relocations: build it with -fPIC");
+    if (elf->executable_stack)
+        add_problem(inspection, "wants an executable stack: link it with -z noexecstack");
+}
+
+static int inspect_file(struct inspection *inspection)
+{
+    int r = cli_elf_read(inspection->file, &inspection->elf);
+
+    if (r < 0)
+        return r;
+    judge(inspection);
+    if (inspection->elf.is_chimod)
+        load(inspection);
+    return 0;
+}
+
+static int note_file(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct inspection *inspection = user;
+    const struct control_guest *guest = &record->guest;
+
+    if (kind == HOST_FRAME_GUEST && guest->name.size == strlen(inspection->name) &&
+        memcmp(guest->name.data, inspection->name, guest->name.size) == 0)
+        snprintf(inspection->file, sizeof inspection->file, "%.*s", (int)guest->chimod.size,
+                 guest->chimod.size ? guest->chimod.data : "");
+    return 0;
+}
+
+/* The file may have changed since it was loaded: the methods are those of the running guest. */
+static int inspect_guest(struct inspection *inspection, const char *name)
+{
+    struct cli_runtime_place place;
+    int r = cli_runtime_find(inspection->cli, name, &place);
+
+    if (r < 0)
+        return r;
+    snprintf(inspection->name, sizeof inspection->name, "%s", place.guest);
+    r = cli_runtime_ask(inspection->cli, HOST_FRAME_LIST, &(struct control_none){1}, note_file,
+                        inspection);
+    if (r == 0)
+        r = cli_remote_methods(inspection->cli, place.guest, &inspection->methods);
+    if (r < 0)
+        return r;
+    r = cli_elf_read(inspection->file, &inspection->elf);
+    if (r < 0)
+        add_problem(inspection, rapahub_last_error()->text);
+    else
+        judge(inspection);
+    snprintf(inspection->name, sizeof inspection->name, "%s", place.guest);
+    return 0;
+}
+
+static void print_head(const struct inspection *inspection)
+{
+    const struct cli_elf *elf = &inspection->elf;
+    char size[CLI_UNITS_TEXT];
+
+    printf("%s%s%s  %s", inspection->name[0] ? inspection->name : inspection->file,
+           inspection->version[0] ? " " : "", inspection->version,
+           cli_units_print_size(elf->size_bytes, size));
+    if (elf->sha256[0])
+        printf("  sha256 %.16s…", elf->sha256);
+    if (elf->is_chimod)
+        printf("  abi %" PRIu32 "  state %s", elf->abi,
+               cli_units_print_size(elf->state_bytes, size));
+    else
+        printf("  no chimod");
+    printf("  constructors %" PRIu64 "\n", elf->constructors);
+}
+
+static void print_methods(const struct inspection *inspection)
+{
+    int widest = 0;
+
+    for (unsigned i = 0; i < inspection->methods.count; i++) {
+        int width = (int)strlen(inspection->methods.texts[i]);
+
+        widest = width > widest ? width : widest;
+    }
+    for (unsigned i = 0; i < inspection->methods.count; i++) {
+        const char *text = inspection->methods.texts[i];
+
+        printf("  %-*s  %016" PRIx64 "\n", widest, text, hub_signature_hash(text));
+    }
+}
+
+static void print_callbacks(const struct cli_elf *elf)
+{
+    if (!elf->callbacks)
+        return;
+    fputs("  callbacks", stdout);
+    for (unsigned i = 0; cli_elf_callback(i); i++) {
+        if (elf->callbacks & UINT32_C(1) << i)
+            printf(" %s", cli_elf_callback(i));
+    }
+    putchar('\n');
+}
+
+/* Of the versions the highest is what the system must have. */
+static void print_needs(const struct cli_elf *elf)
+{
+    for (unsigned i = 0; i < elf->need_count; i++) {
+        const struct cli_elf_need *need = &elf->needs[i];
+        const char *highest = "";
+
+        for (unsigned j = 0; j < need->version_count; j++)
+            highest = strverscmp(need->versions[j], highest) > 0 ? need->versions[j] : highest;
+        printf("  needs %s%s%s%s\n", need->library, highest[0] ? " (" : "", highest,
+               highest[0] ? ")" : "");
+    }
+}
+
+static void print_text(const struct inspection *inspection)
+{
+    print_head(inspection);
+    print_methods(inspection);
+    print_callbacks(&inspection->elf);
+    print_needs(&inspection->elf);
+    if (inspection->elf.build_id[0])
+        printf("  build id %s\n", inspection->elf.build_id);
+    for (unsigned i = 0; i < inspection->problem_count; i++)
+        printf("  problem: %s\n", inspection->problems[i]);
+}
+
+static void write_methods(struct cli_json *json, const struct cli_methods *methods)
+{
+    cli_json_list(json, "methods");
+    for (unsigned i = 0; i < methods->count; i++) {
+        char id[20];
+
+        snprintf(id, sizeof id, "%016" PRIx64, hub_signature_hash(methods->texts[i]));
+        cli_json_object(json, NULL);
+        cli_json_text(json, "signature", methods->texts[i]);
+        cli_json_text(json, "id", id);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void write_needs(struct cli_json *json, const struct cli_elf *elf)
+{
+    cli_json_list(json, "needs");
+    for (unsigned i = 0; i < elf->need_count; i++) {
+        cli_json_object(json, NULL);
+        cli_json_text(json, "library", elf->needs[i].library);
+        cli_json_list(json, "versions");
+        for (unsigned j = 0; j < elf->needs[i].version_count; j++)
+            cli_json_text(json, NULL, elf->needs[i].versions[j]);
+        cli_json_close(json, ']');
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void write_chimod(struct cli_json *json, const struct cli_elf *elf)
+{
+    if (elf->is_chimod) {
+        cli_json_number(json, "abi", elf->abi);
+        cli_json_number(json, "state_bytes", elf->state_bytes);
+    }
+    cli_json_list(json, "callbacks");
+    for (unsigned i = 0; cli_elf_callback(i); i++) {
+        if (elf->callbacks & UINT32_C(1) << i)
+            cli_json_text(json, NULL, cli_elf_callback(i));
+    }
+    cli_json_close(json, ']');
+}
+
+static void print_json(const struct inspection *inspection)
+{
+    const struct cli_elf *elf = &inspection->elf;
+    struct cli_json json;
+
+    cli_json_begin(&json, stdout, inspection->cli->command->schema);
+    cli_json_text(&json, "file", inspection->file);
+    cli_json_number(&json, "size_bytes", elf->size_bytes);
+    if (elf->sha256[0])
+        cli_json_text(&json, "sha256", elf->sha256);
+    cli_json_text(&json, "name", inspection->name);
+    cli_json_text(&json, "version", inspection->version);
+    write_chimod(&json, elf);
+    write_methods(&json, &inspection->methods);
+    write_needs(&json, elf);
+    cli_json_number(&json, "constructors", elf->constructors);
+    cli_json_bool(&json, "text_relocations", elf->text_relocations);
+    cli_json_bool(&json, "executable_stack", elf->executable_stack);
+    cli_json_text(&json, "build_id", elf->build_id);
+    cli_json_list(&json, "problems");
+    for (unsigned i = 0; i < inspection->problem_count; i++)
+        cli_json_text(&json, NULL, inspection->problems[i]);
+    cli_json_close(&json, ']');
+    cli_json_end(&json);
+}
+
+/* A path is a file; a bare word is a file where there is one, else a guest. */
+static bool is_file(const char *operand)
+{
+    return strchr(operand, '/') || strstr(operand, ".so") || access(operand, F_OK) == 0;
+}
+
+int cli_inspect(struct cli *cli)
+{
+    const char *operand = cli->arguments.operands[0];
+    OWN(hub_memory) struct inspection *inspection = calloc(1, sizeof *inspection);
+    int r;
+
+    if (!inspection)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an inspection");
+    inspection->cli = cli;
+    snprintf(inspection->file, sizeof inspection->file, "%s", operand);
+    r = is_file(operand) ? inspect_file(inspection) : inspect_guest(inspection, operand);
+    if (r == 0 && cli_json_wanted(cli))
+        print_json(inspection);
+    else if (r == 0)
+        print_text(inspection);
+    cli_methods_fini(&inspection->methods);
+    return r;
+}

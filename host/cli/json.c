@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "host/cli/units.h"
+#include "hub/wire/postcard.h"
+
+static void put_character(FILE *to, unsigned char c, bool utf8)
+{
+    if (c == '"' || c == '\\')
+        fprintf(to, "\\%c", c);
+    else if (c == '\n')
+        fputs("\\n", to);
+    else if (c == '\t')
+        fputs("\\t", to);
+    else if (c < 0x20 || c == 0x7f)
+        fprintf(to, "\\u%04x", c);
+    else
+        fputc(c < 0x80 || utf8 ? c : '?', to);
+}
+
+static void put_text(FILE *to, struct rapahub_string text)
+{
+    bool utf8 = hub_postcard_utf8(text.data, text.size);
+
+    fputc('"', to);
+    for (size_t i = 0; i < text.size; i++)
+        put_character(to, (unsigned char)text.data[i], utf8);
+    fputc('"', to);
+}
+
+static void begin_member(struct cli_json *json, const char *key)
+{
+    if (json->more)
+        fputs(", ", json->to);
+    json->more = true;
+    if (!key)
+        return;
+    put_text(json->to, rapahub_string_of(key));
+    fputs(": ", json->to);
+}
+
+void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
+{
+    *json = (struct cli_json){.to = to};
+    fputc('{', to);
+    cli_json_text(json, "schema", schema);
+}
+
+void cli_json_end(struct cli_json *json)
+{
+    fputs("}\n", json->to);
+}
+
+void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text)
+{
+    begin_member(json, key);
+    put_text(json->to, text);
+}
+
+void cli_json_text(struct cli_json *json, const char *key, const char *text)
+{
+    cli_json_view(json, key, rapahub_string_of(text));
+}
+
+void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
+{
+    begin_member(json, key);
+    fprintf(json->to, "%" PRIu64, number);
+}
+
+void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
+{
+    begin_member(json, key);
+    fprintf(json->to, "%" PRId64, number);
+}
+
+void cli_json_bool(struct cli_json *json, const char *key, bool value)
+{
+    begin_member(json, key);
+    fputs(value ? "true" : "false", json->to);
+}
+
+void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
+{
+    begin_member(json, key);
+    fputs(json_text, json->to);
+}
+
+void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
+{
+    char text[CLI_UNITS_TEXT];
+
+    cli_json_text(json, key, cli_units_print_time(wall_ns, text));
+}
+
+static void open_bracket(struct cli_json *json, const char *key, char bracket)
+{
+    begin_member(json, key);
+    fputc(bracket, json->to);
+    json->more = false;
+}
+
+void cli_json_object(struct cli_json *json, const char *key)
+{
+    open_bracket(json, key, '{');
+}
+
+void cli_json_list(struct cli_json *json, const char *key)
+{
+    open_bracket(json, key, '[');
+}
+
+void cli_json_close(struct cli_json *json, char bracket)
+{
+    fputc(bracket, json->to);
+    json->more = true;
+}

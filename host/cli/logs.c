@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/logs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/interrupt.h"
+#include "host/cli/json.h"
+#include "host/cli/runtime.h"
+#include "host/cli/units.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+struct printing {
+    const struct cli *cli;
+    const struct cli_runtime_place *place;
+    const char *topic; /* "guest.NAME": of the guest that is asked for */
+};
+
+/* Lines of other guests are not asked for. */
+static bool is_wanted(const struct printing *printing, struct rapahub_string topic)
+{
+    static const char guest[] = "guest.";
+
+    if (!printing->place->guest[0] || topic.size < strlen(guest) ||
+        memcmp(topic.data, guest, strlen(guest)) != 0)
+        return true;
+    return topic.size == strlen(printing->topic) &&
+           memcmp(topic.data, printing->topic, topic.size) == 0;
+}
+
+static void print_line(const struct printing *printing, const struct control_line *line)
+{
+    const char *level = rapahub_log_level_name((enum rapahub_log_level)line->level);
+    char time[CLI_UNITS_TEXT];
+    struct cli_json json;
+
+    if (!is_wanted(printing, line->topic))
+        return;
+    if (!cli_json_wanted(printing->cli)) {
+        printf("%s %-5s %.*s: %.*s\n", cli_units_print_clock(line->time_ns, time), level,
+               (int)line->topic.size, line->topic.data, (int)line->text.size,
+               line->text.size ? line->text.data : "");
+        return;
+    }
+    cli_json_begin(&json, stdout, printing->cli->command->schema);
+    cli_json_time(&json, "time", line->time_ns);
+    cli_json_text(&json, "level", level);
+    cli_json_view(&json, "topic", line->topic);
+    cli_json_view(&json, "event", line->text);
+    cli_json_end(&json);
+}
+
+static uint8_t level_of(const char *name)
+{
+    uint8_t level = RAPAHUB_LOG_ERROR;
+
+    while (level < RAPAHUB_LOG_DEBUG &&
+           strcmp(rapahub_log_level_name((enum rapahub_log_level)level), name) != 0)
+        level++;
+    return level;
+}
+
+static int print_lines(struct cli *cli, const struct printing *printing, uint64_t deadline_ns,
+                       int interrupt)
+{
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    int r;
+
+    while ((r = host_client_receive(cli->client, deadline_ns, interrupt, &kind, &record)) > 0) {
+        if (kind == HOST_FRAME_LINE)
+            print_line(printing, &record.line);
+        if (deadline_ns == HUB_NEVER)
+            fflush(stdout);
+    }
+    return r;
+}
+
+int cli_logs(struct cli *cli)
+{
+    const struct cli_arguments *arguments = &cli->arguments;
+    bool follow = cli_arguments_flag(arguments, "follow");
+    uint64_t deadline_ns = follow ? HUB_NEVER : hub_clock_after(cli->timeout_ns);
+    struct control_logs request = {.since_ns = UINT64_MAX,
+                                   .level = level_of(cli_arguments_text(arguments, "level")),
+                                   .follow = follow};
+    OWN(hub_fd) int interrupt = -1;
+    struct cli_runtime_place place;
+    char topic[CLI_RUNTIME_NAME + 8];
+    struct printing printing = {cli, &place, topic};
+    int r;
+
+    cli_failure_about(cli, "%s", arguments->operands[0]);
+    r = cli_runtime_find(cli, arguments->operands[0], &place);
+    if (r == 0)
+        r = cli_interrupt_open(&interrupt);
+    if (r < 0)
+        return r;
+    snprintf(topic, sizeof topic, "guest.%s", place.guest);
+    if (cli_arguments_text(arguments, "since"))
+        request.since_ns = cli_arguments_span(arguments, "since");
+    r = host_client_send(cli->client, HOST_FRAME_LOGS, &request, hub_clock_after(cli->timeout_ns));
+    if (r == 0)
+        r = print_lines(cli, &printing, deadline_ns, interrupt);
+    /* A follower ends with the host, or when it is told to. */
+    return follow && (r == RAPAHUB_EINTR || r == RAPAHUB_ECLOSED) ? 0 : r;
+}

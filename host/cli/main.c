@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main: the program `rapahub`: from the command line to the exit status. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/help.h"
+
+#define EXIT_USAGE 2
+
+static enum cli_output output_of(const struct cli_arguments *arguments)
+{
+    static const char *const names[] = {"table", "wide", "json", "ndjson", "name"};
+    const char *wanted = cli_arguments_text(arguments, "output");
+
+    if (cli_arguments_flag(arguments, "json"))
+        return CLI_OUTPUT_JSON;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], wanted) == 0)
+            return (enum cli_output)i;
+    }
+    return CLI_OUTPUT_TABLE;
+}
+
+static bool colored(const struct cli_arguments *arguments, int fd)
+{
+    const char *when = cli_arguments_text(arguments, "color");
+    const char *no_color = getenv("NO_COLOR");
+
+    if (strcmp(when, "auto") != 0)
+        return strcmp(when, "always") == 0;
+    return isatty(fd) && !(no_color && *no_color);
+}
+
+static void take_global_options(struct cli *cli)
+{
+    const struct cli_arguments *arguments = &cli->arguments;
+
+    cli->command = arguments->command;
+    cli->output = output_of(arguments);
+    cli->quiet = cli_arguments_flag(arguments, "quiet");
+    cli->verbose = cli_arguments_flag(arguments, "verbose");
+    cli->progress = !cli->quiet && !cli_arguments_flag(arguments, "no-progress");
+    cli->timeout_ns = cli_arguments_span(arguments, "timeout");
+    cli->color_out = colored(arguments, STDOUT_FILENO);
+    cli->color_error = colored(arguments, STDERR_FILENO);
+}
+
+static int refuse_usage(struct cli *cli, int r)
+{
+    const char *command = cli->arguments.command ? cli->arguments.command->name : NULL;
+
+    if (command)
+        cli_failure_about(cli, "%s", command);
+    cli_failure_hint(cli, "rapahub %s%s--help", command ? command : "", command ? " " : "");
+    return cli_failure_report(cli, r);
+}
+
+static int run_command(struct cli *cli)
+{
+    int r;
+
+    if (cli_arguments_flag(&cli->arguments, "version"))
+        return cli_help_version(cli);
+    if (cli_arguments_flag(&cli->arguments, "help")) {
+        cli_help_print(cli->command, stdout);
+        return 0;
+    }
+    if (!cli->command) {
+        cli_help_print(NULL, stderr);
+        return EXIT_USAGE;
+    }
+    r = cli->command->run(cli);
+    return r < 0 ? cli_failure_report(cli, r) : r;
+}
+
+/* What was written may still fail at the last moment: a full disk, a closed pipe. */
+static int finish_output(struct cli *cli, int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (errno == EPIPE)
+        return status;
+    return cli_failure_report(cli, rapahub_fail(-errno, "", "cannot write to standard output"));
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {0};
+    int r;
+
+    /* A reader that goes is an error of a write, not the end of a host. */
+    signal(SIGPIPE, SIG_IGN);
+    r = cli_arguments_parse(argc, argv, &cli.arguments);
+    take_global_options(&cli);
+    /* What matters to the user is told by the commands; warnings of the library repeat it. */
+    rapahub_log_to(NULL, NULL, cli.verbose ? RAPAHUB_LOG_DEBUG : RAPAHUB_LOG_ERROR);
+    r = r < 0 ? refuse_usage(&cli, r) : run_command(&cli);
+    r = finish_output(&cli, r);
+    host_client_release(&cli.client);
+    cli_arguments_fini(&cli.arguments);
+    return r;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* methods: the signatures of a guest, and the one that is meant. */
+#ifndef CLI_METHODS_H
+#define CLI_METHODS_H
+
+#include "hub/wire/signature.h"
+
+struct cli;
+
+struct cli_methods {
+    char **texts;
+    unsigned count, room;
+};
+
+/* Adds a copy; for visits of rapahub_host_methods. Without memory it is left out. */
+void cli_methods_add(void *methods, const char *signature);
+void cli_methods_fini(struct cli_methods *methods);
+
+/* The one called `wanted`, or with that whole signature. RAPAHUB_ENOMETHOD names what is near. */
+int cli_methods_find(const struct cli_methods *methods, const char *guest, const char *wanted,
+                     struct hub_signature **out);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/new.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+#include "host/cli/program.h"
+#include "hub/base/own.h"
+#include "hub/wire/signature.h"
+
+#define MARK      "@NAME@"
+#define SUFFIX    ".in" /* of the files of templates */
+#define PATH_SIZE 4096
+#define FILE_MAX  65536
+#define FILES_MAX 32
+#define DEPTH_MAX 4
+
+struct making {
+    struct cli *cli;
+    const char *name, *folder;
+    unsigned count;
+    char *files[FILES_MAX]; /* paths in the new folder */
+    char *abouts[FILES_MAX];
+};
+
+/* Copies a text with each MARK replaced; cut at `size`. */
+static void fill_in(const char *text, const char *name, char *to, size_t size)
+{
+    size_t at = 0;
+
+    for (const char *mark; at < size && (mark = strstr(text, MARK)); text = mark + strlen(MARK))
+        at += (size_t)snprintf(to + at, size - at, "%.*s%s", (int)(mark - text), text, name);
+    if (at < size)
+        snprintf(to + at, size - at, "%s", text);
+}
+
+static void drop_suffix(char *name)
+{
+    size_t size = strlen(name);
+
+    if (size > strlen(SUFFIX) && strcmp(name + size - strlen(SUFFIX), SUFFIX) == 0)
+        name[size - strlen(SUFFIX)] = '\0';
+}
+
+static int read_text(const char *path, char *to, size_t size)
+{
+    OWN(hub_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
+
+    if (n < 0)
+        return rapahub_fail(-errno, "", "cannot read the template '%s'", path);
+    to[n] = '\0';
+    return 0;
+}
+
+static int write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wxe");
+
+    if (!file)
+        return rapahub_fail(-errno, "", "cannot make '%s'", path);
+    fputs(text, file);
+    if (fclose(file) != 0)
+        return rapahub_fail(-errno, "", "cannot write '%s'", path);
+    return 0;
+}
+
+/* The first line that is not the licence's says what a file is: "calc: adds and divides". */
+static char *about(const char *text)
+{
+    size_t size;
+
+    do {
+        text += strspn(text, "/*# \n");
+        size = strcspn(text, "\n");
+        if (!memmem(text, size, "SPDX", 4))
+            break;
+        text += size;
+    } while (*text);
+    while (size > 0 && strchr("*/ .", text[size - 1]))
+        size--;
+    return strndup(text, size);
+}
+
+static int copy_file(struct making *making, const char *from, const char *to)
+{
+    OWN(hub_memory) char *text = malloc(FILE_MAX), *filled = malloc(2 * FILE_MAX);
+    int r;
+
+    if (!text || !filled || making->count == FILES_MAX)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the template");
+    r = read_text(from, text, FILE_MAX);
+    if (r < 0)
+        return r;
+    fill_in(text, making->name, filled, 2 * FILE_MAX);
+    r = write_text(to, filled);
+    if (r < 0)
+        return r;
+    making->files[making->count] = strdup(to + strlen(making->folder) + 1);
+    making->abouts[making->count] = about(filled);
+    making->count++;
+    return 0;
+}
+
+static int copy_folder(struct making *making, const char *from, const char *to, unsigned depth);
+
+static int copy_entry(struct making *making, const char *from, const char *to, unsigned depth)
+{
+    struct stat status;
+
+    if (stat(from, &status) < 0)
+        return rapahub_fail(-errno, "", "cannot look at the template '%s'", from);
+    if (!S_ISDIR(status.st_mode))
+        return copy_file(making, from, to);
+    return depth < DEPTH_MAX ? copy_folder(making, from, to, depth + 1) : 0;
+}
+
+static int copy_folder(struct making *making, const char *from, const char *to, unsigned depth)
+{
+    struct dirent **entries = NULL;
+    int count, r = 0;
+
+    if (mkdir(to, 0777) < 0)
+        return rapahub_fail(-errno, "", errno == EEXIST ? "'%s' exists" : "cannot make '%s'", to);
+    count = scandir(from, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char source[PATH_SIZE], target[PATH_SIZE], filled[512];
+
+        fill_in(name, making->name, filled, sizeof filled);
+        drop_suffix(filled);
+        snprintf(source, sizeof source, "%s/%s", from, name);
+        snprintf(target, sizeof target, "%s/%s", to, filled);
+        if (r == 0 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            r = copy_entry(making, source, target, depth);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+static void report(const struct making *making, const char *template)
+{
+    struct cli_json json;
+    size_t widest = 0;
+
+    if (cli_json_wanted(making->cli)) {
+        cli_json_begin(&json, stdout, making->cli->command->schema);
+        cli_json_text(&json, "name", making->name);
+        cli_json_text(&json, "folder", making->folder);
+        cli_json_text(&json, "template", template);
+        cli_json_list(&json, "files");
+        for (unsigned i = 0; i < making->count; i++)
+            cli_json_text(&json, NULL, making->files[i] ? making->files[i] : "");
+        cli_json_close(&json, ']');
+        cli_json_end(&json);
+        return;
+    }
+    cli_failure_note(making->cli, "created %s/  (template %s)", making->folder, template);
+    for (unsigned i = 0; i < making->count; i++) {
+        if (making->files[i] && strlen(making->files[i]) > widest)
+            widest = strlen(making->files[i]);
+    }
+    for (unsigned i = 0; i < making->count; i++) {
+        if (making->files[i] && making->abouts[i] && making->files[i][0] != '.')
+            cli_failure_note(making->cli, "  %-*s  %s", (int)widest, making->files[i],
+                             making->abouts[i]);
+    }
+    cli_failure_note(making->cli, "next: cd %s && rapahub build", making->folder);
+}
+
+int cli_new(struct cli *cli)
+{
+    const char *template = cli_arguments_text(&cli->arguments, "template");
+    const char *folder = cli_arguments_text(&cli->arguments, "dir");
+    struct making making = {.cli = cli, .name = cli->arguments.operands[0]};
+    char source[CLI_PROGRAM_PATH], relative[128];
+    int r;
+
+    making.folder = folder ? folder : making.name;
+    cli_failure_about(cli, "new %s", making.name);
+    if (!hub_signature_is_name(making.name)) {
+        cli_failure_hint(cli, "letters, digits and _, not a digit first: rapahub new calc");
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "this cannot be a chimod's name");
+    }
+    snprintf(relative, sizeof relative, "%s/%s", RAPAHUB_TEMPLATES_FROM_BIN, template);
+    r = cli_program_path(relative, source);
+    if (r == 0)
+        r = copy_folder(&making, source, making.folder, 0);
+    if (r == RAPAHUB_EEXIST)
+        cli_failure_hint(cli, "choose another name, or --dir DIR");
+    if (r == 0)
+        report(&making, template);
+    for (unsigned i = 0; i < making.count; i++) {
+        free(making.files[i]);
+        free(making.abouts[i]);
+    }
+    return r;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/remote.h"
+
+#include <stdio.h>
+
+#include <rapahub/error.h>
+#include <rapahub/method.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/interrupt.h"
+#include "host/cli/runtime.h"
+#include "hub/base/clock.h"
+
+/* The host itself ends the call at its deadline; this long later it is the host that hangs. */
+#define GRACE_NS (2 * HUB_SECOND)
+
+static int add_method(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    char text[RAPAHUB_SIGNATURE_MAX + 1];
+
+    if (kind != HOST_FRAME_SIGNATURE || record->name.name.size >= sizeof text)
+        return 0;
+    snprintf(text, sizeof text, "%.*s", (int)record->name.name.size, record->name.name.data);
+    cli_methods_add(user, text);
+    return 0;
+}
+
+int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to)
+{
+    const struct control_name name = {rapahub_string_of(guest)};
+
+    return cli_runtime_ask(cli, HOST_FRAME_METHODS, &name, add_method, to);
+}
+
+static int keep(struct cli_answer *answer, const struct control_result *result)
+{
+    answer->peer = result->peer;
+    answer->epoch = result->epoch;
+    answer->pid = result->pid;
+    return cli_answer_keep(answer, result->payload);
+}
+
+static int cancel(struct cli *cli, int interrupt, unsigned *interrupts)
+{
+    if (!cli_interrupt_take(interrupt))
+        return 0;
+    if (++*interrupts > 1)
+        return rapahub_fail(RAPAHUB_ECANCELED, "", "interrupted");
+    return host_client_send(cli->client, HOST_FRAME_CANCEL, &(struct control_none){1},
+                            hub_clock_after(GRACE_NS));
+}
+
+int cli_remote_call(struct cli *cli, const struct control_call *call, int interrupt,
+                    struct cli_answer *out)
+{
+    uint64_t began_ns = hub_clock_now();
+    uint64_t deadline_ns = hub_clock_after(call->timeout_ns + GRACE_NS);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    unsigned interrupts = 0;
+    int r = host_client_send(cli->client, HOST_FRAME_CALL, call, deadline_ns);
+
+    if (r < 0)
+        return r;
+    do {
+        r = host_client_receive(cli->client, deadline_ns, interrupt, &kind, &record);
+        if (r == RAPAHUB_EINTR)
+            r = cancel(cli, interrupt, &interrupts) < 0 ? RAPAHUB_ECANCELED : 1;
+        else if (r > 0 && kind == HOST_FRAME_RESULT)
+            r = keep(out, &record.result) < 0 ? RAPAHUB_ENOMEM : 1;
+    } while (r > 0);
+    out->duration_ns = hub_clock_now() - began_ns;
+    return r;
+}

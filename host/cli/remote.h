@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* remote: a guest of a running host, through cli->client. */
+#ifndef CLI_REMOTE_H
+#define CLI_REMOTE_H
+
+#include "host/cli/answer.h"
+#include "host/cli/methods.h"
+#include "host/control/client.h"
+
+struct cli;
+
+int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to);
+
+/* Calls and waits. The first Ctrl-C on `interrupt` cancels, with a second one it gives up. */
+int cli_remote_call(struct cli *cli, const struct control_call *call, int interrupt,
+                    struct cli_answer *out);
+
+#endif

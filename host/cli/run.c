@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run: a host in the foreground. It serves its descriptor, the control socket's and the signals'
+ * with one poll, and ends when it is told to, or when no guest is left. */
+#include "host/cli/run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/control.h>
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/files.h"
+#include "host/cli/interrupt.h"
+#include "host/cli/program.h"
+#include "host/cli/run_events.h"
+#include "host/cli/run_options.h"
+#include "host/cli/runtime.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define TURN_MS 1000
+
+struct running {
+    struct cli *cli;
+    struct cli_files files;
+    struct cli_run_options options;
+    struct cli_run_events events;
+    struct rapahub_guest_id *lives; /* the first of each guest */
+    struct rapahub_host *host;
+    struct rapahub_control *control;
+    int interrupt;
+    bool stop;
+};
+
+/* Every line is kept for `rapahub logs`; the deaths and starts are told by run_events. */
+static void keep_line(void *user, enum rapahub_log_level level, const char *topic, const char *text)
+{
+    struct running *running = user;
+
+    if (running->control)
+        rapahub_control_log(running->control, level, topic, text);
+    if (running->cli->verbose)
+        fprintf(stderr, "%s %s: %s\n", rapahub_log_level_name(level), topic, text);
+}
+
+static void ask_to_stop(void *user)
+{
+    struct running *running = user;
+
+    running->stop = true;
+}
+
+static int take_files(struct running *running)
+{
+    const struct cli_arguments *arguments = &running->cli->arguments;
+    int r = 0;
+
+    for (int i = 0; i < arguments->count && r == 0; i++) {
+        r = cli_files_add(&running->files, arguments->operands[i]);
+    }
+    if (r < 0)
+        return r;
+    running->events.guests = calloc(running->files.count, sizeof *running->events.guests);
+    running->lives = calloc(running->files.count, sizeof *running->lives);
+    if (!running->events.guests || !running->lives)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", running->files.count);
+    return 0;
+}
+
+static bool is_taken(const struct running *running, const char *name)
+{
+    for (unsigned i = 0; i < running->events.count; i++) {
+        if (strcmp(running->events.guests[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A second guest of one module is called calc-2. */
+static void name_guest(struct running *running, struct cli_run_guest *guest)
+{
+    char name[CLI_RUN_NAME - 8];
+
+    cli_files_name(guest->file, name, sizeof name);
+    snprintf(guest->name, sizeof guest->name, "%s", name);
+    for (unsigned n = 2; is_taken(running, guest->name); n++)
+        snprintf(guest->name, sizeof guest->name, "%s-%u", name, n);
+}
+
+static int create_host(struct running *running)
+{
+    struct rapahub_host_options options = running->options.host;
+    char program[CLI_PROGRAM_PATH];
+    int r = cli_program_guest(program);
+
+    if (r < 0)
+        return r;
+    options.name = cli_arguments_text(&running->cli->arguments, "name");
+    options.guest_program = program;
+    options.on_event = cli_run_events_take;
+    options.user = &running->events;
+    running->events.cli = running->cli;
+    running->events.trust = running->options.trust;
+    running->events.restart = running->options.supervision.restart;
+    running->events.period_ns = running->options.supervision.period_ns;
+    r = rapahub_host_create(&options, &running->host);
+    running->events.host = running->host;
+    return r;
+}
+
+/* Before the first guest: a name that is in use is found before anything is started. */
+static int open_control(struct running *running)
+{
+    const char *name = cli_arguments_text(&running->cli->arguments, "name");
+    char path[CLI_RUNTIME_PATH], first[CLI_RUN_NAME];
+    struct rapahub_control_options options = {.path = path,
+                                              .host = RAPAHUB_CONTROL_HOST(running->host),
+                                              .on_stop = ask_to_stop,
+                                              .user = running};
+    int r;
+
+    cli_files_name(running->files.paths[0], first, sizeof first);
+    options.name = name ? name : first;
+    cli_failure_about(running->cli, "%s", options.name);
+    r = cli_runtime_socket(options.name, path);
+    if (r == 0)
+        r = rapahub_control_open(&options, &running->control);
+    if (r == 0)
+        cli_failure_about(running->cli, "%s", "");
+    if (r == RAPAHUB_EEXIST) {
+        cli_failure_hint(running->cli, "--name OTHER, or rapahub stop %s", options.name);
+        r = rapahub_fail(RAPAHUB_EEXIST, "", "a host of this name runs already");
+    }
+    return r;
+}
+
+static int start_guest(struct running *running, unsigned index)
+{
+    struct cli_run_guest *guest = &running->events.guests[index];
+    struct rapahub_guest_options options = {.trust = running->options.trust,
+                                            .supervision = &running->options.supervision};
+    const char *params = cli_arguments_text(&running->cli->arguments, "params");
+    struct rapahub_container_options container = {.id.pool = {index + 1, 0},
+                                                  .params = {params, params ? strlen(params) : 0}};
+    int r;
+
+    guest->file = running->files.paths[index];
+    name_guest(running, guest);
+    running->events.count = index + 1;
+    options.chimod = guest->file;
+    options.name = guest->name;
+    options.plain = running->options.plain[0] ? running->options.plain : NULL;
+    container.pool_name = guest->name;
+    guest->began_ns = hub_clock_now();
+    r = rapahub_host_spawn(running->host, &options, &running->lives[index]);
+    if (r == 0)
+        r = rapahub_host_add_container(running->host, running->lives[index], &container);
+    if (r == 0)
+        r = rapahub_control_offer(running->control, guest->name, container.id.pool);
+    if (r == 0)
+        r = rapahub_host_dispatch(running->host, 0);
+    if (r == RAPAHUB_ENOENT)
+        cli_failure_hint(running->cli, "look at the path; rapahub build makes build/NAME.so");
+    else if (r < 0)
+        cli_failure_hint(running->cli, "rapahub inspect %s", guest->file);
+    return r < 0 ? r : 0;
+}
+
+static void count_alive(void *user, const struct rapahub_guest_status *status)
+{
+    static const char *const alive[] = {"starting", "ready", "stopping", "restarting"};
+
+    for (unsigned i = 0; i < sizeof alive / sizeof *alive; i++)
+        *(unsigned *)user += strcmp(status->state, alive[i]) == 0;
+}
+
+static bool is_over(const struct running *running)
+{
+    unsigned alive = 0;
+
+    if (rapahub_host_guests(running->host, count_alive, &alive) < 0)
+        return true;
+    return alive == 0;
+}
+
+static int turn(struct running *running)
+{
+    struct pollfd fds[] = {{.fd = rapahub_host_fd(running->host), .events = POLLIN},
+                           {.fd = rapahub_control_fd(running->control), .events = POLLIN},
+                           {.fd = running->interrupt, .events = POLLIN}};
+    int r = poll(fds, 3, TURN_MS);
+
+    if (r < 0 && errno != EINTR)
+        return rapahub_fail(-errno, "", "cannot wait");
+    if (cli_interrupt_take(running->interrupt))
+        running->stop = true;
+    r = rapahub_host_dispatch(running->host, 0);
+    if (r >= 0)
+        r = rapahub_control_dispatch(running->control);
+    cli_run_events_settle(&running->events);
+    return r < 0 ? r : 0;
+}
+
+static int serve(struct running *running)
+{
+    int r = 0;
+
+    while (r == 0 && !running->stop && !is_over(running))
+        r = turn(running);
+    return r;
+}
+
+/* In reverse order. One that has ended in between, or lives another life, is left to destroy. */
+static void stop_guests(struct running *running)
+{
+    for (unsigned i = running->events.count; i-- > 0;) {
+        if (rapahub_host_stop(running->host, running->lives[i]) < 0)
+            rapahub_clear_error();
+    }
+    if (rapahub_host_dispatch(running->host, 0) < 0)
+        rapahub_clear_error();
+    cli_run_events_settle(&running->events);
+}
+
+static int start(struct running *running)
+{
+    int r;
+
+    cli_failure_about(running->cli, "run");
+    cli_failure_hint(running->cli, "rapahub run --help");
+    r = cli_run_options_take(running->cli, &running->options);
+    if (r < 0)
+        return r;
+    cli_failure_about(running->cli, "%s", "");
+    cli_failure_hint(running->cli, "%s", "");
+    r = take_files(running);
+    if (r == 0)
+        r = cli_interrupt_open(&running->interrupt);
+    if (r == 0)
+        r = create_host(running);
+    if (r == 0)
+        r = open_control(running);
+    for (unsigned i = 0; r == 0 && i < running->files.count; i++)
+        r = start_guest(running, i);
+    return r;
+}
+
+/* Those that gave up decide the exit status. */
+static int judge(struct running *running)
+{
+    for (unsigned i = 0; i < running->events.count && !running->stop; i++) {
+        const struct cli_run_guest *guest = &running->events.guests[i];
+
+        if (!guest->failed)
+            continue;
+        cli_failure_about(running->cli, "%s", guest->name);
+        cli_failure_hint(running->cli, "rapahub inspect %s", guest->file);
+        return rapahub_fail(running->options.supervision.restart == RAPAHUB_RESTART_TEMPORARY
+                                ? RAPAHUB_ENORESTART
+                                : RAPAHUB_EGIVENUP,
+                            "", "not started again; last: %s", guest->cause);
+    }
+    return 0;
+}
+
+static void finish(struct running *running)
+{
+    if (running->host)
+        stop_guests(running);
+    rapahub_log_to(NULL, NULL, RAPAHUB_LOG_ERROR);
+    rapahub_control_close(running->control);
+    rapahub_host_destroy(running->host);
+    cli_files_fini(&running->files);
+    hub_fd_release(&running->interrupt);
+    free(running->events.guests);
+    free(running->lives);
+    free(running);
+}
+
+int cli_run(struct cli *cli)
+{
+    struct running *running = calloc(1, sizeof *running);
+    int r;
+
+    if (!running)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a host");
+    running->cli = cli;
+    running->interrupt = -1;
+    rapahub_log_to(keep_line, running, RAPAHUB_LOG_DEBUG);
+    r = start(running);
+    if (r == 0)
+        r = serve(running);
+    if (r == 0)
+        r = judge(running);
+    /* Before what finish does can write another diagnosis. */
+    if (r < 0)
+        r = cli_failure_report(cli, r);
+    finish(running);
+    return r;
+}

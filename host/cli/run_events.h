@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_events: what happens to the guests of `rapahub run`, told as lines or as objects. */
+#ifndef CLI_RUN_EVENTS_H
+#define CLI_RUN_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/host.h>
+
+struct cli;
+
+#define CLI_RUN_NAME 64
+
+/* One guest, over all its lives. */
+struct cli_run_guest {
+    const char *file;
+    char name[CLI_RUN_NAME];
+    uint64_t began_ns; /* when its present start began */
+    bool started;      /* it was ready once */
+    bool down;         /* it died, and what follows is not known yet */
+    bool failed;       /* it is not started again */
+    char cause[512];
+    uint64_t uptime_ns;
+    uint32_t calls_lost;
+};
+
+struct cli_run_events {
+    const struct cli *cli;
+    struct rapahub_host *host;
+    enum rapahub_trust trust;
+    enum rapahub_restart restart;
+    uint64_t period_ns;
+    unsigned count;
+    struct cli_run_guest *guests;
+};
+
+/* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */
+void cli_run_events_take(void *user, const struct rapahub_event *event);
+
+/* Tells the deaths nothing followed: those of guests that were stopped. */
+void cli_run_events_settle(struct cli_run_events *events);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_options: what was asked of `rapahub run`, as options of the library. */
+#ifndef CLI_RUN_OPTIONS_H
+#define CLI_RUN_OPTIONS_H
+
+#include <rapahub/host.h>
+
+struct cli;
+
+#define CLI_RUN_PLAIN_MAX 64
+
+struct cli_run_options {
+    struct rapahub_host_options host; /* its limits */
+    struct rapahub_supervision supervision;
+    enum rapahub_trust trust;
+    const char *plain[CLI_RUN_PLAIN_MAX + 1]; /* ended by NULL */
+};
+
+/* RAPAHUB_ECONFIG says which option is wrong. */
+int cli_run_options_take(struct cli *cli, struct cli_run_options *out);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/runtime.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "hub/base/clock.h"
+
+#define SUFFIX    ".sock"
+#define ANSWER_NS (2 * HUB_SECOND)
+
+#define EXIT_NOBODY 4 /* no host reached */
+
+/* The two places where hosts may be: one that was started where the variable was not set must be
+ * found where it is. */
+enum place { PLACE_SESSION, PLACE_SHARED, PLACES };
+
+static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
+{
+    const char *session = getenv("XDG_RUNTIME_DIR");
+
+    if (place == PLACE_SHARED)
+        snprintf(to, CLI_RUNTIME_PATH, "/dev/shm/rapahub-%u", (unsigned)geteuid());
+    else if (session && session[0] == '/' && access(session, W_OK) == 0)
+        snprintf(to, CLI_RUNTIME_PATH, "%.4000s/rapahub", session);
+    else
+        return false;
+    return true;
+}
+
+static int check_folder(const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) < 0)
+        return rapahub_fail(-errno, "", "no folder '%s'", path);
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is not a folder of this user alone", path);
+    return 0;
+}
+
+int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH])
+{
+    if (!folder_of(PLACE_SESSION, to))
+        folder_of(PLACE_SHARED, to);
+    if (make && mkdir(to, 0700) < 0 && errno != EEXIST)
+        return rapahub_fail(-errno, "", "cannot make the folder '%s'", to);
+    return check_folder(to);
+}
+
+int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH])
+{
+    size_t size;
+    int r = cli_runtime_folder(true, to);
+
+    if (r < 0)
+        return r;
+    if (strlen(host) >= CLI_RUNTIME_NAME || strchr(host, '/') || host[0] == '.' || !host[0])
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no name of a host", host);
+    size = strlen(to);
+    snprintf(to + size, CLI_RUNTIME_PATH - size, "/%s" SUFFIX, host);
+    return 0;
+}
+
+/* 0 or the visit's own. */
+typedef int visit_socket(void *user, const char *host, const char *path);
+
+static int each_in(const char *folder, visit_socket *visit, void *user)
+{
+    DIR *open_folder = opendir(folder);
+    const struct dirent *entry;
+    int r = 0;
+
+    while (open_folder && r == 0 && (entry = readdir(open_folder))) {
+        char path[CLI_RUNTIME_PATH + 300], name[CLI_RUNTIME_NAME];
+        size_t size = strlen(entry->d_name);
+
+        if (size <= strlen(SUFFIX) || strcmp(entry->d_name + size - strlen(SUFFIX), SUFFIX) != 0 ||
+            size - strlen(SUFFIX) >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(size - strlen(SUFFIX)), entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        r = visit(user, name, path);
+    }
+    if (open_folder)
+        closedir(open_folder);
+    return r;
+}
+
+static int each_socket(visit_socket *visit, void *user)
+{
+    int r = 0;
+
+    for (int place = 0; place < PLACES && r == 0; place++) {
+        char folder[CLI_RUNTIME_PATH];
+
+        if (folder_of((enum place)place, folder) && check_folder(folder) == 0)
+            r = each_in(folder, visit, user);
+    }
+    return r;
+}
+
+static int receive_all(struct host_client *client, uint64_t deadline_ns, cli_runtime_item *item,
+                       void *user)
+{
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    int r, found = 0;
+
+    while ((r = host_client_receive(client, deadline_ns, -1, &kind, &record)) > 0) {
+        if (item && found == 0)
+            found = item(user, kind, &record);
+    }
+    return r < 0 ? r : found;
+}
+
+int cli_runtime_ask(struct cli *cli, enum host_frame_kind request, const void *record,
+                    cli_runtime_item *item, void *user)
+{
+    uint64_t deadline_ns = hub_clock_after(cli->timeout_ns);
+    int r = host_client_send(cli->client, request, record, deadline_ns);
+
+    return r < 0 ? r : receive_all(cli->client, deadline_ns, item, user);
+}
+
+struct walk {
+    struct cli *cli;
+    cli_runtime_visit *visit;
+    void *user;
+    const char *host;
+    unsigned guests;
+};
+
+static int visit_guest(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct walk *walk = user;
+
+    if (kind != HOST_FRAME_GUEST)
+        return 0;
+    walk->guests++;
+    return walk->visit(walk->user, walk->host, &record->guest);
+}
+
+static int list_host(struct walk *walk, struct host_client *client)
+{
+    uint64_t deadline_ns = hub_clock_after(ANSWER_NS);
+    int r = host_client_send(client, HOST_FRAME_LIST, &(struct control_none){1}, deadline_ns);
+
+    return r < 0 ? r : receive_all(client, deadline_ns, visit_guest, walk);
+}
+
+static int visit_host(void *user, const char *host, const char *path)
+{
+    struct walk *walk = user;
+    struct host_client *client = NULL;
+    int r = host_client_open(path, &client);
+
+    if (r < 0)
+        return 0;
+    walk->host = host;
+    walk->guests = 0;
+    r = list_host(walk, client);
+    if (r == 0 && walk->guests == 0)
+        r = walk->visit(walk->user, host, NULL);
+    if (r < 0) {
+        cli_failure_note(walk->cli, "%s: no answer: %s", host, rapahub_last_error()->text);
+        r = 0;
+    }
+    host_client_release(&client);
+    return r;
+}
+
+int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user)
+{
+    struct walk walk = {.cli = cli, .visit = visit, .user = user};
+
+    return each_socket(visit_host, &walk);
+}
+
+struct search {
+    char host[CLI_RUNTIME_NAME], guest[CLI_RUNTIME_NAME]; /* what is looked for; host "": any */
+    bool split;                                           /* HOST/GUEST was given */
+    unsigned matches;
+    char others[512]; /* names that are there */
+    bool is_guest;    /* the match */
+    struct cli_runtime_place place;
+};
+
+static void add_name(struct search *search, const char *name, size_t size)
+{
+    size_t at = strlen(search->others);
+
+    snprintf(search->others + at, sizeof search->others - at, "%s%.*s", at ? ", " : "", (int)size,
+             name);
+}
+
+static bool equals(struct rapahub_string a, const char *b)
+{
+    return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
+}
+
+static void note_match(struct search *search, const char *host, bool is_guest)
+{
+    if (is_guest && !search->is_guest)
+        search->matches = 0; /* a guest's name goes before a host's */
+    if (search->is_guest && !is_guest)
+        return;
+    if (search->matches > 0 && strcmp(search->place.host, host) == 0)
+        return;
+    search->matches++;
+    search->is_guest = is_guest;
+    snprintf(search->place.host, sizeof search->place.host, "%s", host);
+    snprintf(search->place.guest, sizeof search->place.guest, "%s", is_guest ? search->guest : "");
+}
+
+static int compare(void *user, const char *host, const struct control_guest *guest)
+{
+    struct search *search = user;
+
+    if (guest)
+        add_name(search, guest->name.data, guest->name.size);
+    if (search->split && strcmp(search->host, host) != 0)
+        return 0;
+    if (guest && search->guest[0] && equals(guest->name, search->guest))
+        note_match(search, host, true);
+    else if (strcmp(search->host, host) == 0 && (!search->split || !search->guest[0]))
+        note_match(search, host, false);
+    return 0;
+}
+
+static void split_name(const char *name, struct search *out)
+{
+    const char *slash = strchr(name, '/');
+
+    snprintf(out->host, sizeof out->host, "%.*s", slash ? (int)(slash - name) : (int)strlen(name),
+             name);
+    snprintf(out->guest, sizeof out->guest, "%s", slash ? slash + 1 : name);
+    out->split = slash != NULL;
+}
+
+static int count_guest(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    (void)record;
+    *(unsigned *)user += kind == HOST_FRAME_GUEST;
+    return 0;
+}
+
+struct opening {
+    const char *host;
+    struct host_client **client;
+};
+
+static int open_socket(void *user, const char *host, const char *path)
+{
+    struct opening *opening = user;
+
+    return strcmp(host, opening->host) == 0 && host_client_open(path, opening->client) == 0;
+}
+
+static int connect_to(struct cli *cli, struct cli_runtime_place *place)
+{
+    struct opening opening = {place->host, &cli->client};
+
+    host_client_release(&cli->client);
+    if (each_socket(open_socket, &opening) == 0)
+        return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' ended at this moment", place->host);
+    return cli_runtime_ask(cli, HOST_FRAME_LIST, &(struct control_none){1}, count_guest,
+                           &place->guests);
+}
+
+static int refuse(struct cli *cli, const char *name, const struct search *search)
+{
+    if (search->matches > 1) {
+        cli_failure_hint(cli, "say which: %s/%s", search->place.host, name);
+        return rapahub_fail(RAPAHUB_EEXIST, "", "%u hosts have a '%s'", search->matches, name);
+    }
+    cli->exit_status = EXIT_NOBODY;
+    cli_failure_about(cli, "%s", "");
+    cli_failure_hint(cli, "rapahub run FILE starts one; rapahub ps shows what runs");
+    return rapahub_fail(RAPAHUB_ENOENT, "", "no host or guest named '%s'; running: %s", name,
+                        search->others[0] ? search->others : "none");
+}
+
+int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out)
+{
+    struct search search = {.matches = 0};
+    int r;
+
+    split_name(name, &search);
+    r = cli_runtime_each(cli, compare, &search);
+    if (r < 0)
+        return r;
+    if (search.matches != 1)
+        return refuse(cli, name, &search);
+    *out = search.place;
+    return connect_to(cli, out);
+}

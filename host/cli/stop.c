@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/stop.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+#include "host/cli/runtime.h"
+
+static void report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
+{
+    struct cli_json json;
+
+    if (!cli_json_wanted(cli)) {
+        cli_failure_note(cli, "%s: %s", place->guest[0] ? place->guest : place->host, done);
+        return;
+    }
+    cli_json_begin(&json, stdout, cli->command->schema);
+    cli_json_text(&json, "host", place->host);
+    cli_json_text(&json, "guest", place->guest);
+    cli_json_end(&json);
+}
+
+/* A host with several guests is asked about, where there is somebody to ask. */
+static bool confirmed(const struct cli *cli, const struct cli_runtime_place *place)
+{
+    int answer;
+
+    if (place->guest[0] || place->guests < 2 || cli_arguments_flag(&cli->arguments, "yes") ||
+        !isatty(STDIN_FILENO))
+        return true;
+    fprintf(stderr, "stop host '%s' with its %u guests? [y/N] ", place->host, place->guests);
+    answer = getchar();
+    return answer == 'y' || answer == 'Y';
+}
+
+int cli_stop(struct cli *cli)
+{
+    struct cli_runtime_place place;
+    struct control_name name;
+    int r;
+
+    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
+    r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
+    if (r < 0)
+        return r;
+    if (!confirmed(cli, &place))
+        return rapahub_fail(RAPAHUB_ECANCELED, "", "not stopped");
+    name.name = rapahub_string_of(place.guest);
+    r = cli_runtime_ask(cli, HOST_FRAME_STOP, &name, NULL, NULL);
+    if (r == 0)
+        report(cli, &place, "stopped");
+    return r;
+}
+
+int cli_stop_kill(struct cli *cli)
+{
+    struct cli_runtime_place place;
+    struct control_name name;
+    int r;
+
+    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
+    r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
+    if (r < 0)
+        return r;
+    if (!place.guest[0]) {
+        cli_failure_hint(cli, "rapahub stop %s", place.host);
+        return rapahub_fail(RAPAHUB_EINVAL, "", "that is a host; kill takes a guest");
+    }
+    name.name = rapahub_string_of(place.guest);
+    r = cli_runtime_ask(cli, HOST_FRAME_KILL, &name, NULL, NULL);
+    if (r == 0)
+        report(cli, &place, "killed");
+    return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table: rows in aligned columns, without borders, cut to the terminal. */
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define CLI_TABLE_COLUMNS 12
+
+struct cli_table {
+    unsigned columns, rows, rows_room;
+    char *(*cells)[CLI_TABLE_COLUMNS]; /* row 0 is the head */
+    bool failed;                       /* there was no memory: nothing is printed */
+};
+
+/* Adds a row; as many cells as the first row has, NULL behind the last. Texts are copied. */
+void cli_table_add(struct cli_table *table, const char *const *cells);
+
+/* Prints and empties it. `width` 0: nothing is cut. */
+void cli_table_print(struct cli_table *table, FILE *to, unsigned width);
+
+/* Columns of the terminal behind a stream; 0 where it is none. */
+unsigned cli_table_width(FILE *to);
+
+/* How many columns a text takes: its characters, not its bytes. */
+unsigned cli_table_columns(const char *text);
+
+#endif

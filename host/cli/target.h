@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* target: what a call is aimed at, as text. */
+#ifndef CLI_TARGET_H
+#define CLI_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/cli/runtime.h"
+
+#define CLI_TARGET_FILE 4096
+
+struct cli_target {
+    bool is_file;
+    char file[CLI_TARGET_FILE];      /* of FILE:METHOD */
+    char name[2 * CLI_RUNTIME_NAME]; /* of NAME.METHOD: GUEST or HOST/GUEST */
+    uint32_t container;              /* of NAME#N.METHOD */
+    const char *method;              /* a name or a signature; into the text */
+};
+
+/* RAPAHUB_ECONFIG where it is neither GUEST.METHOD, GUEST#N.METHOD nor FILE:METHOD. */
+int cli_target_parse(const char *text, struct cli_target *out);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer: a function for each request. */
+#include "host/control/answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/control/invocation.h"
+#include "hub/base/clock.h"
+#include "hub/wire/postcard.h"
+
+/* What a follower that does not read may have waiting before it gets no more for now. */
+#define FOLLOWER_PENDING ((size_t)256 << 10)
+
+struct visiting {
+    struct rapahub_control *control;
+    struct host_server_client *client;
+};
+
+static void send_guest(void *user, const struct rapahub_guest_status *status)
+{
+    struct visiting *visiting = user;
+    const struct control_guest guest = {
+        .name = rapahub_string_of(status->name),
+        .state = rapahub_string_of(status->state),
+        .chimod = rapahub_string_of(status->chimod),
+        .version = rapahub_string_of(status->version),
+        .host = rapahub_string_of(visiting->control->name),
+        .group = status->guest.group,
+        .uptime_ns = status->uptime_ns,
+        .calls = status->calls,
+        .resident_bytes = status->resident_bytes,
+        .violations = status->violations,
+        .epoch = status->guest.epoch,
+        .peer = status->guest.peer,
+        .restarts = status->restarts,
+        .pid = status->pid,
+        .trust = (uint8_t)status->trust,
+    };
+
+    host_server_send(visiting->control, visiting->client, HOST_FRAME_GUEST, &guest);
+}
+
+static void list(struct rapahub_control *control, struct host_server_client *client,
+                 const union host_frame_record *record)
+{
+    struct visiting visiting = {control, client};
+
+    (void)record;
+    host_server_end(control, client,
+                    control->host.guests(control->host.host, send_guest, &visiting));
+}
+
+static bool same(struct rapahub_string a, const char *b)
+{
+    return a.size == strlen(b) && (a.size == 0 || memcmp(a.data, b, a.size) == 0);
+}
+
+static int find_pool(const struct rapahub_control *control, struct rapahub_string name,
+                     struct rapahub_pool_id *out)
+{
+    for (uint32_t i = 0; i < control->offers_count; i++) {
+        if (same(name, control->offers[i].name)) {
+            *out = control->offers[i].pool;
+            return 0;
+        }
+    }
+    return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' has no guest named '%.*s'", control->name,
+                        (int)name.size, name.size ? name.data : "");
+}
+
+static void send_signature(void *user, const char *signature)
+{
+    struct visiting *visiting = user;
+    const struct control_name name = {rapahub_string_of(signature)};
+
+    host_server_send(visiting->control, visiting->client, HOST_FRAME_SIGNATURE, &name);
+}
+
+static void methods(struct rapahub_control *control, struct host_server_client *client,
+                    const union host_frame_record *record)
+{
+    struct visiting visiting = {control, client};
+    struct rapahub_container_id target = {0};
+    int r = find_pool(control, record->name.name, &target.pool);
+
+    if (r == 0)
+        r = control->host.methods(control->host.host, target, send_signature, &visiting);
+    host_server_end(control, client, r);
+}
+
+static void call(struct rapahub_control *control, struct host_server_client *client,
+                 const union host_frame_record *record)
+{
+    struct rapahub_container_id target = {.container = record->call.container};
+    int r = find_pool(control, record->call.guest, &target.pool);
+
+    if (r < 0)
+        host_server_end(control, client, r);
+    else
+        host_invocation_begin(control, client, &record->call, target);
+}
+
+static void cancel(struct rapahub_control *control, struct host_server_client *client,
+                   const union host_frame_record *record)
+{
+    (void)record;
+    if (client->call)
+        control->host.cancel(control->host.host, client->call->request);
+}
+
+struct search {
+    struct rapahub_string name;
+    struct rapahub_guest_id guest;
+    bool found;
+};
+
+static void compare_name(void *user, const struct rapahub_guest_status *status)
+{
+    struct search *search = user;
+
+    if (search->found || !same(search->name, status->name))
+        return;
+    search->found = true;
+    search->guest = status->guest;
+}
+
+static int find_guest(struct rapahub_control *control, struct rapahub_string name,
+                      struct rapahub_guest_id *out)
+{
+    struct search search = {.name = name};
+    int r = control->host.guests(control->host.host, compare_name, &search);
+
+    if (r < 0)
+        return r;
+    if (!search.found)
+        return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' has no guest named '%.*s'",
+                            control->name, (int)name.size, name.size ? name.data : "");
+    *out = search.guest;
+    return 0;
+}
+
+static int stop_host(struct rapahub_control *control)
+{
+    if (!control->on_stop)
+        return rapahub_fail(RAPAHUB_EPERM, "", "host '%s' is not stopped from outside",
+                            control->name);
+    control->on_stop(control->user);
+    return 0;
+}
+
+static void stop(struct rapahub_control *control, struct host_server_client *client,
+                 const union host_frame_record *record)
+{
+    struct rapahub_guest_id guest;
+    int r;
+
+    if (record->name.name.size == 0) {
+        r = stop_host(control);
+    } else {
+        r = find_guest(control, record->name.name, &guest);
+        if (r == 0)
+            r = control->host.stop(control->host.host, guest);
+    }
+    host_server_end(control, client, r);
+}
+
+static void kill_guest(struct rapahub_control *control, struct host_server_client *client,
+                       const union host_frame_record *record)
+{
+    struct rapahub_guest_id guest;
+    int r = find_guest(control, record->name.name, &guest);
+
+    if (r == 0)
+        r = control->host.kill(control->host.host, guest);
+    host_server_end(control, client, r);
+}
+
+static void send_line(struct rapahub_control *control, struct host_server_client *client,
+                      const struct host_line *line)
+{
+    const struct control_line record = {.time_ns = line->time_ns,
+                                        .level = (uint8_t)line->level,
+                                        .topic = rapahub_string_of(line->topic),
+                                        .text = rapahub_string_of(line->text)};
+
+    host_server_send(control, client, HOST_FRAME_LINE, &record);
+}
+
+static void send_kept_lines(struct rapahub_control *control, struct host_server_client *client,
+                            uint64_t since_ns)
+{
+    struct host_line line;
+
+    while (!client->doomed && client->out.size - client->out.start < FOLLOWER_PENDING &&
+           host_lines_next(control->lines, client->line, &line)) {
+        client->line = line.number;
+        if ((uint32_t)line.level <= client->level && line.time_ns >= since_ns)
+            send_line(control, client, &line);
+    }
+}
+
+void host_answer_lines(struct rapahub_control *control, struct host_server_client *client)
+{
+    if (client->following)
+        send_kept_lines(control, client, 0);
+}
+
+static void logs(struct rapahub_control *control, struct host_server_client *client,
+                 const union host_frame_record *record)
+{
+    uint64_t now_ns = hub_clock_wall(), age_ns = record->logs.since_ns;
+    struct host_line line;
+
+    client->level = record->logs.level;
+    client->line = 0;
+    for (uint64_t since_ns = age_ns < now_ns ? now_ns - age_ns : 0; !client->doomed;) {
+        send_kept_lines(control, client, since_ns);
+        if (record->logs.follow || !host_lines_next(control->lines, client->line, &line))
+            break;
+    }
+    if (record->logs.follow)
+        client->following = true;
+    else
+        host_server_end(control, client, 0);
+}
+
+void host_answer(struct rapahub_control *control, struct host_server_client *client,
+                 enum host_frame_kind kind, const union host_frame_record *record)
+{
+    typedef void answer_function(struct rapahub_control *, struct host_server_client *,
+                                 const union host_frame_record *);
+    static answer_function *const functions[HOST_FRAME_REQUESTS] = {
+        [HOST_FRAME_LIST] = list, [HOST_FRAME_METHODS] = methods,
+        [HOST_FRAME_CALL] = call, [HOST_FRAME_CANCEL] = cancel,
+        [HOST_FRAME_STOP] = stop, [HOST_FRAME_KILL] = kill_guest,
+        [HOST_FRAME_LOGS] = logs,
+    };
+
+    functions[kind](control, client, record);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer: what a control socket does for each request. */
+#ifndef HOST_CONTROL_ANSWER_H
+#define HOST_CONTROL_ANSWER_H
+
+#include "host/control/server.h"
+
+/* Carries out a request whose record shows the client's memory, and answers, or begins a call. */
+void host_answer(struct rapahub_control *control, struct host_server_client *client,
+                 enum host_frame_kind kind, const union host_frame_record *record);
+
+/* Sends a follower the lines it lacks, as long as it reads. */
+void host_answer_lines(struct rapahub_control *control, struct host_server_client *client);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame: records are described once, by the types of value.h; nothing is encoded by hand. */
+#include "host/control/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+#define HEAD       4     /* bytes of the length */
+#define PIECE_SIZE 65536 /* read or written at a time */
+
+#define NONE(member, type)    RAPAHUB_MEMBER(control_none, member, type)
+#define CALL(member, type)    RAPAHUB_MEMBER(control_call, member, type)
+#define LOGS(member, type)    RAPAHUB_MEMBER(control_logs, member, type)
+#define FAILURE(member, type) RAPAHUB_MEMBER(control_failure, member, type)
+#define GUEST(member, type)   RAPAHUB_MEMBER(control_guest, member, type)
+#define RESULT(member, type)  RAPAHUB_MEMBER(control_result, member, type)
+#define LINE(member, type)    RAPAHUB_MEMBER(control_line, member, type)
+
+RAPAHUB_RECORD(control_none, NONE(version, u8));
+RAPAHUB_RECORD(control_name, RAPAHUB_MEMBER(control_name, name, string));
+RAPAHUB_RECORD(control_call, CALL(guest, string), CALL(signature, string), CALL(container, u32),
+               CALL(timeout_ns, u64), CALL(arguments, bytes));
+RAPAHUB_RECORD(control_logs, LOGS(since_ns, u64), LOGS(level, u8), LOGS(follow, _Bool));
+RAPAHUB_RECORD(control_failure, FAILURE(code, i32), FAILURE(application, i32),
+               FAILURE(rule, string), FAILURE(text, string));
+RAPAHUB_RECORD(control_guest, GUEST(name, string), GUEST(state, string), GUEST(chimod, string),
+               GUEST(version, string), GUEST(host, string), GUEST(group, u64),
+               GUEST(uptime_ns, u64), GUEST(calls, u64), GUEST(resident_bytes, u64),
+               GUEST(violations, u64), GUEST(epoch, u32), GUEST(peer, u32), GUEST(restarts, u32),
+               GUEST(pid, i32), GUEST(trust, u8));
+RAPAHUB_RECORD(control_result, RESULT(payload, bytes), RESULT(epoch, u32), RESULT(peer, u32),
+               RESULT(pid, i32));
+RAPAHUB_RECORD(control_line, LINE(time_ns, u64), LINE(level, u8), LINE(topic, string),
+               LINE(text, string));
+
+static const struct rapahub_type *type_of(enum host_frame_kind kind)
+{
+    static const struct rapahub_type *const types[HOST_FRAME_COUNT] = {
+        [HOST_FRAME_LIST] = &rapahub_type_control_none,
+        [HOST_FRAME_METHODS] = &rapahub_type_control_name,
+        [HOST_FRAME_CALL] = &rapahub_type_control_call,
+        [HOST_FRAME_CANCEL] = &rapahub_type_control_none,
+        [HOST_FRAME_STOP] = &rapahub_type_control_name,
+        [HOST_FRAME_KILL] = &rapahub_type_control_name,
+        [HOST_FRAME_LOGS] = &rapahub_type_control_logs,
+        [HOST_FRAME_DONE] = &rapahub_type_control_none,
+        [HOST_FRAME_FAILED] = &rapahub_type_control_failure,
+        [HOST_FRAME_GUEST] = &rapahub_type_control_guest,
+        [HOST_FRAME_SIGNATURE] = &rapahub_type_control_name,
+        [HOST_FRAME_RESULT] = &rapahub_type_control_result,
+        [HOST_FRAME_LINE] = &rapahub_type_control_line,
+    };
+
+    CHECK(kind < HOST_FRAME_COUNT);
+    return types[kind];
+}
+
+void host_frame_fini(struct host_frame_buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (struct host_frame_buffer){0};
+}
+
+/* Makes room for `more` bytes behind what is pending. */
+static int reserve(struct host_frame_buffer *buffer, size_t more)
+{
+    size_t pending = buffer->size - buffer->start, capacity = buffer->capacity;
+    uint8_t *data;
+
+    if (buffer->size + more <= capacity)
+        return 0;
+    /* What is consumed is given back in large steps only, so that a slow reader costs no copy for
+     * each frame. */
+    if (buffer->start > 0) {
+        memmove(buffer->data, buffer->data + buffer->start, pending);
+        buffer->start = 0;
+        buffer->size = pending;
+    }
+    if (pending + more <= capacity / 2)
+        return 0;
+    while (capacity / 2 < pending + more)
+        capacity = capacity ? capacity * 2 : PIECE_SIZE;
+    data = realloc(buffer->data, capacity);
+    if (!data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %zu bytes of a socket", capacity);
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return 0;
+}
+
+static void put_length(uint8_t *to, size_t length)
+{
+    for (unsigned i = 0; i < HEAD; i++)
+        to[i] = (uint8_t)(length >> (8 * i));
+}
+
+static size_t length_at(const uint8_t *from)
+{
+    return from[0] | (size_t)from[1] << 8 | (size_t)from[2] << 16 | (size_t)from[3] << 24;
+}
+
+static void write_body(struct hub_writer *writer, enum host_frame_kind kind, const void *record)
+{
+    hub_postcard_put_unsigned(writer, kind);
+    hub_payload_put(writer, type_of(kind), record);
+}
+
+int host_frame_put(struct host_frame_buffer *buffer, enum host_frame_kind kind, const void *record)
+{
+    struct hub_writer writer;
+    size_t length;
+    int r;
+
+    hub_writer_count(&writer);
+    write_body(&writer, kind, record);
+    length = writer.size;
+    if (writer.failure < 0)
+        return writer.failure;
+    if (length > HOST_FRAME_MAX || buffer->size - buffer->start + length > HOST_FRAME_PENDING)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "", "%zu bytes are too many for a control socket",
+                            length);
+    r = reserve(buffer, HEAD + length);
+    if (r < 0)
+        return r;
+    put_length(buffer->data + buffer->size, length);
+    hub_writer_init(&writer, buffer->data + buffer->size + HEAD, length);
+    write_body(&writer, kind, record);
+    ENSURE(writer.failure == 0 && writer.size == length);
+    buffer->size += HEAD + length;
+    return 0;
+}
+
+/* 1: the first frame is whole. */
+static int whole(const struct host_frame_buffer *buffer)
+{
+    size_t pending = buffer->size - buffer->start;
+    size_t length;
+
+    if (pending < HEAD)
+        return 0;
+    length = length_at(buffer->data + buffer->start);
+    if (length > HOST_FRAME_MAX)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a frame of %zu bytes; at most %zu", length,
+                            HOST_FRAME_MAX);
+    return pending >= HEAD + length;
+}
+
+static void open_body(const struct host_frame_buffer *buffer, struct hub_reader *reader)
+{
+    const uint8_t *frame = buffer->data + buffer->start;
+
+    hub_reader_init(reader, frame + HEAD, length_at(frame));
+}
+
+int host_frame_take(struct host_frame_buffer *buffer, enum host_frame_kind first,
+                    enum host_frame_kind end, union host_frame_record *out)
+{
+    struct hub_reader reader;
+    uint64_t kind;
+    int r = whole(buffer);
+
+    if (r <= 0)
+        return r;
+    open_body(buffer, &reader);
+    kind = hub_postcard_take_unsigned(&reader, 32);
+    if (reader.failure < 0)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a frame without a kind");
+    if (kind < first || kind >= end)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a frame of unknown kind %u", (unsigned)kind);
+    hub_payload_take(&reader, type_of((enum host_frame_kind)kind), out);
+    if (hub_postcard_end(&reader) < 0)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a malformed frame of kind %u", (unsigned)kind);
+    return 1;
+}
+
+enum host_frame_kind host_frame_kind(const struct host_frame_buffer *buffer)
+{
+    struct hub_reader reader;
+
+    open_body(buffer, &reader);
+    return (enum host_frame_kind)hub_postcard_take_unsigned(&reader, 32);
+}
+
+void host_frame_drop(struct host_frame_buffer *buffer)
+{
+    buffer->start += HEAD + length_at(buffer->data + buffer->start);
+}
+
+int host_frame_fill(struct host_frame_buffer *buffer, int fd)
+{
+    ssize_t n;
+    int r = reserve(buffer, PIECE_SIZE);
+
+    if (r < 0)
+        return r;
+    n = recv(fd, buffer->data + buffer->size, PIECE_SIZE, MSG_DONTWAIT);
+    if (n > 0)
+        buffer->size += (size_t)n;
+    if (n > 0)
+        return 1;
+    if (n == 0 || errno == ECONNRESET)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    return rapahub_fail(-errno, "", "cannot read from a control socket");
+}
+
+int host_frame_flush(struct host_frame_buffer *buffer, int fd)
+{
+    size_t size;
+    ssize_t n;
+
+    if (!host_frame_pending(buffer))
+        return 0;
+    size = buffer->size - buffer->start;
+    n = send(fd, buffer->data + buffer->start, size < PIECE_SIZE ? size : PIECE_SIZE,
+             MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) {
+        buffer->start += (size_t)n;
+        return n > 0;
+    }
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    if (errno == EPIPE || errno == ECONNRESET)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+    return rapahub_fail(-errno, "", "cannot write to a control socket");
+}
+
+bool host_frame_pending(const struct host_frame_buffer *buffer)
+{
+    return buffer->start < buffer->size;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame: what travels over a control socket: a length, little-endian, 32 bits; then POSTCARD: the
+ * kind as a varint, and the record of that kind.
+ *
+ * A request is answered by any number of items and then DONE or FAILED. One request at a time; only
+ * CANCEL may follow a CALL, and it has no answer of its own. Both sides take the other for hostile:
+ * lengths are bounded, every record is checked to its end. */
+#ifndef HOST_CONTROL_FRAME_H
+#define HOST_CONTROL_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "hub/base/bytes.h"
+
+#define HOST_FRAME_MAX     ((size_t)1 << 20) /* bytes of a frame behind its length */
+#define HOST_FRAME_PENDING ((size_t)4 << 20) /* bytes that may wait for a reader */
+
+enum host_frame_kind {
+    /* requests */
+    HOST_FRAME_LIST,    /* control_none: GUEST for each */
+    HOST_FRAME_METHODS, /* control_name: SIGNATURE for each */
+    HOST_FRAME_CALL,    /* control_call: RESULT */
+    HOST_FRAME_CANCEL,  /* control_none */
+    HOST_FRAME_STOP,    /* control_name; "": the host */
+    HOST_FRAME_KILL,    /* control_name */
+    HOST_FRAME_LOGS,    /* control_logs: LINE for each */
+    HOST_FRAME_REQUESTS,
+    /* answers */
+    HOST_FRAME_DONE = HOST_FRAME_REQUESTS, /* control_none */
+    HOST_FRAME_FAILED,                     /* control_failure */
+    HOST_FRAME_GUEST,                      /* control_guest */
+    HOST_FRAME_SIGNATURE,                  /* control_name */
+    HOST_FRAME_RESULT,                     /* control_result */
+    HOST_FRAME_LINE,                       /* control_line */
+    HOST_FRAME_COUNT
+};
+
+struct control_none {
+    uint8_t version; /* 1 */
+};
+
+struct control_name {
+    struct rapahub_string name;
+};
+
+struct control_call {
+    struct rapahub_string guest, signature;
+    uint32_t container;
+    uint64_t timeout_ns;
+    struct rapahub_bytes arguments; /* a POSTCARD tuple */
+};
+
+struct control_logs {
+    uint64_t since_ns; /* not older than this; UINT64_MAX: all */
+    uint8_t level;     /* enum rapahub_log_level: these and graver */
+    bool follow;       /* never DONE */
+};
+
+struct control_failure {
+    int32_t code, application;
+    struct rapahub_string rule, text;
+};
+
+struct control_guest {
+    struct rapahub_string name, state, chimod, version, host;
+    uint64_t group, uptime_ns, calls, resident_bytes, violations;
+    uint32_t epoch, peer, restarts;
+    int32_t pid;
+    uint8_t trust;
+};
+
+struct control_result {
+    struct rapahub_bytes payload;
+    uint32_t epoch, peer;
+    int32_t pid;
+};
+
+struct control_line {
+    uint64_t time_ns; /* wall clock */
+    uint8_t level;
+    struct rapahub_string topic, text;
+};
+
+/* Any of them; views show the memory of the frame they were read from. */
+union host_frame_record {
+    struct control_none none;
+    struct control_name name;
+    struct control_call call;
+    struct control_logs logs;
+    struct control_failure failure;
+    struct control_guest guest;
+    struct control_result result;
+    struct control_line line;
+};
+
+/* Bytes on their way, in one direction. */
+struct host_frame_buffer {
+    uint8_t *data;
+    size_t start, size, capacity; /* of what is not consumed yet: data[start .. size) */
+};
+
+void host_frame_fini(struct host_frame_buffer *buffer);
+
+/* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE where the frame or what is pending
+ * would be too large; -EINVAL for text that is not UTF-8. A failure adds nothing. */
+int host_frame_put(struct host_frame_buffer *buffer, enum host_frame_kind kind, const void *record);
+
+/* The first whole frame: 1; 0 where there is none yet; RAPAHUB_EPROTOCOL where it is none of those
+ * from `first` on below `end`. */
+int host_frame_take(struct host_frame_buffer *buffer, enum host_frame_kind first,
+                    enum host_frame_kind end, union host_frame_record *out);
+
+/* The kind of the first frame, which is there, and its end. */
+enum host_frame_kind host_frame_kind(const struct host_frame_buffer *buffer);
+void host_frame_drop(struct host_frame_buffer *buffer);
+
+/* Reads what a socket has; writes what it takes. 1 when something moved, 0 when nothing could;
+ * RAPAHUB_ECLOSED at its end, -errno. Neither waits. */
+int host_frame_fill(struct host_frame_buffer *buffer, int fd);
+int host_frame_flush(struct host_frame_buffer *buffer, int fd);
+
+bool host_frame_pending(const struct host_frame_buffer *buffer);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* invocation: one call a client of the control socket asked for, from its bytes to its answer. */
+#ifndef HOST_CONTROL_INVOCATION_H
+#define HOST_CONTROL_INVOCATION_H
+
+#include "host/control/server.h"
+
+/* Starts it. Its end is sent to the client later, or at once where it cannot be started. */
+void host_invocation_begin(struct rapahub_control *control, struct host_server_client *client,
+                           const struct control_call *request, struct rapahub_container_id target);
+
+/* The client is gone: the guest is told that nobody waits. */
+void host_invocation_abandon(struct rapahub_control *control, struct host_server_client *client);
+
+#endif

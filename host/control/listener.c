@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listener: looking whether somebody listens, and taking the place, are one step under a lock on
+ * the folder: two hosts that start at once cannot both have a name. */
+#include "host/control/listener.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/own.h"
+
+#define BACKLOG 16
+
+static int address_of(const char *path, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof out->sun_path)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is too long for a socket; at most %zu bytes",
+                            path, sizeof out->sun_path - 1);
+    memcpy(out->sun_path, path, strlen(path) + 1);
+    return 0;
+}
+
+static int new_socket(int *out)
+{
+    *out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *out < 0 ? rapahub_fail(-errno, "", "cannot make a socket") : 0;
+}
+
+static int lock_folder(const char *path, int *out)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[sizeof((struct sockaddr_un *)0)->sun_path] = ".";
+    OWN(hub_fd) int fd = -1;
+
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return rapahub_fail(-errno, "", "cannot open the folder '%s'", folder);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return rapahub_fail(-errno, "", "another host starts in '%s' at this moment", folder);
+    *out = TAKE(fd);
+    return 0;
+}
+
+/* 1: somebody listens. A full queue of clients is an answer too. */
+static int somebody_listens(const struct sockaddr_un *address)
+{
+    OWN(hub_fd) int fd = -1;
+    int r = new_socket(&fd);
+
+    if (r < 0)
+        return r;
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+        return 1;
+    return errno != ECONNREFUSED && errno != ENOENT;
+}
+
+static int clear_place(const struct sockaddr_un *address)
+{
+    int r = somebody_listens(address);
+
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return rapahub_fail(RAPAHUB_EEXIST, "", "a host listens at '%s' already",
+                            address->sun_path);
+    if (unlink(address->sun_path) < 0 && errno != ENOENT)
+        return rapahub_fail(-errno, "", "cannot remove the stale '%s'", address->sun_path);
+    return 0;
+}
+
+int host_listener_open(const char *path, int *out)
+{
+    OWN(hub_fd) int folder = -1, fd = -1;
+    struct sockaddr_un address;
+    int r = address_of(path, &address);
+
+    if (r == 0)
+        r = lock_folder(path, &folder);
+    if (r == 0)
+        r = clear_place(&address);
+    if (r == 0)
+        r = new_socket(&fd);
+    if (r < 0)
+        return r;
+    /* The mode of the descriptor becomes the file's: it is never open to others for a moment. */
+    if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        return rapahub_fail(-errno, "", "cannot make the socket '%s'", path);
+    if (listen(fd, BACKLOG) < 0) {
+        r = rapahub_fail(-errno, "", "cannot listen at '%s'", path);
+        unlink(path);
+        return r;
+    }
+    *out = TAKE(fd);
+    return 0;
+}
+
+static int check_user(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return rapahub_fail(-errno, "", "cannot ask who the other side is");
+    if (peer.uid != geteuid())
+        return rapahub_fail(RAPAHUB_EACCES, "", "the other side is user %u, not %u",
+                            (unsigned)peer.uid, (unsigned)geteuid());
+    return 0;
+}
+
+int host_listener_accept(int listener, int *out)
+{
+    OWN(hub_fd) int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+        return 0;
+    if (fd < 0)
+        return rapahub_fail(-errno, "", "cannot accept a client");
+    if (check_user(fd) < 0)
+        return 0;
+    *out = TAKE(fd);
+    return 1;
+}
+
+int host_listener_connect(const char *path, int *out)
+{
+    OWN(hub_fd) int fd = -1;
+    struct sockaddr_un address;
+    int r = address_of(path, &address);
+
+    if (r == 0)
+        r = new_socket(&fd);
+    if (r < 0)
+        return r;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        r = errno == ECONNREFUSED ? RAPAHUB_ENOENT : -errno;
+        return rapahub_fail(r, "", "no host listens at '%s'", path);
+    }
+    r = check_user(fd);
+    if (r == 0)
+        *out = TAKE(fd);
+    return r;
+}

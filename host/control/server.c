@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server: sockets and clients. Functions of host.h may run callbacks that end calls of any client
+ * while a request of another is carried out, so a client is only marked where it fails, and closed
+ * where dispatch holds nothing of it. */
+#include "host/control/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/control/answer.h"
+#include "host/control/invocation.h"
+#include "host/control/listener.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/wire/postcard.h"
+
+static void wake_up(struct rapahub_control *control)
+{
+    const uint64_t one = 1;
+
+    /* A full counter wakes as well. */
+    (void)!write(control->wake, &one, sizeof one);
+}
+
+int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
+                      uint32_t interest)
+{
+    struct epoll_event event = {.events = interest, .data.u32 = tag};
+
+    if (epoll_ctl(control->epoll, how, fd, &event) < 0)
+        return rapahub_fail(-errno, "", "cannot watch a descriptor of the control socket");
+    return 0;
+}
+
+static void doom(struct rapahub_control *control, struct host_server_client *client,
+                 const char *why)
+{
+    if (client->doomed)
+        return;
+    client->doomed = true;
+    if (why)
+        rapahub_log(RAPAHUB_LOG_DEBUG, "control", "client dropped: %s", why);
+    wake_up(control);
+}
+
+static void flush(struct rapahub_control *control, struct host_server_client *client)
+{
+    uint32_t interest;
+    int r;
+
+    do
+        r = host_frame_flush(&client->out, client->fd);
+    while (r > 0);
+    if (r < 0) {
+        doom(control, client, NULL);
+        return;
+    }
+    interest = EPOLLIN | (host_frame_pending(&client->out) ? (uint32_t)EPOLLOUT : 0);
+    if (interest == client->interest)
+        return;
+    client->interest = interest;
+    r = host_server_watch(control, EPOLL_CTL_MOD, client->fd, (uint32_t)(client - control->clients),
+                          interest);
+    if (r < 0)
+        doom(control, client, rapahub_last_error()->text);
+}
+
+void host_server_send(struct rapahub_control *control, struct host_server_client *client,
+                      enum host_frame_kind kind, const void *record)
+{
+    if (client->doomed)
+        return;
+    if (host_frame_put(&client->out, kind, record) < 0)
+        doom(control, client, rapahub_last_error()->text);
+    else if (!(client->interest & EPOLLOUT))
+        flush(control, client); /* else the socket is full, and says when it no longer is */
+}
+
+/* The text of a method's error may be any bytes. */
+static void clean_text(char *to, size_t size, const char *text)
+{
+    snprintf(to, size, "%s", text);
+    if (hub_postcard_utf8(to, strlen(to)))
+        return;
+    for (; *to; to++) {
+        if ((unsigned char)*to >= 0x80)
+            *to = '?';
+    }
+}
+
+void host_server_end(struct rapahub_control *control, struct host_server_client *client, int r)
+{
+    static const struct rapahub_diagnosis silent = {.rule = "", .text = ""};
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    struct control_failure failure;
+    char text[1024];
+
+    if (r >= 0) {
+        host_server_send(control, client, HOST_FRAME_DONE, &(struct control_none){1});
+        return;
+    }
+    if (last->code != r)
+        last = &silent;
+    clean_text(text, sizeof text, last->text[0] ? last->text : rapahub_error_text(r));
+    failure = (struct control_failure){.code = r,
+                                       .application = last->application,
+                                       .rule = rapahub_string_of(last->rule),
+                                       .text = rapahub_string_of(text)};
+    host_server_send(control, client, HOST_FRAME_FAILED, &failure);
+}
+
+void host_server_drop(struct rapahub_control *control, struct host_server_client *client)
+{
+    host_invocation_abandon(control, client);
+    close(client->fd); /* which also ends its watch */
+    host_frame_fini(&client->in);
+    host_frame_fini(&client->out);
+    *client = (struct host_server_client){.fd = -1};
+}
+
+/* A free place; where there is none, that of the client that was silent longest and waits for
+ * nothing. NULL: all are busy. */
+static struct host_server_client *place_for_client(struct rapahub_control *control)
+{
+    struct host_server_client *idlest = NULL;
+
+    for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++) {
+        struct host_server_client *client = &control->clients[i];
+
+        if (client->fd < 0)
+            return client;
+        if (!client->call && !client->following &&
+            (!idlest || client->last_active < idlest->last_active))
+            idlest = client;
+    }
+    if (idlest)
+        host_server_drop(control, idlest);
+    return idlest;
+}
+
+static int admit(struct rapahub_control *control, int fd)
+{
+    struct host_server_client *client = place_for_client(control);
+    int r;
+
+    if (!client)
+        return rapahub_fail(RAPAHUB_EFULL, "", "%d clients of %d", HOST_SERVER_CLIENTS,
+                            HOST_SERVER_CLIENTS);
+    r = host_server_watch(control, EPOLL_CTL_ADD, fd, (uint32_t)(client - control->clients),
+                          EPOLLIN);
+    if (r < 0)
+        return r;
+    *client =
+        (struct host_server_client){.fd = fd, .interest = EPOLLIN, .last_active = hub_clock_now()};
+    return 0;
+}
+
+static int accept_clients(struct rapahub_control *control)
+{
+    int r = 1;
+
+    for (unsigned i = 0; i < HOST_SERVER_CLIENTS && r > 0; i++) {
+        int fd;
+
+        r = host_listener_accept(control->listener, &fd);
+        if (r > 0 && admit(control, fd) < 0) {
+            rapahub_log(RAPAHUB_LOG_WARN, "control", "client refused: %s",
+                        rapahub_last_error()->text);
+            close(fd);
+        }
+    }
+    return r;
+}
+
+/* While a call is open only its cancel may come; behind LOGS -f nothing. */
+static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
+{
+    return !client->following && (!client->call || kind == HOST_FRAME_CANCEL);
+}
+
+static void take_requests(struct rapahub_control *control, struct host_server_client *client)
+{
+    union host_frame_record record;
+    int r = 1;
+
+    while (!client->doomed && r > 0) {
+        r = host_frame_take(&client->in, 0, HOST_FRAME_REQUESTS, &record);
+        if (r < 0)
+            doom(control, client, rapahub_last_error()->text);
+        if (r <= 0)
+            break;
+        if (!in_order(client, host_frame_kind(&client->in)))
+            doom(control, client, "a request out of order");
+        else
+            host_answer(control, client, host_frame_kind(&client->in), &record);
+        host_frame_drop(&client->in);
+    }
+}
+
+static void serve_client(struct rapahub_control *control, struct host_server_client *client,
+                         uint32_t events)
+{
+    client->last_active = hub_clock_now();
+    if (events & EPOLLOUT)
+        flush(control, client);
+    if (events & EPOLLOUT)
+        host_answer_lines(control, client);
+    if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || client->doomed)
+        return;
+    if (host_frame_fill(&client->in, client->fd) < 0)
+        doom(control, client, NULL);
+    else
+        take_requests(control, client);
+}
+
+static void hand_out_lines(struct rapahub_control *control)
+{
+    uint64_t count;
+
+    (void)!read(control->wake, &count, sizeof count);
+    for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++) {
+        if (control->clients[i].fd >= 0)
+            host_answer_lines(control, &control->clients[i]);
+    }
+}
+
+static void close_doomed(struct rapahub_control *control)
+{
+    for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++) {
+        if (control->clients[i].fd >= 0 && control->clients[i].doomed)
+            host_server_drop(control, &control->clients[i]);
+    }
+}
+
+static int serve(struct rapahub_control *control, const struct epoll_event *event)
+{
+    uint32_t tag = event->data.u32;
+
+    if (tag == HOST_SERVER_LISTENER)
+        return accept_clients(control);
+    if (tag == HOST_SERVER_WAKE)
+        hand_out_lines(control);
+    else if (control->clients[tag].fd >= 0 && !control->clients[tag].doomed)
+        serve_client(control, &control->clients[tag], event->events);
+    return 0;
+}
+
+int rapahub_control_dispatch(struct rapahub_control *control)
+{
+    struct epoll_event events[HOST_SERVER_CLIENTS + 2];
+    int n = epoll_wait(control->epoll, events, HOST_SERVER_CLIENTS + 2, 0);
+    int failure = 0;
+
+    if (n < 0 && errno != EINTR)
+        return rapahub_fail(-errno, "", "cannot wait at the control socket");
+    for (int i = 0; i < n; i++) {
+        int r = serve(control, &events[i]);
+
+        if (r < 0)
+            failure = r;
+    }
+    close_doomed(control);
+    return failure < 0 ? failure : (n > 0 ? n : 0);
+}
+
+int rapahub_control_fd(const struct rapahub_control *control)
+{
+    return control->epoll;
+}
+
+void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level level,
+                         const char *topic, const char *text)
+{
+    int kept_errno = errno;
+    char clean[HOST_LINES_TEXT];
+
+    clean_text(clean, sizeof clean, text);
+    host_lines_add(control->lines, level, topic, clean);
+    wake_up(control);
+    errno = kept_errno;
+}
+
+int rapahub_control_offer(struct rapahub_control *control, const char *name,
+                          struct rapahub_pool_id pool)
+{
+    struct host_server_offer *offer = &control->offers[control->offers_count];
+
+    for (uint32_t i = 0; i < control->offers_count; i++) {
+        if (strcmp(control->offers[i].name, name) == 0)
+            return rapahub_fail(RAPAHUB_EEXIST, "", "'%s' is offered already", name);
+    }
+    if (control->offers_count == HOST_SERVER_OFFERS)
+        return rapahub_fail(RAPAHUB_EFULL, "", "%d names of %d", HOST_SERVER_OFFERS,
+                            HOST_SERVER_OFFERS);
+    if (strlen(name) >= sizeof offer->name)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is too long for a name", name);
+    snprintf(offer->name, sizeof offer->name, "%s", name);
+    offer->pool = pool;
+    control->offers_count++;
+    return 0;
+}

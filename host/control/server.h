@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server: the state behind rapahub/control.h. Owner thread, but for the lines. */
+#ifndef HOST_CONTROL_SERVER_H
+#define HOST_CONTROL_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/control.h>
+
+#include "host/control/frame.h"
+#include "host/control/lines.h"
+#include "hub/base/list.h"
+#include "hub/wire/signature.h"
+
+#define HOST_SERVER_CLIENTS 32
+#define HOST_SERVER_OFFERS  255
+#define HOST_SERVER_NAME    64
+#define HOST_SERVER_PATH    108
+
+/* What epoll says belongs to whom: a client's index, or one of these. */
+enum { HOST_SERVER_LISTENER = HOST_SERVER_CLIENTS, HOST_SERVER_WAKE };
+
+/* A call under way. It outlives the client that asked for it, and the socket, until its end. */
+struct host_server_call {
+    struct hub_list link;              /* in the control's calls */
+    struct rapahub_control *control;   /* NULL: the socket is closed */
+    struct host_server_client *client; /* NULL: nobody waits */
+    struct rapahub_request_id request;
+    struct hub_signature *signature;
+    struct rapahub_guest_id guest;
+    int32_t pid;
+};
+
+struct host_server_client {
+    int fd; /* -1: free */
+    bool doomed;
+    bool following;
+    uint32_t level;       /* following: these and graver */
+    uint64_t line;        /* following: the last that was sent */
+    uint64_t last_active; /* monotonic */
+    uint32_t interest;    /* what epoll watches */
+    struct host_frame_buffer in, out;
+    struct host_server_call *call; /* NULL: none */
+};
+
+struct host_server_offer {
+    char name[HOST_SERVER_NAME];
+    struct rapahub_pool_id pool;
+};
+
+struct rapahub_control {
+    int epoll, listener, wake; /* wake: an eventfd; lines have come, or a client is doomed */
+    struct rapahub_control_host host;
+    void (*on_stop)(void *user);
+    void *user;
+    char path[HOST_SERVER_PATH], name[HOST_SERVER_NAME];
+    struct host_lines *lines;
+    struct hub_list calls;
+    uint32_t offers_count;
+    struct host_server_offer offers[HOST_SERVER_OFFERS];
+    struct host_server_client clients[HOST_SERVER_CLIENTS];
+};
+
+/* Adds to, or changes in, what the one descriptor watches; `how` as of epoll_ctl. */
+int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
+                      uint32_t interest);
+
+/* Closes a client and cancels its call. */
+void host_server_drop(struct rapahub_control *control, struct host_server_client *client);
+
+/* Adds a frame to what a client is sent; one that does not read is doomed. */
+void host_server_send(struct rapahub_control *control, struct host_server_client *client,
+                      enum host_frame_kind kind, const void *record);
+
+/* Adds DONE for 0, or FAILED with the thread's diagnosis. */
+void host_server_end(struct rapahub_control *control, struct host_server_client *client, int r);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library itself is the shared object that is read; broken ones are made of its bytes. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/elf.h"
+#include "hub/base/random.h"
+#include "tests/support/testing.h"
+
+#define MUTANTS 300
+
+/* Bytes of the library, read once. */
+struct sample {
+    uint8_t *data;
+    size_t size;
+    int fd;
+    char path[64];
+};
+
+static int set_up(void **state)
+{
+    struct sample *sample = calloc(1, sizeof *sample);
+    int fd = open(TEST_PROGRAM, O_RDONLY | O_CLOEXEC);
+
+    assert_non_null(sample);
+    assert_true(fd >= 0);
+    sample->size = (size_t)lseek(fd, 0, SEEK_END);
+    sample->data = malloc(sample->size);
+    assert_int_equal(pread(fd, sample->data, sample->size, 0), (ssize_t)sample->size);
+    close(fd);
+    sample->fd = memfd_create("mutant", MFD_CLOEXEC);
+    snprintf(sample->path, sizeof sample->path, "/proc/self/fd/%d", sample->fd);
+    *state = sample;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct sample *sample = *state;
+
+    close(sample->fd);
+    free(sample->data);
+    free(sample);
+    return 0;
+}
+
+static int read_mutant(const struct sample *sample, size_t size, struct cli_elf *out)
+{
+    assert_int_equal(ftruncate(sample->fd, 0), 0);
+    assert_int_equal(pwrite(sample->fd, sample->data, size, 0), (ssize_t)size);
+    return cli_elf_read(sample->path, out);
+}
+
+static bool needs(const struct cli_elf *elf, const char *library)
+{
+    for (unsigned i = 0; i < elf->need_count; i++) {
+        if (strncmp(elf->needs[i].library, library, strlen(library)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void a_library_is_described(void **state)
+{
+    const struct sample *sample = *state;
+    struct cli_elf *elf = malloc(sizeof *elf);
+    char glibc[CLI_ELF_WORD];
+
+    assert_non_null(elf);
+    assert_int_equal(cli_elf_read(TEST_PROGRAM, elf), 0);
+    assert_int_equal(elf->size_bytes, sample->size);
+    assert_true(needs(elf, "libc.so"));
+    assert_true(needs(elf, "libffi.so"));
+    cli_elf_glibc(elf, glibc);
+    assert_int_equal(strncmp(glibc, "2.", 2), 0);
+    assert_false(elf->text_relocations);
+    assert_false(elf->executable_stack);
+    assert_false(elf->is_chimod);
+    free(elf);
+}
+
+static void what_is_no_shared_object_is_refused(void **state)
+{
+    struct sample *sample = *state;
+    struct cli_elf *elf = malloc(sizeof *elf);
+
+    assert_non_null(elf);
+    assert_int_equal(cli_elf_read("/nowhere.so", elf), RAPAHUB_ENOENT);
+    assert_int_equal(cli_elf_read("/", elf), RAPAHUB_ELOAD);
+    assert_int_equal(cli_elf_read("/dev/zero", elf), RAPAHUB_ELOAD);
+    assert_int_equal(read_mutant(sample, 0, elf), RAPAHUB_ELOAD);
+    assert_int_equal(read_mutant(sample, 63, elf), RAPAHUB_ELOAD);
+    sample->data[18] ^= 0xff; /* e_machine */
+    assert_int_equal(read_mutant(sample, sample->size, elf), RAPAHUB_ELOAD);
+    sample->data[18] ^= 0xff;
+    sample->data[16] = 2; /* e_type: ET_EXEC */
+    assert_int_equal(read_mutant(sample, sample->size, elf), RAPAHUB_ELOAD);
+    free(elf);
+}
+
+static void no_cut_of_a_file_is_read_beyond_its_end(void **state)
+{
+    const struct sample *sample = *state;
+    struct cli_elf *elf = malloc(sizeof *elf);
+
+    assert_non_null(elf);
+    for (size_t size = 64; size < sample->size; size += 1 + sample->size / 100)
+        (void)read_mutant(sample, size, elf);
+    assert_int_equal(read_mutant(sample, sample->size, elf), 0);
+    free(elf);
+}
+
+/* Heads and tables decide where is read: they are what is broken. */
+static void no_broken_head_leads_out_of_the_file(void **state)
+{
+    struct sample *sample = *state;
+    struct cli_elf *elf = malloc(sizeof *elf);
+    size_t size = sample->size < 65536 ? sample->size : 65536;
+    struct hub_random random;
+
+    assert_non_null(elf);
+    hub_random_init(&random, 7);
+    for (unsigned i = 0; i < MUTANTS; i++) {
+        uint8_t *at = sample->data + 20 + hub_random_below(&random, i % 2 ? 600 : size - 20);
+        uint8_t before = *at;
+
+        *at = (uint8_t)hub_random_next(&random);
+        (void)read_mutant(sample, size, elf);
+        *at = before;
+    }
+    assert_true(elf->need_count <= CLI_ELF_NEEDS);
+    free(elf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_library_is_described, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_shared_object_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_cut_of_a_file_is_read_beyond_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_broken_head_leads_out_of_the_file, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

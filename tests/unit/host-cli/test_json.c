@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/cli/json.h"
+#include "tests/support/testing.h"
+
+static void a_document_is_what_a_reader_takes(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    struct cli_json json;
+    json_t *read;
+
+    (void)state;
+    cli_json_begin(&json, to, "rapahub.test/1");
+    cli_json_text(&json, "text", "a \"b\" \\ \n\t\x01 ü");
+    cli_json_view(&json, "bad", (struct rapahub_string){"\xff!", 2});
+    cli_json_number(&json, "most", UINT64_C(9223372036854775807));
+    cli_json_signed(&json, "least", INT64_MIN);
+    cli_json_bool(&json, "yes", true);
+    cli_json_raw(&json, "raw", "[1.5]");
+    cli_json_time(&json, "time", 1);
+    cli_json_list(&json, "list");
+    cli_json_text(&json, NULL, "x");
+    cli_json_object(&json, NULL);
+    cli_json_close(&json, '}');
+    cli_json_close(&json, ']');
+    cli_json_object(&json, "object");
+    cli_json_number(&json, "one", 1);
+    cli_json_close(&json, '}');
+    cli_json_end(&json);
+    fclose(to);
+
+    read = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(read);
+    assert_int_equal(text[size - 1], '\n');
+    assert_string_equal(json_string_value(json_object_get(read, "schema")), "rapahub.test/1");
+    assert_string_equal(json_string_value(json_object_get(read, "text")), "a \"b\" \\ \n\t\x01 ü");
+    assert_string_equal(json_string_value(json_object_get(read, "bad")), "?!");
+    assert_int_equal(json_integer_value(json_object_get(read, "most")), INT64_MAX);
+    assert_int_equal(json_integer_value(json_object_get(read, "least")), INT64_MIN);
+    assert_true(json_is_true(json_object_get(read, "yes")));
+    assert_int_equal(json_array_size(json_object_get(read, "raw")), 1);
+    assert_string_equal(json_string_value(json_object_get(read, "time")),
+                        "1970-01-01T00:00:00.000000001Z");
+    assert_int_equal(json_array_size(json_object_get(read, "list")), 2);
+    assert_int_equal(json_object_size(json_object_get(read, "object")), 1);
+    json_decref(read);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_document_is_what_a_reader_takes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake_host: a host that is made of a few variables: one guest "calc", one call at a time. */
+#ifndef TESTS_UNIT_HOST_CONTROL_FAKE_HOST_H
+#define TESTS_UNIT_HOST_CONTROL_FAKE_HOST_H
+
+#include <rapahub/error.h>
+#include <rapahub/host.h>
+
+#include "tests/support/testing.h"
+
+struct rapahub_host {
+    rapahub_on_done *done;
+    void *done_user;
+    unsigned calls, cancels, stops, kills, host_stops;
+    int64_t arguments[2];
+    struct rapahub_container_id target;
+};
+
+static int fake_guests(struct rapahub_host *host,
+                       void (*visit)(void *user, const struct rapahub_guest_status *status),
+                       void *user)
+{
+    const struct rapahub_guest_status calc = {.guest = {.group = 9, .epoch = 2, .peer = 1},
+                                              .name = "calc",
+                                              .state = "ready",
+                                              .chimod = "build/calc.so",
+                                              .version = "0.1.0",
+                                              .pid = 4177};
+
+    (void)host;
+    visit(user, &calc);
+    return 0;
+}
+
+static int fake_methods(struct rapahub_host *host, struct rapahub_container_id target,
+                        void (*visit)(void *user, const char *signature), void *user)
+{
+    host->target = target;
+    visit(user, "add(i64, i64) -> i64");
+    visit(user, "nothing() -> void");
+    return 0;
+}
+
+static int fake_call(struct rapahub_host *host, const struct rapahub_call *call,
+                     rapahub_on_done *on_done, void *user, struct rapahub_request_id *out)
+{
+    if (host->done)
+        return rapahub_fail(RAPAHUB_EBUSY, "", "one call at a time");
+    host->calls++;
+    host->target = call->target;
+    for (unsigned i = 0; i < 2 && call->types[1 + i]; i++)
+        host->arguments[i] = *(const int64_t *)call->arguments[i];
+    host->done = on_done;
+    host->done_user = user;
+    out->number = 77;
+    return 0;
+}
+
+static void fake_cancel(struct rapahub_host *host, struct rapahub_request_id request)
+{
+    assert_int_equal(request.number, 77);
+    host->cancels++;
+}
+
+static int fake_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    assert_int_equal(guest.group, 9);
+    host->stops++;
+    return 0;
+}
+
+static int fake_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    (void)guest;
+    host->kills++;
+    return rapahub_fail(RAPAHUB_ESTALE, "shm.slot.free", "that life has ended");
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/control/listener.h"
+#include "tests/support/testing.h"
+
+struct place {
+    char folder[64], path[96];
+};
+
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+
+    assert_non_null(place);
+    snprintf(place->folder, sizeof place->folder, "/tmp/rapahub-test-XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    snprintf(place->path, sizeof place->path, "%s/calc.sock", place->folder);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+
+    unlink(place->path);
+    rmdir(place->folder);
+    free(place);
+    return 0;
+}
+
+static void only_the_user_may_use_the_socket(void **state)
+{
+    const struct place *place = *state;
+    struct stat status;
+    int fd;
+
+    assert_int_equal(host_listener_open(place->path, &fd), 0);
+    assert_int_equal(stat(place->path, &status), 0);
+    assert_true(S_ISSOCK(status.st_mode));
+    assert_int_equal(status.st_mode & 07777, 0600);
+    close(fd);
+}
+
+static void a_second_listener_is_refused(void **state)
+{
+    const struct place *place = *state;
+    int fd, other;
+
+    assert_int_equal(host_listener_open(place->path, &fd), 0);
+    assert_int_equal(host_listener_open(place->path, &other), RAPAHUB_EEXIST);
+    close(fd);
+}
+
+static void a_stale_socket_is_replaced(void **state)
+{
+    const struct place *place = *state;
+    int fd, client, served;
+
+    assert_int_equal(host_listener_open(place->path, &fd), 0);
+    close(fd);
+    assert_int_equal(access(place->path, F_OK), 0);
+    assert_int_equal(host_listener_connect(place->path, &client), RAPAHUB_ENOENT);
+    assert_int_equal(host_listener_open(place->path, &fd), 0);
+    assert_int_equal(host_listener_connect(place->path, &client), 0);
+    assert_int_equal(host_listener_accept(fd, &served), 1);
+    assert_int_equal(host_listener_accept(fd, &served), 0);
+    close(served);
+    close(client);
+    close(fd);
+}
+
+static void two_that_start_at_once_do_not_both_take_the_place(void **state)
+{
+    const struct place *place = *state;
+    int folder, fd;
+
+    folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(folder, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(host_listener_open(place->path, &fd), RAPAHUB_EAGAIN);
+    close(folder);
+    assert_int_equal(host_listener_open(place->path, &fd), 0);
+    close(fd);
+}
+
+static void a_path_too_long_or_without_a_folder_is_refused(void **state)
+{
+    char path[200] = "/tmp/";
+    int fd;
+
+    (void)state;
+    memset(path + 5, 'x', sizeof path - 6);
+    assert_int_equal(host_listener_open(path, &fd), RAPAHUB_EINVAL);
+    assert_int_equal(host_listener_open("/nowhere/x.sock", &fd), RAPAHUB_ENOENT);
+    assert_int_equal(host_listener_connect("/nowhere/x.sock", &fd), RAPAHUB_ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(only_the_user_may_use_the_socket, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_second_listener_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stale_socket_is_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_that_start_at_once_do_not_both_take_the_place, set_up,
+                                        tear_down),
+        cmocka_unit_test(a_path_too_long_or_without_a_folder_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
