@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive_files: the regular files below some folders. Their bytes are kept from the first reading
+ * on, so that what comes back is compared with what was stored, even if the file has changed. */
+#ifndef ARCHIVE_FILES_H
+#define ARCHIVE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct archive_file {
+    char *path;
+    uint8_t *bytes; /* NULL until read */
+    size_t size;
+};
+
+struct archive_files {
+    struct archive_file *list;
+    size_t count, room;
+    size_t skipped;       /* names that are too long or hold a line break */
+    uint64_t bytes;       /* as the folders say */
+    uint64_t folder_room; /* bytes still allowed for the folder under way */
+};
+
+/* Adds the files of a folder until they would make more than `max` bytes. Links are not followed;
+ * `.git` and trees with a CMakeCache.txt are left out. 0, or less with errno set. */
+int archive_files_add(struct archive_files *files, const char *folder, uint64_t max);
+
+/* Reads a file whole, once: 0, or less with errno set. */
+int archive_files_read(struct archive_file *file);
+
+void archive_files_fini(struct archive_files *files);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive_work: workers that store files through the two plugins and read them back. */
+#ifndef ARCHIVE_WORK_H
+#define ARCHIVE_WORK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "archive_calls.h"
+#include "archive_files.h"
+
+#define ARCHIVE_WORKERS_MAX 64
+#define ARCHIVE_PACKED_MAX  (96u << 10) /* bytes of a compressed piece, and to spare */
+
+/* What the threads of a run share. Counters are written by workers and the killer, read by all. */
+struct archive_run {
+    struct rapahub_host *host;
+    struct rapahub_container_id kv, codec;
+    struct archive_files files;
+    atomic_uint_fast64_t deadline_ns; /* brought forward when somebody interrupts */
+    unsigned workers;
+    atomic_size_t next;           /* file to take */
+    atomic_size_t done;           /* files of this phase */
+    atomic_uint_fast64_t plain;   /* bytes stored */
+    atomic_uint_fast64_t packed;  /* bytes they became */
+    atomic_uint_fast64_t skipped; /* files that could not be read */
+    atomic_uint_fast64_t lost;    /* pieces that did not come back */
+    atomic_uint_fast64_t wrong;   /* pieces that came back different */
+    atomic_uint_fast64_t failed;  /* calls that failed for good */
+    atomic_uint kills;
+};
+
+struct archive_worker {
+    struct archive_run *run;
+    struct archive_calls calls;
+    pthread_t thread;
+    uint8_t *packed; /* a piece, between two calls */
+};
+
+/* Thread bodies: take files until there are none. */
+void *archive_work_store(void *worker);
+void *archive_work_check(void *worker);
+
+#endif
