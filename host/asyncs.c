@@ -357,7 +357,8 @@ static void on_done(struct host_async *async, int code, struct hub_answer *answe
         code =
             host_exchange_take(async->life, answer, async->method, waiting->type, waiting->result);
     async->host->callbacks++;
-    waiting->on_done(waiting->user, code, code == 0 ? waiting->result : NULL);
+    waiting->on_done(waiting->user, code,
+                     code == 0 && waiting->type->size > 0 ? waiting->result : NULL);
     async->host->callbacks--;
 }
 

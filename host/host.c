@@ -359,8 +359,7 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
         return r;
     if (out)
         out->number = number;
-    if (!host_threads_is_owner(host))
-        host_loop_wake(&host->loop); /* its deadline may be the next one */
+    host_turn_expect(host, host_route_deadline(host, call));
     return 0;
 }
 

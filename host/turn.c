@@ -84,6 +84,14 @@ static void on_overdue(void *user)
     host_loop_wake(&host->loop);
 }
 
+static void set_timer(struct rapahub_host *host, uint64_t due_ns)
+{
+    host->overdue.on = on_overdue;
+    host->overdue.user = host;
+    if (host->overdue.due_ns != due_ns || !host_loop_is_set(&host->overdue))
+        host_loop_set(&host->loop, &host->overdue, due_ns);
+}
+
 /* The next end of a call nobody waits for, or the next try to send what a guest has no space for.
  */
 static void set_overdue(struct rapahub_host *host)
@@ -101,10 +109,7 @@ static void set_overdue(struct rapahub_host *host)
     }
     if (owes && hub_clock_after(OWED_AGAIN) < next)
         next = hub_clock_after(OWED_AGAIN);
-    host->overdue.on = on_overdue;
-    host->overdue.user = host;
-    if (host->overdue.due_ns != next || !host_loop_is_set(&host->overdue))
-        host_loop_set(&host->loop, &host->overdue, next);
+    set_timer(host, next);
 }
 
 static int work(struct rapahub_host *host)
@@ -141,4 +146,17 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
 int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 {
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
+}
+
+void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
+{
+    if (!host_threads_is_owner(host)) {
+        host_loop_wake(&host->loop);
+        return;
+    }
+    if (host_loop_is_set(&host->overdue) && host->overdue.due_ns <= due_ns)
+        return;
+    set_timer(host, due_ns);
+    if (host->depth == 0) /* else the turn arms it when it ends */
+        host_loop_arm(&host->loop);
 }

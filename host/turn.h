@@ -15,4 +15,7 @@ int host_turn(struct rapahub_host *host, int timeout_ms);
 /* A turn that waits at most until `deadline_ns`. */
 int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns);
 
+/* Something is to be looked at then: the descriptor of the loop tells of it. Any thread. */
+void host_turn_expect(struct rapahub_host *host, uint64_t due_ns);
+
 #endif

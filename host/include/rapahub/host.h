@@ -160,8 +160,8 @@ RAPAHUB_API_CHECKED int rapahub_host_call(struct rapahub_host *host,
                                           const struct rapahub_call *call, void *result);
 
 /* Starts a call and returns; any thread. on_done runs once, on the owner, unless this fails.
- * `result` is NULL unless status is 0; it and the diagnosis hold until on_done returns. `out` may
- * be NULL. */
+ * `result` is NULL unless status is 0, and where it is void; it and the diagnosis hold until
+ * on_done returns. `out` may be NULL. */
 typedef void rapahub_on_done(void *user, int status, const void *result);
 RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
                                                 const struct rapahub_call *call,
