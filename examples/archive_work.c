@@ -40,8 +40,7 @@ static int compress_piece(struct archive_worker *worker, struct rapahub_bytes pl
 {
     const int32_t level = LEVEL;
     struct rapahub_bytes view = nothing;
-    int r =
-        CALL(worker, codec, "compress", RAPAHUB_TYPES(bytes, bytes, i32), &view, &plain, &level);
+    int r = CALL(worker, codec, "pack", RAPAHUB_TYPES(bytes, bytes, i32), &view, &plain, &level);
 
     if (r == 0 && view.size > ARCHIVE_PACKED_MAX)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a piece became %zu bytes", view.size);
@@ -133,7 +132,7 @@ static void check_piece(struct archive_worker *worker, const struct piece *piece
     if (r == 0) {
         memcpy(worker->packed, packed.data, packed.size);
         packed.data = worker->packed;
-        r = CALL(worker, codec, "decompress", RAPAHUB_TYPES(bytes, bytes), &plain, &packed);
+        r = CALL(worker, codec, "unpack", RAPAHUB_TYPES(bytes, bytes), &plain, &packed);
     }
     if (r < 0)
         count_lost(worker, piece->key, r);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "guest-sdk/serve.h"
 #include "hub/base/random.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
@@ -43,8 +44,9 @@ static int open_connection(struct guest *guest)
                                              .epoch = guest->epoch,
                                              .doorbell = guest->ticket.doorbell,
                                              .pidfd = -1};
-    const struct hub_connection_events events = {on_request, on_nothing, on_nothing, on_nothing,
-                                                 on_hint,    on_goodbye, guest};
+    const struct hub_connection_events events = {
+        on_request, on_nothing, on_nothing, on_nothing,
+        on_hint,    on_goodbye, guest,      guest_serve_streams};
 
     return hub_connection_open(&guest->connection, &options, &events);
 }

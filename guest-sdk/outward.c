@@ -6,6 +6,8 @@
 
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
+#include "hub/link/call_deadline.h"
+#include "hub/link/streams.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -19,6 +21,8 @@ struct errand {
     uint64_t number;
     uint64_t deadline_ns;
     struct hub_answer *answer;
+    struct hub_stream_marks marks;
+    struct hub_streams *streams; /* NULL: its arguments hold none */
 };
 
 static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload);
@@ -126,15 +130,16 @@ static int wait_for_answer(struct errand *errand)
     int r;
 
     while ((r = hub_calls_wait(guest->connection.calls, errand->number, true)) == -EAGAIN) {
-        const struct hub_link_until until = {.done = has_news,
-                                             .user = errand,
-                                             .stage = HUB_WAIT_SLEEP,
-                                             .deadline_ns = errand->deadline_ns};
+        const struct hub_link_until until = {
+            .done = has_news,
+            .user = errand,
+            .stage = HUB_WAIT_SLEEP,
+            .deadline_ns = hub_call_deadline_of(guest->connection.calls, errand->number)};
 
         hub_note(&guest->arrived, 0);
         if (!guest_serve_one(guest, is_ours) &&
             !hub_calls_ended(guest->connection.calls, errand->number))
-            (void)hub_link_lead(guest->connection.link, &until);
+            (void)hub_link_wait(guest->connection.link, &until);
     }
     hub_note(&guest->arrived, 1); /* others may have come meanwhile */
     return r;
@@ -142,20 +147,56 @@ static int wait_for_answer(struct errand *errand)
 
 static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
 {
-    const struct hub_call call = {.method_id = method_id,
-                                  .payload = {payload, {NULL, 0}},
-                                  .deadline_ns = errand->deadline_ns,
-                                  .answer = errand->answer};
+    const struct hub_call call = {
+        .method_id = method_id,
+        .payload = {payload, {NULL, 0}},
+        .deadline_ns = errand->deadline_ns,
+        .answer = errand->answer,
+        .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
     int r = hub_calls_begin(errand->guest->connection.calls, &call, &errand->number);
 
+    if (r == 0 && errand->streams)
+        hub_streams_begin(errand->streams, errand->number);
     return r == 0 ? wait_for_answer(errand) : r;
 }
 
+static bool is_good(const struct hub_answer *answer)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, answer->data, answer->size);
+    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+}
+
+/* The same with streams, moved by threads while this one waits. Of two failures that of the
+ * caller's own stream is told. */
+static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
+{
+    const struct hub_streams_order order = {.connection = &errand->guest->connection,
+                                            .marks = &errand->marks,
+                                            .arguments = payload,
+                                            .deadline_ns = errand->deadline_ns,
+                                            .patience_ns = hub_clock_left(errand->deadline_ns)};
+    int r = hub_streams_open(&order, &errand->streams);
+    int failure;
+
+    if (r < 0)
+        return r;
+    r = send_and_wait(errand, errand->signature->id, hub_streams_arguments(errand->streams));
+    hub_streams_close(errand->streams, r == 0 && is_good(errand->answer));
+    while (!hub_streams_settle(errand->streams, hub_clock_after(HUB_SECOND)))
+        continue;
+    failure = hub_streams_finish(&errand->streams);
+    return failure < 0 ? failure : r;
+}
+
 static void write_payload(struct hub_writer *writer, const struct hub_metadata *metadata,
-                          const struct errand *errand)
+                          struct errand *errand)
 {
     if (hub_metadata_write(writer, metadata) == 0)
-        hub_payload_put_arguments(writer, errand->signature->types + 1, errand->call->arguments);
+        hub_stream_ids_put(writer, errand->signature->types + 1, errand->call->arguments,
+                           &errand->marks);
 }
 
 /* Metadata and arguments, in memory of their own: while the call waits others are answered. */
@@ -210,7 +251,10 @@ static int run_errand(struct errand *errand, void *result)
         r = make_payload(errand, guest->chains[guest->depth - 1], &payload, &size);
     if (r < 0)
         return r;
-    r = send_and_wait(errand, errand->signature->id, (struct rapahub_bytes){payload, size});
+    if (errand->marks.count > 0)
+        r = stream_and_wait(errand, (struct rapahub_bytes){payload, size});
+    else
+        r = send_and_wait(errand, errand->signature->id, (struct rapahub_bytes){payload, size});
     free(payload);
     return r == 0 ? take_result(errand, result) : r;
 }

@@ -95,12 +95,32 @@ static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
     answer_result(guest, &writer, answer);
 }
 
+int guest_serve_streams(void *user, const struct hub_request *request,
+                        struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    const struct guest *guest = user;
+    const struct hub_invoke *invoke =
+        guest->loaded ? guest_methods_find(&guest->module.methods, request->method_id) : NULL;
+
+    return invoke ? hub_served_names(hub_invoke_signature(invoke)->types + 1, request, names) : 0;
+}
+
+/* A method gets what its own request named. */
+static void *find_stream(void *user, const struct rapahub_type *type, uint64_t id)
+{
+    const struct hub_request *request = user;
+
+    return hub_channels_find(&request->channels, type->kind == RAPAHUB_KIND_SINK, id);
+}
+
 /* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
 static void run_method(struct guest *guest, struct answer *answer)
 {
     struct guest_frame *frame = guest->frame;
     struct hub_invoke *invoke =
         guest_methods_find(&guest->module.methods, frame->request->method_id);
+    const struct hub_invoke_streams streams = {find_stream, frame->request};
+    struct hub_invoke_target to = {.streams = &streams};
     struct hub_outcome outcome;
     struct hub_reader reader;
     int r;
@@ -115,7 +135,8 @@ static void run_method(struct guest *guest, struct answer *answer)
     frame->container->open++;
     hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
     rapahub_clear_error();
-    r = hub_invoke_run(invoke, frame->container->self, &reader, &outcome);
+    to.self = frame->container->self;
+    r = hub_invoke_call(invoke, &to, &reader, &outcome);
     frame->container->open--;
     if (r == RAPAHUB_EARGUMENTS)
         answer->response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
@@ -217,12 +238,12 @@ static void wait_for_requests(struct guest *guest)
                                    .stage = HUB_WAIT_SLEEP,
                                    .deadline_ns = hub_clock_after(IDLE_SLICE)};
 
-    if (hub_link_lead(guest->connection.link, &until) != -ETIMEDOUT)
+    if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT)
         return;
     hub_link_rest(guest->connection.link);
     until.idle = true;
     until.deadline_ns = hub_clock_after(IDLE_LONG);
-    (void)hub_link_lead(guest->connection.link, &until);
+    (void)hub_link_wait(guest->connection.link, &until);
 }
 
 /* A host that took our entry away without a word has given us up. */

@@ -9,6 +9,7 @@
 #include "host/host.h"
 #include "host/offers.h"
 #include "host/route.h"
+#include "host/streaming.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -31,6 +32,7 @@ static void free_async(struct host_async *async)
 {
     if (async->fini)
         async->fini(async);
+    free(async->marks);
     free(async->owned);
     free(async->data);
     free(async);
@@ -68,7 +70,7 @@ static void leave(struct host_async *async)
 }
 
 /* Owner: the diagnosis of `code` is written. */
-static void end(struct host_async *async, int code, struct hub_answer *answer)
+void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
 {
     leave(async);
     async->done(async, code, answer);
@@ -81,7 +83,7 @@ static void on_answered(void *user, int code, struct hub_answer *answer)
 
     if (code < 0)
         host_life_explain(async->life, code, async->method);
-    end(async, code, answer);
+    host_asyncs_end(async, code, answer);
 }
 
 /* A cancel that came before the call had its number is done now. */
@@ -100,6 +102,29 @@ static void note_call(struct rapahub_host *host, uint64_t number, uint64_t call)
     hub_mutex_unlock(&asyncs->lock);
     if (cancel)
         host_asyncs_cancel(host, number);
+}
+
+void host_asyncs_bound(struct host_async *async, struct host_life *life)
+{
+    hub_mutex_lock(&async->host->asyncs.lock);
+    async->life = life;
+    async->call = 0;
+    hub_mutex_unlock(&async->host->asyncs.lock);
+}
+
+void host_asyncs_begun(struct host_async *async, uint64_t call)
+{
+    note_call(async->host, async->number, call);
+}
+
+int host_asyncs_cancelled(struct host_async *async)
+{
+    bool cancelled;
+
+    hub_mutex_lock(&async->host->asyncs.lock);
+    cancelled = async->cancelled;
+    hub_mutex_unlock(&async->host->asyncs.lock);
+    return cancelled ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method) : 0;
 }
 
 /* The route is found: the call goes out. Behind a success it may have ended already. */
@@ -193,7 +218,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
         free_async(async);
         return r;
     }
-    r = route(host, async);
+    r = async->marks ? host_streaming_start(host, async) : route(host, async);
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         park(host, async);
         return 0;
@@ -253,8 +278,10 @@ static bool serve_offer(struct rapahub_host *host, struct host_async *async)
     bool is_offer = r == 0 && where.container->offer;
 
     if (is_offer) {
-        r = host_offers_answer(host, where.container, async->method_id, async->arguments, &answer);
-        end(async, r, &answer);
+        const struct host_offers_request request = {async->method_id, async->arguments, NULL};
+
+        r = host_offers_answer(host, where.container, &request, &answer);
+        host_asyncs_end(async, r, &answer);
         hub_calls_answer_fini(&answer);
     }
     host_route_drop(&where);
@@ -281,7 +308,7 @@ static int serve_one(struct rapahub_host *host, struct host_async *async)
         hub_mutex_unlock(&host->asyncs.lock);
         return 0;
     }
-    end(async, r, NULL);
+    host_asyncs_end(async, r, NULL);
     return 1;
 }
 
@@ -325,7 +352,7 @@ void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why
 {
     for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
         rapahub_fail(code, "", "%s: %s", async->method, why);
-        end(async, code, NULL);
+        host_asyncs_end(async, code, NULL);
     }
 }
 
@@ -368,8 +395,10 @@ static struct host_async *make(const struct host_asyncs_order *order,
     struct host_async *async = calloc(1, sizeof *async);
     struct waiting *waiting = calloc(1, sizeof *waiting + prepared->result->size);
     void *arguments = malloc(prepared->arguments.size + 1);
+    struct hub_stream_marks *marks = prepared->marks.count > 0 ? malloc(sizeof *marks) : NULL;
 
-    if (!async || !waiting || !arguments) {
+    if (!async || !waiting || !arguments || (prepared->marks.count > 0 && !marks)) {
+        free(marks);
         free(async);
         free(waiting);
         free(arguments);
@@ -377,11 +406,14 @@ static struct host_async *make(const struct host_asyncs_order *order,
         return NULL;
     }
     memcpy(arguments, prepared->arguments.data, prepared->arguments.size);
+    if (marks)
+        *marks = prepared->marks;
     *waiting = (struct waiting){order->on_done, order->user, prepared->result,
                                 TAKE(prepared->storage), host_methods_hold(where->methods)};
     *async = (struct host_async){.target = order->call->target,
                                  .method_id = prepared->method_id,
                                  .arguments = {arguments, prepared->arguments.size},
+                                 .marks = marks,
                                  .owned = arguments,
                                  .data = waiting,
                                  .done = on_done,

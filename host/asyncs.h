@@ -11,6 +11,7 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
+#include "hub/wire/stream_ids.h"
 
 #define HOST_ASYNCS_MAX 16384
 
@@ -28,6 +29,8 @@ struct host_async {
     struct rapahub_container_id target;
     uint64_t method_id, chain;
     struct rapahub_bytes arguments;
+    struct hub_stream_marks *marks; /* streams among the arguments, which outlive the call; freed
+                                       with it; NULL: none */
     void *owned; /* memory of the arguments; NULL: they are somebody else's and last long enough */
     void *data;  /* of who made it */
     char method[64];
@@ -58,6 +61,13 @@ void host_asyncs_close(struct host_asyncs *asyncs);
 /* Takes the call over: 0 and its number, or a failure: then `done` does not run, and it is freed.
  * Any thread. */
 int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number);
+
+/* For a call that is carried out elsewhere: whose it is now (NULL: nobody's), its number there, and
+ * its end, which frees it. Was it cancelled: -ECANCELED with the diagnosis. */
+void host_asyncs_bound(struct host_async *async, struct host_life *life);
+void host_asyncs_begun(struct host_async *async, uint64_t call);
+void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer);
+int host_asyncs_cancelled(struct host_async *async);
 
 /* Any thread; harmless for a number of a call that has ended. */
 void host_asyncs_cancel(struct rapahub_host *host, uint64_t number);

@@ -7,6 +7,7 @@
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/link/call_deadline.h"
 #include "hub/wire/metadata.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -25,14 +26,14 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 }
 
 /* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. */
-static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
-                         uint64_t deadline)
+static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
 {
     int r = hub_calls_wait(calls, number, true);
 
     if (r != -EAGAIN)
         return r;
-    while (!hub_calls_ended(calls, number) && host_turn_until(host, deadline) >= 0)
+    while (!hub_calls_ended(calls, number) &&
+           host_turn_until(host, hub_call_deadline_of(calls, number)) >= 0)
         continue;
     return hub_calls_wait(calls, number, false);
 }
@@ -68,12 +69,17 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
         .deadline_ns = exchange->deadline_ns,
         .answer = answer,
         .at_once = owner,
+        .channels = exchange->streams ? hub_streams_channels(exchange->streams) : NULL,
     };
     uint64_t number;
     int r = begin(host, calls, &call, &number);
 
+    if (r == 0 && exchange->on_begun)
+        exchange->on_begun(exchange->user, number);
+    if (r == 0 && exchange->streams)
+        hub_streams_begin(exchange->streams, number);
     if (r == 0 && owner)
-        r = wait_as_owner(host, calls, number, exchange->deadline_ns);
+        r = wait_as_owner(host, calls, number);
     else if (r == 0)
         r = hub_calls_wait(calls, number, false);
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;

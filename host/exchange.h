@@ -7,6 +7,7 @@
 #include <rapahub/host.h>
 
 #include "host/life.h"
+#include "hub/link/streams.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_exchange {
@@ -15,7 +16,10 @@ struct host_exchange {
     uint64_t container; /* its handle; 0: the guest's only one */
     struct rapahub_bytes arguments;
     uint64_t deadline_ns;
-    const char *method; /* for texts */
+    const char *method;                            /* for texts */
+    struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */
+    void (*on_begun)(void *user, uint64_t number); /* the call is sent; NULL: nobody asks */
+    void *user;
 };
 
 /* The metadata of a call, as bytes. */

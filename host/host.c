@@ -12,6 +12,7 @@
 #include "host/offers.h"
 #include "host/route.h"
 #include "host/status.h"
+#include "host/streaming.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
@@ -147,6 +148,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host->closing = true;
     host_guests_stop_all(host);
     host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
+    host_streaming_await(host);
     while (host_events_deliver(host) > 0)
         continue;
     host->depth = 1;

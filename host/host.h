@@ -43,6 +43,7 @@ struct rapahub_host {
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
     struct hub_list relays;    /* requests of guests that were sent on */
+    struct hub_a32 streaming;  /* threads of calls with streams */
     uint64_t groups, serials;  /* the last numbers given */
     uint64_t chain;            /* of the request an offer answers now; 0: none */
     uint32_t depth;            /* turns inside of turns */

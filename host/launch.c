@@ -10,6 +10,7 @@
 
 #include "host/death.h"
 #include "host/host.h"
+#include "host/streaming.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
@@ -217,7 +218,7 @@ static int build(struct host_guest *guest, struct host_life *life, struct launch
     if (r == 0)
         r = start(guest, life, launch);
     if (r == 0)
-        r = host_life_connect(life);
+        r = host_streaming_connect(guest->host, life);
     return r == 0 ? watch(life) : r;
 }
 
@@ -242,6 +243,7 @@ int host_launch(struct host_guest *guest, struct host_life **out)
 
     if (!life)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest's process");
+    life->host = guest->host;
     life->trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
     memcpy(life->name, guest->name, sizeof life->name);
     r = build(guest, life, &launch);

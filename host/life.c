@@ -112,7 +112,8 @@ static void on_hint(void *user)
     note(life, HOST_WORK_HINT);
 }
 
-int host_life_connect(struct host_life *life)
+int host_life_connect(struct host_life *life, hub_served_streams *streams,
+                      const struct hub_channels_manner *manner)
 {
     const struct hub_link_options options = {
         .role = HUB_ROLE_HOST,
@@ -125,10 +126,12 @@ int host_life_connect(struct host_life *life)
         .pidfd = life->pidfd,
     };
     const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,
-                                                 on_hint,    on_goodbye, life};
+                                                 on_hint,    on_goodbye, life,       streams};
     int r = hub_connection_open(&life->connection, &options, &events);
 
     life->open = r == 0;
+    if (r == 0)
+        hub_channels_set_manner(life->connection.channels, manner);
     return r;
 }
 

@@ -38,6 +38,7 @@ struct host_startup {
 };
 
 struct host_life {
+    struct rapahub_host *host;
     struct host_loop *loop;
     struct host_guest *guest; /* owner */
     char name[64];            /* constant once the guest is ready */
@@ -82,8 +83,10 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
  * proven dead, or was never born. */
 void host_life_release(struct host_life **life);
 
-/* Opens the link; the pidfd is known. */
-int host_life_connect(struct host_life *life);
+/* Opens the link; the pidfd is known. `streams` finds the channels of the guest's requests; the
+ * owner waits for channels by `manner`. Both get the life as their user. */
+int host_life_connect(struct host_life *life, hub_served_streams *streams,
+                      const struct hub_channels_manner *manner);
 
 /* Any thread that holds the lock of routes, or the owner. */
 void host_life_hold(struct host_life *life);

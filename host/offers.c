@@ -123,9 +123,22 @@ static void describe(int status, struct hub_response *out)
         .kind = HUB_RESPONSE_USER, .code = status, .text = rapahub_string_of(text)};
 }
 
-static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t index,
-               struct rapahub_bytes arguments, struct hub_answer *answer)
+/* The streams of a guest's request are its channels. */
+static void *find_stream(void *user, const struct rapahub_type *type, uint64_t id)
 {
+    const struct host_offers_request *request = user;
+
+    if (!request->channels)
+        return (void *)(uintptr_t)id;
+    return hub_channels_find(request->channels, type->kind == RAPAHUB_KIND_SINK, id);
+}
+
+static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t index,
+               const struct host_offers_request *request, struct hub_answer *answer)
+{
+    struct host_offers_request asked = *request;
+    const struct hub_invoke_streams streams = {find_stream, &asked};
+    const struct hub_invoke_target to = {offer->self, &streams};
     struct offered *offered = &offer->list[index];
     OWN(hub_invoke) struct hub_invoke *another = NULL;
     struct hub_response response = {.kind = HUB_RESPONSE_OK};
@@ -134,12 +147,12 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
     bool first = !offered->busy;
     int r = first ? 0 : hub_invoke_prepare(offered->method, &another);
 
-    hub_reader_init(&reader, arguments.data, arguments.size);
+    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     rapahub_clear_error();
     offered->busy = true;
     host->callbacks++;
     if (r == 0)
-        r = hub_invoke_run(first ? offered->plan : another, offer->self, &reader, &outcome);
+        r = hub_invoke_call(first ? offered->plan : another, &to, &reader, &outcome);
     host->callbacks--;
     if (r == RAPAHUB_EARGUMENTS)
         response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
@@ -152,23 +165,21 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
 }
 
 int host_offers_answer(struct rapahub_host *host, struct host_container *container,
-                       uint64_t method_id, struct rapahub_bytes arguments,
-                       struct hub_answer *answer)
+                       const struct host_offers_request *request, struct hub_answer *answer)
 {
     struct host_offer *offer = container->offer;
     const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
 
     for (uint32_t i = 0; i < offer->methods->count; i++)
-        if (offer->methods->list[i]->id == method_id)
-            return run(host, offer, i, arguments, answer);
+        if (offer->methods->list[i]->id == request->method_id)
+            return run(host, offer, i, request, answer);
     return put_answer(offer, 0, &unknown, NULL, answer);
 }
 
 /* What the owner does for another thread, or for itself. */
 struct job {
     struct host_container *container;
-    uint64_t method_id;
-    struct rapahub_bytes arguments;
+    struct host_offers_request request;
     struct hub_answer *answer;
 };
 
@@ -176,7 +187,7 @@ static int run_job(struct rapahub_host *host, void *argument)
 {
     struct job *job = argument;
 
-    return host_offers_answer(host, job->container, job->method_id, job->arguments, job->answer);
+    return host_offers_answer(host, job->container, &job->request, job->answer);
 }
 
 int host_offers_call(struct rapahub_host *host, struct host_container *container,
@@ -184,7 +195,7 @@ int host_offers_call(struct rapahub_host *host, struct host_container *container
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
     struct hub_answer answer = {0};
-    struct job job = {container, prepared->method_id, prepared->arguments, &answer};
+    struct job job = {container, {prepared->method_id, prepared->arguments, NULL}, &answer};
     int r = host_threads_ask(host, run_job, &job, deadline_ns);
 
     if (r == 0)

@@ -19,10 +19,17 @@ void host_offers_release(struct host_offer **offer);
 
 struct host_methods *host_offers_methods(const struct host_offer *offer);
 
+/* What is asked of an offer. */
+struct host_offers_request {
+    uint64_t method_id;
+    struct rapahub_bytes arguments;
+    const struct hub_channel_list
+        *channels; /* NULL: of this process, where a stream is a pointer */
+};
+
 /* Owner: runs a method and makes the answer a guest would have sent; always 0 but for -ENOMEM. */
 int host_offers_answer(struct rapahub_host *host, struct host_container *container,
-                       uint64_t method_id, struct rapahub_bytes arguments,
-                       struct hub_answer *answer);
+                       const struct host_offers_request *request, struct hub_answer *answer);
 
 /* A call of this process to an offer, from any thread: the owner carries it out. */
 int host_offers_call(struct rapahub_host *host, struct host_container *container,

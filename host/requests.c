@@ -70,7 +70,19 @@ struct relay {
     uint64_t number;
     bool cancelled;
     struct hub_list link;
+    struct host_life *held; /* of whose streams are in use, held too; NULL: none are */
+    struct hub_channel_list channels;
 };
+
+static void fini_relay(struct host_async *async)
+{
+    struct relay *relay = async->data;
+
+    for (uint32_t i = 0; i < relay->channels.count; i++)
+        hub_channel_release(&relay->channels.list[i]);
+    if (relay->held)
+        host_life_drop(relay->held);
+}
 
 static void on_relayed(struct host_async *async, int code, struct hub_answer *from)
 {
@@ -85,34 +97,100 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
         refuse(relay->life, relay->request, code);
 }
 
-static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
-                    struct rapahub_container_id target)
+/* What is moved from guest to guest is moved from channel to channel.
+ * r[impl shm.topology.hub.communication] */
+static int take_streams(struct relay *relay, const struct rapahub_type *const *types,
+                        struct hub_stream_marks **out)
+{
+    struct hub_request *request = relay->request;
+    uint64_t ids[HUB_CHANNELS_OF_CALL];
+    struct hub_stream_marks *marks;
+
+    if (request->channels.count == 0 || !types)
+        return 0;
+    marks = malloc(sizeof *marks);
+    if (!marks)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for streams");
+    *out = marks;
+    if (hub_stream_ids_find(types, request->arguments, marks, ids) < 0)
+        return RAPAHUB_EARGUMENTS;
+    for (uint32_t i = 0; i < marks->count; i++) {
+        struct hub_stream_mark *mark = &marks->list[i];
+
+        mark->stream = hub_channels_find(&request->channels, mark->is_sink, ids[i]);
+        if (!mark->stream)
+            return rapahub_fail(RAPAHUB_EARGUMENTS, "", "channel %llu is not open",
+                                (unsigned long long)ids[i]);
+        relay->channels.list[relay->channels.count++] = hub_channel_hold(request->channels.list[i]);
+    }
+    relay->held = relay->life;
+    host_life_hold(relay->held);
+    return 0;
+}
+
+/* The request, to be sent on; NULL where there is no memory. */
+static struct host_async *make(struct host_life *life, struct hub_request *request)
 {
     struct host_async *async = calloc(1, sizeof *async);
     struct relay *relay = calloc(1, sizeof *relay);
     void *arguments = malloc(request->arguments.size + 1);
-    uint64_t number;
-    int r;
 
     if (!async || !relay || !arguments) {
         free(async);
         free(relay);
         free(arguments);
-        refuse(life, request, RAPAHUB_ENOMEM);
-        return;
+        return NULL;
     }
     /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
     memcpy(arguments, request->arguments.data, request->arguments.size);
-    *relay = (struct relay){.life = life, .request = request};
+    relay->life = life;
+    relay->request = request;
     hub_list_init(&relay->link);
-    *async = (struct host_async){.target = target,
-                                 .method_id = request->method_id,
-                                 .chain = request->metadata.chain,
-                                 .arguments = {arguments, request->arguments.size},
-                                 .owned = arguments,
-                                 .data = relay,
-                                 .deadline_ns = hub_clock_after(host->options.call_timeout_ns),
-                                 .done = on_relayed};
+    async->arguments = (struct rapahub_bytes){arguments, request->arguments.size};
+    async->owned = arguments;
+    async->data = relay;
+    return async;
+}
+
+/* Before it was begun. */
+static void drop(struct host_async *async)
+{
+    fini_relay(async);
+    free(async->marks);
+    free(async->owned);
+    free(async->data);
+    free(async);
+}
+
+static const struct rapahub_type *const *types_of(const struct host_route *route,
+                                                  const struct hub_request *request)
+{
+    const struct hub_signature *signature =
+        route->methods ? host_methods_of_id(route->methods, request->method_id) : NULL;
+
+    return signature ? signature->types + 1 : NULL;
+}
+
+static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
+                    const struct host_route *route)
+{
+    struct host_async *async = make(life, request);
+    struct relay *relay = async ? async->data : NULL;
+    uint64_t number;
+    int r = async ? take_streams(relay, types_of(route, request), &async->marks) : RAPAHUB_ENOMEM;
+
+    if (r < 0) {
+        if (async)
+            drop(async);
+        refuse(life, request, r);
+        return;
+    }
+    async->target = route->container->id;
+    async->method_id = request->method_id;
+    async->chain = request->metadata.chain;
+    async->deadline_ns = hub_clock_after(host->options.call_timeout_ns);
+    async->done = on_relayed;
+    async->fini = fini_relay;
     snprintf(async->method, sizeof async->method, "a call of %.48s", life->name);
     r = host_asyncs_begin(host, async, &number);
     if (r < 0) {
@@ -157,13 +235,15 @@ void host_requests_look(struct rapahub_host *host)
 static void run_offer(struct rapahub_host *host, struct host_life *life,
                       struct hub_request *request, struct host_container *container)
 {
+    const struct host_offers_request asked = {request->method_id, request->arguments,
+                                              &request->channels};
     uint64_t outer = host->chain;
     struct hub_answer made = {0};
     int r;
 
     host_life_hold(life);
     host->chain = request->metadata.chain;
-    r = host_offers_answer(host, container, request->method_id, request->arguments, &made);
+    r = host_offers_answer(host, container, &asked, &made);
     host->chain = outer;
     if (r == 0)
         hand_on(life, request, &made);
@@ -188,10 +268,28 @@ static void serve_target(struct rapahub_host *host, struct host_life *life,
     if (r == 0 && route.container->offer)
         run_offer(host, life, request, route.container);
     else if (r == 0 || r == -EAGAIN)
-        send_on(host, life, request, target);
+        send_on(host, life, request, &route);
     else
         refuse(life, request, r);
     host_route_drop(&route);
+}
+
+int host_requests_streams(void *user, const struct hub_request *request,
+                          struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    struct host_life *life = user;
+    struct rapahub_container_id target;
+    struct host_route route;
+    int count = 0, r;
+
+    if (request->metadata.target.size == 0 ||
+        hub_lifecycle_take_target(request->metadata.target, &target) < 0)
+        return 0;
+    r = host_route_find(life->host, target, &route);
+    if (r == 0 || r == -EAGAIN)
+        count = hub_served_names(types_of(&route, request), request, names);
+    host_route_drop(&route);
+    return count;
 }
 
 static int find_signature(struct rapahub_host *host, const struct hub_question *question,

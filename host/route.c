@@ -8,6 +8,7 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/offers.h"
+#include "host/streaming.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/wire/payload.h"
@@ -263,6 +264,16 @@ static int refuse_size(const struct rapahub_host *host, const struct rapahub_typ
                         print_size(host->options.limits.payload_max, limit, sizeof limit));
 }
 
+/* An offer gets the caller's own streams: it is in this process. */
+static void put_arguments(struct hub_writer *writer, const struct rapahub_type *const *types,
+                          const void *const *arguments, struct host_prepared *out)
+{
+    if (out->of_offer)
+        hub_payload_put_arguments(writer, types, arguments);
+    else
+        hub_stream_ids_put(writer, types, arguments, &out->marks);
+}
+
 static int encode(struct rapahub_host *host, const struct rapahub_type *const *types,
                   const void *const *arguments, struct host_prepared *out)
 {
@@ -272,17 +283,17 @@ static int encode(struct rapahub_host *host, const struct rapahub_type *const *t
     if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
     hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
-    hub_payload_put_arguments(&writer, types, arguments);
+    put_arguments(&writer, types, arguments, out);
     if (writer.failure == -EMSGSIZE) {
         hub_writer_count(&writer);
-        hub_payload_put_arguments(&writer, types, arguments);
+        put_arguments(&writer, types, arguments, out);
         if (writer.size > host->options.limits.payload_max - HEAD_ROOM)
             return refuse_size(host, types, arguments, writer.size);
         host_scratch_give(&out->buffer);
         if (!host_scratch_take(scratch, writer.size, &out->buffer))
             return RAPAHUB_ENOMEM;
         hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
-        hub_payload_put_arguments(&writer, types, arguments);
+        put_arguments(&writer, types, arguments, out);
     }
     if (writer.failure < 0)
         return rapahub_fail(writer.failure == -EINVAL ? RAPAHUB_EARGUMENTS : writer.failure, "",
@@ -299,6 +310,8 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
     int r;
 
     out->storage = NULL;
+    out->marks.count = 0;
+    out->of_offer = route->container && route->container->offer;
     out->buffer = (struct host_buffer){0};
     r = resolve(call, route, out, &types);
     if (r == 0 && types[1] && !call->arguments)
@@ -338,7 +351,9 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
                                            .deadline_ns = deadline,
                                            .method = prepared->name};
     struct hub_answer answer = host_scratch_answer(scratch);
-    int r = host_exchange_run(host, &exchange, &answer);
+    int r = prepared->marks.count > 0
+                ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
+                : host_exchange_run(host, &exchange, &answer);
 
     if (r == 0)
         r = host_exchange_take(route->life, &answer, prepared->name, prepared->result, result);

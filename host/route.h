@@ -9,6 +9,7 @@
 #include "host/life.h"
 #include "host/methods.h"
 #include "host/scratch.h"
+#include "hub/wire/stream_ids.h"
 
 /* Where a call goes. What it holds is counted as used until host_route_drop. */
 struct host_route {
@@ -38,6 +39,8 @@ struct host_prepared {
     struct rapahub_bytes arguments; /* in the buffer */
     char name[RAPAHUB_METHOD_NAME_MAX + 1];
     struct hub_signature *storage; /* or NULL */
+    bool of_offer;                 /* the host itself serves the call */
+    struct hub_stream_marks marks; /* none where it is of an offer */
     struct host_buffer buffer;
 };
 

@@ -77,7 +77,7 @@ static void on_overdue(void *user)
 
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
-        bool owes = hub_served_owes(life->connection.served);
+        bool owes = hub_connection_owes(&life->connection);
 
         hub_arm(&life->work, HOST_WORK_ANSWER | (owes ? HOST_WORK_SWEEP : 0));
     }
@@ -103,7 +103,7 @@ static void set_overdue(struct rapahub_host *host)
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         uint64_t due = deep ? HUB_NEVER : hub_calls_next_deadline(life->connection.calls);
 
-        owes = owes || hub_served_owes(life->connection.served);
+        owes = owes || hub_connection_owes(&life->connection);
         if (due < next)
             next = due;
     }

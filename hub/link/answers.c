@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "hub/link/call_table.h"
+#include "hub/wire/response.h"
 
 static bool reserve(struct hub_answer *answer, uint32_t size)
 {
@@ -31,6 +32,8 @@ void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
 
     hub_mutex_lock(&calls->lock);
     entry = hub_id_map_get(calls->by_id, id);
+    if (entry && entry->state == HUB_CALL_ZOMBIE && entry->channels && reserve(&entry->own, size))
+        to = entry->own.data;
     if (entry && entry->state == HUB_CALL_OPEN && reserve(entry->answer, size)) {
         entry->state = HUB_CALL_FILLING;
         to = entry->answer->data;
@@ -48,6 +51,19 @@ static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) RE
         hub_call_table_forget(calls, entry);
 }
 
+/* Was it refused before its channels were known? Then nobody there will close them. */
+static bool is_refusal(const void *payload, uint32_t size)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, payload, size);
+    return hub_response_take(&reader, &response) == 0 &&
+           (response.kind == HUB_RESPONSE_UNKNOWN_METHOD ||
+            response.kind == HUB_RESPONSE_INVALID_PAYLOAD ||
+            (response.kind == HUB_RESPONSE_CANCELLED && response.fault == HUB_FAULT_BUSY));
+}
+
 /* r[impl call.complete] r[impl call.pipelining.independence] */
 void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size)
 {
@@ -55,6 +71,8 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
 
     hub_mutex_lock(&calls->lock);
     entry = hub_id_map_get(calls->by_id, id);
+    if (entry && entry->channels && entry->state != HUB_CALL_ENDED)
+        hub_channels_answered(entry->channels, payload && is_refusal(payload, size));
     if (entry && entry->state == HUB_CALL_FILLING) {
         entry->answer->size = size;
         hub_add64(&calls->answered, 1);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/call_table.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "hub/base/futex.h"
 
 /* r[impl call.request-id.uniqueness] r[impl core.call.request-id] r[impl shm.id.request-scope] */
@@ -12,6 +15,27 @@ static uint32_t fresh_id(struct hub_calls *calls) REQUIRES(calls->lock)
         id = calls->next_id++;
     while (id == 0 || hub_id_map_get(calls->by_id, id));
     return id;
+}
+
+static void release_channels(struct hub_call_entry *entry)
+{
+    for (uint32_t i = 0; entry->channels && i < entry->channels->count; i++)
+        hub_channel_release(&entry->channels->list[i]);
+    free(entry->channels);
+    entry->channels = NULL;
+}
+
+static int hold_channels(struct hub_call_entry *entry, const struct hub_channel_list *list)
+{
+    if (!list || list->count == 0)
+        return 0;
+    entry->channels = malloc(sizeof *entry->channels);
+    if (!entry->channels)
+        return -ENOMEM;
+    *entry->channels = *list;
+    for (uint32_t i = 0; i < list->count; i++)
+        (void)hub_channel_hold(list->list[i]);
+    return 0;
 }
 
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
@@ -29,8 +53,11 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
                                      .user = call->user};
     entry->answer = call->answer ? call->answer : &entry->own;
     hub_list_init(&entry->link);
-    if (hub_id_map_put(calls->by_id, entry->id, entry) < 0)
+    if (hold_channels(entry, call->channels) < 0 ||
+        hub_id_map_put(calls->by_id, entry->id, entry) < 0) {
+        release_channels(entry);
         return NULL;
+    }
     calls->spare_count--;
     return entry;
 }
@@ -39,6 +66,7 @@ void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry
 {
     hub_id_map_remove(calls->by_id, entry->id);
     hub_list_remove(&entry->link);
+    release_channels(entry);
     entry->state = HUB_CALL_FREE;
     entry->number = 0;
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);

@@ -32,9 +32,10 @@ struct hub_call_entry {
     struct hub_answer own;
     hub_calls_done *done;
     void *user;
-    struct hub_a32 ended; /* what a leader looks at without the lock */
-    struct hub_a32 word;  /* a follower sleeps on it while it is 0 */
-    struct hub_list link; /* of followers, or of finished */
+    struct hub_a32 ended;              /* what a leader looks at without the lock */
+    struct hub_a32 word;               /* a follower sleeps on it while it is 0 */
+    struct hub_list link;              /* of followers, or of finished */
+    struct hub_channel_list *channels; /* NULL: none; held until the id is free */
 };
 
 struct hub_calls {

@@ -69,8 +69,11 @@ void hub_calls_release(struct hub_calls **calls)
 {
     if (!*calls)
         return;
-    for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++)
+    for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++) {
+        if ((*calls)->entries[i].state != HUB_CALL_FREE)
+            hub_call_table_forget(*calls, &(*calls)->entries[i]);
         hub_calls_answer_fini(&(*calls)->entries[i].own);
+    }
     free((*calls)->entries);
     free((*calls)->spare);
     hub_id_map_release(&(*calls)->by_id);

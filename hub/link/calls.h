@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "hub/base/list.h"
+#include "hub/link/channels.h"
 #include "hub/link/link.h"
 
 #define HUB_CALLS_MAX         1024 /* in flight, each direction */
@@ -44,6 +45,7 @@ struct hub_call {
     hub_calls_done *done;      /* of a call that is not: else NULL */
     void *user;
     bool at_once; /* where there is no space now: -EAGAIN, and nothing is left */
+    const struct hub_channel_list *channels; /* its arguments name; NULL: none */
 };
 
 /* Enters the call, then sends the Request: 0 and its number, which is never used again; -EBUSY

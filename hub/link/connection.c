@@ -6,6 +6,8 @@
 #include <rapahub/error.h>
 
 #include "hub/link/answers.h"
+#include "hub/link/intake.h"
+#include "hub/link/owed.h"
 
 #define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
 
@@ -21,7 +23,7 @@ static void *place(void *user, const struct hub_message *message, uint32_t size)
     case HUB_GOODBYE:
         return size <= sizeof connection->reason ? connection->reason : NULL;
     default:
-        return NULL;
+        return hub_intake_place(connection->channels, message, size);
     }
 }
 
@@ -33,10 +35,11 @@ static void say_goodbye(struct hub_connection *connection, const void *payload, 
     /* In this order: whose call ends looks for the reason. */
     connection->events.on_goodbye(connection->events.user, reason);
     hub_calls_end_all(connection->calls, RAPAHUB_ECLOSED);
+    hub_channels_end_all(connection->channels, RAPAHUB_ECLOSED);
 }
 
 /* r[impl shm.topology.hub.calls] r[impl shm.goodbye.guest] r[impl message.goodbye.receive]
- * r[impl hub.goodbye.drain] r[impl channeling.unknown] */
+ * r[impl hub.goodbye.drain] */
 static int accept(void *user, const struct hub_message *message, void *payload, uint32_t size)
 {
     struct hub_connection *connection = user;
@@ -53,10 +56,8 @@ static int accept(void *user, const struct hub_message *message, void *payload, 
     case HUB_GOODBYE:
         say_goodbye(connection, payload, size);
         return 0;
-    default: /* no channel has ever been opened */
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "channeling.unknown",
-                            "message of type %d for channel %u, which is not open",
-                            (int)message->type, message->id);
+    default:
+        return hub_intake_accept(connection->channels, message, payload, size);
     }
 }
 
@@ -68,6 +69,8 @@ static void drop(void *user, const struct hub_message *message, void *payload)
         hub_served_drop(connection->served, payload);
     else if (message->type == HUB_RESPONSE)
         hub_answers_drop(connection->calls, message->id);
+    else if (message->type == HUB_DATA)
+        hub_intake_drop(connection->channels, message);
 }
 
 static bool full(void *user)
@@ -80,7 +83,35 @@ static void after(void *user)
     struct hub_connection *connection = user;
 
     hub_answers_hand_over(connection->calls);
-    hub_served_settle(connection->served);
+    hub_owed_settle(connection->served);
+    (void)hub_channels_settle(connection->channels);
+}
+
+static bool granted(void *user)
+{
+    return hub_channels_granted(((struct hub_connection *)user)->channels);
+}
+
+bool hub_connection_owes(struct hub_connection *connection)
+{
+    return hub_owed_any(connection->served);
+}
+
+/* Who waits in hub_link_wait may wait for one of these too. */
+static void on_request(void *user)
+{
+    struct hub_connection *connection = user;
+
+    connection->events.on_request(connection->events.user);
+    hub_link_tell(connection->link);
+}
+
+static void on_ready(void *user)
+{
+    struct hub_connection *connection = user;
+
+    connection->events.on_ready(connection->events.user);
+    hub_link_tell(connection->link);
 }
 
 /* The link is closed: every call ends, once. r[impl core.error.call-vs-connection] */
@@ -90,6 +121,7 @@ static void on_close(void *user)
 
     hub_calls_end_all(connection->calls, hub_link_cause(connection->link));
     hub_served_end_all(connection->served);
+    hub_channels_end_all(connection->channels, hub_link_cause(connection->link));
     connection->events.on_close(connection->events.user);
 }
 
@@ -114,7 +146,8 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
-    of_link.events = (struct hub_link_events){place, accept, drop, full, after, connection};
+    of_link.events =
+        (struct hub_link_events){place, accept, drop, full, after, granted, connection};
     of_link.on_close = on_close;
     of_link.on_hint = on_hint;
     of_link.on_pending = on_pending;
@@ -123,15 +156,20 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     if (r == 0)
         r = hub_served_create(HUB_CALLS_MAX, REQUEST_BYTES_MAX, &connection->served);
     if (r == 0)
+        r = hub_channels_create(&options->segment->geometry.limits, options->role,
+                                &connection->channels);
+    if (r == 0)
         r = hub_link_create(&of_link, &connection->link);
     if (r < 0) {
         hub_connection_close(connection);
         return r;
     }
     hub_calls_bind(connection->calls, connection->link);
-    hub_calls_on_ready(connection->calls, events->on_ready, events->user);
-    hub_served_bind(connection->served, connection->link);
-    hub_served_on_request(connection->served, events->on_request, events->user);
+    hub_calls_on_ready(connection->calls, on_ready, connection);
+    hub_channels_bind(connection->channels, connection->link, options->view->channels);
+    hub_served_bind(connection->served, connection->link, connection->channels);
+    hub_served_on_request(connection->served, on_request, connection);
+    hub_served_find_streams(connection->served, events->streams, events->user);
     if (options->role == HUB_ROLE_HOST)
         hub_served_keep_answers(connection->served);
     return 0;
@@ -141,5 +179,6 @@ void hub_connection_close(struct hub_connection *connection)
 {
     hub_calls_release(&connection->calls);
     hub_served_release(&connection->served);
+    hub_channels_release(&connection->channels);
     hub_link_release(&connection->link);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection: a link with its two tables of calls, joined: what host and guest-sdk work with. */
+/* connection: a link with its two tables of calls and its channels, joined: what host and guest-sdk
+ * work with. */
 #ifndef HUB_LINK_CONNECTION_H
 #define HUB_LINK_CONNECTION_H
 
 #include "hub/link/calls.h"
+#include "hub/link/channels.h"
 #include "hub/link/link.h"
 #include "hub/link/served.h"
 
@@ -17,15 +19,20 @@ struct hub_connection_events {
     void (*on_hint)(void *user);    /* the peer hung up, or its pidfd says it ended */
     void (*on_goodbye)(void *user, const char *reason); /* the peer said goodbye; escaped */
     void *user;
+    hub_served_streams *streams; /* NULL: no method that is served here has any */
 };
 
 struct hub_connection {
     struct hub_link *link;
     struct hub_calls *calls;   /* that we made */
     struct hub_served *served; /* that we serve */
+    struct hub_channels *channels;
     struct hub_connection_events events;
     uint8_t reason[1040]; /* of a Goodbye, while it is received */
 };
+
+/* Is something owed to the peer that found no space? While there is, sweep now and then. */
+bool hub_connection_owes(struct hub_connection *connection);
 
 /* `options` as for hub_link_create; its events are set here. -ENOMEM. The connection must not move
  * in memory. */

@@ -7,6 +7,7 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/futex.h"
 #include "hub/base/own.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
@@ -103,6 +104,7 @@ void hub_link_close(struct hub_link *link, int code, const char *rule)
     hub_publish(&link->closed, 1);
     hub_wait_wake_own(&link->wait);
     hub_sender_wake_all(link);
+    hub_link_tell(link);
     link->options.on_close(link->options.user);
 }
 
@@ -147,7 +149,26 @@ int hub_link_rung(struct hub_link *link, uint32_t max)
 
 int hub_link_lead(struct hub_link *link, const struct hub_link_until *until)
 {
-    return hub_receiver_lead(link, until, HUB_WAIT_RX);
+    return hub_receiver_lead(link, until);
+}
+
+int hub_link_wait(struct hub_link *link, const struct hub_link_until *until)
+{
+    return hub_receiver_wait(link, until);
+}
+
+void hub_link_tell(struct hub_link *link)
+{
+    hub_settle(&link->crowd);
+    if (hub_peek(&link->crowd) == 0)
+        return;
+    hub_add(&link->news, 1);
+    hub_futex_wake_private(&link->news);
+}
+
+void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word)
+{
+    hub_wait_wake(&link->wait, mask, word);
 }
 
 void hub_link_dead(struct hub_link *link)

@@ -37,6 +37,9 @@ struct hub_link_events {
     bool (*full)(void *user);
     /* The token is free again: another thread may lead, what is owed may be sent. */
     void (*after)(void *user);
+    /* Has the peer given what somebody waits for: credit, an id? Asked by a leader between two
+     * looks at the ring while there is somebody (hub_link_until.space). */
+    bool (*granted)(void *user);
     void *user;
 };
 
@@ -90,9 +93,23 @@ struct hub_link_until {
     void *user;
     enum hub_wait_stage stage;
     uint64_t deadline_ns;
-    bool idle; /* no call is open: it may sleep longer in one go */
+    bool idle;  /* no call is open: it may sleep longer in one go */
+    bool space; /* it waits for something the peer gives back: space, slots, credit, an id */
 };
 int hub_link_lead(struct hub_link *link, const struct hub_link_until *until);
+
+/* The same for a thread that need not receive itself: where another one has the token it sleeps
+ * until that one lets go or hub_link_tell. 0 also when the link is closed, or when nothing may be
+ * received now: look at `done`, and call again. */
+int hub_link_wait(struct hub_link *link, const struct hub_link_until *until);
+
+/* Something that a thread may sleep for in hub_link_wait is there. Any thread; cheap where nobody
+ * does. */
+void hub_link_tell(struct hub_link *link);
+
+/* What the peer may sleep for was published: `word` is the futex of the specification for a peer
+ * that takes no part in our wait words. Any thread. */
+void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word);
 
 /* For a loop that polls the doorbell itself: reads the doorbell after an event, and sweeps. */
 int hub_link_rung(struct hub_link *link, uint32_t max);

@@ -23,6 +23,11 @@ struct hub_link {
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
 
+    struct hub_a32 news;    /* what sleeps in hub_link_wait sleeps on it */
+    struct hub_a32 crowd;   /* how many */
+    struct hub_a32 spacers; /* threads that wait for something the peer gives back */
+    struct hub_a32 armed;   /* what the leader sleeps for: HUB_WAIT_RX, HUB_WAIT_TX or both */
+    struct hub_a32 rearm;   /* it is to look what it should sleep for */
     struct hub_wait wait;
     struct hub_a32 bell_pending; /* the doorbell rang while another thread had the token */
     struct hub_a32 hung_up;      /* a hint not yet handed on */

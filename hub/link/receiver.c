@@ -6,11 +6,15 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/base/futex.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
 #include "hub/shm/doorbell.h"
 
-#define ROUNDS 16 /* of a leader, between two looks at the clock */
+#define ROUNDS      16                      /* of a leader, between two looks at the clock */
+#define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for the leader */
+#define SPACE_SLICE (10 * HUB_MILLISECOND)  /* where a slot may come without a wake-up */
+#define FULL_SLICE  HUB_MILLISECOND         /* where nobody may receive before an answer is sent */
 
 /* r[impl hub.violation] */
 static int violation(struct hub_link *link)
@@ -158,6 +162,7 @@ static void let_go(struct hub_link *link)
         hub_settle(link->wait.own);
     } while (hub_observe(&link->dead) != 0 && !hub_link_closed(link) && take_token(link));
     events->after(events->user);
+    hub_link_tell(link);
     if (!hub_link_closed(link) && !events->full(events->user) &&
         (hub_exchange(&link->bell_pending, 0) != 0 || left || has_moved(link, tail)))
         link->options.on_pending(link->options.user);
@@ -208,6 +213,18 @@ struct leader {
     uint32_t rounds;
 };
 
+/* Has come what others wait for, who do not sleep on the shared word? They are told. */
+static bool has_space_come(struct hub_link *link)
+{
+    const struct hub_link_events *events = &link->options.events;
+    bool came = hub_sender_space_came(link);
+
+    came = events->granted(events->user) || came;
+    if (came)
+        hub_link_tell(link);
+    return came;
+}
+
 static bool has_news(void *user)
 {
     struct leader *leader = user;
@@ -215,7 +232,8 @@ static bool has_news(void *user)
 
     return hub_ring_ready(&link->in) || hub_link_closed(link) || hub_observe(&link->dead) != 0 ||
            hub_observe(&link->hung_up) != 0 || leader->until->done(leader->until->user) ||
-           hub_link_host_left(link);
+           hub_link_host_left(link) || hub_observe(&link->rearm) != 0 ||
+           (hub_peek(&link->spacers) != 0 && has_space_come(link));
 }
 
 static void note_hang_up(void *user)
@@ -244,16 +262,18 @@ static int lead_once(struct leader *leader)
         return 0;
     }
     show_tail(link);
+    hub_publish(&link->rearm, 0);
+    leader->order.bits = HUB_WAIT_RX | (hub_observe(&link->spacers) != 0 ? HUB_WAIT_TX : 0);
+    hub_publish(&link->armed, leader->order.bits);
     return hub_wait_for(&link->wait, &leader->order);
 }
 
-int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until, uint32_t bits)
+int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
 {
     struct leader leader = {.link = link, .until = until};
     int r = 0;
 
-    leader.order = (struct hub_wait_order){.bits = bits,
-                                           .last = until->stage,
+    leader.order = (struct hub_wait_order){.last = until->stage,
                                            .idle = until->idle,
                                            .deadline_ns = until->deadline_ns,
                                            .ready = has_news,
@@ -265,6 +285,80 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until,
         r = lead_once(&leader);
     let_go(link);
     return r > 0 ? 0 : r;
+}
+
+/* A leader that sleeps for messages only is made to sleep for space too. */
+static void ask_for_space(struct hub_link *link)
+{
+    if (hub_observe(&link->armed) & HUB_WAIT_TX)
+        return;
+    hub_publish(&link->rearm, 1);
+    hub_wait_wake_own(&link->wait);
+}
+
+static uint64_t end_of_slice(const struct hub_link_until *until, uint64_t slice)
+{
+    uint64_t end = hub_clock_after(slice);
+
+    return until->deadline_ns < end ? until->deadline_ns : end;
+}
+
+/* Sleeps until the leader tells, or lets go. */
+static void follow(struct hub_link *link, const struct hub_link_until *until)
+{
+    uint32_t seen;
+
+    if (until->space)
+        ask_for_space(link);
+    hub_add(&link->crowd, 1);
+    seen = hub_observe(&link->news);
+    hub_settle(&link->crowd); /* who lets go or tells behind it sees us, or we see what it did */
+    if (hub_link_receiving(link) && !until->done(until->user))
+        hub_futex_wait_private(&link->news, seen,
+                               end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
+    hub_add(&link->crowd, UINT32_MAX);
+}
+
+/* Nothing may be received now, for the peer does not read what it is owed. */
+static void doze(struct hub_link *link, const struct hub_link_until *until)
+{
+    uint32_t seen;
+
+    hub_add(&link->crowd, 1);
+    seen = hub_observe(&link->news);
+    hub_settle(&link->crowd);
+    if (!hub_link_closed(link) && !until->done(until->user))
+        hub_futex_wait_private(&link->news, seen, end_of_slice(until, FULL_SLICE));
+    hub_add(&link->crowd, UINT32_MAX);
+}
+
+static int wait_once(struct hub_link *link, const struct hub_link_until *until)
+{
+    int r = hub_receiver_lead(link, until);
+
+    if (r == -EBUSY && until->stage == HUB_WAIT_SPIN)
+        return -EAGAIN;
+    if (r == -EBUSY)
+        follow(link, until);
+    else if (r == 0 && !until->done(until->user) && !hub_link_host_left(link))
+        doze(link, until);
+    else
+        return r;
+    return hub_clock_left(until->deadline_ns) == 0 ? -ETIMEDOUT : -EBUSY;
+}
+
+int hub_receiver_wait(struct hub_link *link, const struct hub_link_until *until)
+{
+    int r;
+
+    if (until->space)
+        hub_add(&link->spacers, 1);
+    do
+        r = until->done(until->user) || hub_link_closed(link) ? 0 : wait_once(link, until);
+    while (r == -EBUSY);
+    if (until->space)
+        hub_add(&link->spacers, UINT32_MAX);
+    return r;
 }
 
 bool hub_receiver_quiet(const struct hub_link *link)

@@ -5,9 +5,10 @@
 
 #include "hub/link/link.h"
 
-/* As the functions of link.h; `bits` are those the leader waits for: HUB_WAIT_RX, and HUB_WAIT_TX
- * where it waits to send. */
-int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until, uint32_t bits);
+/* As the functions of link.h. The leader alone sleeps on the shared word and on the doorbell: for
+ * messages, and for space as soon as anybody waits for that. r[impl hub.wait.owner] */
+int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until);
+int hub_receiver_wait(struct hub_link *link, const struct hub_link_until *until);
 int hub_receiver_sweep(struct hub_link *link, uint32_t max);
 int hub_receiver_rung(struct hub_link *link, uint32_t max);
 

@@ -17,6 +17,8 @@
 struct sender {
     struct hub_list link;
     struct hub_a32 first; /* 1: it is its turn, or the link closed */
+    size_t size;          /* of its payload */
+    bool told;            /* it knows of space and has not looked yet */
 };
 
 /* Before each publication a guest looks whether its entry is still its own: one that was stopped,
@@ -99,6 +101,13 @@ struct space {
     size_t size;
 };
 
+/* A tail that cannot be is for try_send to report. */
+static bool has_room(struct hub_link *link, size_t size) REQUIRES(link->send)
+{
+    return hub_ring_room(&link->out) != 0 &&
+           (size <= HUB_INLINE_SIZE || hub_slot_pool_ready(link->options.pool, link->options.peer));
+}
+
 static bool has_space(void *user)
 {
     struct space *space = user;
@@ -108,41 +117,42 @@ static bool has_space(void *user)
     if (!hub_sender_may(link))
         return true;
     hub_mutex_lock(&link->send);
-    room = hub_ring_room(&link->out) != 0; /* a tail that cannot be is for try_send to report */
+    room = has_room(link, space->size);
     hub_mutex_unlock(&link->send);
-    return room && (space->size <= HUB_INLINE_SIZE ||
-                    hub_slot_pool_ready(link->options.pool, link->options.peer));
+    return room;
 }
 
-/* Who has the token sees the peer's end too. */
-static void leave_to_leader(void *user)
+bool hub_sender_space_came(struct hub_link *link)
 {
-    (void)user;
+    bool came = false;
+
+    hub_mutex_lock(&link->send);
+    if (!hub_list_empty(&link->senders)) {
+        struct sender *first = HUB_LIST_ITEM(link->senders.next, struct sender, link);
+
+        came = !first->told && has_room(link, first->size);
+        first->told = first->told || came;
+    }
+    hub_mutex_unlock(&link->send);
+    return came;
 }
 
 /* Waits at the head of the queue, and receives meanwhile if nobody else does: else two sides with
  * full rings would wait for each other for ever. A slot of a pool that several guests give back
  * into may come without a wake-up on this link: it is looked for in slices. r[impl hub.ring.pump]
  * r[impl hub.wait.pool] */
-static int wait_for_space(struct hub_link *link, size_t size, uint64_t deadline)
+static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline)
 {
     uint64_t slice = hub_clock_after(SPACE_SLICE), soon = deadline < slice ? deadline : slice;
     struct space space = {link, size};
     const struct hub_link_until until = {.done = has_space,
                                          .user = &space,
                                          .stage = HUB_WAIT_SLEEP,
+                                         .space = true,
                                          .deadline_ns =
                                              link->options.pool->shared ? soon : deadline};
-    const struct hub_wait_order order = {.bits = HUB_WAIT_TX,
-                                         .last = HUB_WAIT_SLEEP,
-                                         .deadline_ns = soon,
-                                         .ready = has_space,
-                                         .hung_up = leave_to_leader,
-                                         .user = &space};
-    int r = hub_receiver_lead(link, &until, HUB_WAIT_RX | HUB_WAIT_TX);
 
-    /* Another thread receives; or nobody may, before the peer has read what it is owed. */
-    return r == -EBUSY || (r == 0 && !has_space(&space)) ? hub_wait_for(&link->wait, &order) : r;
+    (void)hub_receiver_wait(link, &until);
 }
 
 static bool is_first(struct hub_link *link, struct sender *sender) REQUIRES(link->send)
@@ -155,8 +165,7 @@ static bool is_first(struct hub_link *link, struct sender *sender) REQUIRES(link
 static int queue_and_send(struct hub_link *link, const struct hub_message *message,
                           const struct hub_parts *payload, uint64_t deadline) REQUIRES(link->send)
 {
-    struct sender self = {.first = {0}};
-    size_t size = payload->head.size + payload->tail.size;
+    struct sender self = {.size = payload->head.size + payload->tail.size};
     int r = -EAGAIN;
 
     hub_list_append(&link->senders, &self.link);
@@ -164,9 +173,10 @@ static int queue_and_send(struct hub_link *link, const struct hub_message *messa
         bool first = is_first(link, &self);
         uint64_t slice = hub_clock_after(SLICE);
 
+        self.told = false;
         hub_mutex_unlock(&link->send);
         if (first)
-            (void)wait_for_space(link, size, deadline);
+            wait_for_space(link, self.size, deadline);
         else
             hub_futex_wait_private(&self.first, 0, deadline < slice ? deadline : slice);
         hub_mutex_lock(&link->send);

@@ -6,44 +6,10 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/clock.h"
-#include "hub/base/id_map.h"
-#include "hub/base/mutex.h"
 #include "hub/base/own.h"
-
-/* An answer that finds no space for so long ends the link: the peer does not read any more. Kept
- * ones count among what is served, so they are bounded with it. */
-#define ANSWER_PATIENCE (60 * HUB_SECOND)
-
-/* Bytes of what stands before the result: metadata, tags, the text of an error. */
-#define HEAD_MAX 1280
-
-/* A Response that found no space. */
-struct kept {
-    struct hub_list link;
-    uint32_t id, size;
-    uint64_t deadline_ns;
-    uint8_t data[];
-};
-
-struct hub_served {
-    struct hub_link *link;
-    bool keeps; /* answers that find no space */
-    struct hub_mutex lock;
-    uint32_t limit;
-    size_t bytes_max;
-    size_t bytes GUARDED_BY(lock); /* private copies */
-    uint32_t count GUARDED_BY(lock);
-    struct hub_id_map *by_id GUARDED_BY(lock);
-    struct hub_list queue GUARDED_BY(lock);     /* received, not yet run */
-    struct hub_list cancelled GUARDED_BY(lock); /* cancelled before they ran */
-    struct hub_list kept GUARDED_BY(lock);
-    uint32_t *refused GUARDED_BY(lock); /* ids there was no room for */
-    uint32_t refused_count GUARDED_BY(lock);
-    struct hub_a32 settling; /* a thread sends what is owed */
-    void (*on_request)(void *user);
-    void *user;
-};
+#include "hub/link/owed.h"
+#include "hub/link/served_state.h"
+#include "hub/wire/stream_ids.h"
 
 static void ignore(void *user)
 {
@@ -70,9 +36,17 @@ int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out)
     return 0;
 }
 
-void hub_served_bind(struct hub_served *served, struct hub_link *link)
+void hub_served_bind(struct hub_served *served, struct hub_link *link,
+                     struct hub_channels *channels)
 {
     served->link = link;
+    served->channels = channels;
+}
+
+void hub_served_find_streams(struct hub_served *served, hub_served_streams *streams, void *user)
+{
+    served->streams = streams;
+    served->streams_user = user;
 }
 
 void hub_served_keep_answers(struct hub_served *served)
@@ -86,17 +60,24 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
-static void free_kept(struct hub_list *list)
+void hub_served_free(struct hub_request *request)
 {
-    for (struct hub_list *link; (link = hub_list_pop(list));)
-        free(HUB_LIST_ITEM(link, struct kept, link));
+    if (!request)
+        return;
+    hub_channels_drop(&request->channels);
+    free(request);
 }
 
+/* The link is gone: nothing is sent any more. */
 static void free_one(void *user, uint64_t id, void *value)
 {
+    struct hub_request *request = value;
+
     (void)user;
     (void)id;
-    free(value);
+    for (uint32_t i = 0; i < request->channels.count; i++)
+        hub_channel_release(&request->channels.list[i]);
+    free(request);
 }
 
 void hub_served_release(struct hub_served **served)
@@ -106,7 +87,7 @@ void hub_served_release(struct hub_served **served)
     if ((*served)->by_id)
         hub_id_map_each((*served)->by_id, free_one, NULL);
     hub_id_map_release(&(*served)->by_id);
-    free_kept(&(*served)->kept);
+    hub_owed_drop(*served);
     free((*served)->refused);
     hub_mutex_fini(&(*served)->lock);
     free(*served);
@@ -145,7 +126,7 @@ static struct hub_request *request_of(void *payload)
     return (struct hub_request *)payload - 1;
 }
 
-static void forget(struct hub_served *served, struct hub_request *request) REQUIRES(served->lock)
+void hub_served_forget(struct hub_served *served, struct hub_request *request)
 {
     if (hub_id_map_get(served->by_id, request->id) == request)
         hub_id_map_remove(served->by_id, request->id);
@@ -157,9 +138,9 @@ static void forget(struct hub_served *served, struct hub_request *request) REQUI
 void hub_served_drop(struct hub_served *served, void *payload)
 {
     hub_mutex_lock(&served->lock);
-    forget(served, request_of(payload));
+    hub_served_forget(served, request_of(payload));
     hub_mutex_unlock(&served->lock);
-    free(request_of(payload));
+    hub_served_free(request_of(payload));
 }
 
 /* r[impl hub.call.fault] */
@@ -185,6 +166,33 @@ static int register_request(struct hub_served *served, struct hub_request *reque
                                  "request %u is being served already", request->id);
 }
 
+int hub_served_names(const struct rapahub_type *const *types, const struct hub_request *request,
+                     struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    uint64_t ids[HUB_CHANNELS_OF_CALL];
+    struct hub_stream_marks marks;
+
+    for (size_t i = 0; !types || !types[i] || !hub_signature_is_stream(types[i]); i++)
+        if (!types || !types[i])
+            return 0;
+    if (hub_stream_ids_find(types, request->arguments, &marks, ids) < 0)
+        return -EINVAL;
+    for (uint32_t i = 0; i < marks.count; i++)
+        names[i] = (struct hub_channel_name){ids[i], marks.list[i].is_sink};
+    return (int)marks.count;
+}
+
+/* Arguments that cannot be read are answered so when the request runs. */
+static int register_streams(struct hub_served *served, struct hub_request *request)
+{
+    struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
+    int count = served->streams ? served->streams(served->streams_user, request, names) : 0;
+
+    return count <= 0 ? 0
+                      : hub_channels_register(served->channels, names, (uint32_t)count,
+                                              &request->channels);
+}
+
 int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload)
 {
     struct hub_request *request;
@@ -199,6 +207,8 @@ int hub_served_accept(struct hub_served *served, const struct hub_message *messa
     hub_reader_init(&reader, payload, request->payload_size);
     r = hub_metadata_read(&reader, &request->metadata);
     request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
+    if (r == 0)
+        r = register_streams(served, request);
     if (r == 0)
         r = register_request(served, request);
     if (r < 0) {
@@ -261,66 +271,12 @@ struct hub_request *hub_served_next(struct hub_served *served,
     return found;
 }
 
-static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *parts)
+/* Its caller takes the channels of the call for unknown here. */
+static bool is_refusal(const struct hub_response *response)
 {
-    size_t size = parts->head.size + parts->tail.size;
-    struct kept *kept = malloc(sizeof *kept + size);
-    bool first;
-
-    if (!kept)
-        return -ENOMEM;
-    kept->id = id;
-    kept->size = (uint32_t)size;
-    kept->deadline_ns = hub_clock_after(ANSWER_PATIENCE);
-    memcpy(kept->data, parts->head.data, parts->head.size);
-    if (parts->tail.size > 0)
-        memcpy(kept->data + parts->head.size, parts->tail.data, parts->tail.size);
-    hub_mutex_lock(&served->lock);
-    first = hub_list_empty(&served->kept);
-    hub_list_append(&served->kept, &kept->link);
-    served->count++;
-    served->bytes += size;
-    hub_mutex_unlock(&served->lock);
-    if (first)
-        served->on_request(served->user);
-    return 0;
-}
-
-/* r[impl call.response.encoding] */
-static int send_response(struct hub_served *served, uint32_t id,
-                         const struct hub_response *response, struct rapahub_bytes body)
-{
-    const struct hub_message message = {HUB_RESPONSE, id, 0};
-    uint8_t head[HEAD_MAX];
-    struct hub_writer writer;
-    struct hub_parts parts = {.tail = body};
-    int r;
-
-    hub_writer_init(&writer, head, sizeof head);
-    hub_response_put(&writer, response);
-    parts.head = (struct rapahub_bytes){head, writer.size};
-    if (writer.failure < 0)
-        return writer.failure;
-    if (writer.size + body.size > hub_link_limits(served->link)->payload_max)
-        return -EMSGSIZE;
-    r = hub_link_send(served->link, &message, &parts,
-                      served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE));
-    return r == -EAGAIN ? keep(served, id, &parts) : r;
-}
-
-/* What must not be lost for lack of space is not: a peer that takes no answer loses the link. */
-static int send_or_close(struct hub_served *served, uint32_t id,
-                         const struct hub_response *response, struct rapahub_bytes body)
-{
-    const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
-    const struct rapahub_bytes nothing = {NULL, 0};
-    int r = send_response(served, id, response, body);
-
-    if (r == -EMSGSIZE)
-        r = send_response(served, id, &too_large, nothing);
-    if (r == -ETIMEDOUT || r == -ENOMEM)
-        hub_link_close(served->link, RAPAHUB_ECLOSED, "");
-    return r;
+    return response->kind == HUB_RESPONSE_UNKNOWN_METHOD ||
+           response->kind == HUB_RESPONSE_INVALID_PAYLOAD ||
+           (response->kind == HUB_RESPONSE_CANCELLED && response->fault == HUB_FAULT_BUSY);
 }
 
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
@@ -332,122 +288,14 @@ int hub_served_answer(struct hub_served *served, struct hub_request *request,
     /* Forgotten first: the peer may use the id again as soon as it has the Response. The memory
      * stays until it is sent, for the body may show it. */
     hub_mutex_lock(&served->lock);
-    forget(served, request);
+    hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
-    r = send_or_close(served, id, response, body);
-    free(request);
+    if (is_refusal(response) && request->channels.count == 0)
+        hub_channels_refused(served->channels);
+    hub_channels_answer(&request->channels, is_refusal(response));
+    r = hub_owed_send(served, id, response, body);
+    hub_served_free(request);
     return r;
-}
-
-static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_request **request,
-                      enum hub_fault *fault)
-{
-    struct hub_list *link;
-    bool found = true;
-
-    hub_mutex_lock(&served->lock);
-    link = hub_list_pop(&served->cancelled);
-    *request = link ? HUB_LIST_ITEM(link, struct hub_request, queue) : NULL;
-    *fault = link ? HUB_FAULT_NONE : HUB_FAULT_BUSY;
-    if (*request) {
-        *id = (*request)->id;
-        forget(served, *request);
-    } else if (served->refused_count > 0) {
-        *id = served->refused[--served->refused_count];
-    } else {
-        found = false;
-    }
-    hub_mutex_unlock(&served->lock);
-    return found;
-}
-
-static struct kept *pop_kept(struct hub_served *served)
-{
-    struct hub_list *link;
-
-    hub_mutex_lock(&served->lock);
-    link = hub_list_pop(&served->kept);
-    hub_mutex_unlock(&served->lock);
-    return link ? HUB_LIST_ITEM(link, struct kept, link) : NULL;
-}
-
-/* Sent, or of no use any more; or back to its place. */
-static void put_kept(struct hub_served *served, struct kept *kept, bool done)
-{
-    hub_mutex_lock(&served->lock);
-    if (done) {
-        served->count--;
-        served->bytes -= kept->size;
-    } else {
-        hub_list_append(served->kept.next, &kept->link);
-    }
-    hub_mutex_unlock(&served->lock);
-    if (done)
-        free(kept);
-}
-
-/* The oldest first; true if none is left. */
-static bool send_kept(struct hub_served *served)
-{
-    struct kept *kept;
-
-    while ((kept = pop_kept(served))) {
-        const struct hub_message message = {HUB_RESPONSE, kept->id, 0};
-        const struct hub_parts parts = {.head = {kept->data, kept->size}};
-        int r = hub_link_send(served->link, &message, &parts, 0);
-        bool late = hub_clock_left(kept->deadline_ns) == 0;
-
-        put_kept(served, kept, r != -EAGAIN);
-        if (r == -EAGAIN && late)
-            hub_link_close(served->link, RAPAHUB_ECLOSED, "");
-        if (r == -EAGAIN)
-            return false;
-    }
-    return true;
-}
-
-/* False where the peer must read first. */
-static bool send_owed(struct hub_served *served)
-{
-    const struct rapahub_bytes nothing = {NULL, 0};
-    struct hub_request *request;
-    enum hub_fault fault;
-    uint32_t id;
-
-    while (send_kept(served)) {
-        struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED};
-
-        if (!next_owed(served, &id, &request, &fault))
-            return true;
-        response.fault = fault;
-        (void)send_or_close(served, id, &response, nothing);
-        free(request);
-    }
-    return false;
-}
-
-bool hub_served_owes(struct hub_served *served)
-{
-    bool any;
-
-    hub_mutex_lock(&served->lock);
-    any = served->refused_count > 0 || !hub_list_empty(&served->cancelled) ||
-          !hub_list_empty(&served->kept);
-    hub_mutex_unlock(&served->lock);
-    return any;
-}
-
-/* To send may mean to receive, and then to come here again: only the outermost sends. */
-void hub_served_settle(struct hub_served *served)
-{
-    bool goes_on = true;
-
-    while (goes_on && hub_served_owes(served)) {
-        if (!hub_claim(&served->settling, 0, 1))
-            return;
-        goes_on = send_owed(served);
-        hub_publish(&served->settling, 0);
-    }
 }
 
 static void flag_one(void *user, uint64_t id, void *value)
@@ -465,7 +313,7 @@ static void drop_list(struct hub_served *served, struct hub_list *from, struct h
     HUB_LIST_EACH (from, link) {
         struct hub_request *request = HUB_LIST_ITEM(link, struct hub_request, queue);
 
-        forget(served, request);
+        hub_served_forget(served, request);
         hub_list_append(to, &request->queue);
     }
 }
@@ -474,10 +322,8 @@ static void drop_list(struct hub_served *served, struct hub_list *from, struct h
 void hub_served_end_all(struct hub_served *served)
 {
     struct hub_list dropped;
-    struct kept *kept;
 
-    while ((kept = pop_kept(served)))
-        put_kept(served, kept, true);
+    hub_owed_drop(served);
     hub_list_init(&dropped);
     hub_mutex_lock(&served->lock);
     served->refused_count = 0;
@@ -486,7 +332,7 @@ void hub_served_end_all(struct hub_served *served)
     hub_id_map_each(served->by_id, flag_one, NULL);
     hub_mutex_unlock(&served->lock);
     for (struct hub_list *link = hub_list_pop(&dropped); link; link = hub_list_pop(&dropped))
-        free(HUB_LIST_ITEM(link, struct hub_request, queue));
+        hub_served_free(HUB_LIST_ITEM(link, struct hub_request, queue));
 }
 
 uint32_t hub_served_open(struct hub_served *served)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "hub/base/list.h"
+#include "hub/link/channels.h"
 #include "hub/link/link.h"
 #include "hub/wire/metadata.h"
 #include "hub/wire/response.h"
@@ -15,9 +16,10 @@
 struct hub_request {
     uint32_t id;
     uint64_t method_id;
-    struct hub_metadata metadata;   /* views into payload */
-    struct rapahub_bytes arguments; /* views into payload; private memory */
-    struct hub_a32 cancelled;       /* nobody waits any more; any thread may look */
+    struct hub_metadata metadata;     /* views into payload */
+    struct rapahub_bytes arguments;   /* views into payload; private memory */
+    struct hub_a32 cancelled;         /* nobody waits any more; any thread may look */
+    struct hub_channel_list channels; /* its arguments name, in order */
     void *payload;
     uint32_t payload_size;
     bool running;
@@ -29,16 +31,26 @@ struct hub_served;
 /* At most `limit` at once, and `bytes_max` of private copies: more are refused, Cancelled with
  * rapahub-fault 1. */
 int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out);
-void hub_served_bind(struct hub_served *served, struct hub_link *link);
+void hub_served_bind(struct hub_served *served, struct hub_link *link,
+                     struct hub_channels *channels);
+
+/* Asked for each Request: the channels its arguments name, which only the room above can read: how
+ * many, or -EINVAL where the arguments are none of this method. Under the token, at once: what
+ * comes next may be for these channels. NULL: no method has streams. */
+typedef int hub_served_streams(void *user, const struct hub_request *request,
+                               struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
+void hub_served_find_streams(struct hub_served *served, hub_served_streams *streams, void *user);
+
+/* What it answers for a method with these arguments (types without the result). */
+int hub_served_names(const struct rapahub_type *const *types, const struct hub_request *request,
+                     struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
+
 void hub_served_release(struct hub_served **served);
 
 /* From now on an answer that finds no space is kept and sent later, by settle: no thread waits for
  * a peer that does not read. A peer that takes none of them for a minute loses the link. For a
  * side that has more than this peer to serve. r[impl hub.ring.no-drop] */
 void hub_served_keep_answers(struct hub_served *served);
-
-/* Is there something for settle to send? While there is, call it now and then. Any thread. */
-bool hub_served_owes(struct hub_served *served);
 
 /* Called under the receive token when a request was queued, and when the first answer is kept. */
 void hub_served_on_request(struct hub_served *served, void (*on_request)(void *user), void *user);
@@ -55,9 +67,6 @@ struct hub_request *hub_served_next(struct hub_served *served,
  */
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body);
-
-/* Sends the answers to what was refused or cancelled in the queue; call after each sweep. */
-void hub_served_settle(struct hub_served *served);
 
 /* The link closed: queued requests are dropped, running ones get their flag. */
 void hub_served_end_all(struct hub_served *served);

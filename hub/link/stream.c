@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/stream.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
@@ -12,14 +16,18 @@
 
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
+/* How much a descriptor takes at once without waiting, after a poll that said it would. */
+enum fd_kind { FD_FILE, FD_SOCKET, FD_OTHER };
+
 struct fd_source {
     struct rapahub_source face;
-    int fd;
+    int fd, stopped; /* an eventfd */
 };
 
 struct fd_sink {
     struct rapahub_sink face;
-    int fd;
+    int fd, stopped;
+    enum fd_kind kind;
 };
 
 struct memory_source {
@@ -59,6 +67,11 @@ int rapahub_sink_write(struct rapahub_sink *to, const void *from, size_t size)
     return to->write(to, from, size);
 }
 
+int rapahub_sink_end(struct rapahub_sink *to)
+{
+    return to->end ? to->end(to) : 0;
+}
+
 void rapahub_source_destroy(struct rapahub_source *source)
 {
     if (source && source->destroy)
@@ -71,64 +84,109 @@ void rapahub_sink_destroy(struct rapahub_sink *sink)
         sink->destroy(sink);
 }
 
-static int wait_fd(int fd, short events, uint64_t deadline)
+/* Each end of a descriptor's stream. */
+struct ready {
+    int fd, stopped;
+    short events;
+    uint64_t deadline;
+};
+
+/* 0 as soon as the descriptor can be used. */
+static int wait_fd(const struct ready *ready)
 {
-    struct pollfd one = {.fd = fd, .events = events};
+    struct pollfd both[] = {{.fd = ready->fd, .events = ready->events},
+                            {.fd = ready->stopped, .events = POLLIN}};
 
     for (;;) {
-        int n = poll(&one, 1, hub_clock_left_ms(deadline, 10000));
+        int n = poll(both, 2, hub_clock_left_ms(ready->deadline, 10000));
 
         if (n > 0)
-            return 0;
+            return both[1].revents == 0 ? 0 : rapahub_fail(RAPAHUB_ECANCELED, "", "stopped");
         if (n < 0 && errno != EINTR)
-            return rapahub_fail(-errno, "", "cannot wait for descriptor %d", fd);
-        if (hub_clock_left(deadline) == 0)
-            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "descriptor %d was not ready in 30 s", fd);
+            return rapahub_fail(-errno, "", "cannot wait for descriptor %d", ready->fd);
+        if (hub_clock_left(ready->deadline) == 0)
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "descriptor %d was not ready in 30 s",
+                                ready->fd);
     }
 }
 
-static ssize_t read_fd(struct rapahub_source *source, void *to, size_t size)
+static ssize_t read_fd(struct rapahub_source *face, void *to, size_t size)
 {
-    int fd = ((struct fd_source *)(void *)source)->fd;
-    uint64_t deadline = hub_clock_after(STREAM_PATIENCE);
+    const struct fd_source *source = (struct fd_source *)(void *)face;
+    const struct ready ready = {source->fd, source->stopped, POLLIN,
+                                face->lasting ? HUB_NEVER : hub_clock_after(STREAM_PATIENCE)};
 
     for (;;) {
-        ssize_t n = read(fd, to, size);
-        int r;
+        int r = wait_fd(&ready);
+        ssize_t n = r < 0 ? r : read(source->fd, to, size);
 
-        if (n >= 0)
+        if (r < 0 || n >= 0)
             return n;
-        if (errno == EINTR)
-            continue;
-        if (errno != EAGAIN)
-            return rapahub_fail(-errno, "", "cannot read from descriptor %d", fd);
-        r = wait_fd(fd, POLLIN, deadline);
-        if (r < 0)
-            return r;
+        if (errno != EINTR && errno != EAGAIN)
+            return rapahub_fail(-errno, "", "cannot read from descriptor %d", source->fd);
     }
 }
 
-static int write_fd(struct rapahub_sink *sink, const void *from, size_t size)
+/* A pipe that poll found writable takes PIPE_BUF bytes without waiting, and perhaps no more. */
+static ssize_t write_some(const struct fd_sink *sink, const uint8_t *from, size_t size)
 {
-    int fd = ((struct fd_sink *)(void *)sink)->fd;
-    uint64_t deadline = hub_clock_after(STREAM_PATIENCE);
+    if (sink->kind == FD_SOCKET)
+        return send(sink->fd, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->kind == FD_OTHER && size > PIPE_BUF)
+        size = PIPE_BUF;
+    return write(sink->fd, from, size);
+}
+
+static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
+{
+    const struct fd_sink *sink = (struct fd_sink *)(void *)face;
+    const struct ready ready = {sink->fd, sink->stopped, POLLOUT,
+                                face->lasting ? HUB_NEVER : hub_clock_after(STREAM_PATIENCE)};
 
     for (size_t done = 0; done < size;) {
-        ssize_t n = write(fd, (const uint8_t *)from + done, size - done);
-        int r = 0;
+        int r = wait_fd(&ready);
+        ssize_t n = r < 0 ? r : write_some(sink, (const uint8_t *)from + done, size - done);
 
-        if (n >= 0) {
-            done += (size_t)n;
-            continue;
-        }
-        if (errno == EAGAIN)
-            r = wait_fd(fd, POLLOUT, deadline);
-        else if (errno != EINTR)
-            r = rapahub_fail(-errno, "", "cannot write to descriptor %d", fd);
         if (r < 0)
             return r;
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR && errno != EAGAIN)
+            return rapahub_fail(-errno, "", "cannot write to descriptor %d", sink->fd);
     }
     return 0;
+}
+
+static void set_stopped(int event, bool stopped)
+{
+    uint64_t count = 1;
+
+    if (stopped)
+        (void)!write(event, &count, sizeof count);
+    else
+        (void)!read(event, &count, sizeof count);
+}
+
+static void stop_source(struct rapahub_source *face, bool stopped)
+{
+    set_stopped(((struct fd_source *)(void *)face)->stopped, stopped);
+}
+
+static void stop_sink(struct rapahub_sink *face, bool stopped)
+{
+    set_stopped(((struct fd_sink *)(void *)face)->stopped, stopped);
+}
+
+static void free_fd_source(struct rapahub_source *face)
+{
+    close(((struct fd_source *)(void *)face)->stopped);
+    free(face);
+}
+
+static void free_fd_sink(struct rapahub_sink *face)
+{
+    close(((struct fd_sink *)(void *)face)->stopped);
+    free(face);
 }
 
 static void free_source(struct rapahub_source *source)
@@ -136,34 +194,55 @@ static void free_source(struct rapahub_source *source)
     free(source);
 }
 
-static void free_sink(struct rapahub_sink *sink)
-{
-    free(sink);
-}
-
 static int no_memory(void)
 {
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a stream");
 }
 
+static int open_stopped(int *out)
+{
+    *out = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return *out < 0 ? rapahub_fail(-errno, "", "cannot make an eventfd for a stream") : 0;
+}
+
 int rapahub_source_of_fd(int fd, struct rapahub_source **out)
 {
     struct fd_source *source = calloc(1, sizeof *source);
+    int r = source ? open_stopped(&source->stopped) : no_memory();
 
-    if (!source)
-        return no_memory();
-    *source = (struct fd_source){{read_fd, free_source}, fd};
+    if (r < 0) {
+        free(source);
+        return r;
+    }
+    source->face =
+        (struct rapahub_source){.read = read_fd, .stop = stop_source, .destroy = free_fd_source};
+    source->fd = fd;
     *out = &source->face;
     return 0;
+}
+
+static enum fd_kind kind_of(int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return FD_OTHER;
+    return S_ISSOCK(status.st_mode) ? FD_SOCKET : S_ISREG(status.st_mode) ? FD_FILE : FD_OTHER;
 }
 
 int rapahub_sink_of_fd(int fd, struct rapahub_sink **out)
 {
     struct fd_sink *sink = calloc(1, sizeof *sink);
+    int r = sink ? open_stopped(&sink->stopped) : no_memory();
 
-    if (!sink)
-        return no_memory();
-    *sink = (struct fd_sink){{write_fd, free_sink}, fd};
+    if (r < 0) {
+        free(sink);
+        return r;
+    }
+    sink->face =
+        (struct rapahub_sink){.write = write_fd, .stop = stop_sink, .destroy = free_fd_sink};
+    sink->fd = fd;
+    sink->kind = kind_of(fd);
     *out = &sink->face;
     return 0;
 }
@@ -187,7 +266,8 @@ int rapahub_source_of_memory(const void *data, size_t size, struct rapahub_sourc
 
     if (!source)
         return no_memory();
-    *source = (struct memory_source){{read_memory, free_source}, data, size};
+    *source = (struct memory_source){
+        .face = {.read = read_memory, .destroy = free_source}, .at = data, .left = size};
     *out = &source->face;
     return 0;
 }
@@ -237,7 +317,8 @@ int rapahub_sink_of_memory(size_t max, struct rapahub_sink **out)
 
     if (!sink)
         return no_memory();
-    *sink = (struct memory_sink){.face = {write_memory, free_memory_sink}, .max = max};
+    *sink = (struct memory_sink){.face = {.write = write_memory, .destroy = free_memory_sink},
+                                 .max = max};
     *out = &sink->face;
     return 0;
 }

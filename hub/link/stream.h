@@ -4,17 +4,27 @@
 #ifndef HUB_LINK_STREAM_H
 #define HUB_LINK_STREAM_H
 
+#include <stdbool.h>
+
 #include <rapahub/stream.h>
 
-/* A source somebody else implements: embed it first in your struct. */
+/* A source somebody else implements: embed it first in your struct. What is NULL does nothing. */
 struct rapahub_source {
     ssize_t (*read)(struct rapahub_source *source, void *to, size_t size);
-    void (*destroy)(struct rapahub_source *source); /* NULL: nothing to free */
+    /* From now on read returns -ECANCELED, or no longer; any thread. */
+    void (*stop)(struct rapahub_source *source, bool stopped);
+    void (*leave)(struct rapahub_source *source); /* its reader wants no more: tell the writer */
+    void (*destroy)(struct rapahub_source *source);
+    bool lasting; /* read waits as long as it takes: somebody else watches, and stops it */
 };
 
 struct rapahub_sink {
     int (*write)(struct rapahub_sink *sink, const void *from, size_t size);
+    int (*end)(struct rapahub_sink *sink); /* all is written */
+    void (*stop)(struct rapahub_sink *sink, bool stopped);
+    void (*leave)(struct rapahub_sink *sink); /* the rest will not come: tell the reader */
     void (*destroy)(struct rapahub_sink *sink);
+    bool lasting;
 };
 
 #endif

@@ -87,7 +87,8 @@ static uint64_t channels_size(const struct hub_limits *limits)
     return (uint64_t)limits->channels_max * sizeof(struct hub_channel_entry);
 }
 
-/* r[impl shm.topology.max-guests] r[impl shm.flow.wrap-rule] */
+/* r[impl shm.topology.max-guests] r[impl shm.flow.wrap-rule]
+ * r[impl flow.channel.infinite-credit] */
 static int check_limits(const struct hub_limits *limits)
 {
     uint64_t payload_most =

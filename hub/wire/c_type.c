@@ -9,12 +9,13 @@
 #include "hub/wire/signature.h"
 
 static ffi_type *const words[] = {
-    [RAPAHUB_KIND_VOID] = &ffi_type_void,  [RAPAHUB_KIND_BOOL] = &ffi_type_uint8,
-    [RAPAHUB_KIND_I8] = &ffi_type_sint8,   [RAPAHUB_KIND_I16] = &ffi_type_sint16,
-    [RAPAHUB_KIND_I32] = &ffi_type_sint32, [RAPAHUB_KIND_I64] = &ffi_type_sint64,
-    [RAPAHUB_KIND_U8] = &ffi_type_uint8,   [RAPAHUB_KIND_U16] = &ffi_type_uint16,
-    [RAPAHUB_KIND_U32] = &ffi_type_uint32, [RAPAHUB_KIND_U64] = &ffi_type_uint64,
-    [RAPAHUB_KIND_F32] = &ffi_type_float,  [RAPAHUB_KIND_F64] = &ffi_type_double,
+    [RAPAHUB_KIND_VOID] = &ffi_type_void,      [RAPAHUB_KIND_BOOL] = &ffi_type_uint8,
+    [RAPAHUB_KIND_I8] = &ffi_type_sint8,       [RAPAHUB_KIND_I16] = &ffi_type_sint16,
+    [RAPAHUB_KIND_I32] = &ffi_type_sint32,     [RAPAHUB_KIND_I64] = &ffi_type_sint64,
+    [RAPAHUB_KIND_U8] = &ffi_type_uint8,       [RAPAHUB_KIND_U16] = &ffi_type_uint16,
+    [RAPAHUB_KIND_U32] = &ffi_type_uint32,     [RAPAHUB_KIND_U64] = &ffi_type_uint64,
+    [RAPAHUB_KIND_F32] = &ffi_type_float,      [RAPAHUB_KIND_F64] = &ffi_type_double,
+    [RAPAHUB_KIND_SOURCE] = &ffi_type_pointer, [RAPAHUB_KIND_SINK] = &ffi_type_pointer,
 };
 
 static int no_memory(void)

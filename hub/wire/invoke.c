@@ -122,9 +122,13 @@ static int check_plain(const struct hub_invoke *invoke)
 
     if (types[0]->kind == RAPAHUB_KIND_BYTES)
         return refuse_plain(invoke, "a C function cannot return bytes, nobody knows how many");
-    for (size_t i = 0; types[i]; i++)
+    for (size_t i = 0; types[i]; i++) {
         if (types[i]->kind == RAPAHUB_KIND_RECORD && hub_c_type_has_views(types[i]))
             return refuse_plain(invoke, "its records cannot hold strings or bytes");
+        if (hub_signature_is_stream(types[i]))
+            return refuse_plain(invoke, "a C function that knows nothing of rapahub reads no "
+                                        "streams");
+    }
     return 0;
 }
 
@@ -247,6 +251,30 @@ static int decode(const struct hub_invoke *invoke, struct frame *frame, struct h
     return hub_postcard_end(reader) < 0 ? refuse_arguments(invoke) : 0;
 }
 
+/* The ids of channels become the streams the method works with. */
+static int open_streams(const struct hub_invoke *invoke, struct frame *frame,
+                        const struct hub_invoke_streams *streams)
+{
+    const struct hub_signature *signature = invoke->signature;
+
+    for (uint32_t i = 0; i < signature->argument_count; i++) {
+        const struct rapahub_type *type = signature->types[1 + i];
+        void *place = memory_at(frame, invoke->arguments[i]);
+        uint64_t id;
+        void *stream;
+
+        if (!hub_signature_is_stream(type))
+            continue;
+        memcpy(&id, place, sizeof id);
+        stream = streams ? streams->find(streams->user, type, id) : NULL;
+        if (!stream)
+            return rapahub_fail(RAPAHUB_EARGUMENTS, "call.error.invalid-payload",
+                                "argument %u of '%s' is no stream here", i + 1, signature->name);
+        memcpy(place, &stream, sizeof stream);
+    }
+    return 0;
+}
+
 static bool is_text(const struct hub_invoke *invoke, uint32_t argument)
 {
     return invoke->signature->types[1 + argument]->kind == RAPAHUB_KIND_STRING;
@@ -351,8 +379,8 @@ static int call(struct hub_invoke *invoke, struct frame *frame, void *self, stru
     return settle_result(invoke, result);
 }
 
-int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arguments,
-                   struct hub_outcome *out)
+int hub_invoke_call(struct hub_invoke *invoke, const struct hub_invoke_target *to,
+                    struct hub_reader *arguments, struct hub_outcome *out)
 {
     struct frame *frame = find_frame(invoke);
     int r;
@@ -361,10 +389,18 @@ int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arg
         return no_memory(invoke);
     invoke->depth++;
     r = decode(invoke, frame, arguments);
+    if (r == 0)
+        r = open_streams(invoke, frame, to->streams);
     if (r == 0 && invoke->method->kind == RAPAHUB_METHOD_PLAIN)
         r = end_texts(invoke, frame);
     if (r == 0)
-        r = call(invoke, frame, self, out);
+        r = call(invoke, frame, to->self, out);
     invoke->depth--;
     return r;
+}
+
+int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arguments,
+                   struct hub_outcome *out)
+{
+    return hub_invoke_call(invoke, &(struct hub_invoke_target){self, NULL}, arguments, out);
 }

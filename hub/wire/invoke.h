@@ -31,6 +31,19 @@ struct hub_outcome {
     const void *result; /* of the signature's result type, until the next run of this plan */
 };
 
+/* From the id of a channel to what the method gets in its place, a struct rapahub_source * or sink
+ * by its type; NULL refuses the call. */
+struct hub_invoke_streams {
+    void *(*find)(void *user, const struct rapahub_type *type, uint64_t id);
+    void *user;
+};
+
+/* On what the function works. */
+struct hub_invoke_target {
+    void *self;                               /* of a checked one */
+    const struct hub_invoke_streams *streams; /* NULL: it has none */
+};
+
 /* Bytes that are looked at of the text a plain function returns. */
 #define HUB_INVOKE_TEXT_MAX 65000
 
@@ -40,6 +53,10 @@ struct hub_outcome {
  *
  * It may run inside of itself: what the called function returns through its result pointer stays
  * apart from that of a run of this plan within. */
+int hub_invoke_call(struct hub_invoke *invoke, const struct hub_invoke_target *to,
+                    struct hub_reader *arguments, struct hub_outcome *out);
+
+/* The same for a method without streams. */
 int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arguments,
                    struct hub_outcome *out);
 

@@ -115,6 +115,20 @@ static void take_bytes(struct hub_reader *reader, size_t size, void *value)
     *(struct rapahub_bytes *)value = hub_postcard_take_bytes(reader);
 }
 
+/* A stream is its channel's id. In memory that is encoded or was just decoded the id stands where
+ * the program has a pointer. r[impl channeling.type] */
+static void put_stream(struct hub_writer *writer, size_t size, const void *value)
+{
+    (void)size;
+    hub_postcard_put_unsigned(writer, hub_number_load_unsigned(value, sizeof(uint64_t)));
+}
+
+static void take_stream(struct hub_reader *reader, size_t size, void *value)
+{
+    (void)size;
+    hub_number_store(value, sizeof(uint64_t), hub_postcard_take_unsigned(reader, 64));
+}
+
 static const struct {
     put_function *put;
     take_function *take;
@@ -134,7 +148,11 @@ static const struct {
     [RAPAHUB_KIND_F64] = {put_f64, take_f64, 8},
     [RAPAHUB_KIND_STRING] = {put_string, take_string, 1},
     [RAPAHUB_KIND_BYTES] = {put_bytes, take_bytes, 1},
+    [RAPAHUB_KIND_SOURCE] = {put_stream, take_stream, 1},
+    [RAPAHUB_KIND_SINK] = {put_stream, take_stream, 1},
 };
+
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "a pointer and an id take the same room");
 
 static void put_at(struct hub_writer *writer, const struct rapahub_type *type, const void *value,
                    unsigned depth)

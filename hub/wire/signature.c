@@ -87,6 +87,11 @@ bool hub_signature_is_name(const char *text)
     return size && size <= RAPAHUB_METHOD_NAME_MAX && !text[size] && (*text < '0' || *text > '9');
 }
 
+bool hub_signature_is_stream(const struct rapahub_type *type)
+{
+    return type->kind == RAPAHUB_KIND_SOURCE || type->kind == RAPAHUB_KIND_SINK;
+}
+
 static int check_type(const char *name, const struct rapahub_type *type, unsigned depth);
 
 static int check_members(const char *name, const struct rapahub_type *record, unsigned depth)
@@ -103,10 +108,12 @@ static int check_members(const char *name, const struct rapahub_type *record, un
                                 "method '%s': record '%s' has more than %d members", name,
                                 record->word, HUB_RECORD_MEMBERS);
         if (!hub_signature_is_name(member->name) || !member->type ||
-            member->type->kind == RAPAHUB_KIND_VOID)
-            return rapahub_fail(RAPAHUB_EINVAL, "",
-                                "method '%s': member '%s' of record '%s' has a bad name or no type",
-                                name, member->name, record->word);
+            member->type->kind == RAPAHUB_KIND_VOID || hub_signature_is_stream(member->type))
+            return rapahub_fail(
+                RAPAHUB_EINVAL, "",
+                "method '%s': member '%s' of record '%s' has a bad name, or no type "
+                "a member may have",
+                name, member->name, record->word);
         int r = check_type(name, member->type, depth + 1);
 
         if (r < 0)
@@ -127,7 +134,8 @@ static int check_type(const char *name, const struct rapahub_type *type, unsigne
     return 0;
 }
 
-/* Fills in the types: 0 or -EINVAL. */
+/* Fills in the types: 0 or -EINVAL. r[impl core.channel.return-forbidden]
+ * r[impl channeling.error-no-channels] */
 static int take_types(struct hub_signature *signature, const struct rapahub_type *const *types)
 {
     size_t count = 0;
@@ -142,6 +150,11 @@ static int take_types(struct hub_signature *signature, const struct rapahub_type
 
         if (r < 0)
             return r;
+        if (count == 0 && hub_signature_is_stream(types[0]))
+            return rapahub_fail(RAPAHUB_EINVAL, "core.channel.return-forbidden",
+                                "method '%s': a stream is an argument, never a result: what it "
+                                "writes goes into a sink it is given",
+                                signature->name);
         if (count && types[count]->kind == RAPAHUB_KIND_VOID)
             return rapahub_fail(RAPAHUB_EINVAL, "", "method '%s': argument %zu is void",
                                 signature->name, count);

@@ -50,6 +50,9 @@ uint64_t hub_signature_hash(const char *text);
 /* Is `text` a method's name: letters, digits and _, not a digit first, at most 63 bytes? */
 bool hub_signature_is_name(const char *text);
 
+/* Is it `source` or `sink`, which stand for a channel? */
+bool hub_signature_is_stream(const struct rapahub_type *type);
+
 /* The canonical text of one type, cut at `size`. */
 void hub_signature_print_type(const struct rapahub_type *type, char *to, size_t size);
 

@@ -42,6 +42,8 @@ static const struct {
     {&rapahub_type_f64, _Alignof(double)},
     {&rapahub_type_string, _Alignof(struct rapahub_string)},
     {&rapahub_type_bytes, _Alignof(struct rapahub_bytes)},
+    {&rapahub_type_source, _Alignof(void *)},
+    {&rapahub_type_sink, _Alignof(void *)},
 };
 
 static int refuse(const struct parser *parser, const char *at, const char *what)
@@ -120,7 +122,7 @@ static int parse_word(struct parser *parser, const struct rapahub_type **out)
     snprintf(
         what, sizeof(what),
         "no such type '%.*s'; types are void bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 string "
-        "bytes and {records}",
+        "bytes source sink and {records}",
         size < 63 ? (int)size : 63, parser->at);
     return refuse(parser, parser->at, what);
 }
@@ -166,6 +168,8 @@ static int parse_member(struct parser *parser, struct draft *draft, unsigned dep
         return r;
     if (member->type->kind == RAPAHUB_KIND_VOID)
         return refuse(parser, start, "a member cannot be void");
+    if (hub_signature_is_stream(member->type))
+        return refuse(parser, start, "a member cannot be a stream");
     member->name = hub_arena_copy(&parser->storage, name, strlen(name));
     if (!member->name)
         return no_memory();
@@ -248,9 +252,13 @@ static int parse_all(struct parser *parser)
         return r;
     parser->types[0] = &rapahub_type_void;
     if (accept(parser, "->")) {
+        const char *start = skip_space(parser);
+
         r = parse_type(parser, 0, &parser->types[0]);
         if (r < 0)
             return r;
+        if (hub_signature_is_stream(parser->types[0]))
+            return refuse(parser, start, "a result cannot be a stream: take a sink as an argument");
     }
     skip_space(parser);
     return *parser->at ? refuse(parser, parser->at, "the end is expected") : 0;

@@ -316,6 +316,8 @@ static int parse_whole_record(const struct rapahub_type *type, const char *text,
 int hub_text_parse(const struct rapahub_type *type, const char *text, size_t size, void *value,
                    struct hub_text_arena *arena)
 {
+    if (hub_signature_is_stream(type))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a stream is a file: @FILE, or - for the terminal");
     if (type->kind == RAPAHUB_KIND_RECORD)
         return parse_whole_record(type, text, size, value, arena);
     if (type->kind == RAPAHUB_KIND_STRING)

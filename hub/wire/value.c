@@ -21,6 +21,10 @@ const struct rapahub_type rapahub_type_string = {RAPAHUB_KIND_STRING, "string",
                                                  sizeof(struct rapahub_string), NULL};
 const struct rapahub_type rapahub_type_bytes = {RAPAHUB_KIND_BYTES, "bytes",
                                                 sizeof(struct rapahub_bytes), NULL};
+const struct rapahub_type rapahub_type_source = {RAPAHUB_KIND_SOURCE, "source",
+                                                 sizeof(struct rapahub_source *), NULL};
+const struct rapahub_type rapahub_type_sink = {RAPAHUB_KIND_SINK, "sink",
+                                               sizeof(struct rapahub_sink *), NULL};
 
 struct rapahub_string rapahub_string_of(const char *text)
 {

@@ -88,7 +88,7 @@ static int open_side(struct stage *stage, struct side *side, enum hub_role role)
                                              .doorbell = side->doorbell,
                                              .pidfd = -1};
     const struct hub_connection_events events = {nothing, nothing,   nothing, nothing,
-                                                 nothing, no_reason, stage};
+                                                 nothing, no_reason, stage,   NULL};
 
     return hub_connection_open(&side->connection, &options, &events);
 }

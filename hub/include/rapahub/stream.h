@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream: a source to read bytes from in order, a sink to write them to.
  *
+ * A stream is an argument of a call like another: its word in a signature is `source` where the
+ * method reads and `sink` where it writes. The caller gives any stream it has, and keeps it; the
+ * library moves the bytes, from process to process under credit, until the call has ended. The
+ * method gets streams that hold until it returns.
+ *
  * One thread at a time uses a stream. Reads and writes on a descriptor wait until its deadline,
- * 30 s from the start of each operation.
+ * 30 s from the start of each operation. Those of a method wait as long as its caller does: they
+ * end with RAPAHUB_ERESET when the other side wants no more, and when it dies.
  */
 #ifndef RAPAHUB_STREAM_H
 #define RAPAHUB_STREAM_H
@@ -12,11 +18,9 @@
 #include <sys/types.h>
 
 #include <rapahub/export.h>
+#include <rapahub/value.h>
 
 RAPAHUB_BEGIN_DECLS
-
-struct rapahub_source;
-struct rapahub_sink;
 
 /* At most `size` bytes, as soon as there are any; 0 at the end; less than 0 on failure. */
 RAPAHUB_API_CHECKED ssize_t rapahub_source_read(struct rapahub_source *from, void *to, size_t size);
@@ -26,6 +30,15 @@ RAPAHUB_API_CHECKED int rapahub_source_read_all(struct rapahub_source *from, voi
 
 /* Writes all of it; the bytes are copied. -EMSGSIZE where the sink is bounded and full. */
 RAPAHUB_API_CHECKED int rapahub_sink_write(struct rapahub_sink *to, const void *from, size_t size);
+
+/* All is written: the reader of the other end gets its end behind the last byte. Harmless twice. A
+ * sink that is destroyed without it gives that reader an error instead. */
+RAPAHUB_API_CHECKED int rapahub_sink_end(struct rapahub_sink *to);
+
+/* Two ends of one stream within this process, at most 64 KiB between them. Each is destroyed by
+ * its user. */
+RAPAHUB_API_CHECKED int rapahub_stream_pair(struct rapahub_sink **out_sink,
+                                            struct rapahub_source **out_source);
 
 /* Streams over a descriptor, which stays the caller's and must outlive the stream. */
 RAPAHUB_API_CHECKED int rapahub_source_of_fd(int fd, struct rapahub_source **out);

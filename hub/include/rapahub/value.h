@@ -2,8 +2,8 @@
 /* value: the types that travel in a call, and how a C struct becomes one of them.
  *
  * A type has a word T, a C type rapahub_t_T and a description rapahub_type_T. Words: void bool,
- * i8 i16 i32 i64, u8 u16 u32 u64, f32 f64, string bytes, and the records a program declares.
- * A value has one form, C memory described by its type.
+ * i8 i16 i32 i64, u8 u16 u32 u64, f32 f64, string bytes, source sink, and the records a program
+ * declares. A value has one form, C memory described by its type.
  */
 #ifndef RAPAHUB_VALUE_H
 #define RAPAHUB_VALUE_H
@@ -28,6 +28,10 @@ struct rapahub_string {
     size_t size;
 };
 
+/* Streams, see stream.h: arguments only, never results or members of records. */
+struct rapahub_source;
+struct rapahub_sink;
+
 /* A view of a C string. NULL gives the empty one. */
 RAPAHUB_API struct rapahub_string rapahub_string_of(const char *text);
 
@@ -46,6 +50,8 @@ enum rapahub_kind {
     RAPAHUB_KIND_F64,
     RAPAHUB_KIND_STRING,
     RAPAHUB_KIND_BYTES,
+    RAPAHUB_KIND_SOURCE,
+    RAPAHUB_KIND_SINK,
     RAPAHUB_KIND_RECORD
 };
 
@@ -85,6 +91,8 @@ RAPAHUB_WORD(f32, float);
 RAPAHUB_WORD(f64, double);
 RAPAHUB_WORD(string, struct rapahub_string);
 RAPAHUB_WORD(bytes, struct rapahub_bytes);
+RAPAHUB_WORD(source, struct rapahub_source *);
+RAPAHUB_WORD(sink, struct rapahub_sink *);
 
 #ifndef __cplusplus
 typedef bool rapahub_t__Bool;

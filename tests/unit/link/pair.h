@@ -107,7 +107,8 @@ static void pair_open_end(struct pair *pair, struct end *end, enum hub_role role
                                                  pair_on_close,
                                                  pair_on_hint,
                                                  pair_on_goodbye,
-                                                 end};
+                                                 end,
+                                                 NULL};
     bool host = role == HUB_ROLE_HOST;
 
     assert_int_equal(hub_slot_pool_init(&end->pool, &end->segment->geometry,

@@ -226,7 +226,8 @@ static void regions_of_any_geometry_are_aligned_apart_and_inside(void **state)
 }
 
 /* r[verify hub.limits] */
-/* r[verify shm.topology.max-guests] r[verify shm.flow.wrap-rule] */
+/* r[verify shm.topology.max-guests] r[verify shm.flow.wrap-rule]
+ * r[verify flow.channel.infinite-credit] */
 static void each_limit_out_of_its_range_is_refused_by_name(void **state)
 {
     struct {

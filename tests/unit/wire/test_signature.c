@@ -75,7 +75,7 @@ static void what_is_wrong_is_named_with_its_column(void **state)
         const char *text, *expected;
     } cases[] = {
         {"add(i46)", "'add(i46)': column 5: no such type 'i46'; types are void bool i8 i16 i32 i64 "
-                     "u8 u16 u32 u64 f32 f64 string bytes and {records}"},
+                     "u8 u16 u32 u64 f32 f64 string bytes source sink and {records}"},
         {"", "column 1: a name is expected"},
         {"1a()", "column 1: a name is expected"},
         {"a.b()", "column 2: '(' is expected"},
@@ -90,6 +90,8 @@ static void what_is_wrong_is_named_with_its_column(void **state)
         {"f({})", "column 4: a name is expected"},
         {"f({x})", "column 5: ':' is expected"},
         {"f({x: void})", "column 7: a member cannot be void"},
+        {"f({x: source})", "column 7: a member cannot be a stream"},
+        {"f() -> sink", "column 8: a result cannot be a stream"},
         {"f({x: u8, x: u8})", "column 11: a member of that name is there already"},
         {"f({x: u8)", "column 9: ',' or '}' is expected"},
         {"f({a:{a:{a:{a:{a:{a:{a:{a:{a:u8}}}}}}}}})", "column 27: records nest at most 8 deep"},
@@ -106,6 +108,35 @@ static void what_is_wrong_is_named_with_its_column(void **state)
         if (!strstr(rapahub_last_error()->text, cases[i].expected))
             fail_msg("%s: %s", cases[i].text, rapahub_last_error()->text);
     }
+}
+
+/* r[verify core.channel.return-forbidden] r[verify channeling.error-no-channels] */
+static void a_stream_is_an_argument_and_nothing_else(void **state)
+{
+    static const struct rapahub_member members[] = {{"s", &rapahub_type_source, 0},
+                                                    {NULL, NULL, 0}};
+    static const struct rapahub_type record = {RAPAHUB_KIND_RECORD, "r", 8, members};
+    struct hub_signature *signature;
+
+    (void)state;
+    assert_int_equal(
+        hub_signature_make("f",
+                           (const struct rapahub_type *const[]){
+                               &rapahub_type_void, &rapahub_type_source, &rapahub_type_sink, NULL},
+                           &signature),
+        0);
+    assert_string_equal(signature->text, "f(source, sink) -> void");
+    hub_signature_release(&signature);
+    assert_int_equal(
+        hub_signature_make("f", (const struct rapahub_type *const[]){&rapahub_type_sink, NULL},
+                           &signature),
+        -EINVAL);
+    assert_string_equal(rapahub_last_error()->rule, "core.channel.return-forbidden");
+    assert_int_equal(
+        hub_signature_make("f",
+                           (const struct rapahub_type *const[]){&rapahub_type_void, &record, NULL},
+                           &signature),
+        -EINVAL);
 }
 
 static void eight_records_deep_is_allowed(void **state)
@@ -280,6 +311,7 @@ int main(void)
         cmocka_unit_test(the_hash_is_fnv_1a),
         cmocka_unit_test(a_signature_is_printed_in_one_way_only),
         cmocka_unit_test(what_is_wrong_is_named_with_its_column),
+        cmocka_unit_test(a_stream_is_an_argument_and_nothing_else),
         cmocka_unit_test(eight_records_deep_is_allowed),
         cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(a_record_of_text_has_the_layout_of_the_compiler),

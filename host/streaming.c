@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/streaming.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "host/host.h"
+#include "host/requests.h"
+#include "host/route.h"
+#include "host/turn.h"
+#include "host/verdict.h"
+#include "hub/base/clock.h"
+#include "hub/wire/response.h"
+
+#define SLICE_MS   10 /* of the owner, between two looks at what no event tells it */
+#define WAIT_SLICE HUB_SECOND
+#define NOTICE     (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+
+/* ---- the owner ---- */
+
+static bool is_owner(void *user)
+{
+    return host_threads_is_owner(((struct host_life *)user)->host);
+}
+
+/* The owner serves all its guests while a method it offers reads or writes a stream. */
+static int wait_in_turns(void *user, struct hub_link *link, const struct hub_link_until *until)
+{
+    struct host_life *life = user;
+    uint64_t slice = hub_clock_after(SLICE_MS * HUB_MILLISECOND);
+
+    while (!until->done(until->user) && !hub_link_closed(link) &&
+           hub_clock_left(until->deadline_ns) > 0) {
+        uint64_t end = until->deadline_ns < slice ? until->deadline_ns : slice;
+        int r = host_turn_until(life->host, end);
+
+        if (r < 0)
+            return r;
+        slice = hub_clock_after(SLICE_MS * HUB_MILLISECOND);
+    }
+    return 0;
+}
+
+int host_streaming_connect(struct rapahub_host *host, struct host_life *life)
+{
+    const struct hub_channels_manner manner = {is_owner, wait_in_turns, life};
+
+    life->host = host;
+    return host_life_connect(life, host_requests_streams, &manner);
+}
+
+/* ---- one call ---- */
+
+static bool is_good(const struct hub_answer *answer)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, answer->data, answer->size);
+    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+}
+
+/* What the method wrote is written on until its end; the owner serves meanwhile. */
+static void settle(struct rapahub_host *host, struct hub_streams *streams)
+{
+    bool owner = host_threads_is_owner(host);
+    bool over = false;
+
+    while (!over) {
+        over = hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE));
+        if (!over && owner && host_turn(host, SLICE_MS) < 0)
+            return;
+    }
+}
+
+int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
+                       const struct hub_stream_marks *marks, struct hub_answer *answer)
+{
+    const struct hub_streams_order order = {.connection = &exchange->life->connection,
+                                            .marks = marks,
+                                            .arguments = exchange->arguments,
+                                            .deadline_ns = exchange->deadline_ns,
+                                            .patience_ns = hub_clock_left(exchange->deadline_ns)};
+    struct host_exchange with = *exchange;
+    struct host_verdict verdict = {0};
+    struct hub_streams *streams;
+    int r = hub_streams_open(&order, &streams);
+    int failure;
+
+    if (r < 0)
+        return host_life_explain(exchange->life, r, exchange->method);
+    with.streams = streams;
+    with.arguments = hub_streams_arguments(streams);
+    r = host_exchange_run(host, &with, answer);
+    if (r < 0)
+        host_verdict_take(&verdict, r);
+    hub_streams_close(streams, r == 0 && is_good(answer));
+    settle(host, streams);
+    failure = hub_streams_finish(&streams);
+    if (failure < 0 && r != RAPAHUB_ESTALE)
+        return failure;
+    return r < 0 ? host_verdict_give(&verdict) : 0;
+}
+
+/* ---- calls nobody waits for ---- */
+
+/* On the stack of its thread, until the owner has told the end. */
+struct errand {
+    struct host_async *async;
+    struct hub_answer answer;
+    struct host_verdict verdict;
+    int code;
+};
+
+static void on_begun(void *user, uint64_t number)
+{
+    host_asyncs_begun(user, number);
+}
+
+static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
+{
+    struct rapahub_host *host = async->host;
+    struct host_exchange to = {.method_id = async->method_id,
+                               .arguments = async->arguments,
+                               .deadline_ns = async->deadline_ns,
+                               .method = async->method,
+                               .on_begun = on_begun,
+                               .user = async};
+    int r = host_route_find(host, async->target, route);
+
+    if (r == -EAGAIN)
+        return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
+    if (r < 0)
+        return r;
+    if (!route->life)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams and is now served by the host",
+                            async->method);
+    to.life = route->life;
+    to.container = route->handle;
+    host_asyncs_bound(async, route->life);
+    r = host_streaming_run(host, &to, async->marks, answer);
+    host_asyncs_bound(async, NULL);
+    return r;
+}
+
+static int tell_end(struct rapahub_host *host, void *argument)
+{
+    struct errand *errand = argument;
+
+    (void)host;
+    if (errand->code < 0)
+        (void)host_verdict_give(&errand->verdict);
+    host_asyncs_end(errand->async, errand->code, &errand->answer);
+    return 0;
+}
+
+/* One try: true where the call has ended, and the owner has told it. The answer is read while the
+ * route still holds the life. */
+static bool carry_out(struct errand *errand)
+{
+    struct host_async *async = errand->async;
+    struct rapahub_host *host = async->host;
+    struct host_route route = {0};
+    int r = host_asyncs_cancelled(async);
+
+    if (r == 0)
+        r = try_call(async, &route, &errand->answer);
+    if (r == RAPAHUB_ESTALE && host_route_wait(host, &route, hub_clock_after(NOTICE)) == 0)
+        r = -EAGAIN; /* nothing was executed, and the owner has noticed what follows */
+    if (r != -EAGAIN) {
+        errand->code = r;
+        if (r < 0)
+            host_verdict_take(&errand->verdict, r);
+        async->life = route.life;
+        (void)host_threads_ask(host, tell_end, errand, HUB_NEVER);
+    }
+    host_route_drop(&route);
+    return r != -EAGAIN;
+}
+
+static void *run(void *user)
+{
+    struct errand errand = {.async = user};
+    struct rapahub_host *host = errand.async->host;
+
+    while (!carry_out(&errand))
+        continue;
+    hub_calls_answer_fini(&errand.answer);
+    hub_add(&host->streaming, UINT32_MAX);
+    return NULL;
+}
+
+int host_streaming_start(struct rapahub_host *host, struct host_async *async)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int r;
+
+    hub_add(&host->streaming, 1);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&thread, NULL, run, async);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r != 0) {
+        hub_add(&host->streaming, UINT32_MAX);
+        return rapahub_fail(-r, "", "cannot start a thread for a call with streams");
+    }
+    pthread_detach(thread);
+    return 0;
+}
+
+void host_streaming_await(struct rapahub_host *host)
+{
+    while (hub_observe(&host->streaming) != 0)
+        if (host_turn(host, 1) < 0)
+            return;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* streaming: calls with streams. Bytes are moved by threads of the library as long as the call is
+ * open; so a call nobody waits for has a thread too, which waits for it. */
+#ifndef HOST_STREAMING_H
+#define HOST_STREAMING_H
+
+#include <rapahub/host.h>
+
+#include "host/asyncs.h"
+#include "host/exchange.h"
+
+/* Opens the link of a life; its channels are waited for by the owner in turns. */
+int host_streaming_connect(struct rapahub_host *host, struct host_life *life);
+
+/* As host_exchange_run, with the streams marked in the arguments. Of two failures that of the
+ * caller's own stream is told. Its deadline begins anew with each byte that moves. */
+int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
+                       const struct hub_stream_marks *marks, struct hub_answer *answer);
+
+/* Carries out a call of asyncs that has marks: on a thread of its own; the end is the owner's. */
+int host_streaming_start(struct rapahub_host *host, struct host_async *async);
+
+/* Owner, at the end of the host, when no call can go on: waits for those threads. */
+void host_streaming_await(struct rapahub_host *host);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/channel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/bytes.h"
+#include "hub/base/clock.h"
+#include "hub/link/channel_state.h"
+#include "hub/link/outlet.h"
+#include "hub/wire/postcard.h"
+
+/* ---- life ---- */
+
+static struct hub_channel *of_source(struct rapahub_source *source)
+{
+    return HUB_LIST_ITEM(source, struct hub_channel, source);
+}
+
+static struct hub_channel *of_sink(struct rapahub_sink *sink)
+{
+    return HUB_LIST_ITEM(sink, struct hub_channel, sink);
+}
+
+static ssize_t read_face(struct rapahub_source *source, void *to, size_t size)
+{
+    return hub_channel_read(of_source(source), to, size);
+}
+
+static void stop_source(struct rapahub_source *source, bool stopped)
+{
+    hub_channel_stop(of_source(source), stopped);
+}
+
+static void leave_source(struct rapahub_source *source)
+{
+    hub_channel_reset(of_source(source));
+}
+
+static int write_face(struct rapahub_sink *sink, const void *from, size_t size)
+{
+    return hub_outlet_write(of_sink(sink), from, size);
+}
+
+static int end_face(struct rapahub_sink *sink)
+{
+    return hub_outlet_end(of_sink(sink));
+}
+
+static void stop_sink(struct rapahub_sink *sink, bool stopped)
+{
+    hub_channel_stop(of_sink(sink), stopped);
+}
+
+static void leave_sink(struct rapahub_sink *sink)
+{
+    hub_channel_reset(of_sink(sink));
+}
+
+/* r[impl flow.channel.initial-credit] */
+struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, bool ours)
+{
+    struct hub_channel *channel = calloc(1, sizeof *channel);
+
+    if (!channel) {
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a channel");
+        return NULL;
+    }
+    channel->set = set;
+    channel->sends = sends;
+    channel->ours = ours;
+    channel->granted = channel->told = set->credit;
+    channel->source =
+        (struct rapahub_source){.read = read_face, .stop = stop_source, .leave = leave_source};
+    channel->sink = (struct rapahub_sink){
+        .write = write_face, .end = end_face, .stop = stop_sink, .leave = leave_sink};
+    hub_list_init(&channel->owing);
+    hub_list_init(&channel->waiting);
+    hub_note(&channel->users, 1);
+    return channel;
+}
+
+struct hub_channel *hub_channel_hold(struct hub_channel *channel)
+{
+    hub_add(&channel->users, 1);
+    return channel;
+}
+
+void hub_channel_release(struct hub_channel **pointer)
+{
+    struct hub_channel *channel = *pointer;
+
+    *pointer = NULL;
+    if (!channel || hub_add(&channel->users, UINT32_MAX) != 1)
+        return;
+    hub_fifo_fini(&channel->fifo);
+    free(channel);
+}
+
+uint32_t hub_channel_id(const struct hub_channel *channel)
+{
+    return channel->id;
+}
+
+bool hub_channel_sends(const struct hub_channel *channel)
+{
+    return channel->sends;
+}
+
+struct rapahub_source *hub_channel_source(struct hub_channel *channel)
+{
+    return &channel->source;
+}
+
+struct rapahub_sink *hub_channel_sink(struct hub_channel *channel)
+{
+    return &channel->sink;
+}
+
+void hub_channel_on_stop(struct hub_channel *channel, void (*on_stop)(void *user), void *user)
+{
+    hub_mutex_lock(&channel->set->lock);
+    channel->on_stop = on_stop;
+    channel->user = user;
+    hub_mutex_unlock(&channel->set->lock);
+}
+
+void hub_channel_stop(struct hub_channel *channel, bool stopped)
+{
+    hub_publish(&channel->stopped, stopped);
+    if (!stopped)
+        return;
+    hub_link_tell(channel->set->link);
+    hub_link_nudge(channel->set->link);
+}
+
+/* ---- both directions ---- */
+
+static bool is_stopped(const struct hub_channel *channel)
+{
+    return hub_observe(&channel->stopped) != 0;
+}
+
+int hub_channel_explain(const struct hub_channel *channel)
+{
+    if (is_stopped(channel))
+        return rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped");
+    if (channel->stage != HUB_CHANNEL_OPEN)
+        return rapahub_fail(RAPAHUB_ERESET, "", "the stream was broken off");
+    return rapahub_fail(channel->set->code, "", "the stream ended with its link");
+}
+
+bool hub_channel_is_over(const struct hub_channel *channel)
+{
+    return channel->stage != HUB_CHANNEL_OPEN || channel->set->code != 0 || is_stopped(channel);
+}
+
+void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), bool space)
+{
+    struct hub_channels *set = channel->set;
+    const struct hub_link_until until = {.done = done,
+                                         .user = channel,
+                                         .stage = HUB_WAIT_SLEEP,
+                                         .deadline_ns = hub_clock_after(HUB_SECOND),
+                                         .space = space};
+
+    if (hub_channels_is_busy(set))
+        (void)set->manner.wait(set->manner.user, set->link, &until);
+    else
+        (void)hub_link_wait(set->link, &until);
+}
+
+void hub_channel_owe_reset(struct hub_channel *channel)
+{
+    (void)hub_channel_hold(channel);
+    hub_list_append(&channel->set->owing, &channel->owing);
+}
+
+void hub_channel_reset(struct hub_channel *channel)
+{
+    hub_mutex_lock(&channel->set->lock);
+    if (channel->stage == HUB_CHANNEL_OPEN && channel->set->open[channel->id] == channel) {
+        hub_channel_owe_reset(channel);
+        if (channel->sends) {
+            hub_channel_table_close(hub_channel_entry_of(channel));
+            hub_channels_close(channel, HUB_CHANNEL_RESET);
+        } else {
+            channel->stage = HUB_CHANNEL_DRAINS;
+        }
+    }
+    if (!channel->sends && !channel->filling)
+        hub_fifo_fini(&channel->fifo);
+    hub_mutex_unlock(&channel->set->lock);
+    (void)hub_channels_settle(channel->set);
+}
+
+/* ---- receiving ---- */
+
+static bool can_read(void *user)
+{
+    struct hub_channel *channel = user;
+    bool can;
+
+    hub_mutex_lock(&channel->set->lock);
+    can = hub_fifo_size(&channel->fifo) > 0 || hub_channel_is_over(channel);
+    hub_mutex_unlock(&channel->set->lock);
+    return can;
+}
+
+/* Each element was found whole when it was received. */
+static void begin_element(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    const uint8_t *front = hub_fifo_front(&channel->fifo);
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, front, hub_fifo_size(&channel->fifo));
+    channel->element_left = (uint32_t)hub_postcard_take_unsigned(&reader, 32);
+    hub_fifo_take(&channel->fifo, (uint32_t)(reader.at - front));
+    channel->element_size = channel->element_left + (uint32_t)(reader.at - front);
+}
+
+static size_t take(struct hub_channel *channel, uint8_t *to, size_t size)
+    REQUIRES(channel->set->lock)
+{
+    size_t done = 0;
+
+    while (done < size && hub_fifo_size(&channel->fifo) > 0) {
+        size_t piece = size - done;
+
+        if (channel->element_left == 0)
+            begin_element(channel);
+        if (piece > channel->element_left)
+            piece = channel->element_left;
+        memcpy(to + done, hub_fifo_front(&channel->fifo), piece);
+        hub_fifo_take(&channel->fifo, (uint32_t)piece);
+        done += piece;
+        channel->element_left -= (uint32_t)piece;
+        if (channel->element_left == 0)
+            channel->taken += channel->element_size;
+    }
+    return done;
+}
+
+/* At half of the window, and always when all was taken: else a sender whose next element is larger
+ * than what is left would wait for ever.
+ * r[impl hub.channel.grant] r[impl flow.channel.credit-grant]
+ * r[impl flow.channel.credit-additive] r[impl flow.channel.credit-prompt] */
+static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    uint32_t half = channel->set->credit / 2;
+
+    if (channel->stage != HUB_CHANNEL_OPEN || channel->taken == 0 ||
+        (channel->taken < half && hub_fifo_size(&channel->fifo) > 0))
+        return false;
+    channel->granted += channel->taken;
+    channel->taken = 0;
+    hub_channel_table_grant(hub_channel_entry_of(channel), channel->granted);
+    return true;
+}
+
+/* Bytes; 0 at the end; -EAGAIN; or why none will come. r[impl shm.wakeup.credit-wait] */
+static ssize_t try_read(struct hub_channel *channel, void *to, size_t size)
+{
+    struct hub_channels *set = channel->set;
+    bool granted = false;
+    ssize_t n = -EAGAIN;
+
+    hub_mutex_lock(&set->lock);
+    if (hub_fifo_size(&channel->fifo) > 0 && !is_stopped(channel)) {
+        size_t got = take(channel, to, size);
+
+        granted = grant(channel);
+        n = got > 0 ? (ssize_t)got : -EAGAIN; /* there were only empty elements */
+    } else if (channel->stage == HUB_CHANNEL_ENDED && !is_stopped(channel)) {
+        n = 0;
+    } else if (hub_channel_is_over(channel)) {
+        n = hub_channel_explain(channel);
+    }
+    hub_mutex_unlock(&set->lock);
+    if (granted)
+        hub_link_wake_peer(set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->granted_total);
+    return n;
+}
+
+ssize_t hub_channel_read(struct hub_channel *channel, void *to, size_t size)
+{
+    ssize_t n;
+
+    if (size == 0)
+        return 0;
+    while ((n = try_read(channel, to, size)) == -EAGAIN)
+        hub_channel_wait(channel, can_read, false);
+    return n;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* channel_state: what channel and channels share. Nobody else includes this. */
+#ifndef HUB_LINK_CHANNEL_STATE_H
+#define HUB_LINK_CHANNEL_STATE_H
+
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/channels.h"
+#include "hub/link/fifo.h"
+#include "hub/shm/channel_table.h"
+
+/* Where a side stands, for itself. */
+enum hub_channel_stage {
+    HUB_CHANNEL_OPEN,
+    HUB_CHANNEL_DRAINS, /* receiver: broken off here; the sender's last word is still to come */
+    HUB_CHANNEL_ENDED,  /* by Close, or by the Response */
+    HUB_CHANNEL_RESET   /* broken off */
+};
+
+/* What is remembered of an id that is not open. */
+enum hub_channel_past { HUB_PAST_NEVER, HUB_PAST_SENT, HUB_PAST_ENDED, HUB_PAST_RESET };
+
+struct hub_channel {
+    struct hub_channels *set;
+    uint32_t id;
+    bool sends; /* this side does */
+    bool ours;  /* this side allocated the id */
+    struct hub_a32 users;
+    struct hub_a32 stopped;
+    struct rapahub_source source;
+    struct rapahub_sink sink;
+    void (*on_stop)(void *user);
+    void *user;
+    struct hub_list owing, waiting; /* in the lists of the set */
+
+    enum hub_channel_stage stage; /* the rest is under the set's lock */
+    bool answered;                /* its call is, or was never sent */
+    bool frees;                   /* this side sets the entry Free when it gives the id back */
+    bool given_back;              /* the id is */
+    bool writing;                 /* a message of it may be on its way into the ring */
+    bool filling;                 /* the leader copies an element behind the last one */
+    uint32_t told;                /* the sum of grants its sender was told of */
+    uint32_t granted;             /* sender: seen last; receiver: by us */
+    uint32_t sent;
+    uint32_t received;
+    uint32_t taken; /* read, and not granted anew yet */
+    struct hub_fifo fifo;
+    uint32_t element_left; /* bytes of the element being read */
+    uint32_t element_size; /* on the wire, of the same */
+};
+
+struct hub_channels {
+    struct hub_link *link;
+    struct hub_channel_entry *entries;
+    enum hub_role role;
+    uint32_t limit, credit;
+    struct hub_channels_manner manner;
+    struct hub_mutex lock;
+    struct hub_channel **open GUARDED_BY(lock); /* by id */
+    uint8_t *past GUARDED_BY(lock);             /* by id: enum hub_channel_past */
+    uint32_t *free GUARDED_BY(lock);            /* ids of ours: a ring, the oldest first */
+    uint32_t free_at GUARDED_BY(lock), free_count GUARDED_BY(lock), own GUARDED_BY(lock);
+    uint32_t count GUARDED_BY(lock);   /* open */
+    uint32_t seekers GUARDED_BY(lock); /* threads that wait for an id */
+    struct hub_list owing GUARDED_BY(lock);
+    struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
+    bool refused GUARDED_BY(lock);
+    int code GUARDED_BY(lock); /* 0, or why all have ended */
+    struct hub_a64 orphans;
+};
+
+static inline struct hub_channel_entry *hub_channel_entry_of(const struct hub_channel *channel)
+{
+    return &channel->set->entries[channel->id];
+}
+
+/* Does nothing come any more, and may nothing be sent? What is queued can still be read. */
+bool hub_channel_is_over(const struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+/* Why, with the diagnosis. */
+int hub_channel_explain(const struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+/* Its last word goes out as soon as there is space, by whoever comes by. */
+void hub_channel_owe_reset(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+/* Waits a while for `done`, which gets the channel; `space`: for something the peer gives back. */
+void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), bool space);
+
+/* Does this thread have more to do than to wait here? */
+static inline bool hub_channels_is_busy(const struct hub_channels *set)
+{
+    return set->manner.is_busy && set->manner.is_busy(set->manner.user);
+}
+
+/* It is not open any more: nothing received finds it. */
+void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stage)
+    REQUIRES(channel->set->lock);
+
+/* The id is free for another channel, as soon as nothing of this one can be sent any more. */
+void hub_channels_give_back(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+#endif

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/channels.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/link/channel_state.h"
+
+/* The host's ids are even from 2 on, the guest's odd from 1 on. */
+static uint32_t first_id(enum hub_role role)
+{
+    return role == HUB_ROLE_HOST ? 2 : 1;
+}
+
+/* r[impl shm.id.channel-scope] */
+int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
+                        struct hub_channels **out)
+{
+    OWN(hub_channels) struct hub_channels *set = calloc(1, sizeof *set);
+
+    if (!set)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for channels");
+    hub_mutex_init(&set->lock);
+    hub_list_init(&set->owing);
+    hub_list_init(&set->waiting);
+    set->role = role;
+    set->limit = limits->channels_max;
+    set->credit = limits->credit_size;
+    set->open = calloc(set->limit, sizeof(struct hub_channel *));
+    set->past = calloc(set->limit, sizeof *set->past);
+    set->free = calloc(set->limit, sizeof *set->free);
+    if (!set->open || !set->past || !set->free)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u channels", set->limit);
+    for (uint32_t id = first_id(role); id < set->limit; id += 2)
+        set->free[set->free_count++] = id;
+    set->own = set->free_count;
+    *out = TAKE(set);
+    return 0;
+}
+
+void hub_channels_bind(struct hub_channels *set, struct hub_link *link,
+                       struct hub_channel_entry *entries)
+{
+    set->link = link;
+    set->entries = entries;
+}
+
+void hub_channels_set_manner(struct hub_channels *set, const struct hub_channels_manner *manner)
+{
+    set->manner = *manner;
+}
+
+static void release_all(struct hub_channels *set)
+{
+    HUB_LIST_EACH (&set->owing, link) {
+        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, owing);
+
+        hub_list_remove(&channel->owing);
+        hub_channel_release(&channel);
+    }
+    for (uint32_t id = 0; set->open && id < set->limit; id++)
+        hub_channel_release(&set->open[id]);
+}
+
+void hub_channels_release(struct hub_channels **set)
+{
+    if (!*set)
+        return;
+    release_all(*set);
+    free((*set)->open);
+    free((*set)->past);
+    free((*set)->free);
+    hub_mutex_fini(&(*set)->lock);
+    free(*set);
+    *set = NULL;
+}
+
+/* ---- ids ---- */
+
+/* The oldest id of ours that the other side is done with: its place in the ring, or -1. */
+static int find_free(const struct hub_channels *set) REQUIRES(set->lock)
+{
+    for (uint32_t i = 0; i < set->free_count; i++)
+        if (hub_channel_table_is_free(&set->entries[set->free[(set->free_at + i) % set->own]]))
+            return (int)i;
+    return -1;
+}
+
+/* r[impl shm.flow.channel-id-reuse] r[impl channeling.id.uniqueness] */
+static uint32_t take_free(struct hub_channels *set) REQUIRES(set->lock)
+{
+    int place = find_free(set);
+    uint32_t id;
+
+    if (place < 0)
+        return 0;
+    id = set->free[(set->free_at + (uint32_t)place) % set->own];
+    for (uint32_t i = (uint32_t)place; i > 0; i--)
+        set->free[(set->free_at + i) % set->own] = set->free[(set->free_at + i - 1) % set->own];
+    set->free_at = (set->free_at + 1) % set->own;
+    set->free_count--;
+    return id;
+}
+
+void hub_channels_give_back(struct hub_channel *channel)
+{
+    struct hub_channels *set = channel->set;
+    bool over = channel->stage != HUB_CHANNEL_OPEN && channel->stage != HUB_CHANNEL_DRAINS;
+
+    if (!over || channel->writing || !hub_list_empty(&channel->owing) || channel->given_back)
+        return;
+    if (!channel->ours || (!channel->sends && !channel->answered))
+        return;
+    channel->given_back = true;
+    if (channel->frees)
+        hub_channel_table_free(hub_channel_entry_of(channel));
+    set->free[(set->free_at + set->free_count++) % set->own] = channel->id;
+    if (set->seekers > 0)
+        hub_link_tell(set->link);
+}
+
+static enum hub_channel_past past_of(const struct hub_channel *channel)
+{
+    if (channel->sends)
+        return HUB_PAST_SENT;
+    return channel->stage == HUB_CHANNEL_ENDED ? HUB_PAST_ENDED : HUB_PAST_RESET;
+}
+
+void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stage)
+{
+    struct hub_channels *set = channel->set;
+    struct hub_channel *held = set->open[channel->id];
+
+    channel->stage = stage;
+    hub_list_remove(&channel->waiting);
+    if (held != channel)
+        return;
+    set->open[channel->id] = NULL;
+    set->past[channel->id] = (uint8_t)past_of(channel);
+    set->count--;
+    hub_channel_release(&held);
+}
+
+static void enter(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    channel->set->open[channel->id] = hub_channel_hold(channel);
+    channel->set->count++;
+}
+
+/* ---- of calls this side makes ---- */
+
+static bool try_open(struct hub_channels *set, struct hub_channel *channel)
+{
+    bool opened = false;
+
+    hub_mutex_lock(&set->lock);
+    channel->id = set->code == 0 ? take_free(set) : 0;
+    if (channel->id != 0) {
+        hub_channel_table_open(hub_channel_entry_of(channel), set->credit);
+        enter(channel);
+        opened = true;
+    }
+    hub_mutex_unlock(&set->lock);
+    return opened;
+}
+
+static bool has_id(void *user)
+{
+    struct hub_channels *set = user;
+    bool any;
+
+    hub_mutex_lock(&set->lock);
+    any = set->code != 0 || find_free(set) >= 0;
+    hub_mutex_unlock(&set->lock);
+    return any;
+}
+
+static void wait_for_id(struct hub_channels *set, uint64_t deadline)
+{
+    const struct hub_link_until until = {.done = has_id,
+                                         .user = set,
+                                         .stage = HUB_WAIT_SLEEP,
+                                         .deadline_ns = deadline,
+                                         .space = true};
+
+    hub_mutex_lock(&set->lock);
+    set->seekers++;
+    hub_mutex_unlock(&set->lock);
+    if (hub_channels_is_busy(set))
+        (void)set->manner.wait(set->manner.user, set->link, &until);
+    else
+        (void)hub_link_wait(set->link, &until);
+    hub_mutex_lock(&set->lock);
+    set->seekers--;
+    hub_mutex_unlock(&set->lock);
+}
+
+static int code_of(struct hub_channels *set)
+{
+    int code;
+
+    hub_mutex_lock(&set->lock);
+    code = set->code;
+    hub_mutex_unlock(&set->lock);
+    return code;
+}
+
+int hub_channels_open(struct hub_channels *set, bool sends, uint64_t deadline_ns,
+                      struct hub_channel **out)
+{
+    OWN(hub_channel) struct hub_channel *channel = hub_channel_create(set, sends, true);
+
+    if (!channel)
+        return RAPAHUB_ENOMEM;
+    while (!try_open(set, channel)) {
+        if (code_of(set) != 0)
+            return RAPAHUB_ESTALE;
+        if (hub_clock_left(deadline_ns) == 0)
+            return rapahub_fail(RAPAHUB_EBUSY, "", "all %u channels of this side are in use",
+                                set->own);
+        wait_for_id(set, deadline_ns);
+    }
+    *out = TAKE(channel);
+    return 0;
+}
+
+void hub_channels_discard(struct hub_channel_list *list)
+{
+    hub_channels_answered(list, true);
+    hub_channels_drop(list);
+}
+
+/* A Reset of ours would find nobody there. */
+static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    bool owes = !hub_list_empty(&channel->owing);
+
+    hub_list_remove(&channel->owing);
+    return owes ? channel : NULL;
+}
+
+/* r[impl channeling.lifecycle.response-closes-pulls] r[impl channeling.call-complete]
+ * r[impl channeling.channels-outlive-response] r[impl channeling.lifecycle.speculative] */
+static void end_of_call(struct hub_channel *channel, bool refused) REQUIRES(channel->set->lock)
+{
+    channel->answered = true;
+    if (channel->sends && !refused)
+        return;
+    channel->frees = true;
+    if (channel->sends && channel->on_stop && channel->stage == HUB_CHANNEL_OPEN)
+        channel->on_stop(channel->user);
+    if (channel->stage == HUB_CHANNEL_OPEN)
+        hub_channels_close(channel, refused ? HUB_CHANNEL_RESET : HUB_CHANNEL_ENDED);
+    else if (channel->stage == HUB_CHANNEL_DRAINS)
+        hub_channels_close(channel, HUB_CHANNEL_RESET);
+    hub_channels_give_back(channel);
+}
+
+void hub_channels_answered(struct hub_channel_list *list, bool refused)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct hub_channel *channel = list->list[i], *of_list;
+
+        hub_mutex_lock(&channel->set->lock);
+        of_list = refused || !channel->sends ? forgive(channel) : NULL;
+        end_of_call(channel, refused);
+        hub_mutex_unlock(&channel->set->lock);
+        hub_channel_release(&of_list);
+        hub_link_tell(channel->set->link);
+    }
+}
+
+void hub_channels_drop(struct hub_channel_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        hub_channel_reset(list->list[i]);
+        hub_channel_release(&list->list[i]);
+    }
+    list->count = 0;
+}
+
+/* ---- of calls this side serves ---- */
+
+static int check_name(const struct hub_channels *set, uint64_t id) REQUIRES(set->lock)
+{
+    const char *rule;
+
+    if (id == 0)
+        rule = "channeling.id.zero-reserved";
+    else if (id >= set->limit)
+        rule = "shm.flow.channel-table-indexing";
+    else if (id % 2 == first_id(set->role) % 2)
+        rule = "shm.id.channel-parity";
+    else if (set->open[id])
+        rule = "channeling.id.uniqueness";
+    else
+        return 0;
+    return rapahub_fail(RAPAHUB_EPROTOCOL, rule, "a request names channel %llu",
+                        (unsigned long long)id);
+}
+
+static int register_one(struct hub_channels *set, const struct hub_channel_name *name,
+                        struct hub_channel **out)
+{
+    OWN(hub_channel) struct hub_channel *channel = hub_channel_create(set, name->sends, false);
+    int r;
+
+    if (!channel)
+        return RAPAHUB_ENOMEM;
+    hub_mutex_lock(&set->lock);
+    r = check_name(set, name->id);
+    if (r == 0) {
+        channel->id = (uint32_t)name->id;
+        enter(channel);
+    }
+    hub_mutex_unlock(&set->lock);
+    if (r == 0)
+        *out = TAKE(channel);
+    return r;
+}
+
+/* r[impl shm.id.channel-parity] r[impl channeling.id.parity] r[impl channeling.id.zero-reserved] */
+int hub_channels_register(struct hub_channels *set, const struct hub_channel_name *names,
+                          uint32_t count, struct hub_channel_list *out)
+{
+    int r = 0;
+
+    for (out->count = 0; r == 0 && out->count < count; out->count += r == 0)
+        r = register_one(set, &names[out->count], &out->list[out->count]);
+    return r;
+}
+
+void hub_channels_answer(struct hub_channel_list *list, bool refused)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct hub_channel *channel = list->list[i];
+
+        hub_mutex_lock(&channel->set->lock);
+        if (channel->sends && channel->stage == HUB_CHANNEL_OPEN && !refused)
+            hub_channel_table_close(hub_channel_entry_of(channel));
+        if (refused)
+            hub_channels_close(channel, HUB_CHANNEL_RESET);
+        else if (channel->sends && channel->stage == HUB_CHANNEL_OPEN)
+            hub_channels_close(channel, HUB_CHANNEL_ENDED);
+        hub_mutex_unlock(&channel->set->lock);
+    }
+}
+
+void *hub_channels_find(const struct hub_channel_list *list, bool sink, uint64_t id)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct hub_channel *channel = list->list[i];
+
+        if (channel->id != id || channel->sends != sink)
+            continue;
+        return sink ? (void *)&channel->sink : (void *)&channel->source;
+    }
+    return NULL;
+}
+
+void hub_channels_refused(struct hub_channels *set)
+{
+    hub_mutex_lock(&set->lock);
+    set->refused = true;
+    hub_mutex_unlock(&set->lock);
+}
+
+/* ---- the whole set ---- */
+
+bool hub_channels_granted(struct hub_channels *set)
+{
+    bool any = false;
+
+    hub_mutex_lock(&set->lock);
+    HUB_LIST_EACH (&set->waiting, link) {
+        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, waiting);
+        uint32_t granted = hub_channel_table_granted(hub_channel_entry_of(channel));
+
+        any = any || granted != channel->told;
+        channel->told = granted;
+    }
+    any = any || (set->seekers > 0 && find_free(set) >= 0);
+    hub_mutex_unlock(&set->lock);
+    return any;
+}
+
+/* The next one that owes its last word, and sends nothing else now. It stays held. */
+static struct hub_channel *next_owing(struct hub_channels *set)
+{
+    struct hub_channel *found = NULL;
+
+    hub_mutex_lock(&set->lock);
+    HUB_LIST_EACH (&set->owing, link) {
+        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, owing);
+
+        if (channel->writing)
+            continue;
+        channel->writing = true;
+        found = hub_channel_hold(channel);
+        break;
+    }
+    hub_mutex_unlock(&set->lock);
+    return found;
+}
+
+/* Sent, or of no use any more: off the list, whose hold is given back. */
+static void settle_one(struct hub_channel *channel, bool done)
+{
+    struct hub_channel *of_list = NULL;
+
+    hub_mutex_lock(&channel->set->lock);
+    channel->writing = false;
+    if (done && !hub_list_empty(&channel->owing)) {
+        hub_list_remove(&channel->owing);
+        of_list = channel;
+    }
+    hub_channels_give_back(channel);
+    hub_mutex_unlock(&channel->set->lock);
+    hub_channel_release(&of_list);
+    hub_channel_release(&channel);
+}
+
+bool hub_channels_settle(struct hub_channels *set)
+{
+    const struct hub_parts nothing = {{NULL, 0}, {NULL, 0}};
+    struct hub_channel *channel;
+
+    while ((channel = next_owing(set))) {
+        const struct hub_message reset = {HUB_RESET, channel->id, 0};
+        int r = hub_link_send(set->link, &reset, &nothing, 0);
+
+        settle_one(channel, r != -EAGAIN);
+        if (r == -EAGAIN)
+            return true;
+    }
+    return false;
+}
+
+/* r[impl message.goodbye.receive] */
+void hub_channels_end_all(struct hub_channels *set, int code)
+{
+    hub_mutex_lock(&set->lock);
+    if (set->code == 0)
+        set->code = code;
+    for (uint32_t id = 0; id < set->limit; id++)
+        if (set->open[id] && set->open[id]->on_stop)
+            set->open[id]->on_stop(set->open[id]->user);
+    hub_mutex_unlock(&set->lock);
+    hub_link_tell(set->link);
+}
+
+uint32_t hub_channels_count(struct hub_channels *set)
+{
+    uint32_t count;
+
+    hub_mutex_lock(&set->lock);
+    count = set->count;
+    hub_mutex_unlock(&set->lock);
+    return count;
+}
+
+uint64_t hub_channels_orphans(struct hub_channels *set)
+{
+    return hub_peek64(&set->orphans);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outlet: the sending end of a channel: bytes cut into elements, no more than the credit allows. */
+#ifndef HUB_LINK_OUTLET_H
+#define HUB_LINK_OUTLET_H
+
+#include <stddef.h>
+
+struct hub_channel;
+
+/* All of it, waiting for credit and space. RAPAHUB_ERESET, RAPAHUB_EDIED, RAPAHUB_ECLOSED,
+ * -ECANCELED after a stop; -EMSGSIZE where the window holds not one byte. */
+int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size);
+
+/* The end of the stream, in order. Harmless where it has ended. */
+int hub_outlet_end(struct hub_channel *channel);
+
+#endif

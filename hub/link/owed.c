@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/owed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/link/served_state.h"
+
+/* An answer that finds no space for so long ends the link: the peer does not read any more. Kept
+ * ones count among what is served, so they are bounded with it. */
+#define ANSWER_PATIENCE (60 * HUB_SECOND)
+
+/* Bytes of what stands before the result: metadata, tags, the text of an error. */
+#define HEAD_MAX 1280
+
+/* A Response that found no space. */
+struct kept {
+    struct hub_list link;
+    uint32_t id, size;
+    uint64_t deadline_ns;
+    uint8_t data[];
+};
+
+static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *parts)
+{
+    size_t size = parts->head.size + parts->tail.size;
+    struct kept *kept = malloc(sizeof *kept + size);
+    bool first;
+
+    if (!kept)
+        return -ENOMEM;
+    kept->id = id;
+    kept->size = (uint32_t)size;
+    kept->deadline_ns = hub_clock_after(ANSWER_PATIENCE);
+    memcpy(kept->data, parts->head.data, parts->head.size);
+    if (parts->tail.size > 0)
+        memcpy(kept->data + parts->head.size, parts->tail.data, parts->tail.size);
+    hub_mutex_lock(&served->lock);
+    first = hub_list_empty(&served->kept);
+    hub_list_append(&served->kept, &kept->link);
+    served->count++;
+    served->bytes += size;
+    hub_mutex_unlock(&served->lock);
+    if (first)
+        served->on_request(served->user);
+    return 0;
+}
+
+/* r[impl call.response.encoding] */
+static int send_response(struct hub_served *served, uint32_t id,
+                         const struct hub_response *response, struct rapahub_bytes body)
+{
+    const struct hub_message message = {HUB_RESPONSE, id, 0};
+    uint8_t head[HEAD_MAX];
+    struct hub_writer writer;
+    struct hub_parts parts = {.tail = body};
+    int r;
+
+    hub_writer_init(&writer, head, sizeof head);
+    hub_response_put(&writer, response);
+    parts.head = (struct rapahub_bytes){head, writer.size};
+    if (writer.failure < 0)
+        return writer.failure;
+    if (writer.size + body.size > hub_link_limits(served->link)->payload_max)
+        return -EMSGSIZE;
+    r = hub_link_send(served->link, &message, &parts,
+                      served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE));
+    return r == -EAGAIN ? keep(served, id, &parts) : r;
+}
+
+/* What must not be lost for lack of space is not: a peer that takes no answer loses the link. */
+int hub_owed_send(struct hub_served *served, uint32_t id, const struct hub_response *response,
+                  struct rapahub_bytes body)
+{
+    const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
+    const struct rapahub_bytes nothing = {NULL, 0};
+    int r = send_response(served, id, response, body);
+
+    if (r == -EMSGSIZE)
+        r = send_response(served, id, &too_large, nothing);
+    if (r == -ETIMEDOUT || r == -ENOMEM)
+        hub_link_close(served->link, RAPAHUB_ECLOSED, "");
+    return r;
+}
+
+static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_request **request,
+                      enum hub_fault *fault)
+{
+    struct hub_list *link;
+    bool found = true;
+
+    hub_mutex_lock(&served->lock);
+    link = hub_list_pop(&served->cancelled);
+    *request = link ? HUB_LIST_ITEM(link, struct hub_request, queue) : NULL;
+    *fault = link ? HUB_FAULT_NONE : HUB_FAULT_BUSY;
+    if (*request) {
+        *id = (*request)->id;
+        hub_served_forget(served, *request);
+    } else if (served->refused_count > 0) {
+        *id = served->refused[--served->refused_count];
+    } else {
+        found = false;
+    }
+    hub_mutex_unlock(&served->lock);
+    return found;
+}
+
+static struct kept *pop_kept(struct hub_served *served)
+{
+    struct hub_list *link;
+
+    hub_mutex_lock(&served->lock);
+    link = hub_list_pop(&served->kept);
+    hub_mutex_unlock(&served->lock);
+    return link ? HUB_LIST_ITEM(link, struct kept, link) : NULL;
+}
+
+/* Sent, or of no use any more; or back to its place. */
+static void put_kept(struct hub_served *served, struct kept *kept, bool done)
+{
+    hub_mutex_lock(&served->lock);
+    if (done) {
+        served->count--;
+        served->bytes -= kept->size;
+    } else {
+        hub_list_append(served->kept.next, &kept->link);
+    }
+    hub_mutex_unlock(&served->lock);
+    if (done)
+        free(kept);
+}
+
+/* The oldest first; true if none is left. */
+static bool send_kept(struct hub_served *served)
+{
+    struct kept *kept;
+
+    while ((kept = pop_kept(served))) {
+        const struct hub_message message = {HUB_RESPONSE, kept->id, 0};
+        const struct hub_parts parts = {.head = {kept->data, kept->size}};
+        int r = hub_link_send(served->link, &message, &parts, 0);
+        bool late = hub_clock_left(kept->deadline_ns) == 0;
+
+        put_kept(served, kept, r != -EAGAIN);
+        if (r == -EAGAIN && late)
+            hub_link_close(served->link, RAPAHUB_ECLOSED, "");
+        if (r == -EAGAIN)
+            return false;
+    }
+    return true;
+}
+
+/* False where the peer must read first. */
+static bool send_owed(struct hub_served *served)
+{
+    const struct rapahub_bytes nothing = {NULL, 0};
+    struct hub_request *request;
+    enum hub_fault fault;
+    uint32_t id;
+
+    while (send_kept(served)) {
+        struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED};
+
+        if (!next_owed(served, &id, &request, &fault))
+            return true;
+        response.fault = fault;
+        if (request)
+            hub_channels_answer(&request->channels, false);
+        else
+            hub_channels_refused(served->channels);
+        (void)hub_owed_send(served, id, &response, nothing);
+        hub_served_free(request);
+    }
+    return false;
+}
+
+bool hub_owed_any(struct hub_served *served)
+{
+    bool any;
+
+    hub_mutex_lock(&served->lock);
+    any = served->refused_count > 0 || !hub_list_empty(&served->cancelled) ||
+          !hub_list_empty(&served->kept);
+    hub_mutex_unlock(&served->lock);
+    return any;
+}
+
+/* To send may mean to receive, and then to come here again: only the outermost sends. */
+void hub_owed_settle(struct hub_served *served)
+{
+    bool goes_on = true;
+
+    while (goes_on && hub_owed_any(served)) {
+        if (!hub_claim(&served->settling, 0, 1))
+            return;
+        goes_on = send_owed(served);
+        hub_publish(&served->settling, 0);
+    }
+}
+
+void hub_owed_drop(struct hub_served *served)
+{
+    struct kept *kept;
+
+    while ((kept = pop_kept(served)))
+        put_kept(served, kept, true);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/pump.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/atomic.h"
+
+struct hub_pump {
+    struct hub_pump_options options;
+    pthread_t thread;
+    struct hub_a32 stopped, over;
+    int code;
+    bool at_source; /* it failed there */
+    const char *rule;
+    char why[1024];
+    uint8_t buffer[];
+};
+
+static bool is_stopped(const struct hub_pump *pump)
+{
+    return hub_observe(&pump->stopped) != 0;
+}
+
+static int move(struct hub_pump *pump)
+{
+    struct rapahub_source *source = pump->options.source;
+
+    while (!is_stopped(pump)) {
+        ssize_t n = source->read(source, pump->buffer, pump->options.piece);
+        int r = n > 0 ? rapahub_sink_write(pump->options.sink, pump->buffer, (size_t)n) : 0;
+
+        pump->at_source = n < 0;
+        if (n <= 0 || r < 0)
+            return n < 0 ? (int)n : n == 0 ? rapahub_sink_end(pump->options.sink) : r;
+        pump->options.on_moved(pump->options.user);
+    }
+    return rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped");
+}
+
+static void keep_diagnosis(struct hub_pump *pump)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    bool said = last->code == pump->code;
+
+    pump->rule = said ? last->rule : "";
+    snprintf(pump->why, sizeof pump->why, "%s", said ? last->text : rapahub_error_text(pump->code));
+}
+
+static void *run(void *user)
+{
+    struct hub_pump *pump = user;
+    struct rapahub_source *source = pump->options.source;
+    struct rapahub_sink *sink = pump->options.sink;
+
+    pump->code = move(pump);
+    if (pump->code < 0) {
+        keep_diagnosis(pump);
+        if (sink->leave)
+            sink->leave(sink);
+    }
+    if (source->leave)
+        source->leave(source);
+    hub_publish(&pump->over, 1);
+    pump->options.on_end(pump->options.user);
+    return NULL;
+}
+
+int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out)
+{
+    struct hub_pump *pump = calloc(1, sizeof *pump + options->piece);
+    sigset_t all, before;
+    int r;
+
+    if (!pump)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to move a stream");
+    pump->options = *options;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&pump->thread, NULL, run, pump);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r != 0) {
+        free(pump);
+        return rapahub_fail(-r, "", "cannot start a thread to move a stream");
+    }
+    *out = pump;
+    return 0;
+}
+
+/* What the streams wait for ends, or may be waited for again. */
+static void set_stopped(struct hub_pump *pump, bool stopped)
+{
+    struct rapahub_source *source = pump->options.source;
+    struct rapahub_sink *sink = pump->options.sink;
+
+    if (source->stop)
+        source->stop(source, stopped);
+    if (sink->stop)
+        sink->stop(sink, stopped);
+}
+
+void hub_pump_stop(struct hub_pump *pump)
+{
+    hub_publish(&pump->stopped, 1);
+    set_stopped(pump, true);
+}
+
+bool hub_pump_over(const struct hub_pump *pump)
+{
+    return hub_observe(&pump->over) != 0;
+}
+
+int hub_pump_join(struct hub_pump **pointer, bool *at_source)
+{
+    struct hub_pump *pump = *pointer;
+    int code;
+
+    pthread_join(pump->thread, NULL);
+    if (is_stopped(pump))
+        set_stopped(pump, false); /* the streams are their owner's again */
+    code = pump->code;
+    *at_source = pump->at_source;
+    if (code < 0)
+        rapahub_fail(code, pump->rule, "%s", pump->why);
+    free(pump);
+    *pointer = NULL;
+    return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pump: a thread that moves bytes from a source to a sink until the end, a failure or a stop. */
+#ifndef HUB_LINK_PUMP_H
+#define HUB_LINK_PUMP_H
+
+#include <stddef.h>
+
+#include "hub/link/stream.h"
+
+struct hub_pump;
+
+struct hub_pump_options {
+    struct rapahub_source *source; /* both outlive the pump */
+    struct rapahub_sink *sink;
+    size_t piece;                 /* bytes at once */
+    void (*on_moved)(void *user); /* after each piece, on the pump's thread */
+    void (*on_end)(void *user);   /* last of all, on the pump's thread */
+    void *user;
+};
+
+/* -ENOMEM, -EAGAIN where the system has no thread left: then nothing was moved. */
+int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out);
+
+/* It ends soon, wherever it waits. Any thread. */
+void hub_pump_stop(struct hub_pump *pump);
+
+/* Has it ended? Then join does not wait. */
+bool hub_pump_over(const struct hub_pump *pump);
+
+/* Waits for its end and frees it: 0 where all was moved and the sink was ended; -ECANCELED after a
+ * stop; else the failure of the source or of the sink, with its diagnosis; which of them to
+ * *at_source. */
+int hub_pump_join(struct hub_pump **pump, bool *at_source);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served_state: what served and owed share. Nobody else includes this. */
+#ifndef HUB_LINK_SERVED_STATE_H
+#define HUB_LINK_SERVED_STATE_H
+
+#include "hub/base/id_map.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/served.h"
+
+struct hub_served {
+    struct hub_link *link;
+    struct hub_channels *channels;
+    hub_served_streams *streams;
+    void *streams_user;
+    bool keeps; /* answers that find no space */
+    struct hub_mutex lock;
+    uint32_t limit;
+    size_t bytes_max;
+    size_t bytes GUARDED_BY(lock); /* private copies */
+    uint32_t count GUARDED_BY(lock);
+    struct hub_id_map *by_id GUARDED_BY(lock);
+    struct hub_list queue GUARDED_BY(lock);     /* received, not yet run */
+    struct hub_list cancelled GUARDED_BY(lock); /* cancelled before they ran */
+    struct hub_list kept GUARDED_BY(lock);      /* answers that found no space: owed.c */
+    uint32_t *refused GUARDED_BY(lock);         /* ids there was no room for */
+    uint32_t refused_count GUARDED_BY(lock);
+    struct hub_a32 settling; /* a thread sends what is owed */
+    void (*on_request)(void *user);
+    void *user;
+};
+
+/* Neither found by its id nor queued any more; its memory is the caller's. */
+void hub_served_forget(struct hub_served *served, struct hub_request *request)
+    REQUIRES(served->lock);
+
+/* The memory of a forgotten request, and what is left of its streams. */
+void hub_served_free(struct hub_request *request);
+
+#endif

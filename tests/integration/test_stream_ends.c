@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams that do not come to a good end: the call ends with its cause, and nothing is left. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/integration/streaming.h"
+
+/* r[verify channeling.reset] */
+static void a_method_may_have_enough(void **state)
+{
+    unsigned char *memory;
+    struct rapahub_source *source = pattern_source(500000, &memory);
+    struct hosting on;
+    uint64_t first;
+
+    (void)state;
+    open_flow(&on, small);
+    for (int i = 0; i < 100; i++) { /* more than there are channels: all come back */
+        assert_done(ask(&on, "peek(source) -> u64", (const void *const[]){&source, NULL}, &first));
+    }
+    rapahub_source_destroy(source);
+    free(memory);
+    close_host(&on);
+}
+
+static void a_method_that_fails_tells_its_own_reason(void **state)
+{
+    struct rapahub_sink *sink;
+    struct rapahub_source *source;
+    unsigned char *memory;
+    struct hosting on;
+
+    (void)state;
+    open_flow(&on, small);
+    for (int i = 0; i < 100; i++) {
+        source = pattern_source(500000, &memory);
+        assert_done(rapahub_sink_of_memory(1000, &sink));
+        assert_refused(
+            ask(&on, "fail(source, sink)", (const void *const[]){&source, &sink, NULL}, NULL),
+            RAPAHUB_EAPPLICATION, "enough of it");
+        rapahub_source_destroy(source);
+        rapahub_sink_destroy(sink);
+        free(memory);
+    }
+    close_host(&on);
+}
+
+static void a_sink_that_is_full_is_the_cause(void **state)
+{
+    const uint64_t size = 100000;
+    struct rapahub_sink *sink;
+    struct hosting on;
+
+    (void)state;
+    open_flow(&on, small);
+    assert_done(rapahub_sink_of_memory(5000, &sink));
+    assert_refused(ask(&on, "fill(sink, u64)", (const void *const[]){&sink, &size, NULL}, NULL),
+                   RAPAHUB_EMSGSIZE, "5000 bytes");
+    rapahub_sink_destroy(sink);
+    drain(&on, 100000); /* the guest and its channels are well */
+    close_host(&on);
+}
+
+static void a_guest_that_dies_ends_its_streams(void **state)
+{
+    struct rapahub_source *source;
+    unsigned char *memory;
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, small);
+    assert_done(start(&on, FLOW, here, NULL));
+    source = pattern_source(500000, &memory);
+    assert_refused(ask(&on, "die(source)", (const void *const[]){&source, NULL}, NULL),
+                   RAPAHUB_EDIED, "flow");
+    rapahub_source_destroy(source);
+    free(memory);
+    close_host(&on);
+}
+
+/* A source that never gives anything: the call ends, and its thread with it. */
+static void nothing_that_moves_for_too_long_ends_the_call(void **state)
+{
+    struct rapahub_source *source;
+    struct hosting on;
+    int in[2];
+
+    (void)state;
+    open_flow(&on, small);
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_done(rapahub_source_of_fd(in[0], &source));
+    const struct rapahub_call call = {.target = here,
+                                      .method = "drain(source) -> u64",
+                                      .arguments = (const void *const[]){&source, NULL},
+                                      .timeout_ns = 100000000};
+    uint64_t count;
+
+    assert_int_equal(rapahub_host_call(on.host, &call, &count), RAPAHUB_ETIMEDOUT);
+    rapahub_source_destroy(source);
+    close(in[0]);
+    close(in[1]);
+    drain(&on, 100000);
+    close_host(&on);
+}
+
+struct done {
+    unsigned count;
+    int status;
+    uint64_t result;
+};
+
+static void on_done(void *user, int status, const void *result)
+{
+    struct done *done = user;
+
+    done->count++;
+    done->status = status;
+    done->result = result ? *(const uint64_t *)result : 0;
+}
+
+static void it_is_cancelled_as_any_call(void **state)
+{
+    struct rapahub_request_id id;
+    struct rapahub_source *source;
+    struct done done = {0};
+    struct hosting on;
+    int in[2];
+
+    (void)state;
+    open_flow(&on, small);
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_done(rapahub_source_of_fd(in[0], &source));
+    const struct rapahub_call call = {.target = here,
+                                      .method = "drain(source) -> u64",
+                                      .arguments = (const void *const[]){&source, NULL}};
+
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, &id));
+    assert_done(rapahub_host_dispatch(on.host, 20));
+    rapahub_host_cancel(on.host, id);
+    assert_true(until(&on, &done.count, 1));
+    assert_int_equal(done.status, RAPAHUB_ECANCELED);
+    rapahub_source_destroy(source);
+    close(in[0]);
+    close(in[1]);
+    close_host(&on);
+}
+
+static void a_stream_that_is_missing_is_refused(void **state)
+{
+    struct rapahub_source *none = NULL;
+    struct hosting on;
+    uint64_t count;
+
+    (void)state;
+    open_flow(&on, small);
+    assert_refused(ask(&on, "drain(source) -> u64", (const void *const[]){&none, NULL}, &count),
+                   RAPAHUB_EARGUMENTS, "a source is missing");
+    close_host(&on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_method_may_have_enough),
+        cmocka_unit_test(a_method_that_fails_tells_its_own_reason),
+        cmocka_unit_test(a_sink_that_is_full_is_the_cause),
+        cmocka_unit_test(a_guest_that_dies_ends_its_streams),
+        cmocka_unit_test(nothing_that_moves_for_too_long_ends_the_call),
+        cmocka_unit_test(it_is_cancelled_as_any_call),
+        cmocka_unit_test(a_stream_that_is_missing_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ids of a link's channels, and what calls do to them. */
+#include "tests/unit/link/channel_pair.h"
+
+static struct hub_channel *open_one(struct hub_channels *set)
+{
+    struct hub_channel *channel = NULL;
+    int r = hub_channels_open(set, true, 0, &channel);
+
+    assert_true(r == 0 || r == RAPAHUB_EBUSY);
+    return channel;
+}
+
+/* r[verify channeling.allocation.caller] r[verify channeling.id.parity]
+ * r[verify shm.id.channel-parity] */
+static void the_host_has_even_ids_and_the_guest_odd_ones(void **state)
+{
+    struct hub_channel *channels[16];
+    struct flow flow;
+    uint32_t n = 0;
+
+    (void)state;
+    flow_open(&flow, true);
+    assert_int_equal(hub_channel_id(flow.caller.list[0]), 2);
+    while ((channels[n] = open_one(flow_host(&flow))))
+        assert_int_equal(hub_channel_id(channels[n]), 4 + 2 * n), n++;
+    assert_int_equal(n, 6); /* 4, 6, … 14 of 16 entries */
+    while (n > 0)
+        hub_channel_release(&channels[--n]);
+    while ((channels[n] = open_one(flow_guest(&flow))))
+        assert_int_equal(hub_channel_id(channels[n]), 1 + 2 * n), n++;
+    assert_int_equal(n, 8);
+    while (n > 0)
+        hub_channel_release(&channels[--n]);
+    flow_close(&flow);
+}
+
+/* r[verify shm.id.channel-scope] */
+static void two_links_use_the_same_ids_apart(void **state)
+{
+    struct flow one, other;
+
+    (void)state;
+    flow_open(&one, true);
+    flow_open(&other, true);
+    assert_int_equal(hub_channel_id(one.caller.list[0]), hub_channel_id(other.caller.list[0]));
+    assert_int_equal(hub_outlet_write(flow_sender(&one), "abc", 3), 0);
+    flow_sweep(&one);
+    flow_sweep(&other);
+    assert_int_equal(hub_fifo_size(&flow_receiver(&other)->fifo), 0);
+    flow_close(&one);
+    flow_close(&other);
+}
+
+/* r[verify shm.flow.channel-id-reuse] */
+static void ids_come_round_and_none_is_lost(void **state)
+{
+    uint32_t seen[16] = {0};
+    struct flow flow;
+
+    (void)state;
+    flow_open(&flow, true);
+    for (int i = 0; i < 70; i++) {
+        seen[hub_channel_id(flow.caller.list[0])]++;
+        if (i % 3 == 0)
+            hub_channel_reset(flow_receiver(&flow));
+        else if (i % 3 == 1)
+            assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+        flow_sweep(&flow);
+        flow_answer(&flow);
+        flow_open_channel(&flow, i % 2 == 0);
+    }
+    for (uint32_t id = 2; id < 16; id += 2)
+        assert_in_range(seen[id], 9, 11); /* the oldest first */
+    flow_close(&flow);
+}
+
+/* r[verify channeling.lifecycle.speculative] r[verify hub.channel.orphan] */
+static void ids_of_a_refused_call_are_free_at_once(void **state)
+{
+    struct flow flow;
+    uint32_t id;
+
+    (void)state;
+    flow_open(&flow, true);
+    id = hub_channel_id(flow_sender(&flow));
+    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    hub_channels_answer(&flow.callee, true);
+    hub_channels_drop(&flow.callee);
+    hub_channels_answered(&flow.caller, true);
+    assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
+    assert_int_equal(hub_outlet_write(flow_sender(&flow), "def", 3), RAPAHUB_ERESET);
+    flow_sweep(&flow); /* what was on its way is ignored */
+    assert_false(hub_link_closed(flow.pair.guest.connection.link));
+    flow_close(&flow);
+}
+
+/* r[verify hub.channel.orphan] */
+static void what_comes_for_a_request_that_was_refused_is_ignored_and_counted(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    flow_open(&flow, true);
+    hub_channels_refused(flow_guest(&flow));
+    assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 6, "\1x", 2), 0);
+    assert_int_equal(flow_send(&flow.pair.host, HUB_CLOSE, 6, "", 0), 0);
+    assert_int_equal(hub_link_sweep(flow.pair.guest.connection.link, 64), 2);
+    assert_int_equal(hub_channels_orphans(flow_guest(&flow)), 2);
+    assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 7, "\1x", 2), 0); /* never the host's */
+    assert_int_equal(hub_link_sweep(flow.pair.guest.connection.link, 64), RAPAHUB_EPROTOCOL);
+    assert_string_equal(hub_link_rule(flow.pair.guest.connection.link), "channeling.unknown");
+    flow_close(&flow);
+}
+
+static void a_call_that_was_never_sent_leaves_nothing(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    flow_open(&flow, true);
+    hub_channels_drop(&flow.callee);
+    hub_channels_discard(&flow.caller);
+    for (int i = 0; i < 7; i++) {
+        struct hub_channel_list list = {.count = 1};
+
+        list.list[0] = open_one(flow_host(&flow));
+        assert_non_null(list.list[0]);
+        hub_channels_discard(&list);
+    }
+    assert_int_equal(hub_channels_count(flow_host(&flow)), 0);
+    flow_close(&flow);
+}
+
+/* Waits for an id, which comes when the receiver frees it. */
+static void *open_patiently(void *user)
+{
+    struct hub_channel *channel = NULL;
+
+    return hub_channels_open(flow_host(user), true, hub_clock_after(SOON), &channel) == 0 ? channel
+                                                                                          : NULL;
+}
+
+static void who_waits_for_an_id_gets_the_next_free_one(void **state)
+{
+    struct hub_channel *others[6];
+    struct flow flow;
+    pthread_t thread;
+    void *got;
+
+    (void)state;
+    flow_open(&flow, true);
+    for (int i = 0; i < 6; i++)
+        others[i] = open_one(flow_host(&flow));
+    assert_int_equal(pthread_create(&thread, NULL, open_patiently, &flow), 0);
+    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+    while (hub_channels_count(flow_guest(&flow)) > 0)
+        (void)hub_link_sweep(flow.pair.guest.connection.link, 64);
+    pthread_join(thread, &got);
+    assert_non_null(got);
+    assert_int_equal(hub_channel_id(got), 2);
+    for (int i = 0; i < 6; i++)
+        hub_channel_release(&others[i]);
+    hub_channel_release(&(struct hub_channel *){got});
+    flow_close(&flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_host_has_even_ids_and_the_guest_odd_ones),
+        cmocka_unit_test(two_links_use_the_same_ids_apart),
+        cmocka_unit_test(ids_come_round_and_none_is_lost),
+        cmocka_unit_test(ids_of_a_refused_call_are_free_at_once),
+        cmocka_unit_test(what_comes_for_a_request_that_was_refused_is_ignored_and_counted),
+        cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
+        cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
