@@ -41,6 +41,8 @@ static const char *guest_name(const struct calling *calling)
 
 static int find_method(struct calling *calling)
 {
+    const struct cli_methods_wanted wanted = {calling->target.method,
+                                              calling->cli->arguments.count - 1};
     struct cli_methods methods = {0};
     int r;
 
@@ -49,8 +51,7 @@ static int find_method(struct calling *calling)
     else
         r = cli_remote_methods(calling->cli, calling->place.guest, &methods);
     if (r == 0)
-        r = cli_methods_find(&methods, guest_name(calling), calling->target.method,
-                             &calling->signature);
+        r = cli_methods_find(&methods, guest_name(calling), &wanted, &calling->signature);
     if (r == RAPAHUB_ENOMETHOD) {
         cli_failure_about(calling->cli, "%s", "");
         cli_failure_hint(calling->cli, "rapahub inspect %s",
@@ -139,7 +140,8 @@ static int call_once(struct calling *calling)
                                       .timeout_ns = calling->timeout_ns,
                                       .arguments = calling->values.payload};
 
-    return cli_remote_call(calling->cli, &call, calling->interrupt, &calling->answer);
+    return cli_remote_call(calling->cli, &call, &calling->values.files, calling->interrupt,
+                           &calling->answer);
 }
 
 static int call_all(struct calling *calling)
@@ -148,6 +150,8 @@ static int call_all(struct calling *calling)
     char calls[CLI_UNITS_TEXT], mean[CLI_UNITS_TEXT];
     int r = 0;
 
+    if (count > 1 && calling->values.files.count > 0)
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "", "a stream is read once: --repeat cannot be");
     for (uint64_t i = 0; i < count && r == 0; i++) {
         r = call_once(calling);
         total_ns += calling->answer.duration_ns;
@@ -158,6 +162,12 @@ static int call_all(struct calling *calling)
     return r;
 }
 
+/* Where a stream goes to standard output nothing else does. */
+static FILE *output(const struct calling *calling)
+{
+    return calling->values.files.to_stdout ? stderr : stdout;
+}
+
 static int print_json(const struct calling *calling, const void *value)
 {
     const struct rapahub_type *type = calling->signature->types[0];
@@ -166,7 +176,7 @@ static int print_json(const struct calling *calling, const void *value)
 
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
-    cli_json_begin(&json, stdout, calling->cli->command->schema);
+    cli_json_begin(&json, output(calling), calling->cli->command->schema);
     cli_json_bool(&json, "ok", true);
     if (text)
         cli_json_raw(&json, "result", text);
@@ -189,7 +199,8 @@ static int print_text(const struct calling *calling, const void *value)
     if (!value)
         return 0;
     /* A file or a pipe gets the bytes themselves: call codec.compress @a.log 3 > a.zst */
-    if (calling->signature->types[0]->kind == RAPAHUB_KIND_BYTES && !isatty(STDOUT_FILENO)) {
+    if (calling->signature->types[0]->kind == RAPAHUB_KIND_BYTES && !isatty(STDOUT_FILENO) &&
+        !calling->values.files.to_stdout) {
         const struct rapahub_bytes *bytes = value;
 
         fwrite(bytes->data, 1, bytes->size, stdout);
@@ -198,7 +209,7 @@ static int print_text(const struct calling *calling, const void *value)
     text = hub_text_print(calling->signature->types[0], value);
     if (!text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
-    puts(text);
+    fprintf(output(calling), "%s\n", text);
     return 0;
 }
 

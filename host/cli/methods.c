@@ -73,25 +73,59 @@ static int refuse(const struct cli_methods *methods, const char *guest, const ch
                         near);
 }
 
-int cli_methods_find(const struct cli_methods *methods, const char *guest, const char *wanted,
-                     struct hub_signature **out)
+/* A whole signature, as the guest writes it. */
+static int find_exactly(const struct cli_methods *methods, const char *text,
+                        struct hub_signature **out)
 {
-    OWN(hub_signature) struct hub_signature *given = NULL;
-    const char *text = wanted;
+    for (unsigned i = 0; i < methods->count; i++)
+        if (strcmp(methods->texts[i], text) == 0)
+            return hub_signature_parse(text, out);
+    return RAPAHUB_ENOMETHOD;
+}
 
-    if (strchr(wanted, '(')) {
-        int r = hub_signature_parse(wanted, &given);
+/* The first of that name that takes so many arguments, or the first of that name. */
+static int find_named(const struct cli_methods *methods, const struct cli_methods_wanted *wanted,
+                      struct hub_signature **out)
+{
+    size_t size = strlen(wanted->text);
+    int r = RAPAHUB_ENOMETHOD;
 
-        if (r < 0)
-            return r;
-        text = given->text;
-    }
+    *out = NULL;
     for (unsigned i = 0; i < methods->count; i++) {
         const char *has = methods->texts[i];
+        struct hub_signature *found = NULL;
 
-        if (given ? strcmp(has, text) == 0
-                  : strlen(text) == name_size(has) && memcmp(has, text, strlen(text)) == 0)
-            return hub_signature_parse(has, out);
+        if (size != name_size(has) || memcmp(has, wanted->text, size) != 0)
+            continue;
+        r = hub_signature_parse(has, &found);
+        if (r < 0)
+            return r;
+        if ((int)found->argument_count == wanted->arguments) {
+            hub_signature_release(out);
+            *out = found;
+            return 0;
+        }
+        if (*out)
+            hub_signature_release(&found);
+        else
+            *out = found;
     }
-    return refuse(methods, guest, wanted);
+    return r;
+}
+
+int cli_methods_find(const struct cli_methods *methods, const char *guest,
+                     const struct cli_methods_wanted *wanted, struct hub_signature **out)
+{
+    OWN(hub_signature) struct hub_signature *given = NULL;
+    int r;
+
+    if (strchr(wanted->text, '(')) {
+        r = hub_signature_parse(wanted->text, &given);
+        if (r < 0)
+            return r;
+        r = find_exactly(methods, given->text, out);
+    } else {
+        r = find_named(methods, wanted, out);
+    }
+    return r == RAPAHUB_ENOMETHOD ? refuse(methods, guest, wanted->text) : r;
 }

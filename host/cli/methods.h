@@ -16,8 +16,15 @@ struct cli_methods {
 void cli_methods_add(void *methods, const char *signature);
 void cli_methods_fini(struct cli_methods *methods);
 
-/* The one called `wanted`, or with that whole signature. RAPAHUB_ENOMETHOD names what is near. */
-int cli_methods_find(const struct cli_methods *methods, const char *guest, const char *wanted,
-                     struct hub_signature **out);
+/* What is meant: a name, or a whole signature; of several methods of that name the one that takes
+ * so many arguments, if there is one. */
+struct cli_methods_wanted {
+    const char *text;
+    int arguments; /* -1: nobody knows */
+};
+
+/* RAPAHUB_ENOMETHOD names what is near. */
+int cli_methods_find(const struct cli_methods *methods, const char *guest,
+                     const struct cli_methods_wanted *wanted, struct hub_signature **out);
 
 #endif

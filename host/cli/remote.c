@@ -50,15 +50,20 @@ static int cancel(struct cli *cli, int interrupt, unsigned *interrupts)
                             hub_clock_after(GRACE_NS));
 }
 
-int cli_remote_call(struct cli *cli, const struct control_call *call, int interrupt,
-                    struct cli_answer *out)
+int cli_remote_call(struct cli *cli, const struct control_call *call,
+                    const struct cli_stream_files *files, int interrupt, struct cli_answer *out)
 {
     uint64_t began_ns = hub_clock_now();
-    uint64_t deadline_ns = hub_clock_after(call->timeout_ns + GRACE_NS);
+    /* As long as bytes move, which only the host sees, a call with streams goes on. */
+    uint64_t deadline_ns =
+        files->count > 0 ? HUB_NEVER : hub_clock_after(call->timeout_ns + GRACE_NS);
     union host_frame_record record;
     enum host_frame_kind kind;
     unsigned interrupts = 0;
-    int r = host_client_send(cli->client, HOST_FRAME_CALL, call, deadline_ns);
+    int r;
+
+    host_client_attach(cli->client, files->fds, files->count);
+    r = host_client_send(cli->client, HOST_FRAME_CALL, call, hub_clock_after(GRACE_NS));
 
     if (r < 0)
         return r;

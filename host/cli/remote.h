@@ -5,6 +5,7 @@
 
 #include "host/cli/answer.h"
 #include "host/cli/methods.h"
+#include "host/cli/stream_files.h"
 #include "host/control/client.h"
 
 struct cli;
@@ -12,7 +13,7 @@ struct cli;
 int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to);
 
 /* Calls and waits. The first Ctrl-C on `interrupt` cancels, with a second one it gives up. */
-int cli_remote_call(struct cli *cli, const struct control_call *call, int interrupt,
-                    struct cli_answer *out);
+int cli_remote_call(struct cli *cli, const struct control_call *call,
+                    const struct cli_stream_files *files, int interrupt, struct cli_answer *out);
 
 #endif

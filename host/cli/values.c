@@ -94,14 +94,39 @@ static int parse_text(const struct rapahub_type *type, const char *text, void *v
     return 0;
 }
 
+static int parse_argument(const struct rapahub_type *type, const char *text, void *value,
+                          struct cli_values *to)
+{
+    return hub_signature_is_stream(type) ? cli_stream_files_add(&to->files, type, text, value)
+                                         : parse_text(type, text, value, &to->arena);
+}
+
+/* Where the streams are not pointers of this process, they are numbers. */
+static void number_streams(const struct rapahub_type *const *types, const struct cli_values *values,
+                           const void **to, uint64_t *numbers)
+{
+    uint64_t next = 0;
+
+    for (size_t i = 0; types[i]; i++) {
+        to[i] = values->values[i];
+        if (!hub_signature_is_stream(types[i]))
+            continue;
+        numbers[next] = next;
+        to[i] = &numbers[next++];
+    }
+}
+
 static int encode(const struct hub_signature *signature, struct cli_values *values)
 {
     const struct rapahub_type *const *types = signature->types + 1;
+    const void *sent[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
+    uint64_t numbers[HUB_SIGNATURE_ARGUMENTS_MAX];
     struct hub_writer writer;
     void *data;
 
+    number_streams(types, values, sent, numbers);
     hub_writer_count(&writer);
-    hub_payload_put_arguments(&writer, types, values->values);
+    hub_payload_put_arguments(&writer, types, sent);
     if (writer.failure == RAPAHUB_EINVAL)
         return rapahub_fail(RAPAHUB_EARGUMENTS, "", "a string of %s is not UTF-8", signature->name);
     data = hub_arena_alloc(&values->arena.blocks, writer.size + 1);
@@ -109,7 +134,7 @@ static int encode(const struct hub_signature *signature, struct cli_values *valu
         return no_memory();
     values->payload = (struct rapahub_bytes){data, writer.size};
     hub_writer_init(&writer, data, writer.size);
-    hub_payload_put_arguments(&writer, types, values->values);
+    hub_payload_put_arguments(&writer, types, sent);
     return writer.failure;
 }
 
@@ -133,7 +158,7 @@ int cli_values_parse(const struct hub_signature *signature, int count, char *con
     for (unsigned i = 0; i < signature->argument_count; i++) {
         const struct rapahub_type *type = signature->types[1 + i];
         void *value = hub_arena_alloc(&out->arena.blocks, type->size);
-        int r = value ? parse_text(type, texts[i], value, &out->arena) : no_memory();
+        int r = value ? parse_argument(type, texts[i], value, out) : no_memory();
 
         if (r < 0)
             return fail_argument(signature, i, r);
@@ -168,6 +193,10 @@ int cli_values_parse_raw(const struct hub_signature *signature, const char *text
     int r;
 
     *out = (struct cli_values){.arena = {NULL}};
+    for (unsigned i = 0; i < signature->argument_count; i++)
+        if (hub_signature_is_stream(signature->types[1 + i]))
+            return rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s has streams: --raw cannot give them",
+                                signature->name);
     r = parse_text(&rapahub_type_bytes, text, &out->payload, &out->arena);
     return r < 0 ? r : decode_arguments(signature, out);
 }
@@ -190,5 +219,6 @@ int cli_values_decode(struct hub_text_arena *arena, const struct rapahub_type *t
 
 void cli_values_fini(struct cli_values *values)
 {
+    cli_stream_files_fini(&values->files);
     hub_text_arena_fini(&values->arena);
 }

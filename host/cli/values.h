@@ -5,6 +5,7 @@
 
 #include <rapahub/value.h>
 
+#include "host/cli/stream_files.h"
 #include "hub/wire/signature.h"
 #include "hub/wire/text.h"
 
@@ -13,7 +14,8 @@
 struct cli_values {
     struct hub_text_arena arena;
     const void *values[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
-    struct rapahub_bytes payload; /* the same as a POSTCARD tuple */
+    struct rapahub_bytes payload; /* the same as a POSTCARD tuple; a stream is its number */
+    struct cli_stream_files files;
 };
 
 /* Reads them as a person writes them. RAPAHUB_EARGUMENTS names the argument. */

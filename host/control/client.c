@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -59,6 +60,12 @@ static int wait_for(const struct host_client *client, short events, uint64_t dea
     if (fds[1].revents)
         return rapahub_fail(RAPAHUB_EINTR, "", "interrupted");
     return 0;
+}
+
+void host_client_attach(struct host_client *client, const int *fds, unsigned count)
+{
+    memcpy(client->out.fds, fds, count * sizeof *fds);
+    client->out.fds_count = count;
 }
 
 int host_client_send(struct host_client *client, enum host_frame_kind kind, const void *record,

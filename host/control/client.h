@@ -11,6 +11,9 @@ struct host_client;
 int host_client_open(const char *path, struct host_client **out);
 void host_client_release(struct host_client **client);
 
+/* These descriptors go with the next request; they stay the caller's. At most HOST_FRAME_FDS. */
+void host_client_attach(struct host_client *client, const int *fds, unsigned count);
+
 /* Sends a request with the record of its kind; waits until `deadline_ns` at most. */
 int host_client_send(struct host_client *client, enum host_frame_kind kind, const void *record,
                      uint64_t deadline_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
@@ -193,16 +194,55 @@ void host_frame_drop(struct host_frame_buffer *buffer)
     buffer->start += HEAD + length_at(buffer->data + buffer->start);
 }
 
+void host_frame_close(struct host_frame_buffer *buffer)
+{
+    while (buffer->fds_count > 0)
+        close(buffer->fds[--buffer->fds_count]);
+}
+
+/* Room for what may come with a piece, or go. */
+union descriptors {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(HOST_FRAME_FDS * sizeof(int))];
+};
+
+/* Those of one message replace those that nobody took. */
+static int keep_descriptors(struct host_frame_buffer *buffer, struct msghdr *message)
+{
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        size_t size = at->cmsg_len - CMSG_LEN(0);
+
+        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS ||
+            size > sizeof buffer->fds)
+            continue;
+        host_frame_close(buffer);
+        memcpy(buffer->fds, CMSG_DATA(at), size);
+        buffer->fds_count = (unsigned)(size / sizeof(int));
+    }
+    if ((message->msg_flags & MSG_CTRUNC) == 0)
+        return 0;
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "", "more than %d descriptors", HOST_FRAME_FDS);
+}
+
 int host_frame_fill(struct host_frame_buffer *buffer, int fd)
 {
+    union descriptors descriptors;
+    struct iovec piece = {.iov_len = PIECE_SIZE};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = &descriptors,
+                             .msg_controllen = sizeof descriptors};
     ssize_t n;
     int r = reserve(buffer, PIECE_SIZE);
 
     if (r < 0)
         return r;
-    n = recv(fd, buffer->data + buffer->size, PIECE_SIZE, MSG_DONTWAIT);
+    piece.iov_base = buffer->data + buffer->size;
+    n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n > 0)
         buffer->size += (size_t)n;
+    if (n > 0 && keep_descriptors(buffer, &message) < 0)
+        return RAPAHUB_EPROTOCOL;
     if (n > 0)
         return 1;
     if (n == 0 || errno == ECONNRESET)
@@ -212,18 +252,39 @@ int host_frame_fill(struct host_frame_buffer *buffer, int fd)
     return rapahub_fail(-errno, "", "cannot read from a control socket");
 }
 
+static void add_descriptors(const struct host_frame_buffer *buffer, struct msghdr *message,
+                            union descriptors *to)
+{
+    size_t size = buffer->fds_count * sizeof(int);
+
+    if (size == 0)
+        return;
+    to->head.cmsg_len = CMSG_LEN(size);
+    to->head.cmsg_level = SOL_SOCKET;
+    to->head.cmsg_type = SCM_RIGHTS;
+    memcpy(CMSG_DATA(&to->head), buffer->fds, size);
+    message->msg_control = to;
+    message->msg_controllen = CMSG_SPACE(size);
+}
+
 int host_frame_flush(struct host_frame_buffer *buffer, int fd)
 {
-    size_t size;
+    union descriptors descriptors = {.room = {0}};
+    struct iovec piece;
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
     ssize_t n;
 
     if (!host_frame_pending(buffer))
         return 0;
-    size = buffer->size - buffer->start;
-    n = send(fd, buffer->data + buffer->start, size < PIECE_SIZE ? size : PIECE_SIZE,
-             MSG_DONTWAIT | MSG_NOSIGNAL);
+    piece.iov_base = buffer->data + buffer->start;
+    piece.iov_len = buffer->size - buffer->start;
+    if (piece.iov_len > PIECE_SIZE)
+        piece.iov_len = PIECE_SIZE;
+    add_descriptors(buffer, &message, &descriptors);
+    n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) {
         buffer->start += (size_t)n;
+        buffer->fds_count = 0;
         return n > 0;
     }
     if (errno == EAGAIN || errno == EINTR)

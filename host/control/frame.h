@@ -17,6 +17,7 @@
 #include "hub/base/bytes.h"
 
 #define HOST_FRAME_MAX     ((size_t)1 << 20) /* bytes of a frame behind its length */
+#define HOST_FRAME_FDS     16                /* descriptors with a request: its streams */
 #define HOST_FRAME_PENDING ((size_t)4 << 20) /* bytes that may wait for a reader */
 
 enum host_frame_kind {
@@ -51,7 +52,7 @@ struct control_call {
     struct rapahub_string guest, signature;
     uint32_t container;
     uint64_t timeout_ns;
-    struct rapahub_bytes arguments; /* a POSTCARD tuple */
+    struct rapahub_bytes arguments; /* a POSTCARD tuple; a stream is the index of its descriptor */
 };
 
 struct control_logs {
@@ -101,9 +102,16 @@ union host_frame_record {
 struct host_frame_buffer {
     uint8_t *data;
     size_t start, size, capacity; /* of what is not consumed yet: data[start .. size) */
+    /* Descriptors: received, and then this buffer's until host_frame_close; or to be sent with the
+     * next byte, and then somebody else's. */
+    int fds[HOST_FRAME_FDS];
+    unsigned fds_count;
 };
 
 void host_frame_fini(struct host_frame_buffer *buffer);
+
+/* Closes the descriptors that were received and that nobody took. */
+void host_frame_close(struct host_frame_buffer *buffer);
 
 /* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE where the frame or what is pending
  * would be too large; -EINVAL for text that is not UTF-8. A failure adds nothing. */

@@ -5,18 +5,31 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
+#include <rapahub/stream.h>
 
 #include "hub/base/own.h"
 #include "hub/wire/arena.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
+static void close_streams(struct host_server_call *call)
+{
+    for (unsigned i = 0; i < call->streams_count; i++) {
+        rapahub_source_destroy(call->streams[i].source);
+        rapahub_sink_destroy(call->streams[i].sink);
+        close(call->streams[i].fd);
+    }
+    call->streams_count = 0;
+}
+
 static void host_server_call_release(struct host_server_call **call)
 {
     if (!*call)
         return;
+    close_streams(*call);
     hub_signature_release(&(*call)->signature);
     free(*call);
     *call = NULL;
@@ -37,6 +50,51 @@ static int new_call(struct rapahub_control *control, const char *signature,
     call->control = control;
     *out = TAKE(call);
     return 0;
+}
+
+/* The descriptors are the call's from here on. */
+static void take_descriptors(struct host_server_call *call, struct host_frame_buffer *from)
+{
+    call->streams_count = from->fds_count;
+    for (unsigned i = 0; i < from->fds_count; i++)
+        call->streams[i] = (struct host_server_stream){.fd = from->fds[i]};
+    from->fds_count = 0;
+}
+
+/* In the place of a descriptor's index: the stream over it. */
+static int open_stream(struct host_server_call *call, const struct rapahub_type *type, void *value)
+{
+    struct host_server_stream *stream;
+    uint64_t index;
+    int r;
+
+    memcpy(&index, value, sizeof index);
+    if (index >= call->streams_count)
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "", "descriptor %llu of %u",
+                            (unsigned long long)index, call->streams_count);
+    stream = &call->streams[index];
+    if (stream->source || stream->sink)
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "", "two streams over one descriptor");
+    if (type->kind == RAPAHUB_KIND_SOURCE)
+        r = rapahub_source_of_fd(stream->fd, &stream->source);
+    else
+        r = rapahub_sink_of_fd(stream->fd, &stream->sink);
+    if (r == 0 && type->kind == RAPAHUB_KIND_SOURCE)
+        memcpy(value, &stream->source, sizeof(void *));
+    else if (r == 0)
+        memcpy(value, &stream->sink, sizeof(void *));
+    return r;
+}
+
+static int open_streams(struct host_server_call *call, const void **values)
+{
+    const struct rapahub_type *const *types = call->signature->types + 1;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && types[i]; i++)
+        if (hub_signature_is_stream(types[i]))
+            r = open_stream(call, types[i], (void *)(uintptr_t)values[i]);
+    return r;
 }
 
 /* Values of all arguments, in memory of the arena. */
@@ -148,6 +206,7 @@ static int prepare(const struct control_call *request, struct rapahub_call *to, 
 {
     uint32_t count = call->signature->argument_count;
     const void **values = hub_arena_alloc(arena, (count + 1) * sizeof *values);
+    int r;
 
     if (!values)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for arguments");
@@ -155,7 +214,8 @@ static int prepare(const struct control_call *request, struct rapahub_call *to, 
     to->types = call->signature->types;
     to->arguments = values;
     to->timeout_ns = request->timeout_ns;
-    return decode(call->signature, request->arguments, arena, values);
+    r = decode(call->signature, request->arguments, arena, values);
+    return r < 0 ? r : open_streams(call, values);
 }
 
 static int new_call_of(struct rapahub_control *control, const struct control_call *request,
@@ -182,6 +242,8 @@ void host_invocation_begin(struct rapahub_control *control, struct host_server_c
     void *arena = NULL;
     int r = new_call_of(control, request, &arena, &call);
 
+    if (r == 0)
+        take_descriptors(call, &client->in);
     if (r == 0)
         r = prepare(request, &calling, &arena, call);
     if (r == 0) {

@@ -118,6 +118,7 @@ void host_server_drop(struct rapahub_control *control, struct host_server_client
 {
     host_invocation_abandon(control, client);
     close(client->fd); /* which also ends its watch */
+    host_frame_close(&client->in);
     host_frame_fini(&client->in);
     host_frame_fini(&client->out);
     *client = (struct host_server_client){.fd = -1};
@@ -198,6 +199,7 @@ static void take_requests(struct rapahub_control *control, struct host_server_cl
             doom(control, client, "a request out of order");
         else
             host_answer(control, client, host_frame_kind(&client->in), &record);
+        host_frame_close(&client->in);
         host_frame_drop(&client->in);
     }
 }

@@ -30,6 +30,12 @@ struct host_server_call {
     struct hub_signature *signature;
     struct rapahub_guest_id guest;
     int32_t pid;
+    unsigned streams_count; /* over descriptors of the client */
+    struct host_server_stream {
+        int fd;
+        struct rapahub_source *source;
+        struct rapahub_sink *sink;
+    } streams[HOST_FRAME_FDS];
 };
 
 struct host_server_client {

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -84,6 +85,27 @@ void rapahub_sink_destroy(struct rapahub_sink *sink)
         sink->destroy(sink);
 }
 
+/* What the descriptor is, as a person knows it: a path, or "pipe:[7]". */
+static const char *name_of(int fd, char name[PATH_MAX])
+{
+    char link[32];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, name, PATH_MAX - 1);
+    if (n < 0)
+        n = snprintf(name, PATH_MAX, "descriptor %d", fd);
+    name[n] = '\0';
+    return name;
+}
+
+static int fail_at(int code, const char *what, int fd)
+{
+    char name[PATH_MAX];
+
+    return rapahub_fail(code, "", "%s %s", what, name_of(fd, name));
+}
+
 /* Each end of a descriptor's stream. */
 struct ready {
     int fd, stopped;
@@ -103,10 +125,9 @@ static int wait_fd(const struct ready *ready)
         if (n > 0)
             return both[1].revents == 0 ? 0 : rapahub_fail(RAPAHUB_ECANCELED, "", "stopped");
         if (n < 0 && errno != EINTR)
-            return rapahub_fail(-errno, "", "cannot wait for descriptor %d", ready->fd);
+            return fail_at(-errno, "cannot wait for", ready->fd);
         if (hub_clock_left(ready->deadline) == 0)
-            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "descriptor %d was not ready in 30 s",
-                                ready->fd);
+            return fail_at(RAPAHUB_ETIMEDOUT, "after 30 s not ready:", ready->fd);
     }
 }
 
@@ -123,7 +144,7 @@ static ssize_t read_fd(struct rapahub_source *face, void *to, size_t size)
         if (r < 0 || n >= 0)
             return n;
         if (errno != EINTR && errno != EAGAIN)
-            return rapahub_fail(-errno, "", "cannot read from descriptor %d", source->fd);
+            return fail_at(-errno, "cannot read from", source->fd);
     }
 }
 
@@ -152,7 +173,7 @@ static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
         if (n >= 0)
             done += (size_t)n;
         else if (errno != EINTR && errno != EAGAIN)
-            return rapahub_fail(-errno, "", "cannot write to descriptor %d", sink->fd);
+            return fail_at(-errno, "cannot write to", sink->fd);
     }
     return 0;
 }
