@@ -187,7 +187,7 @@ static int unpack_some(struct codec *codec, ZSTD_inBuffer *in, struct rapahub_si
         r = put(codec, &out, to, written);
         if (r < 0)
             return r;
-        full = out.pos == out.size;
+        full = out.pos == out.size && *hint != 0; /* at the end of a frame all is flushed */
     }
     return 0;
 }
