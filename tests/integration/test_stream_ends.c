@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams that do not come to a good end: the call ends with its cause, and nothing is left. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "tests/integration/streaming.h"
@@ -158,6 +159,79 @@ static void a_stream_that_is_missing_is_refused(void **state)
     close_host(&on);
 }
 
+/* What a thread saw of its calls, each of which ended. */
+struct caller {
+    struct hosting *on;
+    unsigned whole, broken, wrong;
+    const bool *stop;
+};
+
+static void *drain_until_told(void *user)
+{
+    struct caller *caller = user;
+    unsigned char *memory;
+    struct rapahub_source *source = pattern_source(200000, &memory);
+
+    while (!__atomic_load_n(caller->stop, __ATOMIC_RELAXED)) {
+        uint64_t count = 0;
+        int r;
+
+        rapahub_source_destroy(source);
+        assert_done(rapahub_source_of_memory(memory, 200000, &source));
+        r = ask(caller->on, "drain(source) -> u64", (const void *const[]){&source, NULL}, &count);
+        caller->whole += r == 0 && count == 200000;
+        caller->wrong += r == 0 && count != 200000;
+        caller->broken += r < 0;
+    }
+    rapahub_source_destroy(source);
+    free(memory);
+    return NULL;
+}
+
+static void kill_it(void *user, const struct rapahub_guest_status *status)
+{
+    (void)user;
+    if (status->pid > 0)
+        kill(status->pid, SIGKILL);
+}
+
+/* r[verify hub.call.once] */
+static void guests_that_are_killed_break_streams_and_nothing_else(void **state)
+{
+    const struct rapahub_supervision patient = {
+        .restarts_max = 200, .backoff_initial_ns = 1000000, .backoff_max_ns = 1000000};
+    struct rapahub_host_options options = small;
+    struct caller callers[4];
+    pthread_t threads[4];
+    bool stop = false;
+    unsigned whole = 0, broken = 0;
+    struct hosting on;
+
+    (void)state;
+    options.own_thread = true;
+    open_host(&on, options);
+    assert_done(start(&on, FLOW, here, &patient));
+    for (int i = 0; i < 4; i++) {
+        callers[i] = (struct caller){.on = &on, .stop = &stop};
+        assert_int_equal(pthread_create(&threads[i], NULL, drain_until_told, &callers[i]), 0);
+    }
+    for (int i = 0; i < 40; i++) {
+        assert_done(rapahub_host_guests(on.host, kill_it, NULL));
+        poll(NULL, 0, 10 + i % 7);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(callers[i].wrong, 0);
+        whole += callers[i].whole;
+        broken += callers[i].broken;
+    }
+    assert_true(whole > 0);
+    assert_true(broken > 0);
+    drain(&on, 100000);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +242,7 @@ int main(void)
         cmocka_unit_test(nothing_that_moves_for_too_long_ends_the_call),
         cmocka_unit_test(it_is_cancelled_as_any_call),
         cmocka_unit_test(a_stream_that_is_missing_is_refused),
+        cmocka_unit_test(guests_that_are_killed_break_streams_and_nothing_else),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
