@@ -34,7 +34,7 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
-/* Where the host itself stood still, the guest gets the time anew. r[impl hub.death.stuck] */
+/* Where the host itself stood still, the guest gets the time anew. */
 static void on_time(void *user)
 {
     struct host_guest *guest = user;

@@ -6,7 +6,8 @@
 
 #include "hub/base/futex.h"
 
-/* r[impl call.request-id.uniqueness] r[impl core.call.request-id] r[impl shm.id.request-scope] */
+/* r[impl call.request-id.uniqueness] r[impl core.call.request-id] r[impl shm.id.request-scope]
+ * r[impl call.request-id.in-flight] */
 static uint32_t fresh_id(struct hub_calls *calls) REQUIRES(calls->lock)
 {
     uint32_t id;

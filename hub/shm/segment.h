@@ -18,7 +18,8 @@ struct hub_segment {
     bool shared; /* several guests may be in it */
 };
 
-/* Pointers to what concerns one peer, inside the mapping. */
+/* Pointers to what concerns one peer, inside the mapping; to nothing of another one.
+ * r[impl shm.topology.hub.communication] */
 struct hub_segment_view {
     struct hub_header *header;
     struct hub_peer_entry *entry;

@@ -338,8 +338,7 @@ static void calls_that_cannot_be_read_are_a_violation(void **state)
     run(trials, UINT64_MAX);
 }
 
-/* r[verify call.lifecycle.unknown-request-id] r[verify call.cancel.best-effort]
- * r[verify hub.wait.flood] */
+/* r[verify call.lifecycle.unknown-request-id] r[verify call.cancel.best-effort] */
 static void what_nobody_asked_for_is_ignored(void **state)
 {
     static const struct trial trials[] = {{"responses_nobody_asked_for", NULL, false},

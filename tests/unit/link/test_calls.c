@@ -24,7 +24,7 @@ static void close_echo(struct pair *pair, pthread_t thread)
     test_free(pair);
 }
 
-/* r[verify call.initiate] r[verify call.complete] r[verify core.call] r[verify shm.scope] *
+/* r[verify call.initiate] r[verify call.complete] r[verify core.call] *
  * r[verify shm.topology.hub.calls] r[verify call.response.encoding]
  * r[verify core.call.request-id] r[verify shm.id.request-id] */
 static void calls_of_all_sizes_come_back(void **state)
@@ -168,6 +168,7 @@ static void a_call_that_is_not_waited_for_is_told_once(void **state)
     pair_close(&pair);
 }
 
+/* r[verify call.request-id.in-flight] */
 static void an_expired_call_is_told_and_its_late_answer_frees_the_id(void **state)
 {
     const struct hub_limits limits = pair_limits();

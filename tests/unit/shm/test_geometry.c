@@ -199,7 +199,8 @@ static void assert_read_back(const struct hub_geometry *g, uint32_t peer)
 }
 
 /* r[verify shm.ring.alignment] r[verify shm.segment.pool-size] r[verify hub.layout.validate] */
-/* r[verify shm.flow.channel-table] r[verify shm.flow.channel-table-location] */
+/* r[verify shm.flow.channel-table] r[verify shm.flow.channel-table-location]
+ * r[verify shm.topology.hub.communication] */
 static void regions_of_any_geometry_are_aligned_apart_and_inside(void **state)
 {
     struct hub_random random;
