@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A peer that does anything with the memory it shares with us: it writes words of its entry, bits
+ * of bitmaps, slots, descriptors of any bytes, while our side calls, serves and receives. Nothing
+ * but a violation may come of it, which names its rule, and every call ends once.
+ *
+ * The first byte: bit 0 we are the guest, bit 1 the group is shared. Then steps: a byte that says
+ * which, and what that one takes of the input. */
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/link/connection.h"
+#include "tests/fuzz/fuzz.h"
+
+#define CALLS_MAX 32 /* begun in one input */
+#define PEER      1
+#define EPOCH     1
+
+static const struct hub_limits limits = {.payload_max = 252,
+                                         .credit_size = 256,
+                                         .guests_max = 1,
+                                         .ring_size = 8,
+                                         .slot_size = 256,
+                                         .slot_count = 4,
+                                         .channels_max = 4};
+
+struct stage {
+    struct hub_segment segment;
+    struct hub_segment_view view;
+    struct hub_slot_pool pool;
+    struct hub_connection connection;
+    enum hub_role role;
+    const uint8_t *at, *end; /* of the input */
+    struct hub_a32 *head;    /* the peer's */
+    struct hub_ring_cell *cells;
+    uint8_t *their_pool; /* of their slots */
+    uint8_t *our_pool;
+    uint32_t begun, ended, goodbyes, closes;
+};
+
+/* ---- the input ---- */
+
+static void take(struct stage *stage, void *to, size_t size)
+{
+    size_t left = (size_t)(stage->end - stage->at), n = size < left ? size : left;
+
+    memset(to, 0, size);
+    memcpy(to, stage->at, n);
+    stage->at += n;
+}
+
+static uint8_t take_byte(struct stage *stage)
+{
+    uint8_t byte;
+
+    take(stage, &byte, 1);
+    return byte;
+}
+
+static uint32_t take_word(struct stage *stage)
+{
+    uint32_t word;
+
+    take(stage, &word, sizeof(word));
+    return word;
+}
+
+/* ---- what the connection tells ---- */
+
+static void nothing(void *user)
+{
+    (void)user;
+}
+
+static void on_close(void *user)
+{
+    ((struct stage *)user)->closes++;
+}
+
+static void on_goodbye(void *user, const char *reason)
+{
+    FUZZ_HOLDS(strlen(reason) <= 1040);
+    ((struct stage *)user)->goodbyes++;
+}
+
+static void on_done(void *user, int code, struct hub_answer *answer)
+{
+    FUZZ_HOLDS(code <= 0 && answer->size <= limits.payload_max);
+    ((struct stage *)user)->ended++;
+}
+
+/* ---- steps of the peer ---- */
+
+static void write_entry(struct stage *stage)
+{
+    uint8_t which = take_byte(stage);
+    struct hub_a32 *words = (struct hub_a32 *)(void *)stage->view.entry;
+
+    hub_publish(&words[which % 16], take_word(stage));
+}
+
+static void write_goodbye(struct stage *stage)
+{
+    hub_publish(&stage->view.header->host_goodbye, take_byte(stage) & 1);
+}
+
+static void write_bits(struct stage *stage)
+{
+    uint8_t which = take_byte(stage);
+    struct hub_a64 *bitmap =
+        (struct hub_a64 *)(void *)(which & 1 ? stage->our_pool : stage->their_pool);
+
+    hub_note64(bitmap, which & 2 ? take_word(stage) : which >> 2);
+}
+
+static void write_slot(struct stage *stage)
+{
+    uint32_t slot = take_byte(stage) % limits.slot_count;
+    uint8_t *at = stage->their_pool + 64 + (size_t)slot * limits.slot_size;
+
+    take(stage, at, take_byte(stage));
+}
+
+static void publish(struct stage *stage, const struct hub_descriptor *descriptor)
+{
+    uint32_t head = hub_peek(stage->head);
+
+    memcpy(&stage->cells[head & (limits.ring_size - 1)], descriptor, sizeof(*descriptor));
+    hub_publish(stage->head, head + 1);
+}
+
+static void send_any(struct stage *stage)
+{
+    struct hub_descriptor descriptor;
+
+    take(stage, &descriptor, sizeof(descriptor));
+    publish(stage, &descriptor);
+}
+
+/* One that is right but for what the input says, so that deeper places are reached. */
+static void send_likely(struct stage *stage)
+{
+    uint8_t type = take_byte(stage), size = take_byte(stage);
+    struct hub_descriptor descriptor = {.msg_type = type & 7,
+                                        .id = take_byte(stage),
+                                        .payload_slot = HUB_INLINE,
+                                        .payload_len = size % 253};
+
+    if (descriptor.payload_len <= HUB_INLINE_SIZE) {
+        take(stage, descriptor.inline_payload, descriptor.payload_len);
+    } else {
+        uint8_t slot = type >> 3 & 3;
+        uint8_t *at = stage->their_pool + 64 + (size_t)slot * limits.slot_size;
+
+        descriptor.payload_slot = slot;
+        descriptor.payload_generation = take_byte(stage);
+        memcpy(at, &descriptor.payload_generation, 4);
+        take(stage, at + 4, descriptor.payload_len);
+    }
+    publish(stage, &descriptor);
+}
+
+/* ---- steps of ours ---- */
+
+static void sweep(struct stage *stage)
+{
+    struct hub_link *link = stage->connection.link;
+    int r = hub_link_sweep(link, 1 + take_byte(stage) % 16);
+
+    FUZZ_HOLDS(r >= 0 || r == RAPAHUB_EPROTOCOL || r == -EBUSY);
+    if (r != RAPAHUB_EPROTOCOL)
+        return;
+    FUZZ_HOLDS(hub_link_closed(link) && hub_link_cause(link) == RAPAHUB_EPROTOCOL);
+    FUZZ_HOLDS(hub_link_rule(link)[0] != '\0');
+}
+
+static void call(struct stage *stage)
+{
+    static const uint8_t payload[252] = {0};
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {{payload, take_byte(stage)}, {NULL, 0}},
+                                  .deadline_ns = HUB_NEVER,
+                                  .done = on_done,
+                                  .user = stage,
+                                  .at_once = true};
+    uint64_t number;
+
+    if (stage->begun == CALLS_MAX || call.payload.head.size > limits.payload_max)
+        return;
+    if (hub_calls_begin(stage->connection.calls, &call, &number) == 0)
+        stage->begun++;
+}
+
+static void serve(struct stage *stage)
+{
+    struct hub_request *request = hub_served_next(stage->connection.served, NULL, NULL);
+    struct hub_response response = {.kind = HUB_RESPONSE_OK};
+
+    if (!request)
+        return;
+    FUZZ_HOLDS(request->arguments.size <= limits.payload_max);
+    if (take_byte(stage) & 1)
+        response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
+    (void)hub_served_answer(stage->connection.served, request, &response,
+                            response.kind == HUB_RESPONSE_OK ? request->arguments
+                                                             : (struct rapahub_bytes){NULL, 0});
+}
+
+static void finish(struct stage *stage)
+{
+    (void)hub_calls_finish(stage->connection.calls);
+    hub_served_settle(stage->connection.served);
+}
+
+static void rest(struct stage *stage)
+{
+    hub_link_rest(stage->connection.link);
+    (void)hub_slot_pool_reclaim(&stage->pool, take_byte(stage) & PEER);
+    FUZZ_HOLDS(hub_slot_pool_free_count(&stage->pool) <= limits.slot_count);
+}
+
+/* ---- the whole ---- */
+
+static void step(struct stage *stage)
+{
+    typedef void step_function(struct stage *);
+    static step_function *const steps[] = {write_entry, write_goodbye, write_bits, write_slot,
+                                           send_any,    send_likely,   sweep,      call,
+                                           serve,       finish,        rest,       send_likely,
+                                           sweep,       call,          serve,      send_likely};
+
+    steps[take_byte(stage) % (sizeof(steps) / sizeof(steps[0]))](stage);
+}
+
+static bool make_segment(struct stage *stage, bool shared)
+{
+    struct hub_segment *segment = &stage->segment;
+
+    if (hub_geometry_compute(&limits, &segment->geometry) < 0)
+        return false;
+    segment->shared = shared;
+    segment->mapping.size = segment->geometry.total_size;
+    segment->mapping.data = aligned_alloc(64, (segment->mapping.size + 63) & ~(size_t)63);
+    if (!segment->mapping.data)
+        return false;
+    memset(segment->mapping.data, 0, segment->mapping.size);
+    hub_segment_view(segment, PEER, &stage->view);
+    hub_slot_pool_format(&segment->geometry, stage->view.host_pool);
+    hub_slot_pool_format(&segment->geometry, stage->view.guest_pool);
+    hub_note(&stage->view.entry->state, HUB_PEER_ATTACHED);
+    hub_note(&stage->view.entry->epoch, EPOCH);
+    return true;
+}
+
+/* A guest serves by waiting; here it keeps what finds no space, as a host does. */
+static bool open_stage(struct stage *stage, uint8_t kind)
+{
+    bool guest = kind & 1;
+    const struct hub_connection_events events = {nothing, nothing,    nothing, on_close,
+                                                 nothing, on_goodbye, stage};
+    struct hub_link_options options = {.role = guest ? HUB_ROLE_GUEST : HUB_ROLE_HOST,
+                                       .segment = &stage->segment,
+                                       .view = &stage->view,
+                                       .pool = &stage->pool,
+                                       .peer = PEER,
+                                       .epoch = EPOCH,
+                                       .doorbell = -1,
+                                       .pidfd = -1};
+
+    if (!make_segment(stage, kind & 2))
+        return false;
+    stage->role = options.role;
+    stage->our_pool = guest ? stage->view.guest_pool : stage->view.host_pool;
+    stage->their_pool = guest ? stage->view.host_pool : stage->view.guest_pool;
+    stage->cells = guest ? stage->view.host_to_guest : stage->view.guest_to_host;
+    stage->head =
+        guest ? &stage->view.entry->host_to_guest_head : &stage->view.entry->guest_to_host_head;
+    if (hub_slot_pool_init(&stage->pool, &stage->segment.geometry, stage->our_pool, kind & 2) < 0 ||
+        hub_connection_open(&stage->connection, &options, &events) < 0)
+        return false;
+    hub_note(guest ? &stage->view.entry->host_wait : &stage->view.entry->guest_wait, HUB_WAIT_PART);
+    hub_served_keep_answers(stage->connection.served);
+    return true;
+}
+
+/* The peer is dead: all ends, once. */
+static void end_all(struct stage *stage)
+{
+    hub_link_dead(stage->connection.link);
+    FUZZ_HOLDS(hub_link_closed(stage->connection.link) && stage->closes == 1);
+    while (hub_calls_finish(stage->connection.calls) > 0)
+        ;
+    FUZZ_HOLDS(stage->ended == stage->begun);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct stage stage = {.at = data + 1, .end = data + size};
+
+    if (size == 0 || size > 4096)
+        return 0;
+    if (open_stage(&stage, data[0])) {
+        while (stage.at < stage.end)
+            step(&stage);
+        end_all(&stage);
+    }
+    if (stage.connection.link)
+        hub_connection_close(&stage.connection);
+    hub_slot_pool_fini(&stage.pool);
+    free(stage.segment.mapping.data);
+    return 0;
+}
