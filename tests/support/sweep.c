@@ -90,7 +90,7 @@ static int start_child(struct run *run)
     pid_t parent = getpid();
 
     stepping_prepare(run->shared, run->step, run->freely);
-    run->shared->signal = run->sweep->mode == SWEEP_STOP ? SIGSTOP : SIGKILL;
+    run->shared->signal = run->sweep->mode == SWEEP_KILL ? SIGKILL : SIGSTOP;
     run->child = fork();
     if (run->child < 0)
         return give_up(run, -errno, "cannot fork: %s", strerror(errno));
@@ -159,7 +159,7 @@ static enum outcome outcome_of(struct run *run, const siginfo_t *info)
 static enum outcome wait_for_child(struct run *run)
 {
     siginfo_t info = {0};
-    bool stops = run->outside || run->sweep->mode == SWEEP_STOP;
+    bool stops = run->outside || run->sweep->mode != SWEEP_KILL;
 
     if (!next_change(run, &info, WEXITED | (stops ? WSTOPPED : 0))) {
         give_up(run, 0, "the operation did not end; it stood after instruction %llu",
@@ -212,18 +212,18 @@ static void check(struct run *run, bool finished, bool stopped)
         note_failure(run, point.text[0] ? point.text : "check failed without a text");
 }
 
-/* SWEEP_STOP: the other side looks while the child stands still, then the operation goes on. */
+/* The other side looks while the child stands still, then the operation goes on, or never does. */
 static enum outcome go_on_after_stop(struct run *run)
 {
     enum outcome outcome;
 
     check(run, false, true);
-    kill(run->child, SIGCONT);
+    kill(run->child, run->sweep->mode == SWEEP_STOP ? SIGCONT : SIGKILL);
     do {
         outcome = wait_for_child(run);
     } while (outcome == OUTCOME_STOPPED);
-    if (outcome == OUTCOME_FINISHED)
-        check(run, true, false);
+    if (outcome == OUTCOME_FINISHED || outcome == OUTCOME_DIED)
+        check(run, outcome == OUTCOME_FINISHED, false);
     return outcome;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep: one operation on shared memory, and a process that dies in the middle of it, once after
- * each single machine instruction; then recovery, and a look at what must hold.
+/* sweep: one operation on shared memory, and a process that dies, or stands still, in the middle of
+ * it, once after each single machine instruction; then recovery, and a look at what must hold.
  *
  * For k = 1, 2, 3, ...: setup makes fresh shared state; a child runs the operation and is killed
  * after its k-th instruction; after proof of its death check recovers and verifies; teardown. The
@@ -22,15 +22,16 @@
 #define SWEEP_TEXT_SIZE 512
 
 enum sweep_mode {
-    SWEEP_KILL, /* SIGKILL after instruction k */
-    SWEEP_STOP  /* SIGSTOP after instruction k, check, SIGCONT, the operation ends, check again */
+    SWEEP_KILL, /* SIGKILL after instruction k, check */
+    SWEEP_STOP, /* SIGSTOP after instruction k, check, SIGCONT, the operation ends, check again */
+    SWEEP_STOP_KILL /* SIGSTOP after instruction k, check, SIGKILL, check again */
 };
 
 /* What check is told. */
 struct sweep_point {
     uint64_t step; /* k */
     bool finished; /* the operation came to its end */
-    bool stopped;  /* SWEEP_STOP: the child lives, and will go on */
+    bool stopped;  /* the child lives and stands still; it will go on, or be killed */
     char text[SWEEP_TEXT_SIZE];
 };
 

@@ -254,6 +254,23 @@ static void a_stopped_child_is_looked_at_twice(void **state)
     fixture_end(&fixture);
 }
 
+static void a_stopped_child_that_is_killed_is_looked_at_twice(void **state)
+{
+    struct fixture fixture = fixture_new();
+    struct sweep sweep = {fresh, raise_both, must_be_equal, .user = &fixture,
+                          .mode = SWEEP_STOP_KILL};
+    struct sweep_result result;
+
+    (void)state;
+    fixture.may_be_half = true;
+    must_run(&sweep, &result);
+    assert_int_equal(fixture.stops, result.points);
+    assert_int_equal(fixture.ends, 1);
+    assert_in_range(fixture.half, 2, result.points - 1);
+    assert_int_equal(fixture.half % 2, 0); /* nobody went on */
+    fixture_end(&fixture);
+}
+
 static void steps_from_outside_find_the_same_window(void **state)
 {
     struct fixture fixture = fixture_new();
@@ -376,6 +393,7 @@ int main(void)
         cmocka_unit_test(no_instruction_is_left_out),
         cmocka_unit_test(a_stride_leaves_points_out_and_limits_cut_it_short),
         cmocka_unit_test(a_stopped_child_is_looked_at_twice),
+        cmocka_unit_test(a_stopped_child_that_is_killed_is_looked_at_twice),
         cmocka_unit_test(steps_from_outside_find_the_same_window),
         cmocka_unit_test(to_run_freely_finds_what_stepping_finds),
         cmocka_unit_test(both_ways_find_the_window_at_the_same_instruction),

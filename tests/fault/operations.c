@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fault/operations.h"
+
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/shm/peer_table.h"
+#include "hub/shm/reclaim.h"
+
+static void send_a_request(struct stage *stage)
+{
+    const struct hub_message message = {HUB_REQUEST, 9, 1};
+    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+
+    (void)hub_link_send(stage->guest.connection.link, &message, &parts, 0);
+}
+
+/* What arrived is whole. */
+static int take_the_request(struct stage *stage, struct sweep_point *point)
+{
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    struct hub_request *request;
+
+    request = hub_served_next(stage->host.connection.served, NULL, NULL);
+    if (request && (request->id != 9 || request->arguments.size != STAGE_PAYLOAD - 1 ||
+                    memcmp(request->arguments.data, stage->payload + 1, STAGE_PAYLOAD - 1) != 0))
+        return sweep_fail(point, "the request is torn");
+    if (request)
+        (void)hub_served_answer(stage->host.connection.served, request, &ok, none);
+    return 0;
+}
+
+static int look_at_request(struct stage *stage, struct sweep_point *point)
+{
+    int r = stage_look_at_host(stage, point);
+
+    return r < 0 ? r : take_the_request(stage, point);
+}
+
+/* It arrived once if it was sent, and was sent wholly or not at all. */
+static int check_request(struct stage *stage, struct sweep_point *point)
+{
+    int n = hub_link_sweep(stage->host.connection.link, 8);
+
+    if (n < 0 || stage->arrived + (uint32_t)n > 1 ||
+        (point->finished && stage->arrived + (uint32_t)n != 1))
+        return sweep_fail(point, "%d requests arrived, and %u before", n, stage->arrived);
+    if (take_the_request(stage, point) < 0)
+        return -1;
+    return stage_check_recovered(stage, point);
+}
+
+/* The guest has made a call, and the host's answer waits in the ring. */
+static int setup_response(struct stage *stage)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                                  .deadline_ns = HUB_NEVER,
+                                  .answer = &stage->answer};
+    struct hub_request *request;
+    int r = stage_setup_pair(stage);
+
+    if (r == 0)
+        r = hub_calls_begin(stage->guest.connection.calls, &call, &stage->call);
+    if (r < 0 || hub_link_sweep(stage->host.connection.link, 8) != 1)
+        return -1;
+    request = hub_served_next(stage->host.connection.served, NULL, NULL);
+    return hub_served_answer(stage->host.connection.served, request, &ok, request->arguments);
+}
+
+static void take_a_response(struct stage *stage)
+{
+    (void)hub_calls_wait(stage->guest.connection.calls, stage->call, false);
+}
+
+/* All but what a guest writes when it attaches is done: to open a segment writes nothing. */
+static int setup_attach(struct stage *stage)
+{
+    struct side *guest = &stage->guest;
+    int r = stage_setup_host(stage);
+
+    if (r == 0)
+        r = hub_segment_attach(stage->segment->mapping.path, stage->peer, &guest->segment,
+                               &guest->view);
+    if (r == 0)
+        stage_let_fork(guest->segment);
+    return r;
+}
+
+static void attach(struct stage *stage)
+{
+    struct side *guest = &stage->guest;
+    struct hub_wait wait;
+
+    if (hub_slot_pool_init(&stage->guest_pool, &guest->segment->geometry, guest->view.guest_pool,
+                           true) < 0)
+        return;
+    hub_wait_init(&wait, &guest->view.entry->guest_wait, &guest->view.entry->host_wait,
+                  guest->doorbell, -1);
+    if (hub_peer_table_attach(guest->view.entry, &stage->epoch) == 0)
+        hub_wait_wake(&wait, HUB_WAIT_RX, NULL);
+}
+
+/* Reserved or Attached, nothing between. */
+static int check_attached(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t state = hub_peek(&stage->host.view.entry->state);
+
+    if (state != HUB_PEER_RESERVED && state != HUB_PEER_ATTACHED)
+        return sweep_fail(point, "the entry is in state %u", state);
+    if (point->finished && state != HUB_PEER_ATTACHED)
+        return sweep_fail(point, "attach finished in state %u", state);
+    return stage_check_recovered(stage, point);
+}
+
+/* Before it is Attached nothing is sent to it. */
+static int look_at_attaching(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t state = hub_peek(&stage->host.view.entry->state);
+
+    if (state == HUB_PEER_ATTACHED)
+        return stage_look_at_host(stage, point);
+    return state == HUB_PEER_RESERVED ? 0 : sweep_fail(point, "the entry is in state %u", state);
+}
+
+static void reserve_a_peer(struct stage *stage)
+{
+    (void)hub_peer_table_reserve(stage->segment, &stage->peer, &stage->epoch);
+}
+
+/* A guest that looks for its entry finds it Empty or Reserved. */
+static int look_at_reserving(struct stage *stage, struct sweep_point *point)
+{
+    struct hub_peer_entry *entry = stage->host.view.entry;
+    uint32_t state = hub_peek(&entry->state), epoch = hub_peek(&entry->epoch);
+
+    if ((state != HUB_PEER_EMPTY && state != HUB_PEER_RESERVED) || epoch > 1)
+        return sweep_fail(point, "the entry is in state %u, epoch %u", state, epoch);
+    return 0;
+}
+
+/* The host died: what it leaves is Empty or Reserved, the epoch raised by at most one, and who
+ * recovers the entry gets all of it back. */
+static int check_reserved(struct stage *stage, struct sweep_point *point)
+{
+    struct hub_peer_entry *entry = stage->host.view.entry;
+    uint32_t state = hub_peek(&entry->state), epoch = hub_peek(&entry->epoch);
+
+    if (look_at_reserving(stage, point) < 0)
+        return -1;
+    if (point->finished && (state != HUB_PEER_RESERVED || epoch != 1))
+        return sweep_fail(point, "reserve finished in state %u, epoch %u", state, epoch);
+    if (state == HUB_PEER_RESERVED)
+        hub_reclaim_peer(stage->segment, &stage->host_pool, 1);
+    stage->epoch = hub_peek(&entry->epoch);
+    stage->peer = 1;
+    if (stage_check_entry(stage, point) < 0)
+        return -1;
+    return stage_check_next_guest(stage, point);
+}
+
+/* The guest holds a slot of the host. */
+static int setup_slot(struct stage *stage)
+{
+    struct hub_descriptor descriptor = {.payload_len = STAGE_PAYLOAD};
+    int r = stage_setup_pair(stage);
+
+    if (r == 0)
+        r = hub_slot_reader_init(&stage->reader, &stage->guest.segment->geometry,
+                                 stage->guest.view.host_pool);
+    if (r == 0)
+        r = hub_slot_pool_loan(&stage->host_pool, stage->peer, &descriptor.payload_slot,
+                               &descriptor.payload_generation);
+    if (r == 0)
+        hub_slot_pool_sent(&stage->host_pool, descriptor.payload_slot);
+    stage->slot = descriptor.payload_slot;
+    return r == 0 ? hub_slot_reader_check(&stage->reader, &descriptor) : r;
+}
+
+static void free_a_slot(struct stage *stage)
+{
+    (void)hub_slot_reader_free(&stage->reader, stage->slot);
+}
+
+/* The host has the other slots, and this one as soon as its bit is set. */
+static int look_at_freeing(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t left = hub_slot_pool_free_count(&stage->host_pool);
+
+    if (left != STAGE_SLOTS && left != STAGE_SLOTS - 1)
+        return sweep_fail(point, "%u slots are free", left);
+    return stage_look_at_host(stage, point);
+}
+
+const struct stage_operation operations_swept[] = {
+    {"send a request", stage_setup_pair, send_a_request, look_at_request, check_request},
+    {"take a response", setup_response, take_a_response, stage_look_at_host, stage_check_recovered},
+    {"attach", setup_attach, attach, look_at_attaching, check_attached},
+    {"reserve a peer", stage_setup_segment, reserve_a_peer, look_at_reserving, check_reserved},
+    {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered},
+};
+
+_Static_assert(sizeof operations_swept / sizeof *operations_swept == OPERATIONS_COUNT,
+               "each operation has a number");

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fault/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/clock.h"
+#include "hub/shm/doorbell.h"
+#include "hub/shm/peer_table.h"
+#include "hub/shm/reclaim.h"
+
+static void nothing(void *user)
+{
+    (void)user;
+}
+
+static void no_reason(void *user, const char *reason)
+{
+    (void)user;
+    (void)reason;
+}
+
+/* The child must see the segment too. */
+void stage_let_fork(const struct hub_segment *segment)
+{
+    (void)madvise(segment->mapping.data, segment->mapping.size, MADV_DOFORK);
+}
+
+static int open_segment(struct stage *stage)
+{
+    static const struct hub_limits limits = {.payload_max = 252,
+                                             .credit_size = 256,
+                                             .guests_max = 2,
+                                             .ring_size = 4,
+                                             .slot_size = 256,
+                                             .slot_count = STAGE_SLOTS,
+                                             .channels_max = 4};
+    int r = hub_segment_create(&limits, true, &stage->segment);
+
+    if (r < 0)
+        return r;
+    stage_let_fork(stage->segment);
+    hub_segment_view(stage->segment, 1, &stage->host.view);
+    return hub_slot_pool_init(&stage->host_pool, &stage->segment->geometry,
+                              stage->host.view.host_pool, true);
+}
+
+static int open_side(struct stage *stage, struct side *side, enum hub_role role)
+{
+    const struct hub_link_options options = {.role = role,
+                                             .segment = side->segment,
+                                             .view = &side->view,
+                                             .pool = side->pool,
+                                             .peer = stage->peer,
+                                             .epoch = stage->epoch,
+                                             .doorbell = side->doorbell,
+                                             .pidfd = -1};
+    const struct hub_connection_events events = {nothing, nothing,   nothing, nothing,
+                                                 nothing, no_reason, stage,   NULL};
+
+    return hub_connection_open(&side->connection, &options, &events);
+}
+
+static int attach_guest(struct stage *stage)
+{
+    struct side *guest = &stage->guest;
+    int r = hub_segment_attach(stage->segment->mapping.path, stage->peer, &guest->segment,
+                               &guest->view);
+
+    if (r == 0) {
+        stage_let_fork(guest->segment);
+        guest->pool = &stage->guest_pool;
+        r = hub_slot_pool_init(guest->pool, &guest->segment->geometry, guest->view.guest_pool,
+                               true);
+    }
+    if (r == 0)
+        r = open_side(stage, guest, HUB_ROLE_GUEST);
+    if (r == 0)
+        r = hub_peer_table_attach(guest->view.entry, &stage->epoch);
+    return r;
+}
+
+static int open_host(struct stage *stage)
+{
+    int r = hub_peer_table_reserve(stage->segment, &stage->peer, &stage->epoch);
+
+    if (r == 0)
+        r = hub_doorbell_create(&stage->host.doorbell, &stage->guest.doorbell);
+    stage->host.segment = stage->segment;
+    stage->host.pool = &stage->host_pool;
+    hub_segment_view(stage->segment, stage->peer, &stage->host.view);
+    return r == 0 ? open_side(stage, &stage->host, HUB_ROLE_HOST) : r;
+}
+
+int stage_setup_segment(struct stage *stage)
+{
+    memset(stage, 0, sizeof *stage);
+    stage->host.doorbell = stage->guest.doorbell = -1;
+    for (size_t i = 0; i < STAGE_PAYLOAD; i++)
+        stage->payload[i] = (uint8_t)(i * 7);
+    stage->payload[0] = 0; /* no metadata */
+    return open_segment(stage);
+}
+
+int stage_setup_host(struct stage *stage)
+{
+    int r = stage_setup_segment(stage);
+
+    return r == 0 ? open_host(stage) : r;
+}
+
+int stage_setup_pair(struct stage *stage)
+{
+    int r = stage_setup_host(stage);
+
+    return r == 0 ? attach_guest(stage) : r;
+}
+
+static void close_side(struct side *side)
+{
+    hub_connection_close(&side->connection);
+    if (side->doorbell >= 0)
+        close(side->doorbell);
+    side->doorbell = -1;
+}
+
+static void close_guest(struct stage *stage)
+{
+    close_side(&stage->guest);
+    hub_slot_pool_fini(&stage->guest_pool);
+    hub_segment_release(&stage->guest.segment);
+    memset(&stage->guest_pool, 0, sizeof stage->guest_pool);
+}
+
+static void teardown(struct stage *stage)
+{
+    hub_slot_reader_fini(&stage->reader);
+    hub_calls_answer_fini(&stage->answer);
+    close_guest(stage);
+    close_side(&stage->host);
+    hub_slot_pool_fini(&stage->host_pool);
+    hub_segment_release(&stage->segment);
+}
+
+/* ---- what must hold after a death ---- */
+
+static int check_pools(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_a64 *bitmap =
+        (const struct hub_a64 *)(const void *)stage->host.view.guest_pool;
+
+    if (hub_slot_pool_free_count(&stage->host_pool) != STAGE_SLOTS)
+        return sweep_fail(point, "host pool: %u of %d slots",
+                          hub_slot_pool_free_count(&stage->host_pool), STAGE_SLOTS);
+    if (hub_peek64(bitmap) != (1u << STAGE_SLOTS) - 1)
+        return sweep_fail(point, "guest bitmap is %llx", (unsigned long long)hub_peek64(bitmap));
+    return 0;
+}
+
+int stage_check_entry(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_peer_entry *entry = stage->host.view.entry;
+
+    if (hub_peek(&entry->state) != HUB_PEER_EMPTY)
+        return sweep_fail(point, "the entry is in state %u", hub_peek(&entry->state));
+    if (hub_peek(&entry->guest_to_host_head) | hub_peek(&entry->guest_to_host_tail) |
+        hub_peek(&entry->host_to_guest_head) | hub_peek(&entry->host_to_guest_tail))
+        return sweep_fail(point, "an index is not 0");
+    if (hub_peek(&entry->guest_wait) | hub_peek(&entry->host_wait))
+        return sweep_fail(point, "a wait word is not 0");
+    return 0;
+}
+
+/* A call of the next guest in the same entry, there and back, through slots of both pools. */
+int stage_check_next_guest(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    struct hub_call call = {.method_id = 1,
+                            .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                            .deadline_ns = HUB_NEVER,
+                            .answer = &stage->answer};
+    struct hub_request *request = NULL;
+    uint32_t before = stage->peer, epoch = stage->epoch;
+    uint64_t number = 0;
+    int r;
+
+    close_side(&stage->host);
+    close_guest(stage);
+    r = open_host(stage);
+    if (r == 0)
+        r = attach_guest(stage);
+    if (r < 0 || stage->peer != before || stage->epoch != epoch + 1)
+        return sweep_fail(point, "the next guest is peer %u epoch %u: %d", stage->peer,
+                          stage->epoch, r);
+    if (hub_calls_begin(stage->host.connection.calls, &call, &number) == 0 &&
+        hub_link_sweep(stage->guest.connection.link, 8) == 1)
+        request = hub_served_next(stage->guest.connection.served, NULL, NULL);
+    if (!request ||
+        hub_served_answer(stage->guest.connection.served, request, &ok, request->arguments) < 0)
+        return sweep_fail(point, "the next guest got no call");
+    r = hub_calls_wait(stage->host.connection.calls, number, false);
+    if (r < 0 || stage->answer.size != STAGE_PAYLOAD + 1 ||
+        memcmp(stage->answer.data + 2, stage->payload + 1, STAGE_PAYLOAD - 1) != 0)
+        return sweep_fail(point, "the next guest's answer: %d, %u bytes", r, stage->answer.size);
+    return 0;
+}
+
+/* The host's steps on proof of death. */
+static int bury(struct stage *stage, struct sweep_point *point)
+{
+    int cause;
+
+    hub_link_dead(stage->host.connection.link);
+    cause = hub_link_cause(stage->host.connection.link);
+    if (cause != RAPAHUB_EDIED)
+        return sweep_fail(point, "the link ended with %d %s", cause,
+                          hub_link_rule(stage->host.connection.link));
+    hub_reclaim_peer(stage->segment, &stage->host_pool, stage->peer);
+    return 0;
+}
+
+int stage_check_recovered(struct stage *stage, struct sweep_point *point)
+{
+    int r = bury(stage, point);
+
+    if (r == 0)
+        r = stage_check_entry(stage, point);
+    if (r == 0)
+        r = check_pools(stage, point);
+    if (r == 0)
+        r = stage_check_next_guest(stage, point);
+    return r;
+}
+
+/* ---- while it stands still ---- */
+
+int stage_look_at_host(struct stage *stage, struct sweep_point *point)
+{
+    static const struct hub_message message = {HUB_REQUEST, 77, 1};
+    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    uint32_t state = hub_peek(&stage->host.view.entry->state);
+    int r = hub_link_sweep(stage->host.connection.link, 8);
+
+    if (r < 0)
+        return sweep_fail(point, "the host received %d", r);
+    stage->arrived += (uint32_t)r;
+    r = hub_link_send(stage->host.connection.link, &message, &parts, 0);
+    if (r != 0 && r != RAPAHUB_EAGAIN)
+        return sweep_fail(point, "the host sent %d", r);
+    if (hub_peek(&stage->host.view.entry->state) != state)
+        return sweep_fail(point, "the host changed the state %u of a living guest", state);
+    return 0;
+}
+
+/* ---- the sweep ---- */
+
+struct sweeping {
+    const struct stage_operation *operation;
+    struct stage stage;
+};
+
+static int set_up(void *user)
+{
+    struct sweeping *sweeping = user;
+
+    return sweeping->operation->setup(&sweeping->stage);
+}
+
+static void operate(void *user)
+{
+    struct sweeping *sweeping = user;
+
+    sweeping->operation->operation(&sweeping->stage);
+}
+
+static int look_or_check(void *user, struct sweep_point *point)
+{
+    struct sweeping *sweeping = user;
+
+    return (point->stopped ? sweeping->operation->look
+                           : sweeping->operation->check)(&sweeping->stage, point);
+}
+
+static void tear_down(void *user)
+{
+    teardown(&((struct sweeping *)user)->stage);
+}
+
+int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode)
+{
+    static const char *const names[] = {"kill", "stop, go on", "stop, kill"};
+    struct sweeping *sweeping = calloc(1, sizeof *sweeping);
+    struct sweep sweep = {.setup = set_up,
+                          .operation = operate,
+                          .check = look_or_check,
+                          .teardown = tear_down,
+                          .user = sweeping,
+                          .mode = mode};
+    struct sweep_result result = {.failures = 1};
+    int r;
+
+    if (!sweeping)
+        return -1;
+    sweeping->operation = operation;
+    r = sweep_run(&sweep, &result);
+    free(sweeping);
+    printf("%-11s | %-16s | %5llu points | %llu failures\n", names[mode], operation->name,
+           (unsigned long long)result.points, (unsigned long long)result.failures);
+    if (r == 0 && result.failures == 0 && result.complete && result.points > 2)
+        return 0;
+    printf("at instruction %llu: %s\n", (unsigned long long)result.first_failure, result.text);
+    return -1;
+}

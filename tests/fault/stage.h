@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage: host and guest over one segment, and the operations on it that are swept: what is done
+ * before, the operation itself, what must hold while it stands still and after its end. */
+#ifndef TESTS_FAULT_STAGE_H
+#define TESTS_FAULT_STAGE_H
+
+#include "hub/link/connection.h"
+#include "tests/support/sweep.h"
+
+#define STAGE_PAYLOAD 200 /* bytes: takes a slot */
+#define STAGE_SLOTS   4
+
+struct side {
+    struct hub_segment *segment;
+    struct hub_segment_view view;
+    struct hub_slot_pool *pool;
+    struct hub_connection connection;
+    int doorbell;
+};
+
+struct stage {
+    struct hub_segment *segment; /* the host's */
+    struct hub_slot_pool host_pool;
+    struct hub_slot_pool guest_pool;
+    struct side host, guest;
+    uint32_t peer, epoch;
+    uint8_t payload[STAGE_PAYLOAD];
+    struct hub_answer answer;
+    uint64_t call;
+    uint32_t slot;
+    struct hub_slot_reader reader;
+    uint32_t arrived; /* messages, while the child stood still */
+};
+
+/* 0, or a failure: a segment alone; with the host's end of the link; with the guest's too. */
+int stage_setup_segment(struct stage *stage);
+int stage_setup_host(struct stage *stage);
+int stage_setup_pair(struct stage *stage);
+
+/* Lets the child see a mapping, too. */
+void stage_let_fork(const struct hub_segment *segment);
+
+/* The entry is as one nobody ever had; a next guest in it calls and is called; all that after the
+ * host has buried the guest. */
+int stage_check_entry(struct stage *stage, struct sweep_point *point);
+int stage_check_next_guest(struct stage *stage, struct sweep_point *point);
+int stage_check_recovered(struct stage *stage, struct sweep_point *point);
+
+/* The guest stands still: the host receives, sends, waits for nothing, repairs nothing. */
+int stage_look_at_host(struct stage *stage, struct sweep_point *point);
+
+struct stage_operation {
+    const char *name;
+    int (*setup)(struct stage *stage);
+    void (*operation)(struct stage *stage);
+    int (*look)(struct stage *stage, struct sweep_point *point);  /* it stands still */
+    int (*check)(struct stage *stage, struct sweep_point *point); /* it is dead, or has ended */
+};
+
+/* Sweeps one and prints a line: 0 if nothing failed, else -1. */
+int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode);
+
+#endif
