@@ -10,6 +10,7 @@
 
 #include <rapahub/host.h>
 
+#include "host/figures.h"
 #include "host/life.h"
 #include "host/loop.h"
 #include "host/methods.h"
@@ -55,6 +56,7 @@ struct host_guest {
     uint32_t lives, restarts;    /* begun; begun after a death */
     uint64_t due_ns;             /* of a restart */
     uint64_t calls, violations;  /* of lives that have ended */
+    struct host_figures figures; /* the same */
     bool initial;                /* it has not been ready yet: no restart */
     bool asked;                  /* to stop */
     bool over;                   /* FAILED because it is not to be restarted, budget or no budget */

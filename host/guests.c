@@ -192,6 +192,7 @@ void host_guests_violated(struct host_life *life)
     if (!is_present(life) || !hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL))
         return;
     guest->violations++;
+    host_figures_blame(&guest->figures, event.rule);
     host_decide_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s, and is killed", guest->name,
                 event.rule[0] ? event.rule : "the protocol");
@@ -243,6 +244,7 @@ static void part(struct host_life *life)
 
     host_loop_clear(&guest->timer);
     guest->calls += hub_calls_answered(life->connection.calls);
+    host_figures_add(&guest->figures, &life->connection);
     /* In this order: who finds it ready, on any thread, finds a life. */
     host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
     host_write_lock(guest->host);

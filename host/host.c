@@ -343,6 +343,36 @@ int rapahub_host_guests(struct rapahub_host *host,
     return host_threads_run(host, run_guests, &job);
 }
 
+struct figures_job {
+    struct rapahub_guest_id guest;
+    void (*visit)(void *user, const struct rapahub_figure *figure);
+    void *user;
+};
+
+static int run_figures(struct rapahub_host *host, void *argument)
+{
+    const struct figures_job *job = argument;
+    const struct host_guest *guest = host_guest_find(host, job->guest);
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    host->callbacks++;
+    host_figures_visit(&guest->figures, guest->life ? &guest->life->connection : NULL, job->visit,
+                       job->user);
+    host->callbacks--;
+    return 0;
+}
+
+int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id guest,
+                         void (*visit)(void *user, const struct rapahub_figure *figure), void *user)
+{
+    struct figures_job job = {guest, visit, user};
+
+    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
+        return run_figures(host, &job);
+    return host_threads_run(host, run_figures, &job);
+}
+
 /* ---- calls ---- */
 
 int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)

@@ -15,6 +15,7 @@
 #include "host/cli/new.h"
 #include "host/cli/ps.h"
 #include "host/cli/run.h"
+#include "host/cli/stats.h"
 #include "host/cli/stop.h"
 
 #define END \
@@ -228,6 +229,19 @@ const struct cli_command cli_command_table[] = {
      .members = "guests[{" GUEST_MEMBERS "}]",
      .options = no_options,
      .run = cli_ps},
+    {.name = "stats",
+     .operands = "[NAME]",
+     .summary = "what guests have sent, waited for, broken",
+     .text = "Counters of each guest, all its lives, and how much of everything there is now.\n"
+             "NAME is a guest or a host; without it: all. With a guest's NAME, or -o wide, a\n"
+             "line for each figure.",
+     .example = "rapahub stats calc",
+     .schema = "rapahub.stats/1",
+     .members = "guests[{name, host, counters{}, gauges{}, violations{RULE}}]",
+     .options = no_options,
+     .operand = CLI_OPERAND_GUEST,
+     .operands_max = 1,
+     .run = cli_stats},
     {.name = "stop",
      .operands = "NAME",
      .summary = "stop a guest, or a host with all of them",

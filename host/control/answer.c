@@ -59,6 +59,12 @@ static bool same(struct rapahub_string a, const char *b)
     return a.size == strlen(b) && (a.size == 0 || memcmp(a.data, b, a.size) == 0);
 }
 
+static int no_guest(const struct rapahub_control *control, struct rapahub_string name)
+{
+    return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' has no guest named '%.*s'", control->name,
+                        (int)name.size, name.size ? name.data : "");
+}
+
 static int find_pool(const struct rapahub_control *control, struct rapahub_string name,
                      struct rapahub_pool_id *out)
 {
@@ -68,8 +74,7 @@ static int find_pool(const struct rapahub_control *control, struct rapahub_strin
             return 0;
         }
     }
-    return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' has no guest named '%.*s'", control->name,
-                        (int)name.size, name.size ? name.data : "");
+    return no_guest(control, name);
 }
 
 static void send_signature(void *user, const char *signature)
@@ -137,10 +142,82 @@ static int find_guest(struct rapahub_control *control, struct rapahub_string nam
     if (r < 0)
         return r;
     if (!search.found)
-        return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' has no guest named '%.*s'",
-                            control->name, (int)name.size, name.size ? name.data : "");
+        return no_guest(control, name);
     *out = search.guest;
     return 0;
+}
+
+/* Guests whose figures are wanted, found first: a visit must not begin another. */
+struct census {
+    struct rapahub_string name; /* "": all */
+    uint32_t count;
+    struct counted_guest {
+        char name[HOST_SERVER_NAME];
+        struct rapahub_guest_id id;
+    } guests[HOST_SERVER_OFFERS];
+};
+
+static void note_guest(void *user, const struct rapahub_guest_status *status)
+{
+    struct census *census = user;
+    struct counted_guest *guest = &census->guests[census->count];
+
+    if ((census->name.size > 0 && !same(census->name, status->name)) ||
+        census->count == HOST_SERVER_OFFERS)
+        return;
+    snprintf(guest->name, sizeof guest->name, "%s", status->name);
+    guest->id = status->guest;
+    census->count++;
+}
+
+struct counting {
+    struct visiting to;
+    const char *guest;
+};
+
+static void send_figure(void *user, const struct rapahub_figure *figure)
+{
+    struct counting *counting = user;
+    const struct control_figure record = {.guest = rapahub_string_of(counting->guest),
+                                          .name = rapahub_string_of(figure->name),
+                                          .rule = rapahub_string_of(figure->rule),
+                                          .gauge = figure->gauge,
+                                          .value = figure->value};
+
+    host_server_send(counting->to.control, counting->to.client, HOST_FRAME_FIGURE, &record);
+}
+
+/* A guest that is gone since it was found has no figures any more. */
+static int send_figures(struct rapahub_control *control, struct host_server_client *client,
+                        struct census *census)
+{
+    int r = control->host.guests(control->host.host, note_guest, census);
+
+    if (r == 0 && census->count == 0 && census->name.size > 0)
+        return no_guest(control, census->name);
+    for (uint32_t i = 0; r == 0 && i < census->count; i++) {
+        struct counting counting = {{control, client}, census->guests[i].name};
+
+        r = control->host.figures(control->host.host, census->guests[i].id, send_figure, &counting);
+        r = r == RAPAHUB_ESTALE ? 0 : r;
+    }
+    return r;
+}
+
+static void stats(struct rapahub_control *control, struct host_server_client *client,
+                  const union host_frame_record *record)
+{
+    struct census *census = calloc(1, sizeof *census);
+    int r = RAPAHUB_ENOMEM;
+
+    if (census) {
+        census->name = record->name.name;
+        r = send_figures(control, client, census);
+    } else {
+        rapahub_fail(r, "", "no memory to list guests");
+    }
+    free(census);
+    host_server_end(control, client, r);
 }
 
 static int stop_host(struct rapahub_control *control)
@@ -237,7 +314,7 @@ void host_answer(struct rapahub_control *control, struct host_server_client *cli
         [HOST_FRAME_LIST] = list, [HOST_FRAME_METHODS] = methods,
         [HOST_FRAME_CALL] = call, [HOST_FRAME_CANCEL] = cancel,
         [HOST_FRAME_STOP] = stop, [HOST_FRAME_KILL] = kill_guest,
-        [HOST_FRAME_LOGS] = logs,
+        [HOST_FRAME_LOGS] = logs, [HOST_FRAME_STATS] = stats,
     };
 
     functions[kind](control, client, record);

@@ -23,6 +23,7 @@
 #define GUEST(member, type)   RAPAHUB_MEMBER(control_guest, member, type)
 #define RESULT(member, type)  RAPAHUB_MEMBER(control_result, member, type)
 #define LINE(member, type)    RAPAHUB_MEMBER(control_line, member, type)
+#define FIGURE(member, type)  RAPAHUB_MEMBER(control_figure, member, type)
 
 RAPAHUB_RECORD(control_none, NONE(version, u8));
 RAPAHUB_RECORD(control_name, RAPAHUB_MEMBER(control_name, name, string));
@@ -40,6 +41,8 @@ RAPAHUB_RECORD(control_result, RESULT(payload, bytes), RESULT(epoch, u32), RESUL
                RESULT(pid, i32));
 RAPAHUB_RECORD(control_line, LINE(time_ns, u64), LINE(level, u8), LINE(topic, string),
                LINE(text, string));
+RAPAHUB_RECORD(control_figure, FIGURE(guest, string), FIGURE(name, string), FIGURE(rule, string),
+               FIGURE(gauge, _Bool), FIGURE(value, u64));
 
 static const struct rapahub_type *type_of(enum host_frame_kind kind)
 {
@@ -51,12 +54,14 @@ static const struct rapahub_type *type_of(enum host_frame_kind kind)
         [HOST_FRAME_STOP] = &rapahub_type_control_name,
         [HOST_FRAME_KILL] = &rapahub_type_control_name,
         [HOST_FRAME_LOGS] = &rapahub_type_control_logs,
+        [HOST_FRAME_STATS] = &rapahub_type_control_name,
         [HOST_FRAME_DONE] = &rapahub_type_control_none,
         [HOST_FRAME_FAILED] = &rapahub_type_control_failure,
         [HOST_FRAME_GUEST] = &rapahub_type_control_guest,
         [HOST_FRAME_SIGNATURE] = &rapahub_type_control_name,
         [HOST_FRAME_RESULT] = &rapahub_type_control_result,
         [HOST_FRAME_LINE] = &rapahub_type_control_line,
+        [HOST_FRAME_FIGURE] = &rapahub_type_control_figure,
     };
 
     CHECK(kind < HOST_FRAME_COUNT);

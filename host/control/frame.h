@@ -29,6 +29,7 @@ enum host_frame_kind {
     HOST_FRAME_STOP,    /* control_name; "": the host */
     HOST_FRAME_KILL,    /* control_name */
     HOST_FRAME_LOGS,    /* control_logs: LINE for each */
+    HOST_FRAME_STATS,   /* control_name; "": all guests: FIGURE for each of each */
     HOST_FRAME_REQUESTS,
     /* answers */
     HOST_FRAME_DONE = HOST_FRAME_REQUESTS, /* control_none */
@@ -37,6 +38,7 @@ enum host_frame_kind {
     HOST_FRAME_SIGNATURE,                  /* control_name */
     HOST_FRAME_RESULT,                     /* control_result */
     HOST_FRAME_LINE,                       /* control_line */
+    HOST_FRAME_FIGURE,                     /* control_figure */
     HOST_FRAME_COUNT
 };
 
@@ -86,6 +88,12 @@ struct control_line {
     struct rapahub_string topic, text;
 };
 
+struct control_figure {
+    struct rapahub_string guest, name, rule;
+    bool gauge;
+    uint64_t value;
+};
+
 /* Any of them; views show the memory of the frame they were read from. */
 union host_frame_record {
     struct control_none none;
@@ -96,6 +104,7 @@ union host_frame_record {
     struct control_guest guest;
     struct control_result result;
     struct control_line line;
+    struct control_figure figure;
 };
 
 /* Bytes on their way, in one direction. */

@@ -212,3 +212,28 @@ const struct hub_link_counters *hub_link_counters(const struct hub_link *link)
 {
     return &link->counters;
 }
+
+const struct hub_wait *hub_link_wait(const struct hub_link *link)
+{
+    return &link->wait;
+}
+
+/* By the words of the segment alone, so that no lock and no token is needed. */
+static uint32_t depth(const struct hub_link *link, const struct hub_a32 *head,
+                      const struct hub_a32 *tail)
+{
+    return (hub_observe(head) - hub_observe(tail)) & (link->limits.ring_size - 1);
+}
+
+void hub_link_gauge(const struct hub_link *link, struct hub_link_gauges *out)
+{
+    const struct hub_peer_entry *entry = link->view.entry;
+    uint32_t to_guest = depth(link, &entry->host_to_guest_head, &entry->host_to_guest_tail);
+    uint32_t to_host = depth(link, &entry->guest_to_host_head, &entry->guest_to_host_tail);
+    bool host = link->options.role == HUB_ROLE_HOST;
+
+    *out = (struct hub_link_gauges){.ring_out = host ? to_guest : to_host,
+                                    .ring_in = host ? to_host : to_guest,
+                                    .slots_free = hub_slot_pool_free_count(link->options.pool),
+                                    .stray_bits = hub_slot_pool_stray_bits(link->options.pool)};
+}

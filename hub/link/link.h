@@ -155,7 +155,18 @@ const struct hub_limits *hub_link_limits(const struct hub_link *link);
 /* Private counters, any thread, any time. */
 struct hub_link_counters {
     struct hub_a64 sent, received, sent_bytes, received_bytes, waits_ring, waits_slot;
+    struct hub_a64 sent_slots, received_slots; /* messages whose payload was in a slot */
 };
 const struct hub_link_counters *hub_link_counters(const struct hub_link *link);
+const struct hub_wait *hub_link_wait(const struct hub_link *link); /* for its counters */
+
+/* How much of everything there is now; any thread. What the peer has shown is cut at the size of a
+ * ring. */
+struct hub_link_gauges {
+    uint32_t ring_out, ring_in; /* descriptors that nobody has taken yet */
+    uint32_t slots_free;        /* of our own pool */
+    uint64_t stray_bits;        /* that our pool ignored, of whichever guest */
+};
+void hub_link_gauge(const struct hub_link *link, struct hub_link_gauges *out);
 
 #endif

@@ -64,6 +64,17 @@ static int free_slot(struct hub_link *link, const struct hub_descriptor *descrip
     return r;
 }
 
+static void count_received(struct hub_link *link, const struct hub_descriptor *descriptor)
+{
+    struct hub_link_counters *counters = &link->counters;
+
+    hub_note64(&counters->received, hub_peek64(&counters->received) + 1);
+    hub_note64(&counters->received_bytes,
+               hub_peek64(&counters->received_bytes) + descriptor->payload_len);
+    if (descriptor->payload_slot != HUB_INLINE)
+        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
+}
+
 /* One message, completely, before the next: its payload is copied and its slot free before anybody
  * sees it, so no slot of the peer is ever held. r[impl hub.slot.hold] */
 static int handle(struct hub_link *link, const struct hub_descriptor *descriptor)
@@ -84,9 +95,7 @@ static int handle(struct hub_link *link, const struct hub_descriptor *descriptor
             events->drop(events->user, &message, payload);
         return r;
     }
-    hub_note64(&link->counters.received, hub_peek64(&link->counters.received) + 1);
-    hub_note64(&link->counters.received_bytes,
-               hub_peek64(&link->counters.received_bytes) + descriptor->payload_len);
+    count_received(link, descriptor);
     return events->accept(events->user, &message, payload, descriptor->payload_len);
 }
 

@@ -70,6 +70,17 @@ static int place_payload(struct hub_link *link, const struct hub_parts *payload,
     return 0;
 }
 
+static void count_sent(struct hub_link *link, const struct hub_descriptor *descriptor)
+    REQUIRES(link->send)
+{
+    struct hub_link_counters *counters = &link->counters;
+
+    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
+    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + descriptor->payload_len);
+    if (descriptor->payload_slot != HUB_INLINE)
+        hub_note64(&counters->sent_slots, hub_peek64(&counters->sent_slots) + 1);
+}
+
 /* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
  * writes nothing to the segment. r[impl hub.ring.no-drop] */
 static int try_send(struct hub_link *link, const struct hub_message *message,
@@ -89,9 +100,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
         return r;
     hub_ring_put(&link->out, &descriptor);
     hub_ring_publish(&link->out);
-    hub_note64(&link->counters.sent, hub_peek64(&link->counters.sent) + 1);
-    hub_note64(&link->counters.sent_bytes,
-               hub_peek64(&link->counters.sent_bytes) + descriptor.payload_len);
+    count_sent(link, &descriptor);
     return 0;
 }
 

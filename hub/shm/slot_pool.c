@@ -357,6 +357,16 @@ uint32_t hub_slot_pool_free_count(struct hub_slot_pool *pool)
     return count;
 }
 
+uint64_t hub_slot_pool_stray_bits(struct hub_slot_pool *pool)
+{
+    uint64_t count;
+
+    hub_mutex_lock(&pool->lock);
+    count = pool->stray_bits;
+    hub_mutex_unlock(&pool->lock);
+    return count;
+}
+
 void hub_slot_pool_format(const struct hub_geometry *geometry, uint8_t *memory)
 {
     struct hub_a64 *bitmap = (struct hub_a64 *)(void *)memory;

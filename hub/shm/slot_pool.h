@@ -82,6 +82,9 @@ uint32_t hub_slot_pool_reclaim(struct hub_slot_pool *pool, uint32_t peer);
 /* Slots that are not lent, or were given back. */
 uint32_t hub_slot_pool_free_count(struct hub_slot_pool *pool);
 
+/* Claims of the other side that the records denied, and that blamed nobody. */
+uint64_t hub_slot_pool_stray_bits(struct hub_slot_pool *pool);
+
 /* What the receiver remembers of a slot of the other's pool. */
 struct hub_slot_seen {
     uint32_t generation; /* accepted last */

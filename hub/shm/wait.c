@@ -92,8 +92,10 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
 /* An end that is gone needs no bell; who waits for it sees the hang-up itself. */
 static void ring(struct hub_wait *wait)
 {
-    if (hub_doorbell_ring(wait->doorbell) == HUB_BELL_OWED)
+    if (hub_doorbell_ring(wait->doorbell) == HUB_BELL_OWED) {
         hub_note(&wait->bell_owed, 1);
+        count(&wait->bells_owed);
+    }
     count(&wait->wakes_bell);
 }
 

@@ -26,6 +26,7 @@ struct hub_wait {
     struct hub_a64 spin_ns;                              /* the budget now */
     struct hub_a32 turns;                                /* waits so far: each 32nd spins in full */
     struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters; relaxed */
+    struct hub_a64 bells_owed;                           /* how often one was */
     struct hub_a32 bell_owed;
     struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
 };

@@ -186,6 +186,34 @@ static bool until(struct stage *stage, const unsigned *count, unsigned wanted)
     return *count >= wanted;
 }
 
+struct blame {
+    const char *rule;
+    uint64_t named, all;
+};
+
+static void note_blame(void *user, const struct rapahub_figure *figure)
+{
+    struct blame *blame = user;
+
+    if (strcmp(figure->name, "violations") != 0)
+        return;
+    blame->all += figure->value;
+    if (strcmp(figure->rule, blame->rule) == 0)
+        blame->named += figure->value;
+}
+
+/* It is counted for its guest, under its rule, and for nobody else. */
+static void check_counted(struct stage *stage, const char *rule)
+{
+    struct blame of_attacker = {rule, 0, 0}, of_neighbour = {rule, 0, 0};
+
+    check_done(rapahub_host_figures(stage->host, stage->attacker, note_blame, &of_attacker));
+    check_done(rapahub_host_figures(stage->host, stage->neighbour, note_blame, &of_neighbour));
+    assert_int_equal(of_attacker.named, 1);
+    assert_int_equal(of_attacker.all, 1);
+    assert_int_equal(of_neighbour.all, 0);
+}
+
 static void check_rule(struct stage *stage, const struct trial *trial)
 {
     bool seen = until(stage, &stage->violations, 1);
@@ -196,6 +224,7 @@ static void check_rule(struct stage *stage, const struct trial *trial)
     assert_string_equal(stage->rule, trial->rule);
     assert_true(until(stage, &stage->down, 1));
     assert_int_equal(stage->violations, 1);
+    check_counted(stage, trial->rule);
 }
 
 /* Every call has ended, once; the host and the neighbour go on. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control: a socket at which a host answers `rapahub ps`, `call`, `stop`, `kill`, `logs` and
- * `inspect`, for programs of the same user only.
+/* control: a socket at which a host answers `rapahub ps`, `stats`, `call`, `stop`, `kill`, `logs`
+ * and `inspect`, for programs of the same user only.
  *
  * The host's owner serves it: poll rapahub_control_fd for input beside rapahub_host_fd, then
  * dispatch. Nothing waits but a stop, which takes as long as the guest's stop time-out. Requests
@@ -27,12 +27,14 @@ struct rapahub_control_host {
     void (*cancel)(struct rapahub_host *host, struct rapahub_request_id request);
     int (*stop)(struct rapahub_host *host, struct rapahub_guest_id guest);
     int (*kill)(struct rapahub_host *host, struct rapahub_guest_id guest);
+    int (*figures)(struct rapahub_host *host, struct rapahub_guest_id guest,
+                   void (*visit)(void *user, const struct rapahub_figure *figure), void *user);
 };
 
 #define RAPAHUB_CONTROL_HOST(of)                                                    \
     ((struct rapahub_control_host){(of), rapahub_host_guests, rapahub_host_methods, \
                                    rapahub_host_call_async, rapahub_host_cancel,    \
-                                   rapahub_host_stop, rapahub_host_kill})
+                                   rapahub_host_stop, rapahub_host_kill, rapahub_host_figures})
 
 struct rapahub_control_options {
     const char *path;                 /* of the socket; at most 107 bytes; required */

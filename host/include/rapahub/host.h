@@ -151,6 +151,18 @@ RAPAHUB_API_CHECKED int rapahub_host_guests(
     struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_guest_status *status),
     void *user);
 
+/* One figure of a guest: how often something happened, in all its lives, or how much of something
+ * there is now. Names as `rapahub stats` lists them. Good until the visit returns. */
+struct rapahub_figure {
+    const char *name; /* "messages_sent" … "violations", one for each rule that was broken */
+    const char *rule; /* of "violations"; else "" */
+    bool gauge;       /* of now; 0 where it has no process */
+    uint64_t value;
+};
+RAPAHUB_API_CHECKED int rapahub_host_figures(
+    struct rapahub_host *host, struct rapahub_guest_id guest,
+    void (*visit)(void *user, const struct rapahub_figure *figure), void *user);
+
 /* Any thread. Ends once: 0 and *result; RAPAHUB_EAPPLICATION, the method's own error, in the
  * diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE, RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP,

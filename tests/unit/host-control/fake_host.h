@@ -76,4 +76,18 @@ static int fake_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
     return rapahub_fail(RAPAHUB_ESTALE, "shm.slot.free", "that life has ended");
 }
 
+static int fake_figures(struct rapahub_host *host, struct rapahub_guest_id guest,
+                        void (*visit)(void *user, const struct rapahub_figure *figure), void *user)
+{
+    const struct rapahub_figure sent = {.name = "messages_sent", .rule = "", .value = 12};
+    const struct rapahub_figure broken = {
+        .name = "violations", .rule = "shm.ring.capacity", .value = 1};
+
+    (void)host;
+    assert_int_equal(guest.group, 9);
+    visit(user, &sent);
+    visit(user, &broken);
+    return 0;
+}
+
 #endif

@@ -48,12 +48,13 @@ static int set_up(void **state)
     snprintf(f->folder, sizeof f->folder, "/tmp/rapahub-test-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     snprintf(f->path, sizeof f->path, "%s/h.sock", f->folder);
-    options = (struct rapahub_control_options){
-        .path = f->path,
-        .name = "h",
-        .host = {&f->host, fake_guests, fake_methods, fake_call, fake_cancel, fake_stop, fake_kill},
-        .on_stop = count_host_stop,
-        .user = &f->host};
+    options =
+        (struct rapahub_control_options){.path = f->path,
+                                         .name = "h",
+                                         .host = {&f->host, fake_guests, fake_methods, fake_call,
+                                                  fake_cancel, fake_stop, fake_kill, fake_figures},
+                                         .on_stop = count_host_stop,
+                                         .user = &f->host};
     assert_int_equal(rapahub_control_open(&options, &f->control), 0);
     assert_int_equal(rapahub_control_offer(f->control, "calc", (struct rapahub_pool_id){5, 0}), 0);
     *state = f;
@@ -136,6 +137,32 @@ static void guests_are_listed(void **state)
     assert_memory_equal(record.guest.host.data, "h", 1);
     assert_int_equal(record.guest.pid, 4177);
     assert_int_equal(end_of(client), 0);
+    host_client_release(&client);
+}
+
+static void figures_of_a_guest_are_told_one_by_one(void **state)
+{
+    const struct control_name all = {rapahub_string_of("")}, calc = {rapahub_string_of("calc")},
+                              nobody = {rapahub_string_of("nobody")};
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+
+    ask(f, client, HOST_FRAME_STATS, &all);
+    assert_int_equal(answer(client, &kind, &record), 1);
+    assert_int_equal(kind, HOST_FRAME_FIGURE);
+    assert_memory_equal(record.figure.guest.data, "calc", 4);
+    assert_memory_equal(record.figure.name.data, "messages_sent", 13);
+    assert_int_equal(record.figure.value, 12);
+    assert_int_equal(answer(client, &kind, &record), 1);
+    assert_memory_equal(record.figure.rule.data, "shm.ring.capacity", 17);
+    assert_int_equal(end_of(client), 0);
+    ask(f, client, HOST_FRAME_STATS, &calc);
+    assert_int_equal(answer(client, &kind, &record), 1);
+    assert_int_equal(end_of(client), 0);
+    ask(f, client, HOST_FRAME_STATS, &nobody);
+    assert_int_equal(end_of(client), RAPAHUB_ENOENT);
     host_client_release(&client);
 }
 
@@ -475,6 +502,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(guests_are_listed),
+        TEST(figures_of_a_guest_are_told_one_by_one),
         TEST(the_methods_of_a_name_are_those_of_its_pool),
         TEST(a_call_is_answered_while_others_are_served),
         TEST(the_methods_own_error_keeps_code_and_text),

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats: the figures of one guest come one after the other; they are kept until the next guest's,
+ * then shown as a line, as lines, or as an object. */
+#include "host/cli/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+#include "host/cli/json.h"
+#include "host/cli/runtime.h"
+#include "host/cli/table.h"
+#include "host/cli/units.h"
+
+#define FIGURES_MAX 128 /* of a guest; of a later host's more the rest is left out */
+
+struct figure {
+    char name[48], rule[64];
+    bool gauge;
+    uint64_t value;
+};
+
+struct stats {
+    struct cli *cli;
+    bool each; /* a line for each figure */
+    struct cli_table table;
+    struct cli_json json;
+    const char *host;
+    char guest[CLI_RUNTIME_NAME]; /* whose figures are kept; "": nobody's */
+    unsigned count;
+    struct figure figures[FIGURES_MAX];
+};
+
+static void copy(char *to, size_t size, struct rapahub_string text)
+{
+    snprintf(to, size, "%.*s", (int)text.size, text.size ? text.data : "");
+}
+
+/* The sum of all whose name begins so. */
+static uint64_t sum_of(const struct stats *stats, const char *name)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < stats->count; i++)
+        if (strncmp(stats->figures[i].name, name, strlen(name)) == 0)
+            sum += stats->figures[i].value;
+    return sum;
+}
+
+static void add_line(struct stats *stats)
+{
+    static const char *const columns[] = {
+        "messages_sent", "messages_received", "bytes_sent", "bytes_received", "waits_for_",
+        "wakes_by_",     "wakes_saved",       "calls_open", "ring_",          "violations"};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    char texts[COLUMNS][CLI_UNITS_TEXT];
+    const char *cells[COLUMNS + 3] = {stats->guest, stats->host};
+
+    for (int i = 0; i < COLUMNS; i++) {
+        uint64_t sum = sum_of(stats, columns[i]);
+
+        cells[2 + i] = strncmp(columns[i], "bytes", 5) == 0 ? cli_units_print_size(sum, texts[i])
+                                                            : cli_units_print_count(sum, texts[i]);
+    }
+    cli_table_add(&stats->table, cells);
+}
+
+static void add_lines(struct stats *stats)
+{
+    for (unsigned i = 0; i < stats->count; i++) {
+        const struct figure *figure = &stats->figures[i];
+        char value[CLI_UNITS_TEXT], name[sizeof figure->name + sizeof figure->rule];
+
+        snprintf(name, sizeof name, "%s%s%s", figure->name, figure->rule[0] ? " " : "",
+                 figure->rule);
+        cli_table_add(&stats->table,
+                      (const char *[]){stats->guest, stats->host, name,
+                                       cli_units_print_count(figure->value, value), NULL});
+    }
+}
+
+static bool is_of(const struct figure *figure, const char *part)
+{
+    const char *own = figure->rule[0] ? "violations" : figure->gauge ? "gauges" : "counters";
+
+    return strcmp(own, part) == 0;
+}
+
+static void write_guest(struct stats *stats)
+{
+    static const char *const parts[] = {"counters", "gauges", "violations"};
+
+    cli_json_object(&stats->json, NULL);
+    cli_json_text(&stats->json, "name", stats->guest);
+    cli_json_text(&stats->json, "host", stats->host);
+    for (int part = 0; part < 3; part++) {
+        cli_json_object(&stats->json, parts[part]);
+        for (unsigned i = 0; i < stats->count; i++) {
+            const struct figure *figure = &stats->figures[i];
+
+            if (is_of(figure, parts[part]))
+                cli_json_number(&stats->json, figure->rule[0] ? figure->rule : figure->name,
+                                figure->value);
+        }
+        cli_json_close(&stats->json, '}');
+    }
+    cli_json_close(&stats->json, '}');
+}
+
+static void show_guest(struct stats *stats)
+{
+    if (!stats->guest[0])
+        return;
+    if (cli_json_wanted(stats->cli))
+        write_guest(stats);
+    else if (stats->cli->output == CLI_OUTPUT_NAME)
+        printf("%s\n", stats->guest);
+    else if (stats->each)
+        add_lines(stats);
+    else
+        add_line(stats);
+    stats->guest[0] = '\0';
+    stats->count = 0;
+}
+
+static int take_figure(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct stats *stats = user;
+    const struct control_figure *from = &record->figure;
+    struct figure *figure;
+    char guest[CLI_RUNTIME_NAME];
+
+    if (kind != HOST_FRAME_FIGURE)
+        return 0;
+    copy(guest, sizeof guest, from->guest);
+    if (strcmp(guest, stats->guest) != 0) {
+        show_guest(stats);
+        memcpy(stats->guest, guest, sizeof guest);
+    }
+    if (stats->count == FIGURES_MAX)
+        return 0;
+    figure = &stats->figures[stats->count++];
+    *figure = (struct figure){.gauge = from->gauge, .value = from->value};
+    copy(figure->name, sizeof figure->name, from->name);
+    copy(figure->rule, sizeof figure->rule, from->rule);
+    return 0;
+}
+
+static int ask(struct stats *stats, const struct cli_runtime_place *place)
+{
+    const struct control_name guest = {rapahub_string_of(place->guest)};
+    int r;
+
+    stats->host = place->host;
+    r = cli_runtime_ask(stats->cli, HOST_FRAME_STATS, &guest, take_figure, stats);
+    show_guest(stats);
+    return r;
+}
+
+/* Hosts that were found, each once. */
+struct hosts {
+    unsigned count, room;
+    char (*names)[CLI_RUNTIME_NAME + 1]; /* "HOST/" */
+};
+
+static int note_host(void *user, const char *host, const struct control_guest *guest)
+{
+    struct hosts *hosts = user;
+    size_t size = strlen(host);
+    void *names;
+
+    if (!guest || (hosts->count > 0 && strncmp(hosts->names[hosts->count - 1], host, size) == 0 &&
+                   hosts->names[hosts->count - 1][size] == '/'))
+        return 0;
+    if (hosts->count == hosts->room) {
+        hosts->room = hosts->room ? 2 * hosts->room : 16;
+        names = realloc(hosts->names, hosts->room * sizeof *hosts->names);
+        if (!names)
+            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a list of hosts");
+        hosts->names = names;
+    }
+    snprintf(hosts->names[hosts->count++], sizeof *hosts->names, "%.*s/", CLI_RUNTIME_NAME - 1,
+             host);
+    return 0;
+}
+
+static void begin(struct stats *stats)
+{
+    if (cli_json_wanted(stats->cli)) {
+        cli_json_begin(&stats->json, stdout, stats->cli->command->schema);
+        cli_json_list(&stats->json, "guests");
+    } else if (stats->each) {
+        cli_table_add(&stats->table, (const char *[]){"NAME", "HOST", "FIGURE", "VALUE", NULL});
+    } else if (stats->cli->output != CLI_OUTPUT_NAME) {
+        cli_table_add(&stats->table,
+                      (const char *[]){"NAME", "HOST", "SENT", "RECEIVED", "OUT", "IN", "WAITS",
+                                       "WAKES", "SAVED", "OPEN", "RING", "VIOLATIONS", NULL});
+    }
+}
+
+static void end(struct stats *stats)
+{
+    if (cli_json_wanted(stats->cli)) {
+        cli_json_close(&stats->json, ']');
+        cli_json_end(&stats->json);
+    }
+    cli_table_print(&stats->table, stdout, stats->each ? 0 : cli_table_width(stdout));
+}
+
+/* A host that ended meanwhile has no figures any more. */
+static int ask_all(struct stats *stats)
+{
+    struct hosts hosts = {.count = 0};
+    int r = cli_runtime_each(stats->cli, note_host, &hosts);
+
+    begin(stats);
+    for (unsigned i = 0; r == 0 && i < hosts.count; i++) {
+        struct cli_runtime_place place;
+
+        r = cli_runtime_find(stats->cli, hosts.names[i], &place);
+        if (r == 0)
+            r = ask(stats, &place);
+        else if (r == RAPAHUB_ENOENT)
+            r = stats->cli->exit_status = 0;
+    }
+    end(stats);
+    free(hosts.names);
+    return r;
+}
+
+static int ask_one(struct stats *stats, const char *name)
+{
+    struct cli_runtime_place place;
+    int r;
+
+    cli_failure_about(stats->cli, "%s", name);
+    r = cli_runtime_find(stats->cli, name, &place);
+    if (r < 0)
+        return r;
+    stats->each |= place.guest[0] != '\0';
+    begin(stats);
+    r = ask(stats, &place);
+    end(stats);
+    return r;
+}
+
+int cli_stats(struct cli *cli)
+{
+    struct stats stats = {.cli = cli, .each = cli->output == CLI_OUTPUT_WIDE};
+
+    return cli->arguments.count > 0 ? ask_one(&stats, cli->arguments.operands[0]) : ask_all(&stats);
+}
