@@ -13,9 +13,8 @@
 #include "hub/link/answers.h"
 #include "hub/link/call_table.h"
 
-#define SLICE                 (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
-#define FULL_SLICE            HUB_MILLISECOND /* of who may not receive before its side has answered */
-#define HUB_CALL_NUMBER_SHIFT 20 /* the index of an entry stands in a number's low bits */
+#define SLICE      (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
+#define FULL_SLICE HUB_MILLISECOND         /* of who may not receive before its side has answered */
 
 void hub_calls_answer_fini(struct hub_answer *answer)
 {
@@ -69,11 +68,13 @@ void hub_calls_release(struct hub_calls **calls)
 {
     if (!*calls)
         return;
+    hub_mutex_lock(&(*calls)->lock);
     for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++) {
         if ((*calls)->entries[i].state != HUB_CALL_FREE)
             hub_call_table_forget(*calls, &(*calls)->entries[i]);
         hub_calls_answer_fini(&(*calls)->entries[i].own);
     }
+    hub_mutex_unlock(&(*calls)->lock);
     free((*calls)->entries);
     free((*calls)->spare);
     hub_id_map_release(&(*calls)->by_id);

@@ -263,11 +263,10 @@ static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
 /* Bytes; 0 at the end; -EAGAIN; or why none will come. r[impl shm.wakeup.credit-wait] */
 static ssize_t try_read(struct hub_channel *channel, void *to, size_t size)
 {
-    struct hub_channels *set = channel->set;
     bool granted = false;
     ssize_t n = -EAGAIN;
 
-    hub_mutex_lock(&set->lock);
+    hub_mutex_lock(&channel->set->lock);
     if (hub_fifo_size(&channel->fifo) > 0 && !is_stopped(channel)) {
         size_t got = take(channel, to, size);
 
@@ -278,9 +277,10 @@ static ssize_t try_read(struct hub_channel *channel, void *to, size_t size)
     } else if (hub_channel_is_over(channel)) {
         n = hub_channel_explain(channel);
     }
-    hub_mutex_unlock(&set->lock);
+    hub_mutex_unlock(&channel->set->lock);
     if (granted)
-        hub_link_wake_peer(set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->granted_total);
+        hub_link_wake_peer(channel->set->link, HUB_WAIT_TX,
+                           &hub_channel_entry_of(channel)->granted_total);
     return n;
 }
 

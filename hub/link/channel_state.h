@@ -66,7 +66,7 @@ struct hub_channels {
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
     bool refused GUARDED_BY(lock);
     int code GUARDED_BY(lock); /* 0, or why all have ended */
-    struct hub_a64 orphans;
+    struct hub_a64 orphans, waits;
 };
 
 static inline struct hub_channel_entry *hub_channel_entry_of(const struct hub_channel *channel)

@@ -144,10 +144,10 @@ void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stag
     hub_channel_release(&held);
 }
 
-static void enter(struct hub_channel *channel) REQUIRES(channel->set->lock)
+static void enter(struct hub_channels *set, struct hub_channel *channel) REQUIRES(set->lock)
 {
-    channel->set->open[channel->id] = hub_channel_hold(channel);
-    channel->set->count++;
+    set->open[channel->id] = hub_channel_hold(channel);
+    set->count++;
 }
 
 /* ---- of calls this side makes ---- */
@@ -160,7 +160,7 @@ static bool try_open(struct hub_channels *set, struct hub_channel *channel)
     channel->id = set->code == 0 ? take_free(set) : 0;
     if (channel->id != 0) {
         hub_channel_table_open(hub_channel_entry_of(channel), set->credit);
-        enter(channel);
+        enter(set, channel);
         opened = true;
     }
     hub_mutex_unlock(&set->lock);
@@ -314,7 +314,7 @@ static int register_one(struct hub_channels *set, const struct hub_channel_name 
     r = check_name(set, name->id);
     if (r == 0) {
         channel->id = (uint32_t)name->id;
-        enter(channel);
+        enter(set, channel);
     }
     hub_mutex_unlock(&set->lock);
     if (r == 0)
@@ -465,4 +465,9 @@ uint32_t hub_channels_count(struct hub_channels *set)
 uint64_t hub_channels_orphans(struct hub_channels *set)
 {
     return hub_peek64(&set->orphans);
+}
+
+uint64_t hub_channels_waits(struct hub_channels *set)
+{
+    return hub_peek64(&set->waits);
 }

@@ -92,5 +92,6 @@ void hub_channels_end_all(struct hub_channels *channels, int code);
 
 uint32_t hub_channels_count(struct hub_channels *channels);   /* open now */
 uint64_t hub_channels_orphans(struct hub_channels *channels); /* messages ignored */
+uint64_t hub_channels_waits(struct hub_channels *channels);   /* for credit */
 
 #endif

@@ -13,7 +13,7 @@ uint32_t hub_fifo_size(const struct hub_fifo *fifo)
 
 const uint8_t *hub_fifo_front(const struct hub_fifo *fifo)
 {
-    return fifo->data + fifo->head;
+    return fifo->data ? fifo->data + fifo->head : NULL;
 }
 
 static void move_to_start(struct hub_fifo *fifo, uint8_t *to)

@@ -10,6 +10,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_RECEIVED_SLOTS] = {"slots_received", false},
     [HUB_FIGURE_WAITS_RING] = {"waits_for_ring", false},
     [HUB_FIGURE_WAITS_SLOT] = {"waits_for_slot", false},
+    [HUB_FIGURE_WAITS_CREDIT] = {"waits_for_credit", false},
     [HUB_FIGURE_WAKES_FUTEX] = {"wakes_by_futex", false},
     [HUB_FIGURE_WAKES_BELL] = {"wakes_by_bell", false},
     [HUB_FIGURE_WAKES_SAVED] = {"wakes_saved", false},
@@ -17,12 +18,14 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_CALLS_ANSWERED] = {"calls_answered", false},
     [HUB_FIGURE_CALLS_LOST] = {"calls_lost", false},
     [HUB_FIGURE_CALLS_LATE] = {"calls_late", false},
+    [HUB_FIGURE_ORPHANS] = {"orphans", false},
     [HUB_FIGURE_STRAY_BITS] = {"stray_bits", true},
     [HUB_FIGURE_RING_OUT] = {"ring_out", true},
     [HUB_FIGURE_RING_IN] = {"ring_in", true},
     [HUB_FIGURE_SLOTS_FREE] = {"slots_free", true},
     [HUB_FIGURE_CALLS_OPEN] = {"calls_open", true},
     [HUB_FIGURE_CALLS_SERVED] = {"calls_served", true},
+    [HUB_FIGURE_CHANNELS_OPEN] = {"channels_open", true},
 };
 
 static void read_link(const struct hub_link *link, uint64_t *values)
@@ -56,10 +59,13 @@ static void read_wait(const struct hub_wait *wait, uint64_t *values)
 void hub_figures_read(const struct hub_connection *connection, uint64_t values[HUB_FIGURES_COUNT])
 {
     read_link(connection->link, values);
-    read_wait(hub_link_wait(connection->link), values);
+    read_wait(hub_link_wakes(connection->link), values);
     values[HUB_FIGURE_CALLS_ANSWERED] = hub_calls_answered(connection->calls);
     values[HUB_FIGURE_CALLS_LOST] = hub_calls_lost(connection->calls);
     values[HUB_FIGURE_CALLS_LATE] = hub_calls_late(connection->calls);
     values[HUB_FIGURE_CALLS_OPEN] = hub_calls_open(connection->calls);
     values[HUB_FIGURE_CALLS_SERVED] = hub_served_open(connection->served);
+    values[HUB_FIGURE_CHANNELS_OPEN] = hub_channels_count(connection->channels);
+    values[HUB_FIGURE_ORPHANS] = hub_channels_orphans(connection->channels);
+    values[HUB_FIGURE_WAITS_CREDIT] = hub_channels_waits(connection->channels);
 }

@@ -140,19 +140,48 @@ static int accept_unknown(struct hub_channels *set, const struct hub_message *me
                   message);
 }
 
+/* Held: what ends a channel may be the last to know it. */
+static struct hub_channel *find(struct hub_channels *set, uint32_t id)
+{
+    struct hub_channel *channel;
+
+    hub_mutex_lock(&set->lock);
+    channel = set->open[id] ? hub_channel_hold(set->open[id]) : NULL;
+    hub_mutex_unlock(&set->lock);
+    return channel;
+}
+
+static int accept_for_nobody(struct hub_channels *set, const struct hub_message *message)
+{
+    int r;
+
+    hub_mutex_lock(&set->lock);
+    r = set->code == 0 ? accept_unknown(set, message) : 0;
+    hub_mutex_unlock(&set->lock);
+    return r;
+}
+
+/* Another thread of this side may have broken it off since the look: then it is known no more. */
+static int accept_for(struct hub_channel *channel, const struct hub_message *message,
+                      const void *payload, uint32_t size)
+{
+    int r = 0;
+    bool known;
+
+    hub_mutex_lock(&channel->set->lock);
+    known = channel->set->open[message->id] == channel;
+    if (known && channel->set->code == 0)
+        r = accept_known(channel, message, payload, size);
+    hub_mutex_unlock(&channel->set->lock);
+    return known ? r : accept_for_nobody(channel->set, message);
+}
+
 int hub_intake_accept(struct hub_channels *set, const struct hub_message *message,
                       const void *payload, uint32_t size)
 {
-    struct hub_channel *channel;
-    int r = 0;
+    struct hub_channel *channel = find(set, message->id);
+    int r = channel ? accept_for(channel, message, payload, size) : accept_for_nobody(set, message);
 
-    hub_mutex_lock(&set->lock);
-    channel = set->open[message->id];
-    if (channel)
-        (void)hub_channel_hold(channel); /* what ends it may be the last to know it */
-    if (set->code == 0)
-        r = channel ? accept_known(channel, message, payload, size) : accept_unknown(set, message);
-    hub_mutex_unlock(&set->lock);
     hub_channel_release(&channel);
     (void)hub_channels_settle(set);
     hub_link_tell(set->link);

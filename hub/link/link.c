@@ -213,7 +213,7 @@ const struct hub_link_counters *hub_link_counters(const struct hub_link *link)
     return &link->counters;
 }
 
-const struct hub_wait *hub_link_wait(const struct hub_link *link)
+const struct hub_wait *hub_link_wakes(const struct hub_link *link)
 {
     return &link->wait;
 }

@@ -158,7 +158,7 @@ struct hub_link_counters {
     struct hub_a64 sent_slots, received_slots; /* messages whose payload was in a slot */
 };
 const struct hub_link_counters *hub_link_counters(const struct hub_link *link);
-const struct hub_wait *hub_link_wait(const struct hub_link *link); /* for its counters */
+const struct hub_wait *hub_link_wakes(const struct hub_link *link); /* for its counters */
 
 /* How much of everything there is now; any thread. What the peer has shown is cut at the size of a
  * ring. */

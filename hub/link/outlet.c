@@ -182,6 +182,7 @@ static int write_element(const struct element *element)
 
 static void wait_for_credit(struct hub_channel *channel)
 {
+    hub_add64(&channel->set->waits, 1);
     hub_channel_wait(channel, can_write, true);
     hub_mutex_lock(&channel->set->lock);
     hub_list_remove(&channel->waiting);

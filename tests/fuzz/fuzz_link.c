@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A peer that does anything with the memory it shares with us: it writes words of its entry, bits
- * of bitmaps, slots, descriptors of any bytes, while our side calls, serves and receives. Nothing
- * but a violation may come of it, which names its rule, and every call ends once.
+ * of bitmaps, slots, channel entries, descriptors of any bytes, while our side calls, serves,
+ * receives, reads and writes streams. Nothing but a violation may come of it, which names its rule,
+ * and every call ends once.
  *
  * The first byte: bit 0 we are the guest, bit 1 the group is shared. Then steps: a byte that says
  * which, and what that one takes of the input. */
@@ -10,7 +11,11 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/link/channel_state.h"
 #include "hub/link/connection.h"
+#include "hub/link/outlet.h"
+#include "hub/link/owed.h"
+#include "hub/wire/postcard.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CALLS_MAX 32 /* begun in one input */
@@ -37,6 +42,7 @@ struct stage {
     uint8_t *their_pool; /* of their slots */
     uint8_t *our_pool;
     uint32_t begun, ended, goodbyes, closes;
+    struct hub_channel_list channels; /* of calls we made */
 };
 
 /* ---- the input ---- */
@@ -90,7 +96,32 @@ static void on_done(void *user, int code, struct hub_answer *answer)
     ((struct stage *)user)->ended++;
 }
 
+/* Each request has two streams, whose ids are its first bytes. */
+static int find_streams(void *user, const struct hub_request *request,
+                        struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    const uint8_t *bytes = request->arguments.data;
+
+    (void)user;
+    if (request->arguments.size < 2 || (bytes[0] & 0x80))
+        return 0;
+    names[0] = (struct hub_channel_name){bytes[0], false};
+    names[1] = (struct hub_channel_name){bytes[1], true};
+    return bytes[1] == 0 ? 1 : 2;
+}
+
 /* ---- steps of the peer ---- */
+
+static void write_channel(struct stage *stage)
+{
+    uint8_t which = take_byte(stage);
+    struct hub_channel_entry *entry = &stage->view.channels[which & 3];
+
+    if (which & 4)
+        hub_publish(&entry->state, which >> 3 & 3);
+    else
+        hub_publish(&entry->granted_total, take_word(stage));
+}
 
 static void write_entry(struct stage *stage)
 {
@@ -192,6 +223,73 @@ static void call(struct stage *stage)
         stage->begun++;
 }
 
+static bool has_room(const struct stage *stage)
+{
+    struct hub_link_gauges gauges;
+
+    hub_link_gauge(stage->connection.link, &gauges);
+    return gauges.ring_out < limits.ring_size - 2;
+}
+
+/* Is there a byte to read, not only the lengths of empty elements? */
+static bool has_bytes(const struct hub_channel *channel)
+{
+    struct hub_reader reader;
+
+    if (channel->element_left > 0)
+        return true;
+    hub_reader_init(&reader, hub_fifo_front(&channel->fifo), hub_fifo_size(&channel->fifo));
+    while (hub_reader_left(&reader) > 0 && reader.failure == 0)
+        if (hub_postcard_take_bytes(&reader).size > 0)
+            return true;
+    return false;
+}
+
+/* What never waits: reading what is there, writing what credit and space allow, ends. */
+static void use_channel(struct stage *stage, struct hub_channel *channel)
+{
+    uint8_t how = take_byte(stage);
+    char bytes[64] = "";
+
+    FUZZ_HOLDS(hub_fifo_size(&channel->fifo) <= 2 * limits.credit_size);
+    if (!channel->sends && (how & 1) && has_bytes(channel))
+        FUZZ_HOLDS(hub_channel_read(channel, bytes, 1 + how % 64) != 0);
+    else if (channel->sends && (how & 1) && has_room(stage) &&
+             hub_channel_table_credit(hub_channel_table_granted(hub_channel_entry_of(channel)),
+                                      channel->sent) > 40)
+        (void)hub_outlet_write(channel, bytes, 1 + how % 16);
+    else if (how & 2)
+        hub_channel_reset(channel); /* of a receiver, too */
+    else if (channel->sends && has_room(stage))
+        (void)hub_outlet_end(channel);
+}
+
+static void use_channels(struct stage *stage)
+{
+    uint8_t which = take_byte(stage);
+    struct hub_channel *channel = stage->connection.channels->open[which % limits.channels_max];
+
+    if (!channel)
+        return;
+    (void)hub_channel_hold(channel);
+    use_channel(stage, channel);
+    hub_channel_release(&channel);
+}
+
+static void open_channel(struct stage *stage)
+{
+    struct hub_channel_list *list = &stage->channels;
+    bool sends = take_byte(stage) & 1;
+
+    if (list->count == 2) {
+        hub_channels_answered(list, sends);
+        hub_channels_drop(list);
+    } else if (hub_channels_open(stage->connection.channels, sends, 0, &list->list[list->count]) ==
+               0) {
+        list->count++;
+    }
+}
+
 static void serve(struct stage *stage)
 {
     struct hub_request *request = hub_served_next(stage->connection.served, NULL, NULL);
@@ -210,7 +308,7 @@ static void serve(struct stage *stage)
 static void finish(struct stage *stage)
 {
     (void)hub_calls_finish(stage->connection.calls);
-    hub_served_settle(stage->connection.served);
+    hub_owed_settle(stage->connection.served);
 }
 
 static void rest(struct stage *stage)
@@ -225,10 +323,10 @@ static void rest(struct stage *stage)
 static void step(struct stage *stage)
 {
     typedef void step_function(struct stage *);
-    static step_function *const steps[] = {write_entry, write_goodbye, write_bits, write_slot,
-                                           send_any,    send_likely,   sweep,      call,
-                                           serve,       finish,        rest,       send_likely,
-                                           sweep,       call,          serve,      send_likely};
+    static step_function *const steps[] = {
+        write_entry, write_goodbye, write_bits,   write_slot,   send_any,     send_likely, sweep,
+        call,        serve,         finish,       rest,         send_likely,  sweep,       call,
+        serve,       send_likely,   open_channel, use_channels, write_channel};
 
     steps[take_byte(stage) % (sizeof(steps) / sizeof(steps[0]))](stage);
 }
@@ -258,7 +356,7 @@ static bool open_stage(struct stage *stage, uint8_t kind)
 {
     bool guest = kind & 1;
     const struct hub_connection_events events = {nothing, nothing,    nothing, on_close,
-                                                 nothing, on_goodbye, stage};
+                                                 nothing, on_goodbye, stage,   find_streams};
     struct hub_link_options options = {.role = guest ? HUB_ROLE_GUEST : HUB_ROLE_HOST,
                                        .segment = &stage->segment,
                                        .view = &stage->view,
@@ -305,6 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             step(&stage);
         end_all(&stage);
     }
+    hub_channels_drop(&stage.channels);
     if (stage.connection.link)
         hub_connection_close(&stage.connection);
     hub_slot_pool_fini(&stage.pool);

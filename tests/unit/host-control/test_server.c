@@ -1,127 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server with a host that is made of three variables, and real sockets in a folder of its own.
- * Both ends live on one thread: what a client sends is served by the next dispatch. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <rapahub/error.h>
-#include <rapahub/stream.h>
-
-#include "host/control/client.h"
 #include "host/control/listener.h"
-#include "host/control/server.h"
-#include "hub/base/clock.h"
-#include "tests/support/testing.h"
-#include "tests/unit/host-control/fake_host.h"
-
-struct fixture {
-    struct rapahub_host host;
-    struct rapahub_control *control;
-    char folder[64], path[96];
-};
-
-static void finish_call(struct rapahub_host *host, int status, const void *result)
-{
-    rapahub_on_done *done = host->done;
-
-    host->done = NULL;
-    done(host->done_user, status, result);
-}
-
-static void count_host_stop(void *user)
-{
-    ((struct rapahub_host *)user)->host_stops++;
-}
-
-static const struct control_none none = {1};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    struct rapahub_control_options options;
-
-    assert_non_null(f);
-    snprintf(f->folder, sizeof f->folder, "/tmp/rapahub-test-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    snprintf(f->path, sizeof f->path, "%s/h.sock", f->folder);
-    options =
-        (struct rapahub_control_options){.path = f->path,
-                                         .name = "h",
-                                         .host = {&f->host, fake_guests, fake_methods, fake_call,
-                                                  fake_cancel, fake_stop, fake_kill, fake_figures},
-                                         .on_stop = count_host_stop,
-                                         .user = &f->host};
-    assert_int_equal(rapahub_control_open(&options, &f->control), 0);
-    assert_int_equal(rapahub_control_offer(f->control, "calc", (struct rapahub_pool_id){5, 0}), 0);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    rapahub_control_close(f->control);
-    assert_int_equal(rmdir(f->folder), 0);
-    free(f);
-    return 0;
-}
-
-static struct host_client *connect_to(const struct fixture *f)
-{
-    struct host_client *client = NULL;
-
-    assert_int_equal(host_client_open(f->path, &client), 0);
-    return client;
-}
-
-static void serve(const struct fixture *f)
-{
-    int n;
-
-    do {
-        n = rapahub_control_dispatch(f->control);
-        assert_true(n >= 0);
-    } while (n > 0);
-}
-
-static void ask(const struct fixture *f, struct host_client *client, enum host_frame_kind kind,
-                const void *record)
-{
-    assert_int_equal(host_client_send(client, kind, record, hub_clock_after(HUB_SECOND)), 0);
-    serve(f);
-}
-
-static int answer(struct host_client *client, enum host_frame_kind *kind,
-                  union host_frame_record *record)
-{
-    return host_client_receive(client, hub_clock_after(20 * HUB_MILLISECOND), -1, kind, record);
-}
-
-static int end_of(struct host_client *client)
-{
-    union host_frame_record record;
-    enum host_frame_kind kind;
-    int r;
-
-    do
-        r = answer(client, &kind, &record);
-    while (r > 0);
-    return r;
-}
-
-static struct control_call add_call(const char *signature)
-{
-    return (struct control_call){.guest = rapahub_string_of("calc"),
-                                 .signature = rapahub_string_of(signature),
-                                 .container = 2,
-                                 .timeout_ns = HUB_SECOND,
-                                 .arguments = {"\x50\x04", 2}};
-}
+#include "tests/unit/host-control/fixture.h"
 
 static void guests_are_listed(void **state)
 {
@@ -252,53 +133,6 @@ static void arguments_that_do_not_fit_reach_no_guest(void **state)
     ask(f, client, HOST_FRAME_CALL, &bad);
     assert_int_equal(end_of(client), RAPAHUB_EINVAL);
     assert_int_equal(f->host.calls, 0);
-    host_client_release(&client);
-}
-
-/* Streams are descriptors of the client; the host has its own copies, until the call has ended. */
-static void a_stream_is_a_descriptor_of_the_client(void **state)
-{
-    struct control_call call = add_call("copy(source, sink) -> u64");
-    struct fixture *f = *state;
-    struct host_client *client = connect_to(f);
-    uint64_t count = 3;
-    int in = open("/dev/zero", O_RDONLY | O_CLOEXEC), out[2];
-    char got[4];
-
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    call.arguments = (struct rapahub_bytes){"\0\1", 2};
-    host_client_attach(client, (const int[]){in, out[1]}, 2);
-    ask(f, client, HOST_FRAME_CALL, &call);
-    close(in);
-    close(out[1]);
-    assert_int_equal(f->host.calls, 1);
-    assert_int_equal(rapahub_source_read((void *)(uintptr_t)f->host.arguments[0], got, 3), 3);
-    assert_int_equal(rapahub_sink_write((void *)(uintptr_t)f->host.arguments[1], got, 3), 0);
-    finish_call(&f->host, 0, &count);
-    serve(f);
-    assert_int_equal(end_of(client), 0);
-    assert_int_equal(read(out[0], got, 4), 3);
-    assert_int_equal(read(out[0], got, 4), 0); /* nobody holds the other end any more */
-    close(out[0]);
-    host_client_release(&client);
-}
-
-static void a_stream_without_its_descriptor_is_refused(void **state)
-{
-    static const char *const bad[] = {"\0\1", "\0\0"};
-    struct control_call call = add_call("copy(source, sink) -> u64");
-    struct fixture *f = *state;
-    struct host_client *client = connect_to(f);
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    for (int i = 0; i < 2; i++) {
-        call.arguments = (struct rapahub_bytes){bad[i], 2};
-        host_client_attach(client, &fd, 1);
-        ask(f, client, HOST_FRAME_CALL, &call);
-        assert_int_equal(end_of(client), RAPAHUB_EARGUMENTS);
-    }
-    assert_int_equal(f->host.calls, 0);
-    close(fd);
     host_client_release(&client);
 }
 
@@ -496,8 +330,6 @@ static void an_option_of_a_later_release_is_refused(void **state)
                      RAPAHUB_EEXIST);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,8 +340,6 @@ int main(void)
         TEST(the_methods_own_error_keeps_code_and_text),
         TEST(a_refusal_keeps_its_rule),
         TEST(arguments_that_do_not_fit_reach_no_guest),
-        TEST(a_stream_is_a_descriptor_of_the_client),
-        TEST(a_stream_without_its_descriptor_is_refused),
         TEST(an_unknown_name_is_refused),
         TEST(stop_reaches_the_guest_or_the_host),
         TEST(a_cancel_reaches_the_host),
