@@ -204,5 +204,11 @@ const struct stage_operation operations_swept[] = {
     {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered},
 };
 
-_Static_assert(sizeof operations_swept / sizeof *operations_swept == OPERATIONS_COUNT,
+_Static_assert(sizeof operations_swept / sizeof *operations_swept == OPERATION_OPEN,
                "each operation has a number");
+
+const struct stage_operation *operations_find(enum operation operation)
+{
+    return operation < OPERATION_OPEN ? &operations_swept[operation]
+                                      : &operations_on_channels[operation - OPERATION_OPEN];
+}

@@ -11,9 +11,20 @@ enum operation {
     OPERATION_ATTACH,
     OPERATION_RESERVE,
     OPERATION_FREE,
+    OPERATION_OPEN,
+    OPERATION_WRITE,
+    OPERATION_GRANT,
+    OPERATION_CLOSE,
+    OPERATION_RESET,
     OPERATIONS_COUNT
 };
 
-extern const struct stage_operation operations_swept[OPERATIONS_COUNT];
+extern const struct stage_operation operations_swept[OPERATION_OPEN];
+
+/* Those on channels. */
+extern const struct stage_operation operations_on_channels[OPERATIONS_COUNT - OPERATION_OPEN];
+
+/* Any of them. */
+const struct stage_operation *operations_find(enum operation operation);
 
 #endif

@@ -137,8 +137,15 @@ static void close_guest(struct stage *stage)
     memset(&stage->guest_pool, 0, sizeof stage->guest_pool);
 }
 
+void stage_drop_channels(struct stage *stage)
+{
+    hub_channels_drop(&stage->of_host);
+    hub_channels_drop(&stage->of_guest);
+}
+
 static void teardown(struct stage *stage)
 {
+    stage_drop_channels(stage);
     hub_slot_reader_fini(&stage->reader);
     hub_calls_answer_fini(&stage->answer);
     close_guest(stage);

@@ -29,7 +29,8 @@ struct stage {
     uint64_t call;
     uint32_t slot;
     struct hub_slot_reader reader;
-    uint32_t arrived; /* messages, while the child stood still */
+    uint32_t arrived;                          /* messages, while the child stood still */
+    struct hub_channel_list of_host, of_guest; /* the two ends of one channel */
 };
 
 /* 0, or a failure: a segment alone; with the host's end of the link; with the guest's too. */
@@ -39,6 +40,9 @@ int stage_setup_pair(struct stage *stage);
 
 /* Lets the child see a mapping, too. */
 void stage_let_fork(const struct hub_segment *segment);
+
+/* Gives up what both sides hold of channels. */
+void stage_drop_channels(struct stage *stage);
 
 /* The entry is as one nobody ever had; a next guest in it calls and is called; all that after the
  * host has buried the guest. */

@@ -6,7 +6,7 @@
 
 static void run(enum operation operation)
 {
-    assert_int_equal(stage_sweep(&operations_swept[operation], SWEEP_KILL), 0);
+    assert_int_equal(stage_sweep(operations_find(operation), SWEEP_KILL), 0);
 }
 
 /* r[verify shm.ordering.ring-publish] r[verify shm.slot.allocate] r[verify shm.crash.recovery] */
@@ -44,6 +44,37 @@ static void a_guest_dies_while_it_frees_a_slot(void **state)
     run(OPERATION_FREE);
 }
 
+/* r[verify shm.flow.channel-activate] */
+static void a_guest_dies_while_it_opens_a_channel(void **state)
+{
+    (void)state;
+    run(OPERATION_OPEN);
+}
+
+static void a_guest_dies_while_it_writes_an_element(void **state)
+{
+    (void)state;
+    run(OPERATION_WRITE);
+}
+
+static void a_guest_dies_while_it_reads_and_grants(void **state)
+{
+    (void)state;
+    run(OPERATION_GRANT);
+}
+
+static void a_guest_dies_while_it_closes_a_channel(void **state)
+{
+    (void)state;
+    run(OPERATION_CLOSE);
+}
+
+static void a_guest_dies_while_it_resets_a_channel(void **state)
+{
+    (void)state;
+    run(OPERATION_RESET);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -52,6 +83,11 @@ int main(void)
         cmocka_unit_test(a_guest_dies_while_it_attaches),
         cmocka_unit_test(a_host_dies_while_it_reserves_a_peer),
         cmocka_unit_test(a_guest_dies_while_it_frees_a_slot),
+        cmocka_unit_test(a_guest_dies_while_it_opens_a_channel),
+        cmocka_unit_test(a_guest_dies_while_it_writes_an_element),
+        cmocka_unit_test(a_guest_dies_while_it_reads_and_grants),
+        cmocka_unit_test(a_guest_dies_while_it_closes_a_channel),
+        cmocka_unit_test(a_guest_dies_while_it_resets_a_channel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

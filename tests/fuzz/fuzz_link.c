@@ -13,6 +13,7 @@
 #include "hub/base/clock.h"
 #include "hub/link/channel_state.h"
 #include "hub/link/connection.h"
+#include "hub/link/link_state.h"
 #include "hub/link/outlet.h"
 #include "hub/link/owed.h"
 #include "hub/wire/postcard.h"
@@ -225,10 +226,7 @@ static void call(struct stage *stage)
 
 static bool has_room(const struct stage *stage)
 {
-    struct hub_link_gauges gauges;
-
-    hub_link_gauge(stage->connection.link, &gauges);
-    return gauges.ring_out < limits.ring_size - 2;
+    return hub_ring_room(&stage->connection.link->out) > 0;
 }
 
 /* Is there a byte to read, not only the lengths of empty elements? */
