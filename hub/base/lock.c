@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#define PEERS 256 /* peer ids, 0 too: that of the host */
+
 static struct flock range(short type, uint64_t start, uint64_t size)
 {
     return (struct flock){
@@ -33,4 +35,52 @@ int hub_lock_free(int fd, uint64_t start, uint64_t size)
     if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
         return -errno;
     return lock.l_type == F_UNLCK;
+}
+
+static uint64_t range_of(uint32_t peer)
+{
+    return HUB_LOCK_HOST + peer * HUB_LOCK_SPAN;
+}
+
+/* Locks of one holder that touch each other become one: so a host's may begin before the range. */
+static int why_taken(int fd, uint32_t peer)
+{
+    struct flock lock = range(F_WRLCK, range_of(peer), HUB_LOCK_SPAN);
+
+    if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+        (uint64_t)lock.l_start == HUB_LOCK_HOST)
+        return -EACCES;
+    return -EAGAIN;
+}
+
+int hub_lock_take_peer(int fd, uint32_t peer, pid_t pid)
+{
+    int r = hub_lock_try(fd, range_of(peer), 1 + (uint64_t)pid);
+
+    return r == -EAGAIN ? why_taken(fd, peer) : r;
+}
+
+int hub_lock_drop_peer(int fd, uint32_t peer)
+{
+    return hub_lock_drop(fd, range_of(peer), HUB_LOCK_SPAN);
+}
+
+int hub_lock_ask_peer(int fd, uint32_t peer, pid_t *pid)
+{
+    struct flock lock = range(F_WRLCK, range_of(peer), HUB_LOCK_SPAN);
+
+    if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
+        return -errno;
+    *pid = lock.l_type == F_UNLCK || lock.l_len < 1 ? 0 : (pid_t)(lock.l_len - 1);
+    return lock.l_type == F_UNLCK ? 0 : 1;
+}
+
+int hub_lock_seize_peer(int fd, uint32_t peer)
+{
+    return hub_lock_try(fd, range_of(peer), HUB_LOCK_SPAN);
+}
+
+int hub_lock_refuse_peers(int fd)
+{
+    return hub_lock_try(fd, HUB_LOCK_HOST, PEERS * HUB_LOCK_SPAN);
 }

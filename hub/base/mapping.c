@@ -168,13 +168,10 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-/* r[impl shm.file.attach] */
-int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out)
+/* Takes the descriptor. */
+static int map_opened(int opened, const char *path, size_t least, struct hub_mapping *out)
 {
-    int given = descriptor_of(path);
-    OWN(hub_fd)
-    int fd =
-        given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0) : open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    OWN(hub_fd) int fd = opened;
     struct stat file;
     int r;
 
@@ -189,6 +186,21 @@ int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out)
     if (r == 0)
         out->fd = TAKE(fd);
     return r;
+}
+
+/* r[impl shm.file.attach] */
+int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out)
+{
+    int given = descriptor_of(path);
+
+    if (given < 0)
+        return hub_mapping_open_apart(path, least, out);
+    return map_opened(fcntl(given, F_DUPFD_CLOEXEC, 0), path, least, out);
+}
+
+int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out)
+{
+    return map_opened(open(path, O_RDWR | O_CLOEXEC | O_NOCTTY), path, least, out);
 }
 
 /* r[impl shm.file.cleanup] */

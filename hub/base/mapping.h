@@ -31,6 +31,9 @@ int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping 
  * is duplicated. Maps the whole file; one below `least` bytes is refused. */
 int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
 
+/* The same, but always through a new open file description, so that its locks are nobody else's. */
+int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out);
+
 /* Unmaps, closes, unlinks what this side created. Accepts the empty mapping; keeps errno. */
 void hub_mapping_fini(struct hub_mapping *mapping);
 

@@ -107,6 +107,7 @@ struct hub_channel_entry {
 #define HUB_WAIT_RX_BELL   UINT32_C(0x04)
 #define HUB_WAIT_TX_FUTEX  UINT32_C(0x08)
 #define HUB_WAIT_TX_BELL   UINT32_C(0x10)
+#define HUB_WAIT_LOCKED    UINT32_C(0x20) /* of a guest without a ticket: its range is locked */
 #define HUB_WAIT_RX        (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
 #define HUB_WAIT_TX        (HUB_WAIT_TX_FUTEX | HUB_WAIT_TX_BELL)
 #define HUB_WAIT_CPU_SHIFT 16 /* CPU number + 1 in the upper half; 0 = unknown */

@@ -59,6 +59,18 @@ void hub_peer_table_unreserve(struct hub_peer_entry *entry)
     (void)hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_EMPTY);
 }
 
+/* Nobody but a host, which knows its own, and a guest that has locked the range makes an entry
+ * Reserved: so what is found in it with the range free was left by a guest that is dead. Straight
+ * to Attached, as the text has it, a guest that took no lock would look the same. */
+bool hub_peer_table_claim(struct hub_peer_entry *entry)
+{
+    if (!hub_claim(&entry->state, HUB_PEER_EMPTY, HUB_PEER_RESERVED))
+        return false;
+    hub_publish(&entry->guest_wait, HUB_WAIT_PART | HUB_WAIT_LOCKED);
+    hub_add(&entry->epoch, 1);
+    return true;
+}
+
 int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch)
 {
     if (!hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_ATTACHED))

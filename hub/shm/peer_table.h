@@ -18,8 +18,14 @@ int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, ui
 /* Host: Reserved back to Empty, where a spawn failed and the guest is proven dead or never was. */
 void hub_peer_table_unreserve(struct hub_peer_entry *entry);
 
-/* Guest with a ticket: Reserved to Attached; the epoch stays as the host set it. RAPAHUB_ESTALE
- * where it is not Reserved. r[impl shm.spawn.guest-init] */
+/* Guest without a ticket, which has locked the range of this peer: Empty to Reserved, for itself;
+ * then its mark, so that whoever finds the range free later knows that it was locked, and the epoch
+ * one higher. False where the entry is not Empty. hub_peer_table_attach is next.
+ * r[impl shm.guest.attach] */
+bool hub_peer_table_claim(struct hub_peer_entry *entry);
+
+/* Guest whose entry is Reserved for it: Reserved to Attached; the epoch stays as it was set with
+ * that. RAPAHUB_ESTALE where it is not Reserved. r[impl shm.spawn.guest-init] */
 int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch);
 
 /* Guest: Attached to Goodbye. Host: Attached or Reserved to Goodbye. Harmless where it is there. */

@@ -30,8 +30,8 @@ static void reset_words(struct hub_peer_entry *entry)
 }
 
 /* r[impl shm.segment.slot-ownership] */
-void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
-                      uint32_t peer)
+void hub_reclaim_reset(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+                       uint32_t peer)
 {
     struct hub_segment_view view;
 
@@ -41,5 +41,19 @@ void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *h
     hub_slot_pool_reset(&segment->geometry, view.guest_pool);
     reset_channels(view.channels, segment->geometry.limits.channels_max);
     reset_words(view.entry);
+}
+
+void hub_reclaim_empty(const struct hub_segment *segment, uint32_t peer)
+{
+    struct hub_segment_view view;
+
+    hub_segment_view(segment, peer, &view);
     hub_publish(&view.entry->state, HUB_PEER_EMPTY);
+}
+
+void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+                      uint32_t peer)
+{
+    hub_reclaim_reset(segment, host_pool, peer);
+    hub_reclaim_empty(segment, peer);
 }

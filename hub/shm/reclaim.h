@@ -13,4 +13,9 @@
 void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
                       uint32_t peer);
 
+/* Its two halves, for a host that has something to give back between them: its lock. */
+void hub_reclaim_reset(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+                       uint32_t peer);
+void hub_reclaim_empty(const struct hub_segment *segment, uint32_t peer);
+
 #endif

@@ -190,12 +190,15 @@ static bool pause_until(uint64_t deadline_ns)
     return true;
 }
 
+typedef int open_function(const char *path, size_t least, struct hub_mapping *out);
+
 /* Maps the file as soon as it has a header. A file that is too small grows while its host makes it:
  * only then it is opened again. */
-static int map_when_there(const char *path, uint64_t deadline_ns, struct hub_mapping *out)
+static int map_when_there(const char *path, open_function *map, uint64_t deadline_ns,
+                          struct hub_mapping *out)
 {
     for (;;) {
-        int r = hub_mapping_open(path, HUB_HEADER_SIZE, out);
+        int r = map(path, HUB_HEADER_SIZE, out);
 
         if (r != RAPAHUB_EFORMAT || !pause_until(deadline_ns))
             return r;
@@ -221,17 +224,13 @@ static int check_host_is_there(const struct hub_header *header)
     return 0;
 }
 
-/* Of a private copy of the entry. */
-static int check_entry(const struct hub_peer_entry *entry, uint32_t ring_size)
+/* Of a private copy of the entry. r[impl shm.ring.initialization] */
+static int check_rings(const struct hub_peer_entry *entry, uint32_t ring_size)
 {
-    uint32_t state = hub_peek(&entry->state);
     uint32_t sent = hub_peek(&entry->guest_to_host_head);
     uint32_t taken = hub_peek(&entry->guest_to_host_tail);
     uint32_t waiting = hub_peek(&entry->host_to_guest_head) - hub_peek(&entry->host_to_guest_tail);
 
-    if (state != HUB_PEER_RESERVED)
-        return rapahub_fail(RAPAHUB_ESTALE, "shm.spawn.guest-init",
-                            "the ticket's entry has state %u, not Reserved", state);
     if (sent != taken)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.ring.initialization",
                             "the ring to the host is not empty: head %u, tail %u", sent, taken);
@@ -241,25 +240,51 @@ static int check_entry(const struct hub_peer_entry *entry, uint32_t ring_size)
     return 0;
 }
 
-/* r[impl shm.topology.peer-id] */
-static int read_segment(struct hub_segment *segment, uint32_t peer, struct hub_segment_view *view)
+static int check_reserved(const struct hub_peer_entry *entry)
 {
-    struct hub_foreign foreign = {.peer = peer, .file_size = segment->mapping.size};
-    struct hub_peer_place place;
-    uint64_t entry;
-    int r;
+    uint32_t state = hub_peek(&entry->state);
 
-    copy_header(segment, &foreign.header);
-    r = hub_geometry_check_header(&foreign.header, peer, foreign.file_size);
+    if (state != HUB_PEER_RESERVED)
+        return rapahub_fail(RAPAHUB_ESTALE, "shm.spawn.guest-init",
+                            "the ticket's entry has state %u, not Reserved", state);
+    return 0;
+}
+
+static int check_empty(const struct hub_peer_entry *entry)
+{
+    return hub_peek(&entry->state) == HUB_PEER_EMPTY ? 0 : RAPAHUB_EAGAIN;
+}
+
+/* r[impl shm.topology.peer-id] */
+static int read_header(const struct hub_segment *segment, uint32_t peer,
+                       struct hub_foreign *foreign)
+{
+    *foreign = (struct hub_foreign){.peer = peer, .file_size = segment->mapping.size};
+    copy_header(segment, &foreign->header);
+    return hub_geometry_check_header(&foreign->header, peer, foreign->file_size);
+}
+
+typedef int entry_check(const struct hub_peer_entry *entry);
+
+static int read_segment(struct hub_segment *segment, uint32_t peer, entry_check *check,
+                        struct hub_segment_view *view)
+{
+    struct hub_foreign foreign;
+    struct hub_peer_place place;
+    int r = read_header(segment, peer, &foreign);
+
     if (r < 0)
         return r;
-    entry = foreign.header.peer_table_offset + (peer - 1) * sizeof(struct hub_peer_entry);
-    copy_entry(segment, entry, &foreign.entry);
+    copy_entry(segment,
+               foreign.header.peer_table_offset + (peer - 1) * sizeof(struct hub_peer_entry),
+               &foreign.entry);
     r = hub_geometry_read(&foreign, &segment->geometry, &place);
     if (r == 0)
         r = check_host_is_there(&foreign.header);
     if (r == 0)
-        r = check_entry(&foreign.entry, segment->geometry.limits.ring_size);
+        r = check(&foreign.entry);
+    if (r == 0)
+        r = check_rings(&foreign.entry, segment->geometry.limits.ring_size);
     if (r < 0)
         return r;
     take_pages_of_peer(segment, &place);
@@ -267,20 +292,32 @@ static int read_segment(struct hub_segment *segment, uint32_t peer, struct hub_s
     return 0;
 }
 
-int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
-                             struct hub_segment **out, struct hub_segment_view *view)
+static int open_until(const char *path, open_function *map, uint64_t deadline_ns,
+                      struct hub_segment **out)
 {
     OWN(hub_segment) struct hub_segment *segment = new_segment();
-    struct hub_segment_view found;
     int r;
 
     if (!segment)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a segment");
-    r = map_when_there(ticket->path, deadline_ns, &segment->mapping);
+    r = map_when_there(path, map, deadline_ns, &segment->mapping);
     if (r == 0)
         r = wait_for_magic(segment, deadline_ns);
+    if (r < 0)
+        return r;
+    *out = TAKE(segment);
+    return 0;
+}
+
+int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
+                             struct hub_segment **out, struct hub_segment_view *view)
+{
+    OWN(hub_segment) struct hub_segment *segment = NULL;
+    struct hub_segment_view found;
+    int r = open_until(ticket->path, hub_mapping_open, deadline_ns, &segment);
+
     if (r == 0)
-        r = read_segment(segment, ticket->peer, &found);
+        r = read_segment(segment, ticket->peer, check_reserved, &found);
     if (r < 0)
         return r;
     segment->shared = segment->geometry.limits.guests_max > 1;
@@ -295,6 +332,30 @@ int hub_segment_attach(const char *path, uint32_t peer, struct hub_segment **out
     const struct hub_segment_ticket ticket = {.path = path, .peer = peer};
 
     return hub_segment_attach_until(&ticket, hub_clock_after(MAGIC_WAIT), out, view);
+}
+
+int hub_segment_open(const char *path, struct hub_segment **out)
+{
+    OWN(hub_segment) struct hub_segment *segment = NULL;
+    struct hub_foreign foreign;
+    int r = open_until(path, hub_mapping_open_apart, hub_clock_after(MAGIC_WAIT), &segment);
+
+    if (r == 0)
+        r = read_header(segment, 1, &foreign);
+    if (r == 0)
+        r = check_host_is_there(&foreign.header);
+    if (r < 0)
+        return r;
+    segment->geometry.limits.guests_max = foreign.header.max_guests;
+    segment->shared = true;
+    *out = TAKE(segment);
+    return 0;
+}
+
+int hub_segment_check_peer(struct hub_segment *segment, uint32_t peer,
+                           struct hub_segment_view *view)
+{
+    return read_segment(segment, peer, check_empty, view);
 }
 
 /* r[impl shm.file.cleanup] */

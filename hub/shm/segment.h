@@ -46,6 +46,13 @@ struct hub_segment_ticket {
 int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
                              struct hub_segment **out, struct hub_segment_view *view);
 
+/* As a guest without a ticket: the first half of it, all that is the same for every peer, over an
+ * open file description of its own; and then, for each peer it might be, the second half, for an
+ * entry that must be Empty: -EAGAIN, without a diagnosis, where it is not. */
+int hub_segment_open(const char *path, struct hub_segment **out);
+int hub_segment_check_peer(struct hub_segment *segment, uint32_t peer,
+                           struct hub_segment_view *view);
+
 /* What concerns `peer`, for the host that created it. */
 void hub_segment_view(const struct hub_segment *segment, uint32_t peer,
                       struct hub_segment_view *out);

@@ -132,6 +132,82 @@ static void a_descriptor_that_cannot_be_locked_is_a_failure(void **state)
     assert_int_equal(hub_lock_free(fd, 0, 1), -EBADF);
 }
 
+/* ---- ranges of guests ---- */
+
+#define PID 4711
+
+/* r[verify hub.file.lock] */
+static void a_guest_s_range_says_who_has_it(void **state)
+{
+    int host = make_file(), guest = open_again(host);
+    pid_t pid = 1;
+
+    (void)state;
+    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 0);
+    assert_int_equal(pid, 0);
+    assert_int_equal(hub_lock_take_peer(guest, 3, PID), 0);
+    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 1);
+    assert_int_equal(pid, PID);
+    assert_int_equal(hub_lock_seize_peer(host, 3), -EAGAIN);
+    assert_int_equal(hub_lock_ask_peer(host, 2, &pid), 0);
+    assert_int_equal(hub_lock_ask_peer(host, 4, &pid), 0);
+    assert_int_equal(hub_lock_free(host, HUB_LOCK_HOST, 1), 1);
+    close(guest);
+    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 0);
+    close(host);
+}
+
+/* r[verify hub.file.lock] */
+static void a_range_ends_with_the_last_mapping_not_with_the_descriptor(void **state)
+{
+    int host = make_file(), guest = open_again(host);
+    void *page;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(ftruncate(host, 4096), 0);
+    page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, guest, 0);
+    assert_true(page != MAP_FAILED);
+    assert_int_equal(hub_lock_take_peer(guest, 1, PID), 0);
+    close(guest);
+    assert_int_equal(hub_lock_seize_peer(host, 1), -EAGAIN);
+    assert_int_equal(hub_lock_ask_peer(host, 1, &pid), 1);
+    munmap(page, 4096);
+    assert_int_equal(hub_lock_seize_peer(host, 1), 0);
+    close(host);
+}
+
+static void a_seized_range_is_no_guest_s(void **state)
+{
+    int host = make_file(), guest = open_again(host);
+
+    (void)state;
+    assert_int_equal(hub_lock_try(host, HUB_LOCK_HOST, 1), 0);
+    assert_int_equal(hub_lock_seize_peer(host, 1), 0);
+    assert_int_equal(hub_lock_seize_peer(host, 1), 0);
+    assert_int_equal(hub_lock_seize_peer(host, 2), 0); /* one lock with the first, to the system */
+    assert_int_equal(hub_lock_take_peer(guest, 1, PID), -EAGAIN);
+    assert_int_equal(hub_lock_take_peer(guest, 2, PID), -EAGAIN);
+    assert_int_equal(hub_lock_drop_peer(host, 1), 0);
+    assert_int_equal(hub_lock_take_peer(guest, 1, PID), 0);
+    assert_int_equal(hub_lock_take_peer(guest, 2, PID), -EAGAIN);
+    close(guest);
+    close(host);
+}
+
+static void a_host_that_wants_no_guests_keeps_all_ranges(void **state)
+{
+    int host = make_file(), guest = open_again(host);
+
+    (void)state;
+    assert_int_equal(hub_lock_try(host, HUB_LOCK_HOST, 1), 0);
+    assert_int_equal(hub_lock_refuse_peers(host), 0);
+    assert_int_equal(hub_lock_take_peer(guest, 1, PID), -EACCES);
+    assert_int_equal(hub_lock_take_peer(guest, 255, PID), -EACCES);
+    close(guest);
+    close(host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +218,10 @@ int main(void)
         cmocka_unit_test(a_lock_ends_with_the_last_copy_of_its_descriptor),
         cmocka_unit_test(a_lock_ends_with_the_process_that_held_it),
         cmocka_unit_test(a_descriptor_that_cannot_be_locked_is_a_failure),
+        cmocka_unit_test(a_guest_s_range_says_who_has_it),
+        cmocka_unit_test(a_range_ends_with_the_last_mapping_not_with_the_descriptor),
+        cmocka_unit_test(a_seized_range_is_no_guest_s),
+        cmocka_unit_test(a_host_that_wants_no_guests_keeps_all_ranges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

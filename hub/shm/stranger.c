@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/shm/stranger.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/lock.h"
+#include "hub/shm/peer_table.h"
+
+/* ---- guest ---- */
+
+/* -EAGAIN where the entry is somebody else's. A range that is locked and of no use is given back
+ * before the next is tried. */
+static int enter_as(struct hub_segment *segment, uint32_t peer, struct hub_segment_view *view)
+{
+    int fd = segment->mapping.fd;
+    int r = hub_segment_check_peer(segment, peer, view);
+
+    if (r == 0)
+        r = hub_lock_take_peer(fd, peer, getpid());
+    if (r < 0)
+        return r;
+    if (hub_peer_table_claim(view->entry))
+        return 0;
+    (void)hub_lock_drop_peer(fd, peer);
+    return -EAGAIN;
+}
+
+static int refuse(int r, const struct hub_segment *segment)
+{
+    if (r == -EAGAIN)
+        return rapahub_fail(RAPAHUB_EFULL, "shm.guest.attach-failure",
+                            "all %u entries of the peer table are taken",
+                            segment->geometry.limits.guests_max);
+    if (r == RAPAHUB_EACCES)
+        return rapahub_fail(r, "hub.file.lock",
+                            "this host takes no guests that it did not start: its option "
+                            "anonymous is off");
+    if (rapahub_last_error()->code != r)
+        return rapahub_fail(r, "hub.file.lock", "cannot lock the segment file: %s",
+                            strerrordesc_np(-r));
+    return r;
+}
+
+int hub_stranger_enter(const char *path, struct hub_segment **out, struct hub_segment_view *view,
+                       uint32_t *peer)
+{
+    int r = hub_segment_open(path, out);
+
+    if (r < 0)
+        return r;
+    r = -EAGAIN;
+    for (uint32_t id = 1; r == -EAGAIN && id <= (*out)->geometry.limits.guests_max; id++) {
+        *peer = id;
+        r = enter_as(*out, id, view);
+    }
+    if (r == 0)
+        return 0;
+    r = refuse(r, *out);
+    hub_segment_release(out);
+    return r;
+}
+
+/* ---- host ---- */
+
+/* Whoever took the range and may not keep it gives it back. */
+static enum hub_stranger without(const struct hub_segment *segment, uint32_t peer,
+                                 enum hub_stranger found)
+{
+    (void)hub_lock_drop_peer(segment->mapping.fd, peer);
+    return found;
+}
+
+/* The range is ours: what the entry says now, no guest that keeps to its lock can change. */
+static enum hub_stranger look_inside(const struct hub_segment *segment, uint32_t peer,
+                                     const struct hub_peer_entry *entry)
+{
+    switch (hub_observe(&entry->state)) {
+    case HUB_PEER_RESERVED:
+        return HUB_STRANGER_GONE;
+    case HUB_PEER_ATTACHED:
+    case HUB_PEER_GOODBYE:
+        if (hub_peek(&entry->guest_wait) & HUB_WAIT_LOCKED)
+            return HUB_STRANGER_GONE;
+        return without(segment, peer, HUB_STRANGER_UNLOCKED);
+    case HUB_PEER_EMPTY:
+        return without(segment, peer, HUB_STRANGER_NONE);
+    default:
+        return without(segment, peer, HUB_STRANGER_WRONG);
+    }
+}
+
+/* r[impl hub.death.recycle] */
+enum hub_stranger hub_stranger_look(const struct hub_segment *segment, uint32_t peer, pid_t *pid)
+{
+    struct hub_segment_view view;
+
+    *pid = 0;
+    hub_segment_view(segment, peer, &view);
+    if (hub_observe(&view.entry->state) == HUB_PEER_EMPTY)
+        return HUB_STRANGER_NONE;
+    if (hub_lock_seize_peer(segment->mapping.fd, peer) == 0)
+        return look_inside(segment, peer, view.entry);
+    (void)hub_lock_ask_peer(segment->mapping.fd, peer, pid);
+    switch (hub_observe(&view.entry->state)) {
+    case HUB_PEER_EMPTY:
+        return HUB_STRANGER_NONE;
+    case HUB_PEER_RESERVED:
+        return HUB_STRANGER_COMING;
+    case HUB_PEER_ATTACHED:
+    case HUB_PEER_GOODBYE:
+        return HUB_STRANGER_HERE;
+    default:
+        return HUB_STRANGER_WRONG;
+    }
+}
