@@ -59,6 +59,8 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link->wait.nudge < 0)
         return rapahub_fail(-errno, "", "cannot make an eventfd for a link");
+    if (options->by_lock)
+        link->wait.host_lock = options->segment->mapping.fd;
     r = hub_slot_reader_init(&link->reader, &options->segment->geometry,
                              host ? link->view.guest_pool : link->view.host_pool);
     if (r < 0)
@@ -113,6 +115,11 @@ void hub_link_leave(struct hub_link *link)
     hub_publish(&link->leaving, 1);
     hub_peer_table_goodbye(link->view.entry);
     hub_wait_wake(&link->wait, HUB_WAIT_RX, NULL);
+}
+
+void hub_link_alert(struct hub_link *link)
+{
+    hub_wait_wake(&link->wait, HUB_WAIT_RX | HUB_WAIT_TX, link->out.head);
 }
 
 /* r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
@@ -176,6 +183,12 @@ void hub_link_dead(struct hub_link *link)
     hub_publish(&link->dead, 1);
     hub_wait_wake_own(&link->wait);
     hub_receiver_finish(link);
+}
+
+void hub_link_detached(struct hub_link *link)
+{
+    hub_publish(&link->detached, 1);
+    hub_link_dead(link);
 }
 
 bool hub_link_receiving(const struct hub_link *link)

@@ -49,7 +49,8 @@ struct hub_link_options {
     const struct hub_segment_view *view;
     struct hub_slot_pool *pool; /* our own: of the group, or of the guest; outlives the link */
     uint32_t peer, epoch;
-    int doorbell; /* our end; stays the caller's, outlives the link */
+    int doorbell; /* our end; stays the caller's, outlives the link; -1: none */
+    bool by_lock; /* guest without a doorbell: its host is gone when the host's lock is free */
     int pidfd;    /* of the guest, the caller's, outlives the link; -1 in a guest */
     struct hub_link_events events;
     /* The link is closed: once, on the thread that closed it; must not wait. */
@@ -125,11 +126,17 @@ bool hub_link_closed(const struct hub_link *link);
 /* The peer is proven dead: what it sent before is received, then the link closes with
  * RAPAHUB_EDIED, on this thread or on the one that holds the token. Any thread. */
 void hub_link_dead(struct hub_link *link);
+
+/* The same for a peer that said goodbye before and has unmapped the segment: RAPAHUB_ECLOSED. */
+void hub_link_detached(struct hub_link *link);
 int hub_link_cause(const struct hub_link *link);        /* 0 while it is open */
 const char *hub_link_rule(const struct hub_link *link); /* "" if none; a constant */
 
 /* Says goodbye with a reason if there is room now; never waits. r[impl message.goodbye.send] */
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context);
+
+/* Host: wakes the guest, whatever it sleeps for: it shall look at `host_goodbye`. */
+void hub_link_alert(struct hub_link *link);
 
 /* Guest: sets its state to Goodbye, and wakes the host; what is in the rings is still handled.
  * r[impl shm.goodbye.guest] */

@@ -33,6 +33,7 @@ struct hub_link {
     struct hub_a32 hung_up;      /* a hint not yet handed on */
     struct hub_a32 leaving;      /* guest: it set Goodbye itself */
     struct hub_a32 dead;         /* the peer is proven dead */
+    struct hub_a32 detached;     /* it is gone by its own will */
     struct hub_a32 closing;      /* claimed by who closes */
     struct hub_a32 closed;       /* published behind cause and rule */
     int cause;

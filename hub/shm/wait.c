@@ -15,6 +15,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/base/lock.h"
 #include "hub/shm/doorbell.h"
 
 #define SPIN_FULL     (20 * HUB_MICROSECOND)
@@ -81,6 +82,7 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .doorbell = doorbell,
         .pidfd = pidfd,
         .nudge = -1,
+        .host_lock = -1,
         .gap = calibrate_gap(),
         .one_cpu = has_one_cpu(),
     };
@@ -348,6 +350,20 @@ static void sleep_in_poll(struct watch *watch, uint64_t span_ns)
     hub_wait_disarm(wait, bits);
 }
 
+/* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */
+static void look_for_end(struct watch *watch)
+{
+    struct hub_wait *wait = watch->wait;
+
+    if (!may_poll(watch) || wait->doorbell >= 0)
+        return;
+    if (polls_pidfd(watch))
+        poll_ends(watch, 0);
+    if (wait->host_lock >= 0 && hub_lock_free(wait->host_lock, HUB_LOCK_HOST, 1) == 1 &&
+        !hub_exchange(&wait->peer_gone, 1))
+        watch->order->hung_up(watch->order->user);
+}
+
 /* A peer that does not take part sees no bits of ours: we look by ourselves. */
 static bool is_foreign(const struct watch *watch)
 {
@@ -361,14 +377,16 @@ static void sleep_once(struct watch *watch, uint64_t now)
 
     if (is_foreign(watch)) {
         sleep_in_poll(watch, least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE));
+        look_for_end(watch);
     } else if (spent < FUTEX_STAGE) {
         hub_wait_pay(watch->wait);
         sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_STAGE - spent));
-    } else if (polls_bell(watch) || polls_pidfd(watch)) {
+    } else if (polls_bell(watch) || (polls_pidfd(watch) && watch->wait->doorbell >= 0)) {
         sleep_in_poll(watch, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
     } else {
         hub_wait_pay(watch->wait);
         sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_SLICE));
+        look_for_end(watch);
     }
 }
 

@@ -20,6 +20,7 @@ struct hub_wait {
     int doorbell;                                        /* our end; -1: none */
     int pidfd;                                           /* of the peer; -1: unknown */
     int nudge;                                           /* eventfd that ends a poll; -1: none */
+    int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;                                        /* pauses between two looks */
     bool one_cpu;                                        /* all our threads share one */
     struct hub_a32 cpu;                                  /* as stored in our word; relaxed */
@@ -31,7 +32,8 @@ struct hub_wait {
     struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
 };
 
-/* Marks our side as taking part; sleep bits that are armed stay so. */
+/* Marks our side as taking part; sleep bits that are armed stay so. Without a doorbell the peer's
+ * end is looked for after each slice of 100 ms: at the pidfd, or at `host_lock`, set after this. */
 void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *peer, int doorbell,
                    int pidfd);
 

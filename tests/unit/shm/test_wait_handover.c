@@ -258,11 +258,11 @@ static int wait_while_it_comes(uint32_t stage, uint64_t span_ns)
                                    .ready = comes_while_armed,
                                    .hung_up = no_hang_up,
                                    .user = &words};
-    int end = eventfd(0, EFD_CLOEXEC), r; /* stands for a pidfd: something to poll */
+    int end = eventfd(0, EFD_CLOEXEC), r; /* stands for a doorbell: something to poll */
 
     begin_words(&words);
     words.stage = stage;
-    words.sleeper.pidfd = end;
+    words.sleeper.doorbell = end;
     order.deadline_ns = hub_clock_after(span_ns);
     r = hub_wait_for(&words.sleeper, &order);
     close(end);
