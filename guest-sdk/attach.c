@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include "guest-sdk/serve.h"
+#include "hub/base/lock.h"
 #include "hub/base/random.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
+#include "hub/shm/stranger.h"
 
 static void on_request(void *user)
 {
@@ -34,6 +36,14 @@ static void on_goodbye(void *user, const char *reason)
     rapahub_log(RAPAHUB_LOG_DEBUG, "attach", "the host says goodbye: %s", reason);
 }
 
+/* A host of another make may have locked nothing: then silence is all there is to see of its end.
+ */
+static bool is_host_known_by_lock(const struct guest *guest)
+{
+    return guest->ticket.doorbell < 0 &&
+           hub_lock_free(guest->segment->mapping.fd, HUB_LOCK_HOST, 1) == 0;
+}
+
 static int open_connection(struct guest *guest)
 {
     const struct hub_link_options options = {.role = HUB_ROLE_GUEST,
@@ -43,6 +53,7 @@ static int open_connection(struct guest *guest)
                                              .peer = guest->ticket.peer,
                                              .epoch = guest->epoch,
                                              .doorbell = guest->ticket.doorbell,
+                                             .by_lock = is_host_known_by_lock(guest),
                                              .pidfd = -1};
     const struct hub_connection_events events = {
         on_request, on_nothing, on_nothing, on_nothing,
@@ -61,17 +72,30 @@ static int check_host_is_there(int doorbell)
     return 0;
 }
 
-int guest_attach_open(struct guest *guest, int argc, char **argv)
+static int enter_by_ticket(struct guest *guest)
 {
-    int r = hub_ticket_parse(argc, argv, &guest->ticket);
+    int r = hub_segment_attach(guest->ticket.hub_path, guest->ticket.peer, &guest->segment,
+                               &guest->view);
 
     if (r == 0)
-        r = hub_segment_attach(guest->ticket.hub_path, guest->ticket.peer, &guest->segment,
-                               &guest->view);
-    if (r == 0)
         r = hub_doorbell_adopt(guest->ticket.doorbell);
+    return r == 0 ? check_host_is_there(guest->ticket.doorbell) : r;
+}
+
+static int enter(struct guest *guest)
+{
+    if (guest->ticket.peer != 0)
+        return enter_by_ticket(guest);
+    return hub_stranger_enter(guest->ticket.hub_path, &guest->segment, &guest->view,
+                              &guest->ticket.peer);
+}
+
+int guest_attach_open(struct guest *guest, int argc, char **argv)
+{
+    int r = hub_ticket_parse_path(argc, argv, &guest->ticket);
+
     if (r == 0)
-        r = check_host_is_there(guest->ticket.doorbell);
+        r = enter(guest);
     if (r == 0)
         r = hub_slot_pool_init(&guest->pool, &guest->segment->geometry, guest->view.guest_pool,
                                guest->segment->shared);
@@ -83,7 +107,8 @@ int guest_attach_open(struct guest *guest, int argc, char **argv)
     if (r < 0)
         return r;
     guest->next_chain = hub_random_nonce() << 32;
-    (void)hub_doorbell_ring(guest->ticket.doorbell);
+    if (guest->ticket.doorbell >= 0)
+        (void)hub_doorbell_ring(guest->ticket.doorbell);
     return 0;
 }
 
@@ -92,6 +117,6 @@ void guest_attach_close(struct guest *guest)
     hub_connection_close(&guest->connection);
     hub_slot_pool_fini(&guest->pool);
     hub_segment_release(&guest->segment);
-    if (guest->ticket.peer != 0)
+    if (guest->ticket.hub_path && guest->ticket.doorbell >= 0)
         close(guest->ticket.doorbell);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "guest-sdk/last_words.h"
 #include "guest-sdk/outward.h"
 #include "guest-sdk/serve.h"
+#include "hub/base/own.h"
 
 #define PLAIN_OPTION "--plain="
 
@@ -26,17 +28,43 @@ static const char **plain_signatures(int argc, char **argv)
     return list;
 }
 
+static bool is_option(const char *argument)
+{
+    return strncmp(argument, "--", 2) == 0;
+}
+
+/* Who starts this by hand names the file: the first argument that is no option. It is opened before
+ * the segment is touched. */
+static int open_file(struct guest *guest, int argc, char **argv, const char **name)
+{
+    struct hub_ticket ticket;
+    int i = 1;
+
+    *name = NULL;
+    if (hub_ticket_parse_path(argc, argv, &ticket) < 0 || ticket.peer != 0)
+        return 0; /* there is a ticket, or what is wrong with it is said there */
+    while (i < argc && is_option(argv[i]))
+        i++;
+    if (i == argc)
+        return rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "no module is named");
+    *name = argv[i];
+    guest->file = open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (guest->file < 0)
+        return rapahub_fail(-errno, "", "cannot open '%s': %s", argv[i], strerrordesc_np(errno));
+    return 0;
+}
+
 static int load_module(struct guest *guest, int argc, char **argv)
 {
     const char **plain = plain_signatures(argc, argv);
-    int r;
+    int file = guest->file >= 0 ? guest->file : guest->ticket.module, r;
 
     if (!plain)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments");
-    if (guest->ticket.module < 0)
+    if (file < 0)
         r = rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "the ticket names no module");
     else
-        r = guest_load_open(&guest->module, guest->ticket.module,
+        r = guest_load_open(&guest->module, file,
                             guest->ticket.name ? guest->ticket.name : "the module", plain);
     free(plain);
     return r;
@@ -67,7 +95,11 @@ static const char *text_of(int code)
 
 static void tell(int code)
 {
-    fprintf(stderr, "%s: %s\n", rapahub_error_name(code), text_of(code));
+    const struct rapahub_diagnosis *why = rapahub_last_error();
+    const char *rule = why->code == code ? why->rule : "";
+
+    fprintf(stderr, "%s: %s%s%s\n", rapahub_error_name(code), text_of(code),
+            rule[0] ? "  rule " : "", rule);
 }
 
 /* The host shall know the very error: it stands in the goodbye. */
@@ -102,7 +134,7 @@ static int serve(struct guest *guest, int argc, char **argv, const struct rapahu
 static int refuse(const struct guest *guest, int code)
 {
     tell(code);
-    if (guest->ticket.peer == 0)
+    if (!guest->ticket.hub_path && code == RAPAHUB_EFORMAT)
         return RAPAHUB_GUEST_USAGE;
     return code == RAPAHUB_EDIED ? RAPAHUB_GUEST_ORPHAN : RAPAHUB_GUEST_FAILED;
 }
@@ -110,12 +142,19 @@ static int refuse(const struct guest *guest, int code)
 int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod)
 {
     struct guest *guest = calloc(1, sizeof *guest);
-    int r, status;
+    const char *name = NULL;
+    int r = 0, status;
 
     if (!guest)
         return RAPAHUB_GUEST_FAILED;
+    guest->file = -1;
     guest_current_set(guest);
-    r = guest_attach_open(guest, argc, argv);
+    if (!chimod)
+        r = open_file(guest, argc, argv, &name);
+    if (r == 0)
+        r = guest_attach_open(guest, argc, argv);
+    if (r == 0 && name)
+        guest->ticket.name = name;
     status = r < 0 ? refuse(guest, r) : serve(guest, argc, argv, chimod);
     guest_heartbeat_stop(&guest->heartbeat);
     guest_current_set(NULL);
@@ -123,9 +162,24 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     guest_outward_fini(guest);
     guest_containers_fini(&guest->containers, NULL);
     guest_load_close(&guest->module);
+    hub_fd_release(&guest->file);
     free(guest->scratch);
     free(guest);
     return status;
+}
+
+/* May interrupt anything: it only stores, and wakes by system calls. */
+void rapahub_guest_leave(const char *reason)
+{
+    struct guest *guest = guest_current();
+
+    if (!guest)
+        return;
+    guest->reason = reason;
+    hub_publish(&guest->leave, 1);
+    hub_publish(&guest->arrived, 1);
+    if (guest->connection.link)
+        hub_link_nudge(guest->connection.link);
 }
 
 void rapahub_guest_last_words(void)

@@ -28,7 +28,8 @@ struct guest_frame {
 };
 
 struct guest {
-    struct hub_ticket ticket;
+    struct hub_ticket ticket; /* without one the peer is known when the entry is taken */
+    int file;                 /* of the module, where there is no ticket; -1: none */
     struct hub_segment *segment;
     struct hub_segment_view view;
     struct hub_slot_pool pool;
@@ -40,6 +41,8 @@ struct guest {
     struct guest_containers containers;
     struct hub_a32 arrived; /* a request may be queued */
     struct hub_a32 goodbye; /* the host said goodbye */
+    struct hub_a32 leave;   /* this guest was asked to; a signal handler may do so */
+    const char *reason;     /* to leave; a constant */
     uint8_t *scratch;       /* payload_max bytes, for one answer at a time */
 
     struct guest_frame *frame; /* the innermost */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rapahub-guest: runs one chimod. A host starts it with a ticket; it is of no use by hand. */
+/* rapahub-guest: runs one chimod. A host starts it with a ticket; or somebody else does, with the
+ * path of a host's segment and the module's file. */
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,13 +11,44 @@
 
 #include <rapahub/guest.h>
 
+/* A signal may come to any thread; the serving one is the first. */
+static void on_signal(int number)
+{
+    if (gettid() == getpid())
+        rapahub_guest_leave(number == SIGINT ? "interrupted" : "terminated");
+    else
+        (void)tgkill(getpid(), getpid(), number);
+}
+
+/* Once: who is asked again goes at once. */
+static void leave_when_asked(void)
+{
+    const struct sigaction leave = {.sa_handler = on_signal,
+                                    .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
+
+    sigaction(SIGINT, &leave, NULL);
+    sigaction(SIGTERM, &leave, NULL);
+}
+
+static bool has_ticket(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--doorbell-fd=", sizeof "--doorbell-fd=" - 1) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("rapahub-guest %s\n", rapahub_version()) < 0;
     /* The second net under a host that dies: the first is the doorbell's hang-up. What the host
-     * gave is for this process, not for the programs a chimod starts. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+     * gave is for this process, not for the programs a chimod starts. Whoever starts a guest
+     * without a ticket is not its host, and may end before it. */
+    if (has_ticket(argc, argv))
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    else
+        leave_when_asked();
     (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what a chimod prints is logged line by line */
     rapahub_guest_last_words();

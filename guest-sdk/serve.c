@@ -226,7 +226,8 @@ bool guest_serve_over(const struct guest *guest)
 {
     const struct hub_link *link = guest->connection.link;
 
-    return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0;
+    return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0 ||
+           hub_observe(&guest->leave) != 0;
 }
 
 /* Waits for requests. When nothing came for a while cached slots are given back, and then it sleeps
@@ -249,7 +250,8 @@ static void wait_for_requests(struct guest *guest)
 /* A host that took our entry away without a word has given us up. */
 static bool is_orphan(const struct guest *guest)
 {
-    return hub_observe(&guest->view.header->host_goodbye) == 0 &&
+    return hub_link_host_left(guest->connection.link) &&
+           hub_observe(&guest->view.header->host_goodbye) == 0 &&
            hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
 }
 
@@ -280,6 +282,19 @@ static bool settle(struct guest *guest)
     return hub_link_closed(link) || hub_link_quiet(link);
 }
 
+/* Until both rings are empty, or nobody is there to take what is in them. */
+static void settle_all(struct guest *guest, uint64_t deadline)
+{
+    while (!settle(guest) && hub_clock_left(deadline) != 0) {
+        struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
+
+        if (poll(&bell, 1, 1) > 0 && !hub_doorbell_drain(bell.fd))
+            break;
+    }
+}
+
+/* The reason comes behind all answers: who hears a goodbye expects none any more.
+ * r[impl shm.goodbye.guest] */
 void guest_serve_leave(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
@@ -293,11 +308,10 @@ void guest_serve_leave(struct guest *guest)
     if (hub_link_closed(link))
         return;
     hub_link_leave(link);
-    while (!settle(guest) && hub_clock_left(deadline) != 0) {
-        struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
-
-        if (poll(&bell, 1, 1) > 0 && !hub_doorbell_drain(bell.fd))
-            break; /* nobody is there to take it */
+    settle_all(guest, deadline);
+    if (hub_observe(&guest->leave) != 0 && !hub_link_closed(link)) {
+        hub_link_say_goodbye(link, "", guest->reason ? guest->reason : "");
+        settle_all(guest, deadline);
     }
     hub_link_rest(link);
 }

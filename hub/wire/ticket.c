@@ -101,6 +101,19 @@ int hub_ticket_parse(int count, char *const *arguments, struct hub_ticket *out)
     return 0;
 }
 
+int hub_ticket_parse_path(int count, char *const *arguments, struct hub_ticket *out)
+{
+    struct hub_ticket ticket = {.doorbell = -1, .module = -1};
+    int r;
+
+    if (find_last(count, arguments, "--peer-id=") || find_last(count, arguments, "--doorbell-fd="))
+        return hub_ticket_parse(count, arguments, out);
+    r = parse_path(count, arguments, &ticket);
+    if (r == 0)
+        *out = ticket;
+    return r;
+}
+
 /* Joins both to the next free place of `out`. */
 static bool add(char **out, const char *name, const char *value)
 {

@@ -11,8 +11,8 @@
 
 struct hub_ticket {
     const char *hub_path; /* into the arguments, or the caller's */
-    uint32_t peer;        /* 1 to 255 */
-    int doorbell;         /* descriptor */
+    uint32_t peer;        /* 1 to 255; 0: no ticket */
+    int doorbell;         /* descriptor; -1: no ticket */
     int module;           /* descriptor of the module; -1: absent (--module-fd) */
     const char *name;     /* of the module's file, for messages; NULL: absent (--module-name) */
 };
@@ -20,6 +20,10 @@ struct hub_ticket {
 /* Reads the arguments, in any order; the last one of a name wins; unknown ones are ignored.
  * RAPAHUB_EFORMAT names the argument that is missing or malformed. */
 int hub_ticket_parse(int count, char *const *arguments, struct hub_ticket *out);
+
+/* The same; or, where neither --peer-id nor --doorbell-fd is given, no ticket but the path of a
+ * segment, for a guest that its host did not start: peer 0, doorbell and module -1. */
+int hub_ticket_parse_path(int count, char *const *arguments, struct hub_ticket *out);
 
 /* The arguments as text, one allocation each, ended by NULL in `out`, which has room for
  * HUB_TICKET_ARGUMENTS + 1. -ENOMEM. */

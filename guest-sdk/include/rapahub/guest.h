@@ -18,8 +18,17 @@ enum rapahub_guest_exit {
 
 /* Attaches with the ticket in the program's arguments, serves `chimod` until the host says goodbye
  * or dies, and returns the exit status. The calling thread is the serving thread. With `chimod`
- * NULL the module is loaded as the ticket says. */
+ * NULL the module is loaded as the ticket says.
+ *
+ * Without --peer-id and --doorbell-fd there is no ticket, and no host started this program: it
+ * attaches to the segment at --hub-path=PATH, whose host must have the option `anonymous`; with
+ * `chimod` NULL the first argument that is no option is the module's file. */
 RAPAHUB_API int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod);
+
+/* Asks the guest that the calling thread serves to go: it finishes and answers what it has, tells
+ * the host that it leaves and why (`reason`, a constant, or NULL), and rapahub_guest_run returns
+ * RAPAHUB_GUEST_DONE. From a method, or from a signal handler. */
+RAPAHUB_API void rapahub_guest_leave(const char *reason);
 
 /* For a program: handlers for SEGV, BUS, ILL, FPE and ABRT that write one line to standard error,
  * what signal, where, in which method, and let the signal do what it does. */

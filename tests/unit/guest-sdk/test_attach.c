@@ -112,6 +112,29 @@ static void a_segment_that_is_none_is_refused(void **state)
     detach(&hosted);
 }
 
+/* Both in one process: the guest opens the file by itself, so its lock is its own.
+ * r[verify shm.guest.attach] r[verify shm.doorbell.optional] */
+static void a_path_alone_takes_an_empty_entry(void **state)
+{
+    struct hub_limits limits = hosted_limits();
+    struct hosted hosted;
+
+    (void)state;
+    limits.guests_max = 2;
+    hosted_reserve(&hosted, &limits);
+    hosted.count = 2;
+    assert_int_equal(attach(&hosted), 0);
+    assert_int_equal(guest.ticket.peer, 2);
+    assert_int_equal(guest.ticket.doorbell, -1);
+    assert_int_equal(guest.epoch, 1);
+    assert_int_equal(hub_observe(&guest.view.entry->state), HUB_PEER_ATTACHED);
+    assert_int_equal(hub_peek(&guest.view.entry->guest_wait) & 0xff,
+                     HUB_WAIT_PART | HUB_WAIT_LOCKED);
+    hub_link_leave(guest.connection.link);
+    close(hosted.pair.guest.doorbell);
+    detach(&hosted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +144,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_that_is_no_doorbell_is_refused),
         cmocka_unit_test(a_host_that_is_gone_already_is_seen),
         cmocka_unit_test(a_segment_that_is_none_is_refused),
+        cmocka_unit_test(a_path_alone_takes_an_empty_entry),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,32 @@ static void a_path_is_bounded(void **state)
     free(path);
 }
 
+/* The function has the type of main's arguments. */
+#define WORDS(list) ((char *const *)(uintptr_t)(list))
+
+/* r[verify shm.spawn.args] */
+static void a_path_alone_is_for_a_guest_nobody_started(void **state)
+{
+    const char *const path[] = {"guest", "--hub-path=/x", "module.so"};
+    const char *const half[] = {"guest", "--hub-path=/x", "--peer-id=1"};
+    const char *const bell[] = {"guest", "--hub-path=/x", "--doorbell-fd=4"};
+    const char *const whole[] = {"guest", "--hub-path=/x", "--peer-id=2", "--doorbell-fd=4"};
+    struct hub_ticket ticket = {.peer = 9};
+
+    (void)state;
+    assert_int_equal(hub_ticket_parse_path(3, WORDS(path), &ticket), 0);
+    assert_string_equal(ticket.hub_path, "/x");
+    assert_int_equal(ticket.peer, 0);
+    assert_int_equal(ticket.doorbell, -1);
+    assert_int_equal(ticket.module, -1);
+    assert_int_equal(hub_ticket_parse(3, WORDS(path), &ticket), RAPAHUB_EFORMAT);
+    assert_int_equal(hub_ticket_parse_path(3, WORDS(half), &ticket), RAPAHUB_EFORMAT);
+    assert_int_equal(hub_ticket_parse_path(3, WORDS(bell), &ticket), RAPAHUB_EFORMAT);
+    assert_int_equal(hub_ticket_parse_path(1, WORDS(path), &ticket), RAPAHUB_EFORMAT);
+    assert_int_equal(hub_ticket_parse_path(4, WORDS(whole), &ticket), 0);
+    assert_int_equal(ticket.peer, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +182,7 @@ int main(void)
         cmocka_unit_test(each_of_the_three_must_be_there),
         cmocka_unit_test(malformed_values_are_refused),
         cmocka_unit_test(a_path_is_bounded),
+        cmocka_unit_test(a_path_alone_is_for_a_guest_nobody_started),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
