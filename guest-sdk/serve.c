@@ -222,12 +222,16 @@ static int exit_status(const struct guest *guest)
     }
 }
 
-bool guest_serve_over(const struct guest *guest)
+bool guest_serve_deserted(const struct guest *guest)
 {
     const struct hub_link *link = guest->connection.link;
 
-    return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0 ||
-           hub_observe(&guest->leave) != 0;
+    return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0;
+}
+
+bool guest_serve_over(const struct guest *guest)
+{
+    return guest_serve_deserted(guest) || hub_observe(&guest->leave) != 0;
 }
 
 /* Waits for requests. When nothing came for a while cached slots are given back, and then it sleeps

@@ -9,6 +9,9 @@
 int guest_serve_announce(struct guest *guest);
 
 /* Is the host gone, or does it want this guest to go? */
+bool guest_serve_deserted(const struct guest *guest);
+
+/* Is it, or does this guest go by itself? */
 bool guest_serve_over(const struct guest *guest);
 
 /* Serves; the exit status of the process: enum rapahub_guest_exit. */

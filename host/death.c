@@ -6,7 +6,6 @@
 #include "host/requests.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
-#include "hub/base/proof.h"
 
 #define BATCH      64                      /* messages of one guest, before the next one's turn */
 #define OUTPUT_END (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
@@ -29,27 +28,67 @@ static void settle(struct host_life *life)
     hub_calls_finish(life->connection.calls);
 }
 
-static void prove(struct host_life *life)
+static void end_watches(struct host_life *life)
 {
-    if (life->proven_ns != 0)
-        return;
     life->proven_ns = hub_clock_now();
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
-    hub_link_dead(life->connection.link);
+}
+
+static void prove(struct host_life *life)
+{
+    life->detached = life->anonymous && host_life_said_goodbye(life);
+    end_watches(life);
+    host_life_finish(life);
+    host_life_part(life);
     settle(life);
+}
+
+/* It may still write: so whatever it can reach is never used again. r[impl hub.death.quarantine] */
+static void quarantine(struct host_life *life)
+{
+    life->quarantined = true;
+    end_watches(life);
+    host_life_part(life);
+    hub_link_close(life->connection.link, RAPAHUB_EDIED, "hub.death.quarantine");
+    rapahub_log(RAPAHUB_LOG_ERROR, "death",
+                "%s: attached without a lock, so nobody can prove that it is dead; its entry %u "
+                "stays out of use",
+                life->name, life->id.peer);
+    settle(life);
+}
+
+/* Of one that holds no lock nothing else can come than its own goodbye; when its time is over, or
+ * it broke a rule, it is put away. */
+static bool is_hopeless(const struct host_life *life)
+{
+    return life->anonymous && !life->locked && hub_observe(&life->cause) != HOST_CAUSE_NONE;
 }
 
 void host_death_look(struct host_life *life)
 {
-    if (hub_proof_of_death(life->pidfd))
+    if (life->proven_ns != 0)
+        return;
+    if (host_life_proven(life))
         prove(life);
+    else if (is_hopeless(life))
+        quarantine(life);
+    else if (hub_observe(&life->parted) != 0 && !life->killed)
+        host_guests_end(life, HOST_CAUSE_NONE, "it is being killed");
 }
 
-void host_death_on_pidfd(void *life, uint32_t events)
+/* The process of a stranger is dead, and its lock is not free: somebody it forked still has it. It
+ * is asked for by timer from now on: the pidfd would say the same for ever. */
+void host_death_on_pidfd(void *user, uint32_t events)
 {
+    struct host_life *life = user;
+
     (void)events;
     host_death_look(life);
+    if (life->proven_ns != 0 || !life->anonymous)
+        return;
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_guests_end(life, HOST_CAUSE_NONE, "its process is dead");
 }
 
 void host_death_on_bell(void *user, uint32_t events)

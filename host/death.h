@@ -12,7 +12,8 @@
 void host_death_on_pidfd(void *life, uint32_t events);
 void host_death_on_bell(void *life, uint32_t events);
 
-/* Looks whether it is dead; whoever suspected it has killed it. */
+/* Looks whether it is dead; whoever suspected it has killed it. One whose death nobody can prove is
+ * put out of use when it would be killed. */
 void host_death_look(struct host_life *life);
 
 /* Its link has closed. */

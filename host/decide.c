@@ -7,6 +7,7 @@
 #include "host/containers.h"
 #include "host/events.h"
 #include "host/host.h"
+#include "host/places.h"
 #include "host/supervise/exits.h"
 #include "hub/base/clock.h"
 
@@ -83,11 +84,28 @@ static void restart_later(struct host_guest *guest, const struct host_end *end, 
     host_decide_tell(guest, &event);
 }
 
+/* Who came by itself comes again by itself. One that never served was never told of. */
+static void end_anonymous(struct host_guest *guest, const struct host_end *end)
+{
+    move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
+    if (guest->initial)
+        rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: came, and ended before it served: %s",
+                    guest->name, end->cause);
+    else
+        tell_down(guest, end);
+    host_guest_move(guest, HOST_GUEST_CLOSED, "it is over");
+    host_places_forget_containers(guest);
+}
+
 void host_decide(struct host_guest *guest, const struct host_end *end)
 {
     uint64_t now = hub_clock_now();
 
     snprintf(guest->cause, sizeof guest->cause, "%s", end->cause);
+    if (guest->anonymous) {
+        end_anonymous(guest, end);
+        return;
+    }
     if (guest->initial) {
         host_guest_move(guest, HOST_GUEST_CLOSED, "its first start failed");
         return;

@@ -9,6 +9,8 @@
 /* An event and, behind it, its strings. */
 struct item {
     struct hub_list link;
+    rapahub_on_death *on_death; /* NULL: it is for the host's own callback */
+    void *user;
     struct rapahub_event event;
     char text[];
 };
@@ -35,26 +37,59 @@ static const char *put(char **at, const char *text)
     return copy;
 }
 
-void host_events_post(struct rapahub_host *host, const struct rapahub_event *event)
+static struct item *copy_of(const struct rapahub_event *event)
 {
-    struct host_events *events = &host->events;
-    struct item *item;
+    struct item *item =
+        malloc(sizeof *item + strlen(event->name) + strlen(event->cause) + strlen(event->rule) + 3);
     char *at;
 
-    if (!host->options.on_event ||
-        (event->kind == RAPAHUB_EVENT_OUTPUT && events->count >= HOST_EVENTS_MAX))
-        return;
-    item =
-        malloc(sizeof *item + strlen(event->name) + strlen(event->cause) + strlen(event->rule) + 3);
     if (!item)
-        return;
-    item->event = *event;
+        return NULL;
+    *item = (struct item){.event = *event};
     at = item->text;
     item->event.name = put(&at, event->name);
     item->event.cause = put(&at, event->cause);
     item->event.rule = put(&at, event->rule);
+    return item;
+}
+
+static void append(struct host_events *events, struct item *item)
+{
     hub_list_append(&events->queue, &item->link);
     events->count++;
+}
+
+void host_events_post(struct rapahub_host *host, const struct rapahub_event *event)
+{
+    struct host_events *events = &host->events;
+    struct item *item;
+
+    if (!host->options.on_event ||
+        (event->kind == RAPAHUB_EVENT_OUTPUT && events->count >= HOST_EVENTS_MAX))
+        return;
+    item = copy_of(event);
+    if (item)
+        append(events, item);
+}
+
+void host_events_post_death(struct rapahub_host *host, rapahub_on_death *on_death, void *user,
+                            const struct rapahub_event *event)
+{
+    struct item *item = on_death ? copy_of(event) : NULL;
+
+    if (!item)
+        return;
+    item->on_death = on_death;
+    item->user = user;
+    append(&host->events, item);
+}
+
+static void hand_out(const struct rapahub_host *host, const struct item *item)
+{
+    if (item->on_death)
+        item->on_death(item->user, item->event.guest, item->event.cause);
+    else
+        host->options.on_event(host->options.user, &item->event);
 }
 
 /* On the owner, never inside of another callback.
@@ -72,7 +107,7 @@ int host_events_deliver(struct rapahub_host *host)
 
         events->count--;
         host->callbacks++;
-        host->options.on_event(host->options.user, &item->event);
+        hand_out(host, item);
         host->callbacks--;
         free(item);
     }

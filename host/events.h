@@ -22,6 +22,10 @@ void host_events_fini(struct host_events *events); /* drops what is left */
 /* Copies it. Nobody listens: nothing happens. */
 void host_events_post(struct rapahub_host *host, const struct rapahub_event *event);
 
+/* The same for who asked to be told of a death; NULL: nobody. */
+void host_events_post_death(struct rapahub_host *host, rapahub_on_death *on_death, void *user,
+                            const struct rapahub_event *event);
+
 /* Hands out what is queued: how many. Nothing from inside a callback. */
 int host_events_deliver(struct rapahub_host *host);
 

@@ -63,10 +63,10 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
         host_output_escape(file, size, guest->name, sizeof guest->name);
 }
 
-static int take_supervision(struct host_guest *guest, const struct rapahub_guest_options *options)
+static int take_supervision(struct host_guest *guest, const struct rapahub_supervision *given)
 {
     struct rapahub_supervision *how = &guest->supervision;
-    int r = host_options_take_supervision(options->supervision, how);
+    int r = host_options_take_supervision(given, how);
 
     if (r == 0)
         r = host_budget_init(&guest->budget,
@@ -78,27 +78,57 @@ static int take_supervision(struct host_guest *guest, const struct rapahub_guest
     return r;
 }
 
+static struct host_guest *new_guest(struct rapahub_host *host, enum rapahub_trust trust)
+{
+    struct host_guest *guest = calloc(1, sizeof *guest);
+
+    if (!guest)
+        return NULL;
+    guest->host = host;
+    guest->module = -1;
+    guest->trust = trust;
+    guest->initial = true;
+    hub_list_init(&guest->containers);
+    return guest;
+}
+
 int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
                       struct host_guest **out)
 {
-    OWN(host_guest) struct host_guest *guest = calloc(1, sizeof *guest);
+    OWN(host_guest) struct host_guest *guest = new_guest(host, options->trust);
     int r;
 
     if (!guest)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
-    guest->host = host;
-    guest->module = -1;
-    guest->trust = options->trust;
-    guest->initial = true;
-    hub_list_init(&guest->containers);
+    guest->on_death = options->on_death;
+    guest->on_death_user = options->user;
     guest->chimod = strdup(options->chimod);
     guest->plain = options->plain ? copy_list(options->plain) : NULL;
     if (!guest->chimod || (options->plain && !guest->plain))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     take_name(guest, options);
-    r = take_supervision(guest, options);
+    r = take_supervision(guest, options->supervision);
     if (r == 0)
         r = host_module_open(guest->chimod, &guest->module);
+    if (r < 0)
+        return r;
+    *out = TAKE(guest);
+    return 0;
+}
+
+int host_guest_create_anonymous(struct rapahub_host *host, pid_t pid, struct host_guest **out)
+{
+    OWN(host_guest) struct host_guest *guest = new_guest(host, RAPAHUB_TRUST_TRUSTED);
+    int r;
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    guest->anonymous = true;
+    guest->chimod = strdup("");
+    if (!guest->chimod)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    snprintf(guest->name, sizeof guest->name, "pid-%d", (int)pid);
+    r = take_supervision(guest, NULL);
     if (r < 0)
         return r;
     *out = TAKE(guest);

@@ -38,7 +38,8 @@ struct host_guest {
     uint64_t serial; /* rises with each guest of the host */
     uint32_t state;  /* enum host_guest_state */
     char name[HOST_OPTIONS_NAME_MAX + 1];
-    bool named; /* by the caller */
+    bool named;     /* by the caller */
+    bool anonymous; /* it came by itself, has one life, and is not started again */
     char *chimod;
     char **plain; /* ended by NULL; NULL: a chimod */
     int module;   /* the bytes that are loaded in every life */
@@ -47,12 +48,16 @@ struct host_guest {
     struct host_budget budget;
     struct host_backoff backoff;
 
+    rapahub_on_death *on_death;
+    void *on_death_user;
+
     struct rapahub_guest_id id; /* of the present or last life */
     struct host_life *life;     /* the present one; NULL: none */
     struct host_methods *methods;
     char version[64];
     struct hub_list containers;
     struct host_timer timer;     /* of the state: start, stop, backoff */
+    uint32_t pins;               /* who waits for a change of it: it may not be freed */
     uint32_t lives, restarts;    /* begun; begun after a death */
     uint64_t due_ns;             /* of a restart */
     uint64_t calls, violations;  /* of lives that have ended */
@@ -67,6 +72,9 @@ struct host_guest {
 /* A copy of the options, which were checked; -ENOMEM. */
 int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
                       struct host_guest **out);
+
+/* One that came by itself, as process `pid` (0: unknown). -ENOMEM. */
+int host_guest_create_anonymous(struct rapahub_host *host, pid_t pid, struct host_guest **out);
 
 /* It has no life; the containers are gone. Accepts NULL. */
 void host_guest_release(struct host_guest **guest);

@@ -9,6 +9,7 @@
 #include "host/decide.h"
 #include "host/host.h"
 #include "host/launch.h"
+#include "host/places.h"
 #include "host/turn.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
@@ -23,12 +24,21 @@ static void start(struct host_guest *guest);
 
 /* ---- time-outs ---- */
 
+/* Nothing is given back before the proof, which may still come; but nobody shall wait for it.
+ * r[impl hub.death.stuck] */
+static void tell_stuck(const struct host_guest *guest)
+{
+    rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: pid %d is killed and does not die", guest->name,
+                (int)guest->life->pid);
+    hub_link_close(guest->life->connection.link, RAPAHUB_EDIED, "hub.death.stuck");
+}
+
 static void kill_for(struct host_guest *guest, enum host_cause cause)
 {
-    if (hub_observe(&guest->life->cause) != HOST_CAUSE_NONE)
-        rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: pid %d is killed and does not die",
-                    guest->name, (int)guest->life->pid);
+    if (guest->life->killed)
+        tell_stuck(guest);
     host_life_kill(guest->life, cause);
+    guest->life->killed = true;
     if (guest->state != HOST_GUEST_STOPPING)
         host_guest_move(guest, HOST_GUEST_STOPPING, "time-out");
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
@@ -101,13 +111,23 @@ static void start(struct host_guest *guest)
     }
     life->output.on_line = host_guests_printed;
     life->output.user = life;
+    host_guests_begin(life);
+    host_watch_begin(host);
+}
+
+void host_guests_begin(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+    struct rapahub_host *host = guest->host;
+
+    guest->timer.on = on_time;
+    guest->timer.user = guest;
     host_write_lock(host);
     guest->life = life;
     guest->id = life->id;
     host_unlock(host);
     hub_list_append(&host->lives, &life->link);
     host_loop_set(&host->loop, &guest->timer, hub_clock_after(guest->supervision.start_timeout_ns));
-    host_watch_begin(host);
 }
 
 void host_guests_attached(struct host_life *life)
@@ -135,7 +155,8 @@ static void open_containers(struct host_guest *guest)
 void host_guests_ready(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
-    struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
+    struct rapahub_event event = {.kind = guest->anonymous ? RAPAHUB_EVENT_ATTACHED
+                                                           : RAPAHUB_EVENT_READY};
 
     host_loop_clear(&guest->timer);
     guest->initial = false;
@@ -161,9 +182,10 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
 {
     struct host_guest *guest = life->guest;
 
-    if (!is_present(life))
+    if (!is_present(life) || life->killed)
         return;
     host_life_kill(life, cause);
+    life->killed = true;
     if (guest->state != HOST_GUEST_STOPPING)
         host_guest_move(guest, HOST_GUEST_STOPPING, why);
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
@@ -198,8 +220,10 @@ void host_guests_violated(struct host_life *life)
                 event.rule[0] ? event.rule : "the protocol");
     if (guest->state != HOST_GUEST_STOPPING)
         host_guest_move(guest, HOST_GUEST_STOPPING, "it broke a rule");
-    if (!life->trusted)
+    if (!life->trusted) {
         host_life_kill(life, HOST_CAUSE_PROTOCOL);
+        life->killed = true;
+    }
     host_loop_set(&guest->host->loop, &guest->timer,
                   hub_clock_after(life->trusted ? VIOLATED_GRACE : PROOF_WITHIN));
 }
@@ -252,6 +276,18 @@ static void part(struct host_life *life)
     host_unlock(guest->host);
 }
 
+/* Not of one that was asked to go, or said that it goes, and then went in order.
+ * r[impl shm.death.callback] r[impl shm.death.recovery] */
+static void tell_death(const struct host_life *life, const struct host_end *end)
+{
+    const struct host_guest *guest = life->guest;
+    const struct rapahub_event event = {
+        .guest = life->id, .name = "", .cause = end->cause, .rule = ""};
+
+    if (end->class != RAPAHUB_EXIT_CLEAN || hub_observe(&life->leaving) == 0)
+        host_events_post_death(guest->host, guest->on_death, guest->on_death_user, &event);
+}
+
 void host_guests_ended(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
@@ -267,6 +303,7 @@ void host_guests_ended(struct host_life *life)
     if (life->ready_ns == 0)
         explain_start(life, &end);
     part(life);
+    tell_death(life, &end);
     host_decide(guest, &end);
 }
 
@@ -285,64 +322,6 @@ void host_guests_printed(void *user, const char *line)
 }
 
 /* ---- spawn ---- */
-
-static bool has_process(const struct host_guest *guest)
-{
-    return guest->state != HOST_GUEST_STOPPED && guest->state != HOST_GUEST_FAILED &&
-           guest->state != HOST_GUEST_CLOSED;
-}
-
-static void forget_containers(struct host_guest *guest)
-{
-    struct rapahub_host *host = guest->host;
-
-    host_write_lock(host);
-    HUB_LIST_EACH (&guest->containers, link)
-        host_containers_remove(&host->containers,
-                               HUB_LIST_ITEM(link, struct host_container, of_guest));
-    host_unlock(host);
-}
-
-static void forget(struct rapahub_host *host, uint32_t index)
-{
-    struct host_guest *guest = host->guests[index];
-
-    forget_containers(guest);
-    HUB_LIST_EACH (&host->ended, link) {
-        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
-
-        if (life->guest == guest)
-            life->guest = NULL;
-    }
-    host_write_lock(host);
-    host->guests[index] = NULL;
-    host_unlock(host);
-    host_guest_release(&guest);
-}
-
-/* A free place, or that of the guest that has been over for longest. */
-static int find_place(struct rapahub_host *host, uint32_t *out)
-{
-    uint32_t oldest = host->guests_max;
-
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        const struct host_guest *guest = host->guests[i];
-
-        if (!guest) {
-            *out = i;
-            return 0;
-        }
-        if (!has_process(guest) &&
-            (oldest == host->guests_max || guest->serial < host->guests[oldest]->serial))
-            oldest = i;
-    }
-    if (oldest == host->guests_max)
-        return rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
-                            host->guests_max);
-    forget(host, oldest);
-    *out = oldest;
-    return 0;
-}
 
 static int wait_ready(struct host_guest *guest)
 {
@@ -367,21 +346,17 @@ int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_opti
         r = host_guest_create(host, options, &guest);
     if (r < 0)
         return r;
-    r = find_place(host, &place);
+    r = host_places_enter(guest, &place);
     if (r < 0) {
         host_guest_release(&guest);
         return r;
     }
-    guest->serial = ++host->serials;
-    host_write_lock(host);
-    host->guests[place] = guest;
-    host_unlock(host);
     start(guest);
     r = wait_ready(guest);
     if (r == 0)
         *out = guest->id;
     else
-        forget(host, place);
+        host_places_forget(host, place);
     return r;
 }
 
@@ -394,7 +369,9 @@ static void say_goodbye(struct host_life *life)
     hub_link_say_goodbye(life->connection.link, "", "stop");
     if (!life->group->shared)
         hub_publish(&life->view.header->host_goodbye, 1);
-    hub_doorbell_ring(life->doorbell);
+    hub_link_alert(life->connection.link);
+    if (life->doorbell >= 0)
+        hub_doorbell_ring(life->doorbell);
 }
 
 void host_guests_ask(struct host_guest *guest)
@@ -414,18 +391,19 @@ void host_guests_ask(struct host_guest *guest)
                   hub_clock_after(guest->supervision.stop_timeout_ns));
 }
 
+/* Meanwhile nobody may take its place. */
 static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 {
-    while (has_process(guest)) {
-        int r = host_turn_until(guest->host, deadline);
+    int r = 0;
 
-        if (r < 0)
-            return r;
-        if (has_process(guest) && hub_clock_left(deadline) == 0)
-            return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die",
-                                guest->name);
+    guest->pins++;
+    while (r >= 0 && host_places_is_used(guest)) {
+        r = host_turn_until(guest->host, deadline);
+        if (r >= 0 && host_places_is_used(guest) && hub_clock_left(deadline) == 0)
+            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     }
-    return 0;
+    guest->pins--;
+    return r < 0 ? r : 0;
 }
 
 int host_guests_stop(struct host_guest *guest)
@@ -435,6 +413,19 @@ int host_guests_stop(struct host_guest *guest)
                         hub_clock_after(guest->supervision.stop_timeout_ns + 2 * PROOF_WITHIN));
 }
 
+/* Those too that are just coming. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
+static void leave_shared(struct rapahub_host *host)
+{
+    struct hub_segment_view view;
+
+    if (!host->shared)
+        return;
+    hub_segment_view(host->shared->segment, 1, &view);
+    hub_publish(&view.header->host_goodbye, 1);
+    HUB_LIST_EACH (&host->lives, link)
+        hub_link_alert(HUB_LIST_ITEM(link, struct host_life, link)->connection.link);
+}
+
 void host_guests_stop_all(struct rapahub_host *host)
 {
     uint64_t most = 0;
@@ -442,12 +433,13 @@ void host_guests_stop_all(struct rapahub_host *host)
     for (uint32_t i = 0; i < host->guests_max; i++) {
         struct host_guest *guest = host->guests[i];
 
-        if (!guest || !has_process(guest))
+        if (!guest || !host_places_is_used(guest))
             continue;
         host_guests_ask(guest);
         if (guest->supervision.stop_timeout_ns > most)
             most = guest->supervision.stop_timeout_ns;
     }
+    leave_shared(host);
     most = hub_clock_after(most + 2 * PROOF_WITHIN);
     for (uint32_t i = 0; i < host->guests_max; i++)
         if (host->guests[i] && wait_stopped(host->guests[i], most) < 0)
@@ -458,5 +450,5 @@ void host_guests_free_all(struct rapahub_host *host)
 {
     for (uint32_t i = 0; i < host->guests_max; i++)
         if (host->guests[i] && !host->guests[i]->life)
-            forget(host, i);
+            host_places_forget(host, i);
 }

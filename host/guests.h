@@ -19,6 +19,9 @@ void host_guests_ask(struct host_guest *guest);
 void host_guests_stop_all(struct rapahub_host *host);
 void host_guests_free_all(struct rapahub_host *host);
 
+/* A life has begun: it is known to all, and its start is timed. */
+void host_guests_begin(struct host_life *life);
+
 /* What happens to a life. */
 void host_guests_attached(struct host_life *life);
 void host_guests_ready(struct host_life *life);

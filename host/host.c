@@ -14,6 +14,7 @@
 #include "host/status.h"
 #include "host/streaming.h"
 #include "host/turn.h"
+#include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/mapping.h"
@@ -104,6 +105,18 @@ static struct rapahub_host *new_host(void)
     return host;
 }
 
+/* Who comes by itself must find a segment. */
+static int open_shared(struct rapahub_host *host)
+{
+    const struct host_group_plan plan = {
+        .number = ++host->groups, .shared = true, .anonymous = true, .path = host->options.path};
+    int r = host_group_create(&host->options.limits, &plan, &host->shared);
+
+    if (r == 0)
+        host_watch_begin(host);
+    return r;
+}
+
 static int open_host(struct rapahub_host *host, const struct rapahub_host_options *options)
 {
     int r = host_asyncs_open(&host->asyncs);
@@ -123,6 +136,10 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
     if (r < 0)
         return r;
     hub_mapping_sweep(HUB_SEGMENT_PREFIX, false);
+    if (host->options.anonymous)
+        r = open_shared(host);
+    if (r < 0)
+        return r;
     return host->options.own_thread ? host_threads_start(host) : 0;
 }
 
@@ -201,6 +218,16 @@ int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_opt
     return host_threads_run(host, run_spawn, &job);
 }
 
+const char *rapahub_host_path(const struct rapahub_host *host)
+{
+    return host->options.anonymous ? host->shared->segment->mapping.path : NULL;
+}
+
+uint32_t rapahub_host_quarantined(const struct rapahub_host *host)
+{
+    return host->shared ? host->shared->quarantined : 0;
+}
+
 static int refuse_stale(void)
 {
     return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended");
@@ -228,7 +255,10 @@ static int run_kill(struct rapahub_host *host, void *argument)
 
     if (!guest || !guest->life)
         return refuse_stale();
-    host_life_kill(guest->life, HOST_CAUSE_NONE);
+    /* One that cannot be killed is put out of use. */
+    host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
+                                    ? HOST_CAUSE_STOP_TIMEOUT
+                                    : HOST_CAUSE_NONE);
     return 0;
 }
 
@@ -315,6 +345,12 @@ struct visit_job {
     void *user;
 };
 
+/* Who came by itself and has gone is kept only until its place is wanted. */
+static bool is_past_visitor(const struct host_guest *guest)
+{
+    return guest->anonymous && guest->state == HOST_GUEST_CLOSED;
+}
+
 static int run_guests(struct rapahub_host *host, void *argument)
 {
     const struct visit_job *job = argument;
@@ -322,7 +358,7 @@ static int run_guests(struct rapahub_host *host, void *argument)
     for (uint32_t i = 0; i < host->guests_max; i++) {
         struct rapahub_guest_status status;
 
-        if (!host->guests[i])
+        if (!host->guests[i] || is_past_visitor(host->guests[i]))
             continue;
         host_status_of(host->guests[i], &status);
         host->callbacks++;

@@ -131,7 +131,9 @@ static int enter_group(struct host_guest *guest, struct host_life *life)
     if (life->trusted && host->shared) {
         life->group = host->shared;
     } else {
-        r = host_group_create(&host->options.limits, life->trusted, host->groups + 1, &life->group);
+        const struct host_group_plan plan = {.number = host->groups + 1, .shared = life->trusted};
+
+        r = host_group_create(&host->options.limits, &plan, &life->group);
         if (r < 0)
             return r;
         host->groups++;

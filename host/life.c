@@ -10,8 +10,10 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
+#include "hub/shm/peer_table.h"
 
 struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
 {
@@ -27,10 +29,21 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     return life;
 }
 
+static void give_back_entry(struct host_life *life, bool born)
+{
+    if (life->quarantined)
+        host_group_quarantine(life->group, life->id.peer);
+    else if (born || life->anonymous)
+        host_group_leave(life->group, life->id.peer);
+    else
+        host_group_abandon(life->group, life->id.peer);
+}
+
 /* r[impl shm.crash.recovery] r[impl shm.death.recovery] */
 void host_life_release(struct host_life **pointer)
 {
     struct host_life *life = *pointer;
+    bool born = life && life->pidfd >= 0;
     struct hub_exit taken;
 
     *pointer = NULL;
@@ -41,14 +54,12 @@ void host_life_release(struct host_life **pointer)
     host_output_close(&life->output);
     if (life->open)
         hub_connection_close(&life->connection);
-    if (life->entered && life->pidfd >= 0)
-        host_group_leave(life->group, life->id.peer);
-    else if (life->entered)
-        host_group_abandon(life->group, life->id.peer);
-    if (life->pidfd >= 0)
+    if (born && !life->anonymous)
         (void)hub_proof_reap(life->pidfd, &taken);
     hub_fd_release(&life->doorbell);
     hub_fd_release(&life->pidfd);
+    if (life->entered)
+        give_back_entry(life, born);
     if (life->group && !life->group->shared)
         host_group_release(&life->group);
     host_methods_release(&life->startup.methods);
@@ -105,8 +116,8 @@ static void on_hint(void *user)
 {
     struct host_life *life = user;
 
-    if (hub_proof_of_death(life->pidfd))
-        hub_link_dead(life->connection.link);
+    if (host_life_proven(life))
+        host_life_finish(life);
     else if (!is_leaving(life))
         host_life_kill(life, HOST_CAUSE_NONE);
     note(life, HOST_WORK_HINT);
@@ -150,10 +161,69 @@ void host_life_drop(struct host_life *life)
         host_loop_wake(loop);
 }
 
+bool host_life_said_goodbye(const struct host_life *life)
+{
+    return hub_observe(&life->parted) == 0 &&
+           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+}
+
+/* The pidfd of our own child says it all. A stranger has told us itself which process it is: so the
+ * lock must be free too, which the kernel frees when its last mapping is gone. The lock alone is
+ * enough where it said goodbye, and where its process was gone before we could get hold of it.
+ * r[impl hub.death.recycle] r[impl hub.file.lock] */
+bool host_life_proven(const struct host_life *life)
+{
+    if (!life->anonymous)
+        return hub_proof_of_death(life->pidfd);
+    if (!life->locked)
+        return false;
+    if (life->pidfd >= 0 && !host_life_said_goodbye(life) && !hub_proof_of_death(life->pidfd))
+        return false;
+    return hub_lock_seize_peer(life->group->segment->mapping.fd, life->id.peer) == 0;
+}
+
+void host_life_finish(struct host_life *life)
+{
+    if (life->anonymous && host_life_said_goodbye(life))
+        hub_link_detached(life->connection.link);
+    else
+        hub_link_dead(life->connection.link);
+}
+
+/* In this order: who sees the state knows whose it is. */
+void host_life_part(struct host_life *life)
+{
+    hub_publish(&life->parted, 1);
+    hub_peer_table_goodbye(life->view.entry);
+}
+
+/* r[impl shm.crash.recovery] */
 void host_life_kill(struct host_life *life, enum host_cause cause)
 {
     hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
     syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, 0);
+    if (!host_life_said_goodbye(life))
+        host_life_part(life);
+}
+
+/* Nobody but its parent knows how it ended; what the host did to it, the host knows. */
+static enum rapahub_exit_class stranger_ended(const struct host_life *life, char *to, size_t size)
+{
+    static const struct hub_exit killed = {.code = CLD_KILLED, .status = SIGKILL};
+    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum rapahub_exit_class class = host_exits_class(&killed, cause);
+
+    if (life->quarantined)
+        snprintf(to, size, "it has no lock: nobody can prove that it is dead");
+    else if (life->detached)
+        snprintf(to, size, "detached%s%s", life->reason[0] ? ": " : "", life->reason);
+    else if (cause != HOST_CAUSE_NONE)
+        host_exits_print(class, &killed, to, size);
+    else
+        snprintf(to, size, "dead; its host is not its parent and knows no more");
+    if (cause != HOST_CAUSE_NONE)
+        return class;
+    return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
 enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size)
@@ -165,6 +235,8 @@ enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t
 
     if (life->why[0])
         snprintf(to, size, "%s", life->why);
+    else if (life->anonymous)
+        return stranger_ended(life, to, size);
     else
         host_exits_print(class, known ? &exit : NULL, to, size);
     return class;

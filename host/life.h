@@ -45,11 +45,16 @@ struct host_life {
     struct rapahub_guest_id id;
     struct host_group *group;
     struct hub_segment_view view;
-    bool entered; /* the entry is reserved */
-    bool open;    /* the connection is */
-    bool trusted; /* shares its segment */
-    int doorbell; /* our end */
-    int pidfd;    /* -1: not born */
+    bool entered;     /* the entry is its own */
+    bool open;        /* the connection is */
+    bool trusted;     /* shares its segment */
+    bool anonymous;   /* the host did not start it: no doorbell, no pipes, no status of its end */
+    bool locked;      /* anonymous: it had the lock of its range, so its end can be proven */
+    bool detached;    /* it said goodbye and has unmapped the segment */
+    bool quarantined; /* its end will never be proven */
+    bool killed;      /* SIGKILL was sent, and the time for the proof runs; owner */
+    int doorbell;     /* our end; -1: none */
+    int pidfd;        /* -1: not born, or not known */
     pid_t pid;
     struct hub_connection connection;
     struct host_output output;
@@ -59,8 +64,9 @@ struct host_life {
     struct hub_a32 work;  /* HOST_WORK_... */
     struct hub_a32
         leaving; /* it was asked to go, or goes by itself: a hang-up is no reason to kill */
-    struct hub_a32 cause; /* enum host_cause, recorded before the signal */
-    char reason[1041];    /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
+    struct hub_a32 parted; /* the host itself set its state to Goodbye */
+    struct hub_a32 cause;  /* enum host_cause, recorded before the signal */
+    char reason[1041];     /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
 
     struct host_startup startup; /* the rest is the owner's */
     uint32_t peer_state;         /* as seen last */
@@ -91,6 +97,18 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
 /* Any thread that holds the lock of routes, or the owner. */
 void host_life_hold(struct host_life *life);
 void host_life_drop(struct host_life *life); /* any thread */
+
+/* Is it proven that it will never write again? Any thread that uses it. r[impl hub.death.proof] */
+bool host_life_proven(const struct host_life *life);
+
+/* Then: receives what it sent before, and ends its link. Any thread that uses it. */
+void host_life_finish(struct host_life *life);
+
+/* Did it set its state to Goodbye itself? Any thread that uses it. */
+bool host_life_said_goodbye(const struct host_life *life);
+
+/* Sets its state to Goodbye: from now on it publishes nothing. Any thread that uses it. */
+void host_life_part(struct host_life *life);
 
 /* SIGKILL; the first cause recorded is the one that counts. Any thread that uses it. */
 void host_life_kill(struct host_life *life, enum host_cause cause);

@@ -72,7 +72,8 @@ static int take_strings(const struct rapahub_host_options *given, struct host_op
 {
     out->name = strdup(given->name ? given->name : "host");
     out->guest_program = given->guest_program ? strdup(given->guest_program) : find_program();
-    if (out->name && out->guest_program)
+    out->path = given->path ? strdup(given->path) : NULL;
+    if (out->name && out->guest_program && (out->path || !given->path))
         return 0;
     host_options_fini(out);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a host's options");
@@ -91,10 +92,13 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
         return r;
     *out = (struct host_options){
         .own_thread = given->own_thread,
+        .anonymous = given->anonymous,
         .call_timeout_ns = or_default64(given->call_timeout_ns, 30 * HUB_SECOND),
         .on_event = given->on_event,
         .user = given->user,
     };
+    if (given->path && !given->anonymous)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a path is of no use without the option anonymous");
     take_limits(given, &out->limits);
     r = hub_geometry_compute(&out->limits, &geometry);
     return r < 0 ? r : take_strings(given, out);
@@ -104,6 +108,7 @@ void host_options_fini(struct host_options *options)
 {
     hub_memory_release(&options->name);
     hub_memory_release(&options->guest_program);
+    hub_memory_release(&options->path);
 }
 
 static int check_name(const char *name)

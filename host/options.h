@@ -13,8 +13,8 @@
 
 /* A host's options as they hold; the strings are its own. */
 struct host_options {
-    char *name, *guest_program;
-    bool own_thread;
+    char *name, *guest_program, *path; /* path NULL: a new one */
+    bool own_thread, anonymous;
     struct hub_limits limits;
     uint64_t call_timeout_ns;
     void (*on_event)(void *user, const struct rapahub_event *event);

@@ -40,6 +40,7 @@ void host_status_of(const struct host_guest *guest, struct rapahub_guest_status 
         .restarts = guest->restarts,
         .calls = guest->calls,
         .violations = guest->violations,
+        .anonymous = guest->anonymous,
     };
     if (!life)
         return;

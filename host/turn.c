@@ -112,6 +112,8 @@ static void set_overdue(struct rapahub_host *host)
     set_timer(host, next);
 }
 
+/* Who is told of a death is told before anything of it is given back: so events come first.
+ * r[impl shm.death.recovery] */
 static int work(struct rapahub_host *host)
 {
     int count = serve_lives(host);
@@ -120,6 +122,7 @@ static int work(struct rapahub_host *host)
         count += host_threads_serve(host, false);
         host_requests_look(host);
         count += host_asyncs_serve(host);
+        count += host_events_deliver(host);
     }
     if (host->depth == 1) {
         host_death_sweep(host);
@@ -128,7 +131,7 @@ static int work(struct rapahub_host *host)
         host_unlock(host);
     }
     set_overdue(host);
-    return is_deep(host) ? count : count + host_events_deliver(host);
+    return count;
 }
 
 int host_turn(struct rapahub_host *host, int timeout_ms)

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/death.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/visitors.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/shm/peer_table.h"
@@ -28,7 +30,8 @@ void host_watch_look(struct host_life *life)
 {
     uint32_t before = life->peer_state;
 
-    if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
+    if (life->proven_ns != 0 || hub_link_closed(life->connection.link) ||
+        hub_observe(&life->parted) != 0)
         return;
     if (hub_peer_table_look(life->view.entry, life->id.epoch, &life->peer_state) < 0) {
         violated(life, rapahub_last_error()->rule);
@@ -101,15 +104,28 @@ static void on_beat(void *user)
         else if (is_judged(life))
             judge(life, now, interval);
     }
+    if (!host->options.anonymous)
+        (void)host_visitors_look(host);
     if (!hub_list_empty(&host->lives))
         host_loop_set(&host->loop, &host->beat, now + interval);
 }
 
-/* It does not take part in waiting, or has not attached yet. */
+/* It does not take part in waiting, or has not attached yet, or has no doorbell. */
 static bool is_silent(const struct host_life *life)
 {
+    if (life->anonymous)
+        return life->proven_ns == 0;
     return life->proven_ns == 0 && !hub_link_closed(life->connection.link) &&
            (hub_peek(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
+}
+
+/* Nobody tells when the lock of a stranger is free; and not even the process of one that died
+ * before we could get hold of it has an end to wait for. */
+static bool is_ending(const struct host_life *life)
+{
+    return life->peer_state == HUB_PEER_GOODBYE || hub_observe(&life->parted) != 0 ||
+           hub_observe(&life->cause) != HOST_CAUSE_NONE || (life->locked && life->pidfd < 0) ||
+           hub_link_closed(life->connection.link);
 }
 
 /* How soon again. */
@@ -122,8 +138,13 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         life->traffic = traffic;
         life->traffic_ns = now;
     }
-    hub_arm(&life->work, HOST_WORK_SWEEP);
+    if (!hub_link_closed(life->connection.link))
+        hub_arm(&life->work, HOST_WORK_SWEEP);
     host_watch_look(life);
+    if (life->anonymous && is_ending(life)) {
+        host_death_look(life);
+        return SILENT_BUSY;
+    }
     return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
 }
 
@@ -136,6 +157,11 @@ static void on_silent(void *user)
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         uint64_t span = is_silent(life) ? look_at_silent(life, now) : HUB_NEVER;
+
+        next = span < next ? span : next;
+    }
+    if (host->options.anonymous) {
+        uint64_t span = host_visitors_look(host) ? SILENT_BUSY : SILENT_IDLE;
 
         next = span < next ? span : next;
     }

@@ -85,28 +85,39 @@ static int lock_new(int fd)
     return file.st_nlink > 0 ? 0 : -EAGAIN;
 }
 
+/* A new file of this name, locked: its descriptor, -EEXIST, or -EAGAIN where a sweeper took it. */
+static int make_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), r;
+
+    if (fd < 0)
+        return -errno;
+    r = lock_new(fd);
+    if (r == 0)
+        return fd;
+    unlink(path);
+    close(fd);
+    return r;
+}
+
+static int refuse_file(int r, const char *path)
+{
+    return rapahub_fail(r, "shm.file.create", "cannot create '%s': %s", path, strerrordesc_np(-r));
+}
+
 /* Opens a new file; one that a sweeper took is left for the next name. */
 static int open_new(const char *prefix, char path[HUB_MAPPING_PATH_MAX])
 {
     for (int i = 0; i < TRIES; i++) {
-        int fd, r;
+        int fd;
 
         snprintf(path, HUB_MAPPING_PATH_MAX, FOLDER "/%.40s-%u-%d-%016" PRIx64, prefix, getuid(),
                  getpid(), hub_random_nonce());
-        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0 && errno == EEXIST)
-            continue;
-        if (fd < 0)
-            return rapahub_fail(-errno, "shm.file.create", "cannot create '%s': %s", path,
-                                strerrordesc_np(errno));
-        r = lock_new(fd);
-        if (r == 0)
+        fd = make_file(path);
+        if (fd >= 0)
             return fd;
-        unlink(path);
-        close(fd);
-        if (r != -EAGAIN)
-            return rapahub_fail(r, "shm.file.create", "cannot lock '%s': %s", path,
-                                strerrordesc_np(-r));
+        if (fd != -EEXIST && fd != -EAGAIN)
+            return refuse_file(fd, path);
     }
     return rapahub_fail(-EEXIST, "shm.file.create", "no free name in " FOLDER " after %d tries",
                         TRIES);
@@ -125,18 +136,14 @@ static int reserve(int fd, size_t size)
     return -error;
 }
 
-/* r[impl shm.file.create] r[impl shm.file.permissions] r[impl shm.file.path] */
-int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out)
+/* Takes the descriptor; the file goes where it cannot be filled. */
+static int fill_file(int made, const char *path, size_t size, struct hub_mapping *out)
 {
-    char path[HUB_MAPPING_PATH_MAX];
-    OWN(hub_fd) int fd = open_new(prefix, path);
-    int r;
+    OWN(hub_fd) int fd = made;
+    int r = reserve(fd, size);
 
-    if (fd < 0)
-        return fd;
-    r = reserve(fd, size);
     if (r < 0)
-        r = rapahub_fail(r, "shm.file.create", "no room for %zu bytes in " FOLDER ": %s", size,
+        r = rapahub_fail(r, "shm.file.create", "no room for %zu bytes at '%s': %s", size, path,
                          strerrordesc_np(-r));
     else
         r = map(fd, size, out);
@@ -144,9 +151,32 @@ int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping 
         unlink(path);
         return r;
     }
-    memcpy(out->path, path, sizeof path);
+    snprintf(out->path, sizeof out->path, "%s", path);
     out->fd = TAKE(fd);
     return 0;
+}
+
+/* r[impl shm.file.create] r[impl shm.file.permissions] r[impl shm.file.path] */
+int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out)
+{
+    char path[HUB_MAPPING_PATH_MAX];
+    int fd = open_new(prefix, path);
+
+    return fd < 0 ? fd : fill_file(fd, path, size, out);
+}
+
+/* r[impl shm.file.create] r[impl shm.file.path] */
+int hub_mapping_create_at(const char *path, size_t size, struct hub_mapping *out)
+{
+    int fd;
+
+    if (strlen(path) >= HUB_MAPPING_PATH_MAX)
+        return rapahub_fail(RAPAHUB_EINVAL, "shm.file.path", "the path '%.40s...' is too long",
+                            path);
+    fd = make_file(path);
+    if (fd == -EAGAIN)
+        fd = -EEXIST;
+    return fd < 0 ? refuse_file(fd, path) : fill_file(fd, path, size, out);
 }
 
 /* The N of "/proc/self/fd/N" or "/dev/fd/N", or -1. */
@@ -252,4 +282,9 @@ int hub_mapping_sweep(const char *prefix, bool dry)
             count += sweep_file(dirfd(folder), entry->d_name, dry);
     closedir(folder);
     return count;
+}
+
+bool hub_mapping_sweep_at(const char *path)
+{
+    return sweep_file(AT_FDCWD, path, false) > 0;
 }

@@ -27,6 +27,9 @@ int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping 
  * reserved now, not found missing at a write. Text and hint name /dev/shm. */
 int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out);
 
+/* The same at a path of the caller's; -EEXIST where something stands there. */
+int hub_mapping_create_at(const char *path, size_t size, struct hub_mapping *out);
+
 /* Opens what somebody else made: a path, or "/proc/self/fd/N", "/dev/fd/N" for a descriptor, which
  * is duplicated. Maps the whole file; one below `least` bytes is refused. */
 int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
@@ -40,5 +43,8 @@ void hub_mapping_fini(struct hub_mapping *mapping);
 /* Removes files /dev/shm/PREFIX-<own uid>-* whose host is dead: whose lock can be had. Age is never
  * looked at. Returns how many it removed; with `dry` how many it would. r[impl hub.file.sweep] */
 int hub_mapping_sweep(const char *prefix, bool dry);
+
+/* Removes the one file at `path` on the same condition: is it gone now? */
+bool hub_mapping_sweep_at(const char *path);
 
 #endif

@@ -3,9 +3,18 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "hub/base/clock.h"
+
+int hub_proof_open(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    return fd < 0 ? -errno : fd;
+}
 
 bool hub_proof_of_death(int pidfd)
 {

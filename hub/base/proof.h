@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A pidfd, CLOEXEC, of any process, by its number at this moment: -ESRCH where there is none. */
+int hub_proof_open(pid_t pid);
+
 /* Is the process of this pidfd dead? Its status need not be taken yet. */
 bool hub_proof_of_death(int pidfd);
 

@@ -135,8 +135,36 @@ static void write_segment(const struct hub_segment *segment)
     hub_publish64(&header->magic, HUB_MAGIC);
 }
 
-/* r[impl shm.topology.hub] r[impl shm.file.mmap-posix] */
-int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out)
+static bool is_segment(const char *path)
+{
+    struct hub_mapping mapping;
+    const struct hub_header *header;
+    bool is = hub_mapping_open_apart(path, HUB_HEADER_SIZE, &mapping) == 0;
+
+    if (!is)
+        return false;
+    header = (const struct hub_header *)(const void *)mapping.data;
+    is = hub_peek64(&header->magic) == HUB_MAGIC;
+    hub_mapping_fini(&mapping);
+    return is;
+}
+
+/* r[impl shm.file.cleanup] */
+static int create_at(const char *path, size_t size, struct hub_mapping *out)
+{
+    int r = hub_mapping_create_at(path, size, out);
+
+    if (r != RAPAHUB_EEXIST)
+        return r;
+    if (is_segment(path) && hub_mapping_sweep_at(path))
+        return hub_mapping_create_at(path, size, out);
+    return rapahub_fail(r, "shm.file.create",
+                        "'%s' is another host's, or no segment at all; it is left alone", path);
+}
+
+/* `path` NULL: a file of a new name, or a memfd. */
+static int create(const struct hub_limits *limits, bool shared, const char *path,
+                  struct hub_segment **out)
 {
     OWN(hub_segment) struct hub_segment *segment = new_segment();
     size_t size;
@@ -144,21 +172,37 @@ int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_
 
     if (!segment)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a segment");
-    if (!shared && limits->guests_max != 1)
-        return rapahub_fail(RAPAHUB_EINVAL, "shm.topology.max-guests",
-                            "a private segment has one guest, not %u", limits->guests_max);
     r = hub_geometry_compute(limits, &segment->geometry);
     if (r < 0)
         return r;
     segment->shared = shared;
     size = segment->geometry.total_size;
-    r = shared ? hub_mapping_create_file(HUB_SEGMENT_PREFIX, size, &segment->mapping)
-               : hub_mapping_create_sealed(HUB_SEGMENT_PREFIX, size, &segment->mapping);
+    if (path)
+        r = create_at(path, size, &segment->mapping);
+    else if (shared)
+        r = hub_mapping_create_file(HUB_SEGMENT_PREFIX, size, &segment->mapping);
+    else
+        r = hub_mapping_create_sealed(HUB_SEGMENT_PREFIX, size, &segment->mapping);
     if (r < 0)
         return r;
     write_segment(segment);
     *out = TAKE(segment);
     return 0;
+}
+
+/* r[impl shm.topology.hub] r[impl shm.file.mmap-posix] */
+int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out)
+{
+    if (!shared && limits->guests_max != 1)
+        return rapahub_fail(RAPAHUB_EINVAL, "shm.topology.max-guests",
+                            "a private segment has one guest, not %u", limits->guests_max);
+    return create(limits, shared, NULL, out);
+}
+
+int hub_segment_create_at(const struct hub_limits *limits, const char *path,
+                          struct hub_segment **out)
+{
+    return create(limits, true, path, out);
 }
 
 static void copy_header(const struct hub_segment *segment, struct hub_header *to)

@@ -32,6 +32,11 @@ struct hub_segment_view {
  * written last. r[impl shm.file.create] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out);
 
+/* The same for a file at this very path. A segment whose host is dead, which its lock proves, is
+ * removed from there; -EEXIST where a host lives, or something else stands there. */
+int hub_segment_create_at(const struct hub_limits *limits, const char *path,
+                          struct hub_segment **out);
+
 /* As the guest `peer`: waits at most 2 s for the magic, copies header and entry once, checks them.
  * Writes nothing. The view's pointers are inside the mapping, whatever the header says.
  * r[impl shm.file.attach] r[impl shm.handshake.no-negotiation] */

@@ -15,14 +15,14 @@
 #include "hub/shm/layout.h"
 
 struct hub_wait {
-    struct hub_a32 *own;                                 /* our word */
-    struct hub_a32 *peer;                                /* theirs */
-    int doorbell;                                        /* our end; -1: none */
-    int pidfd;                                           /* of the peer; -1: unknown */
-    int nudge;                                           /* eventfd that ends a poll; -1: none */
+    struct hub_a32 *own;  /* our word */
+    struct hub_a32 *peer; /* theirs */
+    int doorbell;         /* our end; -1: none */
+    int pidfd;            /* of the peer; -1: unknown */
+    int nudge;            /* eventfd that ends a poll; -1: none */
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
-    uint32_t gap;                                        /* pauses between two looks */
-    bool one_cpu;                                        /* all our threads share one */
+    uint32_t gap;  /* pauses between two looks */
+    bool one_cpu;  /* all our threads share one */
     struct hub_a32 cpu;                                  /* as stored in our word; relaxed */
     struct hub_a64 spin_ns;                              /* the budget now */
     struct hub_a32 turns;                                /* waits so far: each 32nd spins in full */

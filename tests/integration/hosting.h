@@ -54,7 +54,7 @@ UNUSED static uint64_t now_ms(void)
 struct told {
     char text[65536];
     size_t size;
-    unsigned ready, down, restart, failed, violation, output;
+    unsigned ready, down, restart, failed, violation, output, attached;
     struct rapahub_guest_id guest; /* of the last event */
     uint32_t calls_lost;
     uint64_t due_ns;
@@ -62,11 +62,11 @@ struct told {
 
 UNUSED static void tell(void *user, const struct rapahub_event *event)
 {
-    static const char *const words[] = {"ready",  "down",      "restart",
-                                        "failed", "violation", "output"};
+    static const char *const words[] = {"ready",     "down",   "restart", "failed",
+                                        "violation", "output", "attached"};
     struct told *told = user;
-    unsigned *const counts[] = {&told->ready,  &told->down,      &told->restart,
-                                &told->failed, &told->violation, &told->output};
+    unsigned *const counts[] = {&told->ready,     &told->down,   &told->restart, &told->failed,
+                                &told->violation, &told->output, &told->attached};
 
     ++*counts[event->kind];
     told->guest = event->guest;

@@ -32,7 +32,8 @@ enum rapahub_event_kind {
     RAPAHUB_EVENT_RESTART,   /* it will be started again: due_ns */
     RAPAHUB_EVENT_FAILED,    /* it is not started again: cause */
     RAPAHUB_EVENT_VIOLATION, /* it broke a rule and is killed: rule */
-    RAPAHUB_EVENT_OUTPUT     /* it printed a line: cause is the line, escaped */
+    RAPAHUB_EVENT_OUTPUT,    /* it printed a line: cause is the line, escaped */
+    RAPAHUB_EVENT_ATTACHED   /* a guest that the host did not start has come, and serves */
 };
 
 /* Good until the callback returns. */
@@ -57,6 +58,8 @@ enum rapahub_trust {
 struct rapahub_host_options {
     const char *name;          /* in logs; "host" */
     bool own_thread;           /* a thread of the library owns the host and dispatches */
+    bool anonymous;            /* guests that the host did not start may come: rapahub_host_path */
+    const char *path;          /* of the segment they attach to; a new name in /dev/shm */
     uint32_t guests_max;       /* all guests; 1 to 255; 16 */
     uint32_t ring_size;        /* descriptors, a power of two; 256 */
     uint32_t slot_size;        /* bytes; 65,536 */
@@ -72,12 +75,19 @@ struct rapahub_host_options {
     uint64_t reserved[8];
 };
 
+/* A life of a guest has ended otherwise than by a goodbye: it crashed, was killed, broke a rule.
+ * Once for each such life, on the owner, before its place in shared memory is used again; it may
+ * call containers, and must not take long. */
+typedef void rapahub_on_death(void *user, struct rapahub_guest_id guest, const char *cause);
+
 struct rapahub_guest_options {
     const char *chimod;       /* path of the shared object; required */
     const char *name;         /* default: the chimod's own, or the file's */
     const char *const *plain; /* signatures to offer, ended by NULL, for a plain library */
     enum rapahub_trust trust;
     const struct rapahub_supervision *supervision; /* NULL: the defaults */
+    rapahub_on_death *on_death;                    /* may be NULL */
+    void *user;
     uint64_t reserved[8];
 };
 
@@ -100,6 +110,18 @@ RAPAHUB_API void rapahub_host_destroy(struct rapahub_host *host);
 RAPAHUB_API_CHECKED int rapahub_host_spawn(struct rapahub_host *host,
                                            const struct rapahub_guest_options *options,
                                            struct rapahub_guest_id *out);
+
+/* The file that guests attach to which this host does not start, with `rapahub-guest
+ * --hub-path=PATH FILE.so` or rapahub_guest_run in a program of their own; NULL without the option
+ * `anonymous`. Such a guest is trusted: whoever may open the file may write to all of it. When it
+ * serves there is RAPAHUB_EVENT_ATTACHED with its id; then it is given containers and called as
+ * any other. When it goes or dies there is RAPAHUB_EVENT_DOWN, its calls have ended, its containers
+ * are gone. Any thread. */
+RAPAHUB_API const char *rapahub_host_path(const struct rapahub_host *host);
+
+/* Places in shared memory that stay out of use for as long as the host lives: their guests attached
+ * without the lock that would prove their end. Owner. */
+RAPAHUB_API uint32_t rapahub_host_quarantined(const struct rapahub_host *host);
 
 /* Says goodbye to it, waits, kills it at the stop time-out; its containers go with it.
  * RAPAHUB_ESTALE where that life has ended. */
@@ -137,7 +159,7 @@ RAPAHUB_API_CHECKED int rapahub_host_guest_methods(struct rapahub_host *host,
 struct rapahub_guest_status {
     struct rapahub_guest_id guest; /* of the present or last life */
     const char *name, *state;      /* "ready", "restarting", "failed", "stopped" … */
-    const char *chimod;            /* path */
+    const char *chimod;            /* path; "" of one that the host did not start */
     const char *version;           /* of the chimod; "" of a plain library */
     enum rapahub_trust trust;
     int32_t pid;       /* 0: none */
@@ -146,6 +168,7 @@ struct rapahub_guest_status {
     uint64_t calls;          /* answered, all lives */
     uint64_t resident_bytes; /* 0: unknown */
     uint64_t violations;     /* of the protocol, all lives */
+    bool anonymous;          /* the host did not start it */
 };
 RAPAHUB_API_CHECKED int rapahub_host_guests(
     struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_guest_status *status),

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/places.h"
+
+#include "host/host.h"
+
+bool host_places_is_used(const struct host_guest *guest)
+{
+    return guest->state != HOST_GUEST_STOPPED && guest->state != HOST_GUEST_FAILED &&
+           guest->state != HOST_GUEST_CLOSED;
+}
+
+void host_places_forget_containers(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+
+    host_write_lock(host);
+    HUB_LIST_EACH (&guest->containers, link)
+        host_containers_remove(&host->containers,
+                               HUB_LIST_ITEM(link, struct host_container, of_guest));
+    host_unlock(host);
+}
+
+void host_places_forget(struct rapahub_host *host, uint32_t place)
+{
+    struct host_guest *guest = host->guests[place];
+
+    host_places_forget_containers(guest);
+    HUB_LIST_EACH (&host->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (life->guest == guest)
+            life->guest = NULL;
+    }
+    host_write_lock(host);
+    host->guests[place] = NULL;
+    host_unlock(host);
+    host_guest_release(&guest);
+}
+
+static bool may_go(const struct host_guest *guest)
+{
+    return !host_places_is_used(guest) && guest->pins == 0;
+}
+
+static int find_place(struct rapahub_host *host, uint32_t *out)
+{
+    uint32_t oldest = host->guests_max;
+
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        const struct host_guest *guest = host->guests[i];
+
+        if (!guest) {
+            *out = i;
+            return 0;
+        }
+        if (may_go(guest) &&
+            (oldest == host->guests_max || guest->serial < host->guests[oldest]->serial))
+            oldest = i;
+    }
+    if (oldest == host->guests_max)
+        return rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
+                            host->guests_max);
+    host_places_forget(host, oldest);
+    *out = oldest;
+    return 0;
+}
+
+int host_places_enter(struct host_guest *guest, uint32_t *place)
+{
+    struct rapahub_host *host = guest->host;
+    int r = find_place(host, place);
+
+    if (r < 0)
+        return r;
+    guest->serial = ++host->serials;
+    host_write_lock(host);
+    host->guests[*place] = guest;
+    host_unlock(host);
+    return 0;
+}

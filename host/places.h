@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places: which guests a host knows: as many as its option says, of which those that are over make
+ * room for new ones. Owner. */
+#ifndef HOST_PLACES_H
+#define HOST_PLACES_H
+
+#include "host/guest.h"
+
+/* Gives a new guest a free place, or that of the guest that has been over for longest and that
+ * nobody waits for. RAPAHUB_EFULL. */
+int host_places_enter(struct host_guest *guest, uint32_t *place);
+
+/* Frees what is in a place, with its containers; it has no process. */
+void host_places_forget(struct rapahub_host *host, uint32_t place);
+
+/* Its containers are gone: their ids may be given anew. */
+void host_places_forget_containers(struct host_guest *guest);
+
+/* Has it a process, or will it have one? */
+bool host_places_is_used(const struct host_guest *guest);
+
+#endif

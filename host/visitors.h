@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* visitors: guests that the host did not start. They come and go without a word to its loop, so the
+ * shared segment's table is looked through by timer: whoever has come is given a life, whoever was
+ * gone before that is cleared away. Owner. */
+#ifndef HOST_VISITORS_H
+#define HOST_VISITORS_H
+
+#include "host/guest.h"
+
+/* Looks at the entries that no life of ours has. Did it find anybody? */
+bool host_visitors_look(struct rapahub_host *host);
+
+#endif
