@@ -72,11 +72,15 @@ static int load_module(struct guest *guest, int argc, char **argv)
 
 static int prepare(struct guest *guest, int argc, char **argv, const struct rapahub_chimod *chimod)
 {
+    const struct guest_heartbeat_order heart = {
+        .entry = guest->view.entry,
+        .epoch = guest->epoch,
+        .link = guest->connection.link,
+        .interval_ns = hub_link_limits(guest->connection.link)->heartbeat_ns};
     int r = guest_containers_init(&guest->containers);
 
     if (r == 0)
-        r = guest_heartbeat_start(&guest->heartbeat, &guest->view.entry->last_heartbeat,
-                                  hub_link_limits(guest->connection.link)->heartbeat_ns);
+        r = guest_heartbeat_start(&guest->heartbeat, &heart);
     guest->scratch = malloc(hub_link_limits(guest->connection.link)->payload_max);
     if (r == 0 && !guest->scratch)
         r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for answers");

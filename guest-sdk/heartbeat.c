@@ -8,28 +8,104 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
+/* ---- is the loop well? ---- */
+
+/* Both indices are in shared memory: no lock of the link is needed. Before the loop sleeps it has
+ * shown all that it took. */
+static bool has_unread(const struct guest_heartbeat *heartbeat)
+{
+    return hub_observe(&heartbeat->entry->host_to_guest_head) !=
+           hub_peek(&heartbeat->entry->host_to_guest_tail);
+}
+
+/* Something that lay there at the last look still does, and the loop has not stirred. */
+static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
+{
+    bool before = heartbeat->unread;
+
+    heartbeat->unread = has_unread(heartbeat);
+    return before && heartbeat->unread;
+}
+
+static bool is_cancelled(struct guest_heartbeat *heartbeat)
+{
+    bool cancelled;
+
+    hub_mutex_lock(&heartbeat->lock);
+    cancelled = heartbeat->running && hub_observe(&heartbeat->running->cancelled) != 0;
+    hub_mutex_unlock(&heartbeat->lock);
+    return cancelled;
+}
+
+/* The serving thread does not receive while a method runs: nobody else would see the Cancel. */
+static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
+{
+    if (heartbeat->link)
+        (void)hub_link_sweep(heartbeat->link, UINT32_MAX);
+    if (!is_cancelled(heartbeat)) {
+        heartbeat->cancelled_ns = 0;
+        return true;
+    }
+    if (heartbeat->cancelled_ns == 0)
+        heartbeat->cancelled_ns = now;
+    return now - heartbeat->cancelled_ns <= GUEST_HEARTBEAT_PATIENCE * heartbeat->interval_ns;
+}
+
+static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
+{
+    uint64_t steps = hub_peek64(&heartbeat->steps);
+    bool moved = steps != heartbeat->seen;
+
+    heartbeat->seen = steps;
+    if (moved) {
+        heartbeat->unread = false;
+        heartbeat->cancelled_ns = 0;
+        return true;
+    }
+    switch (hub_observe(&heartbeat->stage)) {
+    case GUEST_HEARTBEAT_WAITS:
+        return !sleeps_over_messages(heartbeat);
+    case GUEST_HEARTBEAT_RUNS:
+        return is_waited_for(heartbeat, now);
+    case GUEST_HEARTBEAT_WORKS:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* One whose entry is somebody else's writes nothing into it. r[impl hub.death.guard] */
+static bool is_ours(const struct guest_heartbeat *heartbeat)
+{
+    uint32_t state = hub_observe(&heartbeat->entry->state);
+
+    return hub_peek(&heartbeat->entry->epoch) == heartbeat->epoch &&
+           (state == HUB_PEER_ATTACHED || state == HUB_PEER_GOODBYE);
+}
+
 static void *beat(void *user)
 {
     struct guest_heartbeat *heartbeat = user;
 
     while (hub_observe(&heartbeat->stop) == 0) {
-        hub_publish64(heartbeat->word, hub_clock_now());
-        (void)hub_futex_wait_private(&heartbeat->stop, 0, hub_clock_after(heartbeat->span_ns));
+        uint64_t now = hub_clock_now();
+
+        if (is_well(heartbeat, now) && is_ours(heartbeat))
+            hub_publish64(&heartbeat->entry->last_heartbeat, now);
+        (void)hub_futex_wait_private(&heartbeat->stop, 0,
+                                     hub_clock_after(heartbeat->interval_ns / 2));
     }
     return NULL;
 }
 
+/* ---- start and stop ---- */
+
 /* Signals are the serving thread's. */
-int guest_heartbeat_start(struct guest_heartbeat *heartbeat, struct hub_a64 *word,
-                          uint64_t interval_ns)
+static int start_thread(struct guest_heartbeat *heartbeat)
 {
     sigset_t all, kept;
     int error;
 
-    if (interval_ns == 0)
-        return 0;
-    heartbeat->word = word;
-    heartbeat->span_ns = interval_ns / 2;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &kept);
     error = pthread_create(&heartbeat->thread, NULL, beat, heartbeat);
@@ -40,6 +116,25 @@ int guest_heartbeat_start(struct guest_heartbeat *heartbeat, struct hub_a64 *wor
     return 0;
 }
 
+int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
+                          const struct guest_heartbeat_order *order)
+{
+    int r;
+
+    if (order->interval_ns == 0)
+        return 0;
+    heartbeat->entry = order->entry;
+    heartbeat->epoch = order->epoch;
+    heartbeat->link = order->link;
+    heartbeat->interval_ns = order->interval_ns;
+    hub_note(&heartbeat->stage, GUEST_HEARTBEAT_EXCUSED);
+    hub_mutex_init(&heartbeat->lock);
+    r = start_thread(heartbeat);
+    if (r < 0)
+        hub_mutex_fini(&heartbeat->lock);
+    return r;
+}
+
 void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
 {
     if (!heartbeat->runs)
@@ -47,5 +142,34 @@ void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
     hub_publish(&heartbeat->stop, 1);
     hub_futex_wake_private(&heartbeat->stop);
     pthread_join(heartbeat->thread, NULL);
+    hub_mutex_fini(&heartbeat->lock);
     heartbeat->runs = false;
+}
+
+/* ---- the serving thread ---- */
+
+enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
+                                                 enum guest_heartbeat_stage stage)
+{
+    uint32_t before = hub_peek(&heartbeat->stage);
+
+    if (!heartbeat->runs)
+        return stage;
+    hub_note64(&heartbeat->steps, hub_peek64(&heartbeat->steps) + 1);
+    hub_publish(&heartbeat->stage, stage);
+    return (enum guest_heartbeat_stage)before;
+}
+
+struct hub_request *guest_heartbeat_run(struct guest_heartbeat *heartbeat,
+                                        struct hub_request *request)
+{
+    struct hub_request *before;
+
+    if (!heartbeat->runs)
+        return NULL;
+    hub_mutex_lock(&heartbeat->lock);
+    before = heartbeat->running;
+    heartbeat->running = request;
+    hub_mutex_unlock(&heartbeat->lock);
+    return before;
 }

@@ -153,11 +153,16 @@ static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapah
         .deadline_ns = errand->deadline_ns,
         .answer = errand->answer,
         .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
+    struct guest_heartbeat *heartbeat = &errand->guest->heartbeat;
+    enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
     int r = hub_calls_begin(errand->guest->connection.calls, &call, &errand->number);
 
     if (r == 0 && errand->streams)
         hub_streams_begin(errand->streams, errand->number);
-    return r == 0 ? wait_for_answer(errand) : r;
+    if (r == 0)
+        r = wait_for_answer(errand);
+    (void)guest_heartbeat_enter(heartbeat, stage);
+    return r;
 }
 
 static bool is_good(const struct hub_answer *answer)

@@ -176,15 +176,22 @@ static void run(struct guest *guest, struct hub_request *request)
     struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
     enum hub_lifecycle_method lifecycle = hub_lifecycle_of_id(request->method_id);
     struct answer answer = {.response = {.kind = HUB_RESPONSE_OK}};
+    enum guest_heartbeat_stage stage;
+    struct hub_request *outer;
 
     guest->frame = &frame;
+    outer = guest_heartbeat_run(&guest->heartbeat, request);
+    stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
     if (!guest->loaded)
         answer.response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
     else if (guest_lifecycle_serves(lifecycle))
         run_lifecycle(guest, lifecycle, &answer);
     else
         run_method(guest, &answer);
+    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
+    (void)guest_heartbeat_run(&guest->heartbeat, outer);
     (void)hub_served_answer(guest->connection.served, request, &answer.response, answer.body);
+    (void)guest_heartbeat_enter(&guest->heartbeat, stage);
     guest->frame = frame.outer;
     guest_arena_fini(&frame.arena);
 }
@@ -262,9 +269,11 @@ static bool is_orphan(const struct guest *guest)
 int guest_serve_run(struct guest *guest)
 {
     while (!guest_serve_over(guest)) {
+        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
         hub_note(&guest->arrived, 0);
         while (guest_serve_one(guest, NULL))
             ;
+        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
         if (!guest_serve_over(guest))
             wait_for_requests(guest);
     }
@@ -279,6 +288,7 @@ static bool settle(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
 
+    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
     (void)hub_link_sweep(link, UINT32_MAX);
     hub_note(&guest->arrived, 0);
     while (guest_serve_one(guest, NULL))

@@ -92,7 +92,8 @@ RAPAHUB_API_CHECKED int rapahub_chimod_call(const struct rapahub_call *call, voi
 /* Memory for what a result shows, good until the call that runs now is answered; NULL for none. */
 RAPAHUB_API void *rapahub_chimod_alloc(size_t size);
 
-/* Nobody waits for the call that runs now any more: return -ECANCELED soon. Serving thread. */
+/* Nobody waits for the call that runs now any more: return -ECANCELED soon. A guest whose method
+ * goes on for more than ten of the host's heartbeat intervals is killed. Serving thread. */
 RAPAHUB_API bool rapahub_chimod_cancelled(void);
 
 RAPAHUB_END_DECLS

@@ -65,6 +65,14 @@ static int calc_nap(void *self, uint32_t ms)
     return rapahub_chimod_cancelled() ? RAPAHUB_ECANCELED : 0;
 }
 
+/* The same, but it asks nobody: as a C function that knows nothing of calls. */
+static int calc_hold(void *self, uint32_t ms)
+{
+    (void)self;
+    poll(NULL, 0, (int)ms);
+    return 0;
+}
+
 static int calc_crash(void *self)
 {
     (void)self;
@@ -114,6 +122,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(echo, calc_echo, bytes, bytes),
     RAPAHUB_METHOD(pid, calc_pid, i32, void),
     RAPAHUB_METHOD(nap, calc_nap, void, u32),
+    RAPAHUB_METHOD(hold, calc_hold, void, u32),
     RAPAHUB_METHOD(crash, calc_crash, void, void),
     RAPAHUB_METHOD(leave, calc_leave, void, i32),
     RAPAHUB_METHOD(spin, calc_spin, void, void),

@@ -50,9 +50,22 @@ static int caller_descend(void *self, int64_t number, int64_t *result)
     return r;
 }
 
+/* Waits for the method `hold` of a pool. */
+static int caller_hold(void *self, uint32_t pool, uint32_t ms)
+{
+    static const struct rapahub_type *const types[] = {&rapahub_type_void, &rapahub_type_u32, NULL};
+    const void *const arguments[] = {&ms, NULL};
+    const struct rapahub_call order = {
+        .target = {.pool = {pool, 0}}, .method = "hold", .types = types, .arguments = arguments};
+
+    (void)self;
+    return rapahub_chimod_call(&order, NULL);
+}
+
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
     RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
+    RAPAHUB_METHOD(hold, caller_hold, void, u32, u32),
     RAPAHUB_METHOD(twice, caller_twice, i64, i64),
     RAPAHUB_METHOD(descend, caller_descend, i64, i64),
     RAPAHUB_METHOD_END,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -9,88 +10,199 @@
 #include "tests/support/process.h"
 #include "tests/support/testing.h"
 
-#define SOON (10 * HUB_SECOND)
+#define SOON     (10 * HUB_SECOND)
+#define INTERVAL (10 * HUB_MILLISECOND)
+#define SILENCE  (8 * INTERVAL) /* long enough for many beats */
 
-struct beats {
-    struct hub_a64 *word;
+struct heart {
+    struct guest_heartbeat heartbeat;
+    struct hub_peer_entry entry;
     uint64_t before;
 };
 
+static int start(struct heart *heart, uint64_t interval_ns)
+{
+    const struct guest_heartbeat_order order = {
+        .entry = &heart->entry, .epoch = 3, .interval_ns = interval_ns};
+
+    memset(heart, 0, sizeof *heart);
+    hub_note(&heart->entry.state, HUB_PEER_ATTACHED);
+    hub_note(&heart->entry.epoch, 3);
+    return guest_heartbeat_start(&heart->heartbeat, &order);
+}
+
 static bool went_on(void *user)
 {
-    const struct beats *beats = user;
+    const struct heart *heart = user;
 
-    return hub_observe64(beats->word) > beats->before;
+    return hub_observe64(&heart->entry.last_heartbeat) > heart->before;
+}
+
+static uint64_t beat_of(const struct heart *heart)
+{
+    return hub_observe64(&heart->entry.last_heartbeat);
+}
+
+static void assert_beats(struct heart *heart)
+{
+    for (int i = 0; i < 3; i++) {
+        heart->before = beat_of(heart);
+        assert_true(process_until(went_on, heart, SOON));
+    }
+}
+
+/* A beat may be on its way. */
+static void assert_silent(struct heart *heart)
+{
+    heart->before = beat_of(heart);
+    (void)process_until(went_on, heart, 3 * INTERVAL);
+    heart->before = beat_of(heart);
+    assert_false(process_until(went_on, heart, SILENCE));
 }
 
 /* r[verify shm.crash.heartbeat] r[verify shm.crash.heartbeat-clock] */
 static void it_writes_the_monotonic_time_again_and_again(void **state)
 {
-    struct guest_heartbeat heartbeat = {.runs = false};
     struct leak *leak = leak_begin();
-    struct hub_a64 word = {0};
-    struct beats beats = {&word, hub_clock_now() - 1};
+    struct heart heart;
 
     (void)state;
-    assert_int_equal(guest_heartbeat_start(&heartbeat, &word, 10 * HUB_MILLISECOND), 0);
-    for (int i = 0; i < 3; i++) {
-        assert_true(process_until(went_on, &beats, SOON));
-        beats.before = hub_observe64(&word);
-        assert_true(beats.before <= hub_clock_now());
-    }
-    guest_heartbeat_stop(&heartbeat);
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    heart.before = hub_clock_now() - HUB_SECOND;
+    assert_true(process_until(went_on, &heart, SOON));
+    assert_beats(&heart);
+    assert_true(beat_of(&heart) <= hub_clock_now());
+    guest_heartbeat_stop(&heart.heartbeat);
     leak_assert_none(leak);
 }
 
-static void to_stop_does_not_wait_for_the_next_beat(void **state)
+/* ---- what a beat says ---- */
+
+/* r[verify shm.crash.heartbeat] */
+static void a_loop_that_takes_no_step_has_no_heart(void **state)
 {
-    struct guest_heartbeat heartbeat = {.runs = false};
-    struct hub_a64 word = {0};
-    struct beats beats = {&word, 0};
-    uint64_t start = hub_clock_now();
+    struct heart heart;
 
     (void)state;
-    assert_int_equal(guest_heartbeat_start(&heartbeat, &word, 3600 * HUB_SECOND), 0);
-    assert_true(process_until(went_on, &beats, SOON));
-    guest_heartbeat_stop(&heartbeat);
-    guest_heartbeat_stop(&heartbeat);
-    assert_true(hub_clock_now() - start < 2 * SOON);
-    beats.before = hub_observe64(&word);
-    assert_false(process_until(went_on, &beats, 20 * HUB_MILLISECOND));
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WORKS);
+    assert_silent(&heart);
+    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WORKS);
+    assert_true(process_until(went_on, &heart, SOON));
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
+/* r[verify shm.crash.heartbeat] */
+static void a_loop_that_sleeps_over_its_messages_has_no_heart(void **state)
+{
+    struct heart heart;
+
+    (void)state;
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WAITS);
+    assert_beats(&heart);
+    hub_publish(&heart.entry.host_to_guest_head, 1);
+    assert_silent(&heart);
+    hub_publish(&heart.entry.host_to_guest_tail, 1);
+    assert_beats(&heart);
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
+/* However long: nobody has given it up. But when its caller has, it must come to an end.
+ * r[verify shm.crash.heartbeat] */
+static void a_method_has_a_heart_while_somebody_waits_for_it(void **state)
+{
+    struct hub_request request = {.id = 1};
+    struct heart heart;
+    uint64_t start_ns;
+
+    (void)state;
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    assert_null(guest_heartbeat_run(&heart.heartbeat, &request));
+    assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_RUNS),
+                     GUEST_HEARTBEAT_EXCUSED);
+    start_ns = hub_clock_now();
+    while (hub_clock_now() - start_ns < 2 * GUEST_HEARTBEAT_PATIENCE * INTERVAL)
+        assert_beats(&heart);
+    hub_publish(&request.cancelled, 1);
+    assert_beats(&heart); /* it may still notice */
+    start_ns = hub_clock_now();
+    do
+        heart.before = beat_of(&heart);
+    while (process_until(went_on, &heart, 4 * INTERVAL) && hub_clock_now() - start_ns < SOON);
+    assert_true(hub_clock_now() - start_ns < SOON);
+    assert_silent(&heart);
+    assert_ptr_equal(guest_heartbeat_run(&heart.heartbeat, NULL), &request);
+    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WAITS);
+    assert_beats(&heart);
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
+/* r[verify hub.death.guard] */
+static void an_entry_that_is_somebody_else_s_is_not_written_to(void **state)
+{
+    struct heart heart;
+
+    (void)state;
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    assert_beats(&heart);
+    hub_publish(&heart.entry.epoch, 4);
+    assert_silent(&heart);
+    hub_publish(&heart.entry.epoch, 3);
+    hub_publish(&heart.entry.state, HUB_PEER_RESERVED);
+    assert_silent(&heart);
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
+/* ---- its thread ---- */
+
+static void to_stop_does_not_wait_for_the_next_beat(void **state)
+{
+    uint64_t start_ns = hub_clock_now();
+    struct heart heart;
+
+    (void)state;
+    assert_int_equal(start(&heart, 3600 * HUB_SECOND), 0);
+    assert_true(process_until(went_on, &heart, SOON));
+    guest_heartbeat_stop(&heart.heartbeat);
+    guest_heartbeat_stop(&heart.heartbeat);
+    assert_true(hub_clock_now() - start_ns < 2 * SOON);
+    heart.before = beat_of(&heart);
+    assert_false(process_until(went_on, &heart, 20 * HUB_MILLISECOND));
 }
 
 static void without_an_interval_there_is_no_thread(void **state)
 {
-    struct guest_heartbeat heartbeat = {.runs = false};
-    struct hub_a64 word = {0};
+    struct heart heart;
 
     (void)state;
-    assert_int_equal(guest_heartbeat_start(&heartbeat, &word, 0), 0);
-    assert_false(heartbeat.runs);
-    guest_heartbeat_stop(&heartbeat);
-    assert_int_equal(hub_observe64(&word), 0);
+    assert_int_equal(start(&heart, 0), 0);
+    assert_false(heart.heartbeat.runs);
+    assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_RUNS),
+                     GUEST_HEARTBEAT_RUNS);
+    assert_null(guest_heartbeat_run(&heart.heartbeat, NULL));
+    guest_heartbeat_stop(&heart.heartbeat);
+    assert_int_equal(beat_of(&heart), 0);
 }
 
 /* A signal that only the beat thread could take would be handled behind the module's back. */
 static void signals_stay_with_the_serving_thread(void **state)
 {
-    struct guest_heartbeat heartbeat = {.runs = false};
-    struct hub_a64 word = {0};
-    struct beats beats = {&word, 0};
+    struct heart heart;
     sigset_t usr1, before, after, pending;
 
     (void)state;
     sigemptyset(&usr1);
     sigaddset(&usr1, SIGUSR1);
-    assert_int_equal(guest_heartbeat_start(&heartbeat, &word, 10 * HUB_MILLISECOND), 0);
-    assert_true(process_until(went_on, &beats, SOON)); /* it runs, with the mask it keeps */
+    assert_int_equal(start(&heart, INTERVAL), 0);
+    assert_true(process_until(went_on, &heart, SOON)); /* it runs, with the mask it keeps */
     pthread_sigmask(SIG_BLOCK, &usr1, &before); /* from now on only the other could take it */
     assert_false(sigismember(&before, SIGUSR1));
     kill(getpid(), SIGUSR1);
     sigpending(&pending);
     assert_true(sigismember(&pending, SIGUSR1));
     sigwaitinfo(&usr1, NULL);
-    guest_heartbeat_stop(&heartbeat);
+    guest_heartbeat_stop(&heart.heartbeat);
     pthread_sigmask(SIG_SETMASK, &before, &after);
     assert_false(sigismember(&after, SIGTERM));
 }
@@ -102,6 +214,10 @@ int main(void)
         /* Behind a test with a thread: ThreadSanitizer starts one of its own with the first, and
          * what is left behind is counted here. */
         cmocka_unit_test(it_writes_the_monotonic_time_again_and_again),
+        cmocka_unit_test(a_loop_that_takes_no_step_has_no_heart),
+        cmocka_unit_test(a_loop_that_sleeps_over_its_messages_has_no_heart),
+        cmocka_unit_test(a_method_has_a_heart_while_somebody_waits_for_it),
+        cmocka_unit_test(an_entry_that_is_somebody_else_s_is_not_written_to),
         cmocka_unit_test(without_an_interval_there_is_no_thread),
         cmocka_unit_test(signals_stay_with_the_serving_thread),
     };

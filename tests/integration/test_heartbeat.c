@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A heartbeat says that the serving loop makes progress: a method may take as long as its caller
+ * waits, and a moment longer; a loop that makes none is killed; time that the host itself stood
+ * still counts for nobody. */
+#include <signal.h>
+
+#include "tests/integration/hosting.h"
+
+#define MS       UINT64_C(1000000)
+#define INTERVAL (50 * MS)
+
+static void open_beating(struct hosting *on)
+{
+    open_host(on, (struct rapahub_host_options){.heartbeat_ns = INTERVAL});
+    assert_done(start(on, CALC, here, NULL));
+}
+
+static int hold(struct hosting *on, uint32_t ms, uint64_t timeout_ms)
+{
+    const void *const arguments[] = {&ms, NULL};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "hold(u32) -> void",
+                                      .arguments = arguments,
+                                      .timeout_ns = timeout_ms * MS};
+
+    return rapahub_host_call(on->host, &call, NULL);
+}
+
+static void look_for(struct hosting *on, uint64_t ms)
+{
+    for (uint64_t end = now_ms() + ms; now_ms() < end;)
+        assert_done(rapahub_host_dispatch(on->host, 10));
+}
+
+/* Twenty intervals. r[verify shm.crash.heartbeat] */
+static void a_method_may_take_as_long_as_somebody_waits(void **state)
+{
+    struct hosting on;
+    int32_t pid;
+
+    (void)state;
+    open_beating(&on);
+    pid = pid_of(&on);
+    assert_done(hold(&on, 1000, 20000));
+    assert_int_equal(pid_of(&on), pid);
+    assert_int_equal(on.told.down, 0);
+    close_host(&on);
+}
+
+/* Its caller is gone, and it soon returns. */
+static void a_method_that_is_a_little_late_is_forgiven(void **state)
+{
+    struct hosting on;
+    int32_t pid;
+
+    (void)state;
+    open_beating(&on);
+    pid = pid_of(&on);
+    assert_int_equal(hold(&on, 250, 50), -ETIMEDOUT);
+    look_for(&on, 300);
+    assert_int_equal(pid_of(&on), pid);
+    assert_int_equal(on.told.down, 0);
+    close_host(&on);
+}
+
+/* r[verify shm.crash.heartbeat] */
+static void a_method_that_goes_on_when_nobody_waits_is_stuck(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_beating(&on);
+    assert_int_equal(hold(&on, 20000, 50), -ETIMEDOUT);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_non_null(strstr(on.told.text, "down calc no heartbeat"));
+    assert_done(hold(&on, 1, 20000)); /* the next life answers */
+    close_host(&on);
+}
+
+/* A guest that waits for a call of its own waits for messages. */
+static void a_guest_that_waits_for_an_answer_is_well(void **state)
+{
+    const struct rapahub_container_id other = {.pool = {9, 0}};
+    const struct rapahub_container_options container = {.id = other, .pool_name = "caller"};
+    const struct rapahub_guest_options caller = {.chimod = MODULE("caller")};
+    const uint32_t pool = 1, ms = 500;
+    const void *const arguments[] = {&pool, &ms, NULL};
+    const struct rapahub_call call = {
+        .target = other, .method = "hold(u32, u32) -> void", .arguments = arguments};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_beating(&on);
+    assert_done(rapahub_host_spawn(on.host, &caller, &guest));
+    assert_done(rapahub_host_add_container(on.host, guest, &container));
+    assert_done(rapahub_host_call(on.host, &call, NULL));
+    assert_int_equal(on.told.down, 0);
+    close_host(&on);
+}
+
+/* As if the machine had slept: host and guest stood still, and the host wakes first.
+ * r[verify shm.crash.heartbeat] */
+static void nobody_is_judged_by_time_the_host_did_not_see(void **state)
+{
+    struct hosting on;
+    int32_t pid;
+    uint64_t end;
+
+    (void)state;
+    open_beating(&on);
+    for (int i = 0; i < 3; i++) {
+        pid = pid_of(&on);
+        kill(pid, SIGSTOP);
+        for (end = now_ms() + 20 * INTERVAL / MS; now_ms() < end;)
+            poll(NULL, 0, 10);
+        assert_done(rapahub_host_dispatch(on.host, 0));
+        kill(pid, SIGCONT);
+        assert_int_equal(pid_of(&on), pid);
+    }
+    assert_int_equal(on.told.down, 0);
+    close_host(&on);
+}
+
+/* It is not dead before it is proven dead: it is stopped, then killed. r[verify hub.death.proof] */
+static void a_stopped_guest_is_killed_and_then_proven_dead(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_beating(&on);
+    kill(pid_of(&on), SIGSTOP);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_non_null(strstr(on.told.text, "down calc no heartbeat, killed"));
+    assert_int_equal(on.told.guest.epoch, 2);
+    close_host(&on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_method_may_take_as_long_as_somebody_waits),
+        cmocka_unit_test(a_method_that_is_a_little_late_is_forgiven),
+        cmocka_unit_test(a_method_that_goes_on_when_nobody_waits_is_stuck),
+        cmocka_unit_test(a_guest_that_waits_for_an_answer_is_well),
+        cmocka_unit_test(nobody_is_judged_by_time_the_host_did_not_see),
+        cmocka_unit_test(a_stopped_guest_is_killed_and_then_proven_dead),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
