@@ -220,7 +220,7 @@ static enum rapahub_exit_class stranger_ended(const struct host_life *life, char
     else if (cause != HOST_CAUSE_NONE)
         host_exits_print(class, &killed, to, size);
     else
-        snprintf(to, size, "dead; its host is not its parent and knows no more");
+        snprintf(to, size, "died; only its parent knows how");
     if (cause != HOST_CAUSE_NONE)
         return class;
     return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;

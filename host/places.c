@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/places.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "host/host.h"
 
 bool host_places_is_used(const struct host_guest *guest)
@@ -35,6 +38,28 @@ void host_places_forget(struct rapahub_host *host, uint32_t place)
     host->guests[place] = NULL;
     host_unlock(host);
     host_guest_release(&guest);
+}
+
+static bool is_named(const struct host_guest *asking, const char *name)
+{
+    const struct rapahub_host *host = asking->host;
+
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        const struct host_guest *guest = host->guests[i];
+
+        if (guest && guest != asking && host_places_is_used(guest) && !strcmp(guest->name, name))
+            return true;
+    }
+    return false;
+}
+
+void host_places_name(struct host_guest *guest)
+{
+    char base[sizeof guest->name - 4];
+
+    snprintf(base, sizeof base, "%.59s", guest->name);
+    for (unsigned n = 2; is_named(guest, guest->name); n++)
+        snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
 }
 
 static bool may_go(const struct host_guest *guest)

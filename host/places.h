@@ -16,6 +16,9 @@ void host_places_forget(struct rapahub_host *host, uint32_t place);
 /* Its containers are gone: their ids may be given anew. */
 void host_places_forget_containers(struct host_guest *guest);
 
+/* Makes its name another than those of all guests that are used: "calc-2". Write lock. */
+void host_places_name(struct host_guest *guest);
+
 /* Has it a process, or will it have one? */
 bool host_places_is_used(const struct host_guest *guest);
 

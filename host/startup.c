@@ -8,6 +8,7 @@
 #include "host/exchange.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/places.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -199,6 +200,8 @@ static void take_name(struct host_life *life, struct rapahub_string name)
     if (!guest->named && name.size > 0) {
         host_write_lock(guest->host);
         host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
+        if (guest->anonymous)
+            host_places_name(guest);
         host_unlock(guest->host);
     }
     memcpy(life->name, guest->name, sizeof life->name);

@@ -121,6 +121,12 @@ static const struct cli_option run_options[] = {
      .text = "guests of the host; bytes of a slot, slots and ring entries of a guest"},
     PLAIN_OPTION,
     PARAMS_OPTION,
+    {.name = "anonymous",
+     .text = "also take guests that this host does not start; prints the path they need"},
+    {.name = "hub-path",
+     .value = CLI_TEXT,
+     .what = "PATH",
+     .text = "with --anonymous: where their segment lies (default: a new file in /dev/shm)"},
     END};
 
 static const struct cli_option call_options[] = {
@@ -187,18 +193,18 @@ const struct cli_command cli_command_table[] = {
      .operands_max = 1,
      .run = cli_build},
     {.name = "run",
-     .operands = "FILE|DIR...",
+     .operands = "[FILE|DIR...]",
      .summary = "a host in the foreground with these guests",
      .text = "Starts a guest process for each FILE (of a DIR: for the modules in its build/) and\n"
              "serves until Ctrl-C, SIGTERM or `rapahub stop`. What happens is told on standard\n"
-             "error; with -o json or ndjson as one object an event on standard output.",
+             "error; with -o json or ndjson as one object an event on standard output.\n"
+             "With --anonymous there need be no FILE: guests come by themselves.",
      .example = "rapahub run build/calc.so",
      .schema = "rapahub.run/1",
      .members = "time, event, guest{name, peer, epoch, pid}, cause, rule, uptime_ns, calls_lost, "
-                "restarts, budget, due_ns, trust, layers[]",
+                "restarts, budget, due_ns, trust, layers[]; hub_path",
      .options = run_options,
      .operand = CLI_OPERAND_FILE,
-     .operands_min = 1,
      .operands_max = -1,
      .run = cli_run},
     {.name = "call",

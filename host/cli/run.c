@@ -16,9 +16,11 @@
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/interrupt.h"
+#include "host/cli/json.h"
 #include "host/cli/program.h"
 #include "host/cli/run_events.h"
 #include "host/cli/run_options.h"
+#include "host/cli/run_visitors.h"
 #include "host/cli/runtime.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -30,6 +32,7 @@ struct running {
     struct cli_files files;
     struct cli_run_options options;
     struct cli_run_events events;
+    struct cli_run_visitors visitors;
     struct rapahub_guest_id *lives; /* the first of each guest */
     struct rapahub_host *host;
     struct rapahub_control *control;
@@ -65,8 +68,8 @@ static int take_files(struct running *running)
     }
     if (r < 0)
         return r;
-    running->events.guests = calloc(running->files.count, sizeof *running->events.guests);
-    running->lives = calloc(running->files.count, sizeof *running->lives);
+    running->events.guests = calloc(running->files.count + 1, sizeof *running->events.guests);
+    running->lives = calloc(running->files.count + 1, sizeof *running->lives);
     if (!running->events.guests || !running->lives)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", running->files.count);
     return 0;
@@ -104,12 +107,13 @@ static int create_host(struct running *running)
     options.guest_program = program;
     options.on_event = cli_run_events_take;
     options.user = &running->events;
+    running->events.visitors = options.anonymous ? &running->visitors : NULL;
     running->events.cli = running->cli;
     running->events.trust = running->options.trust;
     running->events.restart = running->options.supervision.restart;
     running->events.period_ns = running->options.supervision.period_ns;
     r = rapahub_host_create(&options, &running->host);
-    running->events.host = running->host;
+    running->events.host = running->visitors.host = running->host;
     return r;
 }
 
@@ -117,14 +121,15 @@ static int create_host(struct running *running)
 static int open_control(struct running *running)
 {
     const char *name = cli_arguments_text(&running->cli->arguments, "name");
-    char path[CLI_RUNTIME_PATH], first[CLI_RUN_NAME];
+    char path[CLI_RUNTIME_PATH], first[CLI_RUN_NAME] = "hub";
     struct rapahub_control_options options = {.path = path,
                                               .host = RAPAHUB_CONTROL_HOST(running->host),
                                               .on_stop = ask_to_stop,
                                               .user = running};
     int r;
 
-    cli_files_name(running->files.paths[0], first, sizeof first);
+    if (running->files.count > 0)
+        cli_files_name(running->files.paths[0], first, sizeof first);
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);
     r = cli_runtime_socket(options.name, path);
@@ -183,6 +188,8 @@ static bool is_over(const struct running *running)
 {
     unsigned alive = 0;
 
+    if (running->options.host.anonymous)
+        return false; /* somebody may come */
     if (rapahub_host_guests(running->host, count_alive, &alive) < 0)
         return true;
     return alive == 0;
@@ -203,6 +210,7 @@ static int turn(struct running *running)
     if (r >= 0)
         r = rapahub_control_dispatch(running->control);
     cli_run_events_settle(&running->events);
+    cli_run_visitors_settle(&running->visitors);
     return r < 0 ? r : 0;
 }
 
@@ -227,6 +235,25 @@ static void stop_guests(struct running *running)
     cli_run_events_settle(&running->events);
 }
 
+/* The path is what this command is asked for: it goes to standard output. */
+static void invite(struct running *running)
+{
+    struct cli_json json;
+
+    running->visitors.cli = running->cli;
+    running->visitors.control = running->control;
+    running->visitors.pools = running->files.count;
+    if (cli_json_wanted(running->cli)) {
+        cli_json_begin(&json, stdout, "rapahub.run/1");
+        cli_json_text(&json, "event", "listening");
+        cli_json_text(&json, "hub_path", rapahub_host_path(running->host));
+        cli_json_end(&json);
+    } else {
+        printf("%s\n", rapahub_host_path(running->host));
+    }
+    fflush(stdout);
+}
+
 static int start(struct running *running)
 {
     int r;
@@ -247,6 +274,8 @@ static int start(struct running *running)
         r = open_control(running);
     for (unsigned i = 0; r == 0 && i < running->files.count; i++)
         r = start_guest(running, i);
+    if (r == 0 && running->options.host.anonymous)
+        invite(running);
     return r;
 }
 

@@ -8,6 +8,7 @@
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
+#include "host/cli/run_visitors.h"
 #include "host/cli/units.h"
 #include "hub/base/clock.h"
 
@@ -111,9 +112,33 @@ static void tell_failed(const struct cli_run_events *events, struct cli_run_gues
     tell_death(events, guest, follows);
 }
 
+struct trusted {
+    struct rapahub_guest_id guest;
+    enum rapahub_trust trust;
+};
+
+/* Who came by itself shares the host's segment, whatever the others may. */
+static void note_trust(void *user, const struct rapahub_guest_status *status)
+{
+    struct trusted *trusted = user;
+
+    if (status->guest.group == trusted->guest.group && status->guest.peer == trusted->guest.peer)
+        trusted->trust = status->trust;
+}
+
+static enum rapahub_trust trust_of(const struct cli_run_events *events,
+                                   struct rapahub_guest_id guest)
+{
+    struct trusted trusted = {guest, events->trust};
+
+    return rapahub_host_guests(events->host, note_trust, &trusted) < 0 ? events->trust
+                                                                       : trusted.trust;
+}
+
 static void write_json(const struct cli_run_events *events, const struct rapahub_event *event)
 {
-    static const char *const names[] = {"ready", "down", "restart", "failed", "violation"};
+    static const char *const names[] = {"ready",     "down",   "restart", "failed",
+                                        "violation", "output", "attached"};
     struct cli_json json;
 
     cli_json_begin(&json, stdout, "rapahub.run/1");
@@ -132,7 +157,7 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     cli_json_number(&json, "restarts", event->restarts);
     cli_json_number(&json, "budget", event->restarts_max);
     cli_json_number(&json, "due_ns", event->due_ns);
-    cli_json_text(&json, "trust", trust_names[events->trust]);
+    cli_json_text(&json, "trust", trust_names[trust_of(events, event->guest)]);
     cli_json_list(&json, "layers");
     cli_json_close(&json, ']');
     cli_json_end(&json);
@@ -144,8 +169,10 @@ void cli_run_events_take(void *user, const struct rapahub_event *event)
     struct cli_run_events *events = user;
     struct cli_run_guest *guest = find(events, event->name);
 
-    if (cli_json_wanted(events->cli) && event->kind < RAPAHUB_EVENT_OUTPUT)
+    if (cli_json_wanted(events->cli) && event->kind != RAPAHUB_EVENT_OUTPUT)
         write_json(events, event);
+    if (events->visitors && cli_run_visitors_take(events->visitors, event))
+        return;
     if (!guest)
         return;
     if (event->kind == RAPAHUB_EVENT_READY)

@@ -9,6 +9,7 @@
 #include <rapahub/host.h>
 
 struct cli;
+struct cli_run_visitors;
 
 #define CLI_RUN_NAME 64
 
@@ -33,6 +34,7 @@ struct cli_run_events {
     uint64_t period_ns;
     unsigned count;
     struct cli_run_guest *guests;
+    struct cli_run_visitors *visitors; /* that come by themselves; NULL: none may */
 };
 
 /* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */

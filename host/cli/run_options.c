@@ -74,6 +74,12 @@ int cli_run_options_take(struct cli *cli, struct cli_run_options *out)
         .trust = (enum rapahub_trust)index_of(cli_arguments_text(arguments, "trust"), trusts),
         .supervision.restart =
             (enum rapahub_restart)index_of(cli_arguments_text(arguments, "restart"), restarts)};
+    out->host.anonymous = cli_arguments_flag(arguments, "anonymous");
+    out->host.path = cli_arguments_text(arguments, "hub-path");
+    if (arguments->count == 0 && !out->host.anonymous)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "FILE|DIR... is missing");
+    if (out->host.path && !out->host.anonymous)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--hub-path needs --anonymous");
     r = cli_units_budget(cli_arguments_text(arguments, "budget"), &out->supervision.restarts_max,
                          &out->supervision.period_ns);
     for (unsigned i = 0; r == 0 && (limit = cli_arguments_each(arguments, "limit", i)); i++)

@@ -306,3 +306,13 @@ int rapahub_control_offer(struct rapahub_control *control, const char *name,
     control->offers_count++;
     return 0;
 }
+
+void rapahub_control_withdraw(struct rapahub_control *control, const char *name)
+{
+    for (uint32_t i = 0; i < control->offers_count; i++) {
+        if (strcmp(control->offers[i].name, name) != 0)
+            continue;
+        control->offers[i] = control->offers[--control->offers_count];
+        return;
+    }
+}

@@ -58,6 +58,9 @@ RAPAHUB_API void rapahub_control_close(struct rapahub_control *control);
 RAPAHUB_API_CHECKED int rapahub_control_offer(struct rapahub_control *control, const char *name,
                                               struct rapahub_pool_id pool);
 
+/* No longer; calls that were begun go on. Harmless where it is not offered. */
+RAPAHUB_API void rapahub_control_withdraw(struct rapahub_control *control, const char *name);
+
 RAPAHUB_API int rapahub_control_fd(const struct rapahub_control *control);
 
 /* Never waits. How many things it did, or a failure of the socket itself. */

@@ -330,9 +330,25 @@ static void an_option_of_a_later_release_is_refused(void **state)
                      RAPAHUB_EEXIST);
 }
 
+static void a_name_that_is_withdrawn_may_be_offered_anew(void **state)
+{
+    struct rapahub_control *control = ((struct fixture *)*state)->control;
+    const struct rapahub_pool_id pool = {6, 0};
+
+    assert_int_equal(rapahub_control_offer(control, "other", pool), 0);
+    rapahub_control_withdraw(control, "calc");
+    rapahub_control_withdraw(control, "calc");
+    assert_int_equal(rapahub_control_offer(control, "other", pool), RAPAHUB_EEXIST);
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(rapahub_control_offer(control, "calc", pool), 0);
+        rapahub_control_withdraw(control, "calc");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_name_that_is_withdrawn_may_be_offered_anew),
         TEST(guests_are_listed),
         TEST(figures_of_a_guest_are_told_one_by_one),
         TEST(the_methods_of_a_name_are_those_of_its_pool),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_visitors: the guests that come to `rapahub run --anonymous` by themselves: each is given a
+ * container and offered under its name, and told of when it comes and goes. */
+#ifndef CLI_RUN_VISITORS_H
+#define CLI_RUN_VISITORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/control.h>
+
+struct cli;
+
+#define CLI_RUN_VISITORS 255 /* as many as a segment has entries */
+
+struct cli_run_visitor {
+    char name[64]; /* "": free */
+    struct rapahub_guest_id guest;
+    uint32_t pool;
+    bool fresh, gone; /* what is to be done about it, once the host is not in a callback */
+    char cause[256];
+};
+
+struct cli_run_visitors {
+    const struct cli *cli;
+    struct rapahub_host *host;
+    struct rapahub_control *control;
+    uint32_t pools; /* the last number given */
+    struct cli_run_visitor list[CLI_RUN_VISITORS];
+};
+
+/* Inside of the host's callback: notes what is of a visitor, false for all else. */
+bool cli_run_visitors_take(struct cli_run_visitors *visitors, const struct rapahub_event *event);
+
+/* Outside of it: containers and names for those that came, an end for those that went. */
+void cli_run_visitors_settle(struct cli_run_visitors *visitors);
+
+#endif
