@@ -209,14 +209,15 @@ static bool can_read(void *user)
     return can;
 }
 
-/* Each element was found whole when it was received. */
+/* Each element was found whole when it was received: read as it was then, also where its length is
+ * longer than it need be. */
 static void begin_element(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     const uint8_t *front = hub_fifo_front(&channel->fifo);
     struct hub_reader reader;
 
     hub_reader_init(&reader, front, hub_fifo_size(&channel->fifo));
-    channel->element_left = (uint32_t)hub_postcard_take_unsigned(&reader, 32);
+    channel->element_left = (uint32_t)hub_postcard_take_unsigned(&reader, 64);
     hub_fifo_take(&channel->fifo, (uint32_t)(reader.at - front));
     channel->element_size = channel->element_left + (uint32_t)(reader.at - front);
 }

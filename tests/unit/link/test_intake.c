@@ -154,6 +154,21 @@ static void credit_that_goes_back_or_too_far_ends_the_link(void **state)
     }
 }
 
+/* Nothing in POSTCARD forbids a length that is longer than it need be. */
+static void a_length_of_many_bytes_is_read_as_any(void **state)
+{
+    struct flow flow;
+    char byte = 0;
+
+    (void)state;
+    flow_open(&flow, true);
+    assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 2, "\x81\x80\x80\x80\x80\x80\0x", 8), 0);
+    assert_int_equal(hub_link_sweep(flow.pair.guest.connection.link, 64), 1);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), &byte, 1), 1);
+    assert_int_equal(byte, 'x');
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +179,7 @@ int main(void)
         cmocka_unit_test(only_its_holder_sends_on_a_channel),
         cmocka_unit_test(what_comes_behind_a_reset_is_ignored),
         cmocka_unit_test(a_request_that_names_an_impossible_channel_is_refused),
+        cmocka_unit_test(a_length_of_many_bytes_is_read_as_any),
         cmocka_unit_test(credit_that_goes_back_or_too_far_ends_the_link),
     };
 
