@@ -62,6 +62,8 @@ struct hub_channels {
     uint32_t free_at GUARDED_BY(lock), free_count GUARDED_BY(lock), own GUARDED_BY(lock);
     uint32_t count GUARDED_BY(lock);   /* open */
     uint32_t seekers GUARDED_BY(lock); /* threads that wait for an id */
+    /* Into which the leader copies an element: held, for another thread may end it meanwhile. */
+    struct hub_channel *filled GUARDED_BY(lock);
     struct hub_list owing GUARDED_BY(lock);
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
     bool refused GUARDED_BY(lock);

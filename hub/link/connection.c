@@ -70,7 +70,7 @@ static void drop(void *user, const struct hub_message *message, void *payload)
     else if (message->type == HUB_RESPONSE)
         hub_answers_drop(connection->calls, message->id);
     else if (message->type == HUB_DATA)
-        hub_intake_drop(connection->channels, message);
+        hub_intake_drop(connection->channels);
 }
 
 static bool full(void *user)

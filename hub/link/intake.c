@@ -34,10 +34,26 @@ void *hub_intake_place(struct hub_channels *set, const struct hub_message *messa
     if (channel && !channel->sends && channel->stage == HUB_CHANNEL_OPEN && set->code == 0 &&
         is_covered(channel, size))
         to = hub_fifo_reserve(&channel->fifo, size);
-    if (to)
+    if (to) {
         channel->filling = true;
+        set->filled = hub_channel_hold(channel);
+    }
     hub_mutex_unlock(&set->lock);
     return to;
+}
+
+/* The one that was copied into, still held; NULL: none was. */
+static struct hub_channel *take_filled(struct hub_channels *set)
+{
+    struct hub_channel *filled;
+
+    hub_mutex_lock(&set->lock);
+    filled = set->filled;
+    set->filled = NULL;
+    if (filled)
+        filled->filling = false;
+    hub_mutex_unlock(&set->lock);
+    return filled;
 }
 
 /* One value of bytes, and nothing behind it. r[impl channeling.data]
@@ -64,7 +80,6 @@ static void free_entry(struct hub_channel *channel)
 static int accept_data(struct hub_channel *channel, const struct hub_message *message,
                        const void *payload, uint32_t size) REQUIRES(channel->set->lock)
 {
-    channel->filling = false;
     if (channel->stage == HUB_CHANNEL_DRAINS) {
         hub_fifo_fini(&channel->fifo);
         return 0;
@@ -179,19 +194,21 @@ static int accept_for(struct hub_channel *channel, const struct hub_message *mes
 int hub_intake_accept(struct hub_channels *set, const struct hub_message *message,
                       const void *payload, uint32_t size)
 {
-    struct hub_channel *channel = find(set, message->id);
-    int r = channel ? accept_for(channel, message, payload, size) : accept_for_nobody(set, message);
+    struct hub_channel *filled = take_filled(set), *channel = find(set, message->id);
+    int r = 0;
 
+    if (!filled || filled == channel) /* else it ended meanwhile */
+        r = channel ? accept_for(channel, message, payload, size) : accept_for_nobody(set, message);
+    hub_channel_release(&filled);
     hub_channel_release(&channel);
     (void)hub_channels_settle(set);
     hub_link_tell(set->link);
     return r;
 }
 
-void hub_intake_drop(struct hub_channels *set, const struct hub_message *message)
+void hub_intake_drop(struct hub_channels *set)
 {
-    hub_mutex_lock(&set->lock);
-    if (set->open[message->id])
-        set->open[message->id]->filling = false;
-    hub_mutex_unlock(&set->lock);
+    struct hub_channel *filled = take_filled(set);
+
+    hub_channel_release(&filled);
 }

@@ -13,6 +13,6 @@ void *hub_intake_place(struct hub_channels *set, const struct hub_message *messa
  * channeling.data-after-close, channeling.holder-semantics, channeling.unknown. */
 int hub_intake_accept(struct hub_channels *set, const struct hub_message *message,
                       const void *payload, uint32_t size);
-void hub_intake_drop(struct hub_channels *set, const struct hub_message *message);
+void hub_intake_drop(struct hub_channels *set);
 
 #endif

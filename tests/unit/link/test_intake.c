@@ -169,6 +169,34 @@ static void a_length_of_many_bytes_is_read_as_any(void **state)
     flow_close(&flow);
 }
 
+/* Another thread answers while the one that receives still copies. */
+static void a_channel_that_ends_while_its_data_is_copied_stays_until_then(void **state)
+{
+    const struct hub_message data = {HUB_DATA, 2, 0};
+    struct hub_channel_name name = {2, false};
+    struct flow flow;
+    void *to;
+
+    (void)state;
+    for (int again = 0; again < 3; again++) {
+        flow_open(&flow, true);
+        to = hub_intake_place(flow_guest(&flow), &data, 4);
+        assert_non_null(to);
+        hub_channels_answer(&flow.callee, true);
+        hub_channels_drop(&flow.callee);
+        if (again > 0) /* the id is another one's already */
+            assert_int_equal(hub_channels_register(flow_guest(&flow), &name, 1, &flow.callee), 0);
+        memcpy(to, "\3abc", 4);
+        if (again < 2)
+            assert_int_equal(hub_intake_accept(flow_guest(&flow), &data, to, 4), 0);
+        else
+            hub_intake_drop(flow_guest(&flow));
+        if (again > 0)
+            assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
+        flow_close(&flow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +208,7 @@ int main(void)
         cmocka_unit_test(what_comes_behind_a_reset_is_ignored),
         cmocka_unit_test(a_request_that_names_an_impossible_channel_is_refused),
         cmocka_unit_test(a_length_of_many_bytes_is_read_as_any),
+        cmocka_unit_test(a_channel_that_ends_while_its_data_is_copied_stays_until_then),
         cmocka_unit_test(credit_that_goes_back_or_too_far_ends_the_link),
     };
 
