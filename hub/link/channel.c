@@ -244,16 +244,17 @@ static size_t take(struct hub_channel *channel, uint8_t *to, size_t size)
     return done;
 }
 
-/* At half of the window, and always when all was taken: else a sender whose next element is larger
- * than what is left would wait for ever.
- * r[impl hub.channel.grant] r[impl flow.channel.credit-grant]
- * r[impl flow.channel.credit-additive] r[impl flow.channel.credit-prompt] */
+/* At half of the window, for a peer that takes no part at once, and always when all was taken: else
+ * a sender whose next element is larger than what is left would wait for ever. r[impl
+ * hub.channel.grant] r[impl flow.channel.credit-grant] r[impl flow.channel.credit-additive] r[impl
+ * flow.channel.credit-prompt] */
 static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     uint32_t half = channel->set->credit / 2;
 
     if (channel->stage != HUB_CHANNEL_OPEN || channel->taken == 0 ||
-        (channel->taken < half && hub_fifo_size(&channel->fifo) > 0))
+        (channel->taken < half && hub_fifo_size(&channel->fifo) > 0 &&
+         hub_link_peer_takes_part(channel->set->link)))
         return false;
     channel->granted += channel->taken;
     channel->taken = 0;

@@ -74,7 +74,7 @@ static void free_entry(struct hub_channel *channel)
     if (channel->ours)
         return; /* freed with the Response */
     hub_channel_table_free(hub_channel_entry_of(channel));
-    hub_link_wake_peer(channel->set->link, HUB_WAIT_TX, NULL);
+    hub_link_wake_peer(channel->set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->state);
 }
 
 static int accept_data(struct hub_channel *channel, const struct hub_message *message,

@@ -114,7 +114,7 @@ void hub_link_leave(struct hub_link *link)
 {
     hub_publish(&link->leaving, 1);
     hub_peer_table_goodbye(link->view.entry);
-    hub_wait_wake(&link->wait, HUB_WAIT_RX, NULL);
+    hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
 }
 
 void hub_link_alert(struct hub_link *link)
@@ -171,6 +171,11 @@ void hub_link_tell(struct hub_link *link)
         return;
     hub_add(&link->news, 1);
     hub_futex_wake_private(&link->news);
+}
+
+bool hub_link_peer_takes_part(const struct hub_link *link)
+{
+    return hub_wait_takes_part(&link->wait);
 }
 
 void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word)

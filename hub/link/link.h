@@ -109,7 +109,8 @@ int hub_link_wait(struct hub_link *link, const struct hub_link_until *until);
 void hub_link_tell(struct hub_link *link);
 
 /* What the peer may sleep for was published: `word` is the futex of the specification for a peer
- * that takes no part in our wait words. Any thread. */
+ * that takes no part in our wait words; such a one is granted credit at once. Any thread. */
+bool hub_link_peer_takes_part(const struct hub_link *link);
 void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word);
 
 /* For a loop that polls the doorbell itself: reads the doorbell after an event, and sweeps. */

@@ -52,6 +52,18 @@ static int copy_payload(struct hub_link *link, const struct hub_descriptor *desc
     return 0;
 }
 
+/* A peer that takes no part may sleep on the word with the bit, or on the first one.
+ * r[impl hub.wait.foreign] */
+static void wake_for_slot(struct hub_link *link, uint32_t slot)
+{
+    struct hub_a32 *word = hub_slot_reader_word(&link->reader, slot);
+    struct hub_a32 *first = hub_slot_reader_word(&link->reader, 0);
+
+    hub_wait_wake(&link->wait, HUB_WAIT_TX, word);
+    if (word != first && !hub_wait_takes_part(&link->wait))
+        hub_futex_wake(first, UINT32_MAX);
+}
+
 static int free_slot(struct hub_link *link, const struct hub_descriptor *descriptor)
 {
     int r;
@@ -60,7 +72,7 @@ static int free_slot(struct hub_link *link, const struct hub_descriptor *descrip
         return 0;
     r = hub_slot_reader_free(&link->reader, descriptor->payload_slot);
     if (r == 0)
-        hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
+        wake_for_slot(link, descriptor->payload_slot);
     return r;
 }
 
@@ -102,16 +114,19 @@ static int handle(struct hub_link *link, const struct hub_descriptor *descriptor
 /* The copied batch belongs to the link: what is left of it is handled before the head is read. */
 static int next_batch(struct hub_link *link)
 {
+    bool takes_part = hub_wait_takes_part(&link->wait);
     int n;
 
     if (link->batch_at < link->batch_count)
         return 1;
+    if (takes_part)
+        hub_ring_trust(&link->in.convention);
     n = hub_ring_take(&link->in, link->batch, HUB_RING_BATCH);
     if (n <= 0)
         return n;
     link->batch_at = 0;
     link->batch_count = (uint32_t)n;
-    if (link->in.convention != HUB_RING_FREE_RUNNING || hub_ring_tail_due(&link->in))
+    if (!takes_part || hub_ring_tail_due(&link->in))
         show_tail(link);
     return 1;
 }
@@ -250,6 +265,15 @@ static void note_hang_up(void *user)
     hub_publish(&((struct leader *)user)->link->hung_up, 1);
 }
 
+/* What comes for space instead is looked for at the end of the slice. */
+static struct hub_a32 *foreign_head(const struct hub_link *link)
+{
+    struct hub_peer_entry *entry = link->view.entry;
+
+    return link->options.role == HUB_ROLE_HOST ? &entry->guest_to_host_head
+                                               : &entry->host_to_guest_head;
+}
+
 /* One round of a leader: 0 to go on, 1 when it is done, or a failure. */
 static int lead_once(struct leader *leader)
 {
@@ -285,6 +309,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
     leader.order = (struct hub_wait_order){.last = until->stage,
                                            .idle = until->idle,
                                            .deadline_ns = until->deadline_ns,
+                                           .seed_word = foreign_head(link),
                                            .ready = has_news,
                                            .hung_up = note_hang_up,
                                            .user = &leader};

@@ -91,6 +91,8 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
 
     if (!hub_sender_may(link))
         return RAPAHUB_ESTALE;
+    if (hub_wait_takes_part(&link->wait))
+        hub_ring_trust(&link->out.convention);
     r = hub_ring_room(&link->out);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;

@@ -34,6 +34,11 @@ static int socket_type(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ? -1 : type;
 }
 
+bool hub_doorbell_of_datagrams(int fd)
+{
+    return fd >= 0 && socket_type(fd) == SOCK_DGRAM;
+}
+
 /* A peer's own kind of doorbell may be of datagrams. r[impl shm.spawn.fd-inheritance] */
 int hub_doorbell_adopt(int fd)
 {
@@ -87,7 +92,7 @@ bool hub_doorbell_drain(int fd)
             return true;
         if (n < 0 && errno != EINTR)
             return false;
-        if (n == 0 && socket_type(fd) != SOCK_DGRAM)
+        if (n == 0 && !hub_doorbell_of_datagrams(fd))
             return false;
     }
     return true;

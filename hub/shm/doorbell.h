@@ -21,6 +21,9 @@ enum hub_bell {
 /* Never blocks, never raises SIGPIPE. r[impl shm.doorbell.signal] */
 enum hub_bell hub_doorbell_ring(int fd);
 
+/* Is it of datagrams? Then it never reports that its other end is gone. */
+bool hub_doorbell_of_datagrams(int fd);
+
 /* Reads what is there, at most 64 KiB: false where the other end is gone. */
 bool hub_doorbell_drain(int fd);
 

@@ -45,6 +45,12 @@ static uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
     return raw & mask;
 }
 
+void hub_ring_trust(enum hub_ring_convention *convention)
+{
+    if (*convention == HUB_RING_UNKNOWN)
+        *convention = HUB_RING_FREE_RUNNING;
+}
+
 int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
                       enum hub_ring_convention *convention)
 {

@@ -78,6 +78,10 @@ bool hub_ring_tail_due(const struct hub_ring_consumer *ring);
 /* Shows the tail: true if it moved. */
 bool hub_ring_show_tail(struct hub_ring_consumer *ring);
 
+/* The other side is known to count freely from now on, unless it showed already that it does not.
+ */
+void hub_ring_trust(enum hub_ring_convention *convention);
+
 /* Distance of a foreign head from our tail: 0 to size - 1, or RAPAHUB_EPROTOCOL. */
 int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
                       enum hub_ring_convention *convention);

@@ -119,6 +119,9 @@ int hub_slot_reader_check(struct hub_slot_reader *reader, const struct hub_descr
  * r[impl shm.slot.free] */
 int hub_slot_reader_free(struct hub_slot_reader *reader, uint32_t slot);
 
+/* The half of the bitmap word with its bit: what a peer that takes no part sleeps on. */
+struct hub_a32 *hub_slot_reader_word(const struct hub_slot_reader *reader, uint32_t slot);
+
 /* Sets the bits of a new pool and touches no slot. r[impl shm.slot.pool-layout] */
 void hub_slot_pool_format(const struct hub_geometry *geometry, uint8_t *memory);
 

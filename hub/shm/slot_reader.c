@@ -126,3 +126,8 @@ int hub_slot_reader_free(struct hub_slot_reader *reader, uint32_t slot)
                             slot);
     return 0;
 }
+
+struct hub_a32 *hub_slot_reader_word(const struct hub_slot_reader *reader, uint32_t slot)
+{
+    return (struct hub_a32 *)(void *)reader->bitmap + slot / (WORD_BITS / 2);
+}

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
@@ -37,6 +38,7 @@
 #define FOREIGN_SPAN  HUB_SECOND
 #define FOREIGN_IDLE  (10 * HUB_MILLISECOND)
 #define OWED_SLICE    HUB_MILLISECOND
+#define PARENT_SLICE  (100 * HUB_MILLISECOND) /* where the end of the host shows in no event */
 #define FUTEX_BITS    (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
 #define BELL_BITS     (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
 #define ANY_BITS      UINT32_MAX
@@ -85,20 +87,31 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .host_lock = -1,
         .gap = calibrate_gap(),
         .one_cpu = has_one_cpu(),
+        .parent = pidfd < 0 && hub_doorbell_of_datagrams(doorbell) ? getppid() : 0,
     };
     hub_note64(&wait->spin_ns, SPIN_FULL);
     (void)hub_arm(own, HUB_WAIT_PART);
     hub_wait_show_cpu(wait);
 }
 
-/* An end that is gone needs no bell; who waits for it sees the hang-up itself. */
+/* An end that is gone needs no bell; who waits for it sees the hang-up itself, but for datagrams.
+ */
 static void ring(struct hub_wait *wait)
 {
-    if (hub_doorbell_ring(wait->doorbell) == HUB_BELL_OWED) {
+    enum hub_bell bell = hub_doorbell_ring(wait->doorbell);
+
+    if (bell == HUB_BELL_OWED) {
         hub_note(&wait->bell_owed, 1);
         count(&wait->bells_owed);
+    } else if (bell == HUB_BELL_GONE) {
+        hub_note(&wait->refused, 1);
     }
     count(&wait->wakes_bell);
+}
+
+bool hub_wait_takes_part(const struct hub_wait *wait)
+{
+    return (hub_peek(wait->peer) & HUB_WAIT_PART) != 0;
 }
 
 static void wake_foreign(struct hub_wait *wait, struct hub_a32 *seed_word)
@@ -315,6 +328,18 @@ static void see_pidfd(struct watch *watch, short events)
     watch->order->hung_up(watch->order->user);
 }
 
+/* A doorbell of datagrams does not hang up. Another parent is the host's end. */
+static void see_parent(struct watch *watch)
+{
+    struct hub_wait *wait = watch->wait;
+
+    if (wait->parent == 0 || !may_poll(watch))
+        return;
+    if ((hub_peek(&wait->refused) || getppid() != wait->parent) &&
+        !hub_exchange(&wait->peer_gone, 1))
+        watch->order->hung_up(watch->order->user);
+}
+
 /* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER.
  * r[impl shm.death.process-handle] */
 static void poll_ends(struct watch *watch, uint64_t span_ns)
@@ -345,9 +370,24 @@ static void sleep_in_poll(struct watch *watch, uint64_t span_ns)
     if (hub_peek(&wait->bell_owed))
         span_ns = least_of(span_ns, OWED_SLICE);
     hub_wait_arm(wait, bits);
+    if (wait->parent != 0)
+        span_ns = least_of(span_ns, PARENT_SLICE);
     if (!watch->order->ready(watch->order->user))
         poll_ends(watch, span_ns);
     hub_wait_disarm(wait, bits);
+    see_parent(watch);
+}
+
+/* The word is read before the resource is looked at: what comes behind it changes the word. Who
+ * wakes this side from inside does not reach us here; the span is short enough. */
+static void sleep_on_seed_word(struct watch *watch, uint64_t now, uint64_t span_ns)
+{
+    const struct hub_wait_order *order = watch->order;
+    uint32_t seen = hub_observe(order->seed_word);
+
+    if (!order->ready(order->user))
+        (void)hub_futex_wait(order->seed_word, seen, ANY_BITS, now + span_ns);
+    poll_ends(watch, 0);
 }
 
 /* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */
@@ -365,9 +405,15 @@ static void look_for_end(struct watch *watch)
 }
 
 /* A peer that does not take part sees no bits of ours: we look by ourselves. */
-static bool is_foreign(const struct watch *watch)
+static void sleep_for_foreign(struct watch *watch, uint64_t now, uint64_t left)
 {
-    return !(hub_peek(watch->wait->peer) & HUB_WAIT_PART);
+    uint64_t spent = now - watch->start_ns;
+    uint64_t span = least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE);
+
+    if (watch->order->seed_word && watch->wait->doorbell < 0)
+        sleep_on_seed_word(watch, now, span);
+    else
+        sleep_in_poll(watch, span);
 }
 
 static void sleep_once(struct watch *watch, uint64_t now)
@@ -375,8 +421,8 @@ static void sleep_once(struct watch *watch, uint64_t now)
     const struct hub_wait_order *order = watch->order;
     uint64_t spent = now - watch->start_ns, left = order->deadline_ns - now;
 
-    if (is_foreign(watch)) {
-        sleep_in_poll(watch, least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE));
+    if (!hub_wait_takes_part(watch->wait)) {
+        sleep_for_foreign(watch, now, left);
         look_for_end(watch);
     } else if (spent < FUTEX_STAGE) {
         hub_wait_pay(watch->wait);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "hub/base/atomic.h"
 #include "hub/shm/layout.h"
@@ -30,6 +31,8 @@ struct hub_wait {
     struct hub_a64 bells_owed;                           /* how often one was */
     struct hub_a32 bell_owed;
     struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
+    pid_t parent;             /* of a guest with a doorbell of datagrams, at the start; else 0 */
+    struct hub_a32 refused;   /* a datagram found nobody */
 };
 
 /* Marks our side as taking part; sleep bits that are armed stay so. Without a doorbell the peer's
@@ -41,6 +44,10 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
  * does not take part is woken always, by doorbell and by a futex wake on `seed_word` (NULL: none).
  * r[impl shm.wakeup.consumer-wait] r[impl hub.wait.foreign] */
 void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
+
+/* Does the peer take part now? Else tails, frees and grants are published at once, and it is woken
+ * by the words of the specification. */
+bool hub_wait_takes_part(const struct hub_wait *wait);
 
 /* Rings again if a bell is owed. */
 void hub_wait_pay(struct hub_wait *wait);
@@ -59,6 +66,7 @@ struct hub_wait_order {
     enum hub_wait_stage last;
     bool idle; /* no call, send or channel is outstanding: it may sleep 10 s in one go, not 1 s */
     uint64_t deadline_ns;
+    struct hub_a32 *seed_word; /* what a peer without doorbell that takes no part wakes; or NULL */
     bool (*ready)(
         void *user); /* the resource is there, or the link is closed; cheap, no lock held */
     void (*hung_up)(void *user); /* the doorbell, or then the pidfd, reports the peer's end */
