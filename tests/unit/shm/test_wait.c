@@ -1,124 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <limits.h>
-#include <linux/futex.h>
-#include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <rapahub/error.h>
-
-#include "hub/base/clock.h"
 #include "hub/base/random.h"
-#include "hub/shm/doorbell.h"
-#include "hub/shm/wait.h"
-#include "tests/support/testing.h"
-
-#define PATIENCE (60 * HUB_SECOND)       /* no test waits so long */
-#define SLICE    (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
-
-/* One side, with the words of both and its end of the doorbell. */
-struct pair {
-    struct hub_a32 words[2];
-    struct hub_wait side[2];
-    int bells[2];
-};
-
-static void begin_pair(struct pair *pair)
-{
-    *pair = (struct pair){0};
-    assert_int_equal(hub_doorbell_create(&pair->bells[0], &pair->bells[1]), 0);
-    for (int i = 0; i < 2; i++)
-        hub_wait_init(&pair->side[i], &pair->words[i], &pair->words[!i], pair->bells[i], -1);
-}
-
-static void end_pair(struct pair *pair)
-{
-    for (int i = 0; i < 2; i++)
-        if (pair->bells[i] >= 0)
-            close(pair->bells[i]);
-}
-
-static uint32_t bits_of(const struct pair *pair, int side)
-{
-    return hub_peek(&pair->words[side]) & 0xFFFF;
-}
-
-static bool has_byte(int fd)
-{
-    struct pollfd poller = {.fd = fd, .events = POLLIN};
-
-    return poll(&poller, 1, 0) == 1 && (poller.revents & POLLIN);
-}
-
-/* What a waiter looks at. */
-struct thing {
-    struct hub_a32 there;
-    struct hub_a32 hang_ups;
-    bool hang_up_makes_ready;
-};
-
-static bool is_there(void *user)
-{
-    return hub_observe(&((struct thing *)user)->there) != 0;
-}
-
-static void count_hang_up(void *user)
-{
-    struct thing *thing = user;
-
-    hub_add(&thing->hang_ups, 1);
-    if (thing->hang_up_makes_ready)
-        hub_publish(&thing->there, 1);
-}
-
-static struct hub_wait_order order_for(struct thing *thing, uint32_t bits, uint64_t span_ns)
-{
-    return (struct hub_wait_order){.bits = bits,
-                                   .last = HUB_WAIT_SLEEP,
-                                   .deadline_ns = hub_clock_after(span_ns),
-                                   .ready = is_there,
-                                   .hung_up = count_hang_up,
-                                   .user = thing};
-}
-
-/* Another thread that waits. */
-struct sleeper {
-    struct hub_wait *wait;
-    struct hub_wait_order order;
-    pthread_t thread;
-    int result;
-};
-
-static void *sleep_for_order(void *user)
-{
-    struct sleeper *sleeper = user;
-
-    sleeper->result = hub_wait_for(sleeper->wait, &sleeper->order);
-    return NULL;
-}
-
-static void start_sleeper(struct sleeper *sleeper)
-{
-    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_for_order, sleeper), 0);
-}
-
-static void join_sleeper(struct sleeper *sleeper)
-{
-    assert_int_equal(pthread_join(sleeper->thread, NULL), 0);
-    assert_int_equal(sleeper->result, 0);
-}
-
-/* Any of the bits: who comes late to the short futex stage meets the next one. */
-static void until_armed(const struct hub_a32 *word, uint32_t bits)
-{
-    while (!(hub_observe(word) & bits))
-        sched_yield();
-}
+#include "tests/unit/shm/wait_pair.h"
 
 static void taking_part_keeps_bits_and_shows_a_cpu(void **state)
 {
@@ -173,25 +59,6 @@ static void a_wake_claims_the_bits_it_is_for_and_no_others(void **state)
     hub_wait_arm(&pair.side[1], HUB_WAIT_RX);
     hub_wait_disarm(&pair.side[1], HUB_WAIT_RX);
     assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
-    end_pair(&pair);
-}
-
-/* r[verify hub.wait.foreign] r[verify shm.doorbell.optional] */
-static void a_peer_that_does_not_take_part_is_woken_always(void **state)
-{
-    struct pair pair;
-    struct hub_a32 head = {0};
-
-    (void)state;
-    begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
-    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, &head);
-    assert_true(has_byte(pair.bells[1]));
-    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 1);
-    hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
-    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 2);
     end_pair(&pair);
 }
 
@@ -416,139 +283,6 @@ static void who_waits_to_send_leaves_the_doorbell_alone(void **state)
     end_pair(&pair);
 }
 
-static void a_peer_that_never_wakes_is_looked_after_by_ourselves(void **state)
-{
-    struct pair pair;
-    struct thing thing = {0};
-    struct sleeper sleeper = {.order = order_for(&thing, HUB_WAIT_RX, PATIENCE)};
-    uint64_t start;
-
-    (void)state;
-    begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
-    sleeper.wait = &pair.side[0];
-    start_sleeper(&sleeper);
-    until_armed(&pair.words[0], HUB_WAIT_RX_BELL);
-    start = hub_clock_now();
-    hub_publish(&thing.there, 1);
-    join_sleeper(&sleeper);
-    assert_true(hub_clock_now() - start < SLICE);
-    end_pair(&pair);
-}
-
-/* Wakes whoever sleeps on the word until there was somebody. */
-static void until_woken(struct hub_a32 *word)
-{
-    while (syscall(SYS_futex, &word->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) == 0)
-        sched_yield();
-}
-
-/* r[verify hub.wait.foreign] */
-static void without_a_doorbell_a_wait_for_it_sleeps_on_the_word_it_wakes(void **state)
-{
-    struct pair pair;
-    struct thing thing = {0};
-    struct hub_a32 head = {0};
-    struct sleeper sleeper = {.order = order_for(&thing, HUB_WAIT_RX, PATIENCE)};
-
-    (void)state;
-    begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
-    pair.side[0].doorbell = -1;
-    sleeper.wait = &pair.side[0];
-    sleeper.order.seed_word = &head;
-    start_sleeper(&sleeper);
-    until_woken(&head);
-    hub_publish(&thing.there, 1);
-    hub_add(&head, 1);
-    join_sleeper(&sleeper);
-    end_pair(&pair);
-}
-
-static struct hub_wait of_datagrams(struct pair *pair)
-{
-    struct hub_wait wait;
-
-    for (int i = 0; i < 2; i++)
-        close(pair->bells[i]);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair->bells),
-                     0);
-    hub_wait_init(&wait, &pair->words[0], &pair->words[1], pair->bells[0], -1);
-    return wait;
-}
-
-/* Two processes: the first ends as soon as the second, its child, has its wait; that one tells by
- * `to` how often it was told of a hang-up. */
-__attribute__((noreturn)) static void orphan_a_waiter(struct pair *pair, int to)
-{
-    struct thing thing = {.hang_up_makes_ready = true};
-    struct hub_wait_order order = order_for(&thing, HUB_WAIT_RX, 10 * HUB_SECOND);
-    struct hub_wait wait;
-    int ready[2];
-    char byte = 0;
-    pid_t child;
-
-    if (pipe(ready) < 0)
-        _exit(1);
-    child = fork();
-    if (child > 0)
-        _exit(read(ready[0], &byte, 1) == 1 ? 0 : 1);
-    wait = of_datagrams(pair);
-    if (child < 0 || write(ready[1], &byte, 1) != 1)
-        _exit(1);
-    (void)hub_wait_for(&wait, &order);
-    byte = (char)hub_peek(&thing.hang_ups);
-    _exit(write(to, &byte, 1) == 1 ? 0 : 1);
-}
-
-/* The other end stays open: it cannot hang up. r[verify hub.wait.foreign] */
-static void another_parent_is_the_end_of_a_host_with_a_doorbell_of_datagrams(void **state)
-{
-    struct pair pair;
-    uint64_t start;
-    int pipes[2];
-    char hang_ups = 0;
-    pid_t child;
-
-    (void)state;
-    begin_pair(&pair);
-    assert_int_equal(pipe(pipes), 0);
-    child = fork();
-    if (child == 0)
-        orphan_a_waiter(&pair, pipes[1]);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    start = hub_clock_now();
-    assert_int_equal(read(pipes[0], &hang_ups, 1), 1);
-    assert_int_equal(hang_ups, 1);
-    assert_true(hub_clock_now() - start < SLICE);
-    close(pipes[0]);
-    close(pipes[1]);
-    end_pair(&pair);
-}
-
-static void a_datagram_that_finds_nobody_is_a_hang_up(void **state)
-{
-    struct pair pair;
-    struct thing thing = {.hang_up_makes_ready = true};
-    struct hub_wait_order order;
-    struct hub_wait wait;
-    uint64_t start;
-
-    (void)state;
-    begin_pair(&pair);
-    wait = of_datagrams(&pair);
-    hub_note(&pair.words[1], 0);
-    close(pair.bells[1]);
-    pair.bells[1] = -1;
-    hub_wait_wake(&wait, HUB_WAIT_RX, NULL);
-    start = hub_clock_now();
-    order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
-    assert_int_equal(hub_wait_for(&wait, &order), 0);
-    assert_true(hub_clock_now() - start < SLICE);
-    assert_int_equal(hub_peek(&thing.hang_ups), 1);
-    end_pair(&pair);
-}
-
 /* A peer that writes what it likes into both words. */
 struct scribbler {
     struct hub_a32 *words;
@@ -599,7 +333,6 @@ int main(void)
         cmocka_unit_test(taking_part_keeps_bits_and_shows_a_cpu),
         cmocka_unit_test(who_is_awake_is_not_woken),
         cmocka_unit_test(a_wake_claims_the_bits_it_is_for_and_no_others),
-        cmocka_unit_test(a_peer_that_does_not_take_part_is_woken_always),
         cmocka_unit_test(a_bell_that_is_owed_is_rung_again),
         cmocka_unit_test(what_is_there_needs_no_wait),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_leaves_no_bit_armed),
@@ -610,10 +343,6 @@ int main(void)
         cmocka_unit_test(a_hang_up_is_reported_once_and_ends_the_wait),
         cmocka_unit_test(a_death_is_reported_after_the_hang_up_that_hinted_at_it),
         cmocka_unit_test(who_waits_to_send_leaves_the_doorbell_alone),
-        cmocka_unit_test(a_peer_that_never_wakes_is_looked_after_by_ourselves),
-        cmocka_unit_test(without_a_doorbell_a_wait_for_it_sleeps_on_the_word_it_wakes),
-        cmocka_unit_test(another_parent_is_the_end_of_a_host_with_a_doorbell_of_datagrams),
-        cmocka_unit_test(a_datagram_that_finds_nobody_is_a_hang_up),
         cmocka_unit_test(a_peer_that_scribbles_on_the_words_costs_no_more_than_time),
     };
 
