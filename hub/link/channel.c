@@ -244,10 +244,11 @@ static size_t take(struct hub_channel *channel, uint8_t *to, size_t size)
     return done;
 }
 
-/* At half of the window; at once for a peer that takes no part; and always when all was taken: else
- * a sender whose next element is larger than what is left would wait for ever. r[impl
- * hub.channel.grant] r[impl flow.channel.credit-grant] r[impl flow.channel.credit-additive] r[impl
- * flow.channel.credit-prompt] */
+/* At half of the window, at once for a peer that takes no part, and always when all was taken: else
+ * a sender whose next element is larger than what is left would wait for ever.
+ *
+ * r[impl hub.channel.grant] r[impl flow.channel.credit-grant] r[impl flow.channel.credit-additive]
+ * r[impl flow.channel.credit-prompt] */
 static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     uint32_t half = channel->set->credit / 2;

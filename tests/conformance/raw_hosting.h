@@ -27,25 +27,39 @@ struct raw_hosting {
     struct raw_link link;
     struct raw_program program;
     struct leak *leak;
-    int module;  /* descriptor of echo.so, which the guest inherits */
+    int module;  /* descriptor of the module, which the guest inherits */
     uint32_t id; /* of the last request */
 };
+
+#define FLOW_MODULE TEST_PREFIX "/tests/modules/flow.so"
 
 #define GUEST PROCESS_LIBEXEC("rapahub/rapahub-guest")
 
 /* The segment, and the entry of guest 1, reserved; `guest_bell` as in raw_host_reserve. */
+__attribute__((unused)) static void raw_hosting_prepare_module(struct raw_hosting *on,
+                                                               const struct raw_config *config,
+                                                               enum raw_bell bell, int *guest_bell,
+                                                               const char *module)
+{
+    /* Its exit status is looked at here; what it leaves to the kernel is for its own tests. */
+    setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
+    struct raw_behaviour behaviour = on->link.behaviour;
+
+    memset(on, 0, sizeof(*on));
+    on->link.behaviour = behaviour;
+    on->leak = leak_begin();
+    assert_int_equal(raw_host_create(config, &on->host), 0);
+    assert_int_equal(raw_host_reserve(&on->host, 1, bell, &on->link, guest_bell), 0);
+    on->module = open(module, O_RDONLY);
+    assert_true(on->module >= 0);
+}
+
 __attribute__((unused)) static void raw_hosting_prepare(struct raw_hosting *on,
                                                         const struct raw_config *config,
                                                         enum raw_bell bell, int *guest_bell)
 {
-    /* Its exit status is looked at here; what it leaves to the kernel is for its own tests. */
-    setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
-    memset(on, 0, sizeof(*on));
-    on->leak = leak_begin();
-    assert_int_equal(raw_host_create(config, &on->host), 0);
-    assert_int_equal(raw_host_reserve(&on->host, 1, bell, &on->link, guest_bell), 0);
-    on->module = open(PROCESS_CHIMOD("echo"), O_RDONLY);
-    assert_true(on->module >= 0);
+    on->link.behaviour = (struct raw_behaviour){0};
+    raw_hosting_prepare_module(on, config, bell, guest_bell, PROCESS_CHIMOD("echo"));
 }
 
 /* 3 and 4 are taken by the ticket, which overwrites what stands there in the child.
@@ -71,6 +85,20 @@ __attribute__((unused)) static void raw_hosting_open(struct raw_hosting *on,
     int guest_bell;
 
     raw_hosting_prepare(on, config, bell, &guest_bell);
+    raw_hosting_spawn(on, guest_bell);
+    assert_int_equal(raw_host_await(&on->link, CALL_MS), 0);
+    assert_int_equal(raw_module_await_ready(&on->link, CALL_MS), 0);
+    assert_int_equal(raw_module_begin(&on->link, ++on->id, CALL_MS), 0);
+}
+
+/* The same with the module flow; the behaviour of on->link is set before. */
+__attribute__((unused)) static void raw_hosting_open_flow(struct raw_hosting *on,
+                                                          const struct raw_config *config,
+                                                          enum raw_bell bell)
+{
+    int guest_bell;
+
+    raw_hosting_prepare_module(on, config, bell, &guest_bell, FLOW_MODULE);
     raw_hosting_spawn(on, guest_bell);
     assert_int_equal(raw_host_await(&on->link, CALL_MS), 0);
     assert_int_equal(raw_module_await_ready(&on->link, CALL_MS), 0);

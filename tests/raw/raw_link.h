@@ -65,7 +65,9 @@ struct raw_link {
     int bell;            /* own end of the doorbell, or -1 */
     bool mapped;         /* base is this link's own mapping */
     struct raw_behaviour behaviour;
-    uint8_t *received; /* payload of the last message */
+    uint8_t *received;  /* payload of the last message */
+    uint64_t credit_at; /* who waits for credit: the counter, and what it must reach */
+    uint32_t credit_wanted;
 };
 
 /* Fills in all but bell, epoch and indices from the header and the entry of `peer`, which must lie
