@@ -2,11 +2,13 @@
 /* A guest that has nothing of ours in it. The host starts it as it starts rapahub-guest; what kind
  * of peer it is stands in the arguments --plain=WORD, which a host hands on. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/conformance/raw_guest_streams.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_module.h"
@@ -21,6 +23,7 @@
 /* What this guest is: handlers get it. */
 struct peer {
     struct raw_behaviour behaviour;
+    bool slow;        /* takes its time */
     bool dirty;       /* fills everything that is ignored on receipt with ff */
     uint32_t next_id; /* of requests to the host */
 };
@@ -77,6 +80,8 @@ static int add(struct raw_link *link, const struct raw_message *request, void *u
 
     if (arguments.wrong)
         return raw_call_fail(link, request->id, RAW_INVALID_PAYLOAD, CALL_MS);
+    if (((const struct peer *)user)->slow)
+        poll(NULL, 0, 1);
     raw_postcard_i64(&sum, a + b);
     return answer(link, user, request->id, &sum);
 }
@@ -196,6 +201,23 @@ static int fetch(struct raw_link *link, const struct raw_message *request, void 
     return raw_call_answer_i64(link, id, length, CALL_MS);
 }
 
+/* Fails as it is told: RAW_USER is followed by a code and a text. */
+static int refuse(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    struct raw_postcard_rest arguments = raw_call_arguments(request);
+    enum raw_failure failure = (enum raw_failure)raw_postcard_take_u64(&arguments);
+    struct raw_postcard response = {.bytes = {0, 1, 0}, .size = 3};
+    const struct raw_message message = {
+        .type = RAW_RESPONSE, .id = request->id, .payload = response.bytes, .length = 9};
+
+    (void)user;
+    if (failure != RAW_USER)
+        return raw_call_fail(link, request->id, failure, CALL_MS);
+    raw_postcard_i64(&response, -22); /* one byte */
+    raw_postcard_string(&response, "none");
+    return raw_link_send(link, &message, CALL_MS);
+}
+
 /* ---- ends ---- */
 
 static int leave(struct raw_link *link, const struct raw_message *request, void *user)
@@ -256,6 +278,9 @@ static struct peer peer_of(int argc, char *const argv[])
     struct peer peer = {.next_id = 1};
 
     peer.dirty = has_word(argc, argv, "dirty");
+    peer.slow = has_word(argc, argv, "slow");
+    peer.behaviour.modulo = has_word(argc, argv, "modulo");
+    peer.behaviour.tolerant = has_word(argc, argv, "tolerant");
     peer.behaviour.foreign = has_word(argc, argv, "foreign");
     peer.behaviour.never_rings = peer.behaviour.never_wakes = has_word(argc, argv, "mute");
     if (has_word(argc, argv, "futex"))
@@ -274,6 +299,11 @@ int main(int argc, char **argv)
         {"reflect(bytes) -> bytes", reflect},
         {MAKE, make},
         {"fetch(u64) -> i64", fetch},
+        {"refuse(u64) -> void", refuse},
+        {"drain(source) -> u64", raw_guest_streams_drain},
+        {"fill(sink, u64) -> void", raw_guest_streams_fill},
+        {"copy(source, sink) -> u64", raw_guest_streams_copy},
+        {"hang() -> void", raw_guest_streams_hang},
         {"leave() -> void", leave},
         {"die() -> void", die},
         {"die_before_publishing() -> void", die_before_publishing},
