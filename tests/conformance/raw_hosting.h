@@ -31,7 +31,8 @@ struct raw_hosting {
     uint32_t id; /* of the last request */
 };
 
-#define FLOW_MODULE TEST_PREFIX "/tests/modules/flow.so"
+#define FLOW_MODULE   TEST_PREFIX "/tests/modules/flow.so"
+#define MIRROR_MODULE TEST_PREFIX "/tests/modules/mirror.so"
 
 #define GUEST PROCESS_LIBEXEC("rapahub/rapahub-guest")
 
@@ -91,14 +92,14 @@ __attribute__((unused)) static void raw_hosting_open(struct raw_hosting *on,
     assert_int_equal(raw_module_begin(&on->link, ++on->id, CALL_MS), 0);
 }
 
-/* The same with the module flow; the behaviour of on->link is set before. */
-__attribute__((unused)) static void raw_hosting_open_flow(struct raw_hosting *on,
-                                                          const struct raw_config *config,
-                                                          enum raw_bell bell)
+/* The same with a module that tests have; the behaviour of on->link is set before. */
+__attribute__((unused)) static void raw_hosting_open_module(struct raw_hosting *on,
+                                                            const struct raw_config *config,
+                                                            enum raw_bell bell, const char *module)
 {
     int guest_bell;
 
-    raw_hosting_prepare_module(on, config, bell, &guest_bell, FLOW_MODULE);
+    raw_hosting_prepare_module(on, config, bell, &guest_bell, module);
     raw_hosting_spawn(on, guest_bell);
     assert_int_equal(raw_host_await(&on->link, CALL_MS), 0);
     assert_int_equal(raw_module_await_ready(&on->link, CALL_MS), 0);

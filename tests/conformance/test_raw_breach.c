@@ -128,7 +128,7 @@ static void check_breach(breach *run, const char *rule)
     int r;
 
     memset(&on, 0, sizeof(on));
-    raw_hosting_open_flow(&on, &(struct raw_config)RAW_HOST_NARROW, RAW_BELL_STREAM);
+    raw_hosting_open_module(&on, &(struct raw_config)RAW_HOST_NARROW, RAW_BELL_STREAM, FLOW_MODULE);
     begin_both(&on);
     run(&on);
     do

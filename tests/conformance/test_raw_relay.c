@@ -20,7 +20,7 @@ static void open_narrow(struct raw_hosting *on, uint32_t max_channels)
 
     config.max_channels = max_channels;
     memset(on, 0, sizeof(*on));
-    raw_hosting_open_flow(on, &config, RAW_BELL_STREAM);
+    raw_hosting_open_module(on, &config, RAW_BELL_STREAM, FLOW_MODULE);
 }
 
 /* `first` and the next one are ids of ours that are free. r[verify shm.id.channel-parity]

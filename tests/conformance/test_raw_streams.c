@@ -8,7 +8,7 @@
 static void open_narrow(struct raw_hosting *on)
 {
     memset(on, 0, sizeof(*on));
-    raw_hosting_open_flow(on, &(struct raw_config)RAW_HOST_NARROW, RAW_BELL_STREAM);
+    raw_hosting_open_module(on, &(struct raw_config)RAW_HOST_NARROW, RAW_BELL_STREAM, FLOW_MODULE);
 }
 
 static void drain(struct raw_hosting *on, uint32_t id, uint64_t length)
