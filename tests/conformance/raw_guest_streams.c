@@ -71,7 +71,8 @@ static int finish(struct flow *flow, uint32_t id, const struct raw_postcard *res
                          : raw_call_answer(flow->link, id, result, CALL_MS);
 }
 
-int raw_guest_streams_drain(struct raw_link *link, const struct raw_message *request, void *user)
+/* How many bytes of the pattern came. */
+static int serve_drain(struct raw_link *link, const struct raw_message *request, void *user)
 {
     struct raw_postcard_rest arguments = raw_call_arguments(request);
     struct raw_postcard count = {.size = 0};
@@ -105,7 +106,8 @@ static int send_piece(struct flow *flow, const uint8_t *bytes, size_t size)
     return r;
 }
 
-int raw_guest_streams_fill(struct raw_link *link, const struct raw_message *request, void *user)
+/* So many bytes of it. */
+static int serve_fill(struct raw_link *link, const struct raw_message *request, void *user)
 {
     struct raw_postcard_rest arguments = raw_call_arguments(request);
     uint32_t channel = (uint32_t)raw_postcard_take_u64(&arguments), id = request->id, granted;
@@ -152,7 +154,7 @@ static int copy_some(struct flow *flow)
     return r == -ETIMEDOUT ? 0 : r;
 }
 
-int raw_guest_streams_copy(struct raw_link *link, const struct raw_message *request, void *user)
+static int serve_copy(struct raw_link *link, const struct raw_message *request, void *user)
 {
     struct raw_postcard_rest arguments = raw_call_arguments(request);
     uint32_t id = request->id, from = (uint32_t)raw_postcard_take_u64(&arguments);
@@ -173,7 +175,8 @@ int raw_guest_streams_copy(struct raw_link *link, const struct raw_message *requ
     return finish(&flow, id, &count);
 }
 
-int raw_guest_streams_hang(struct raw_link *link, const struct raw_message *request, void *user)
+/* Answers Cancelled, once it is told to. */
+static int serve_hang(struct raw_link *link, const struct raw_message *request, void *user)
 {
     uint32_t id = request->id;
     struct raw_message message;
@@ -185,3 +188,11 @@ int raw_guest_streams_hang(struct raw_link *link, const struct raw_message *requ
     while (r == 0 && (message.type != RAW_CANCEL || message.id != id));
     return r < 0 ? r : raw_call_fail(link, id, RAW_CANCELLED, CALL_MS);
 }
+
+const struct raw_method raw_guest_streams[] = {
+    {"drain(source) -> u64", serve_drain},
+    {"fill(sink, u64) -> void", serve_fill},
+    {"copy(source, sink) -> u64", serve_copy},
+    {"hang() -> void", serve_hang},
+    {NULL, NULL},
+};

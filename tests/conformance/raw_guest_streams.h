@@ -3,18 +3,8 @@
 #ifndef TESTS_CONFORMANCE_RAW_GUEST_STREAMS_H
 #define TESTS_CONFORMANCE_RAW_GUEST_STREAMS_H
 
-#include "tests/raw/raw_link.h"
+#include "tests/raw/raw_module.h"
 
-/* drain(source) -> u64: how many bytes of the pattern came. */
-int raw_guest_streams_drain(struct raw_link *link, const struct raw_message *request, void *user);
-
-/* fill(sink, u64) -> void: so many bytes of it. */
-int raw_guest_streams_fill(struct raw_link *link, const struct raw_message *request, void *user);
-
-/* copy(source, sink) -> u64 */
-int raw_guest_streams_copy(struct raw_link *link, const struct raw_message *request, void *user);
-
-/* hang() -> void: answers Cancelled, once it is told to. */
-int raw_guest_streams_hang(struct raw_link *link, const struct raw_message *request, void *user);
+extern const struct raw_method raw_guest_streams[]; /* ends with NULL */
 
 #endif
