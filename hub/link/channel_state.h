@@ -22,9 +22,9 @@ enum hub_channel_past { HUB_PAST_NEVER, HUB_PAST_SENT, HUB_PAST_ENDED, HUB_PAST_
 
 struct hub_channel {
     struct hub_channels *set;
-    uint32_t id;
-    bool sends; /* this side does */
-    bool ours;  /* this side allocated the id */
+    uint32_t id, turn; /* ours: the how manieth user of the id */
+    bool sends;        /* this side does */
+    bool ours;         /* this side allocated the id */
     struct hub_a32 users;
     struct hub_a32 stopped;
     struct rapahub_source source;
@@ -58,6 +58,7 @@ struct hub_channels {
     struct hub_mutex lock;
     struct hub_channel **open GUARDED_BY(lock); /* by id */
     uint8_t *past GUARDED_BY(lock);             /* by id: enum hub_channel_past */
+    uint32_t *turns GUARDED_BY(lock);           /* by id: how many channels of ours had it */
     uint32_t *free GUARDED_BY(lock);            /* ids of ours: a ring, the oldest first */
     uint32_t free_at GUARDED_BY(lock), free_count GUARDED_BY(lock), own GUARDED_BY(lock);
     uint32_t count GUARDED_BY(lock);   /* open */

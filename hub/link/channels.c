@@ -32,7 +32,8 @@ int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
     set->open = calloc(set->limit, sizeof(struct hub_channel *));
     set->past = calloc(set->limit, sizeof *set->past);
     set->free = calloc(set->limit, sizeof *set->free);
-    if (!set->open || !set->past || !set->free)
+    set->turns = calloc(set->limit, sizeof *set->turns);
+    if (!set->open || !set->past || !set->free || !set->turns)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u channels", set->limit);
     for (uint32_t id = first_id(role); id < set->limit; id += 2)
         set->free[set->free_count++] = id;
@@ -73,6 +74,7 @@ void hub_channels_release(struct hub_channels **set)
     free((*set)->open);
     free((*set)->past);
     free((*set)->free);
+    free((*set)->turns);
     hub_mutex_fini(&(*set)->lock);
     free(*set);
     *set = NULL;
@@ -159,6 +161,7 @@ static bool try_open(struct hub_channels *set, struct hub_channel *channel)
     hub_mutex_lock(&set->lock);
     channel->id = set->code == 0 ? take_free(set) : 0;
     if (channel->id != 0) {
+        channel->turn = ++set->turns[channel->id];
         hub_channel_table_open(hub_channel_entry_of(channel), set->credit);
         enter(set, channel);
         opened = true;
@@ -242,6 +245,19 @@ static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel
     return owes ? channel : NULL;
 }
 
+/* A Close that is out gave the id back, for its receiver to free. One who refused the call does not
+ * know the id; one who knew it has freed it already, and then it may be another's by now. */
+static void free_given_back(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    struct hub_channels *set = channel->set;
+
+    if (!channel->given_back || set->turns[channel->id] != channel->turn)
+        return;
+    hub_channel_table_free(hub_channel_entry_of(channel));
+    if (set->seekers > 0)
+        hub_link_tell(set->link);
+}
+
 /* r[impl channeling.lifecycle.response-closes-pulls] r[impl channeling.call-complete]
  * r[impl channeling.channels-outlive-response] r[impl channeling.lifecycle.speculative] */
 static void end_of_call(struct hub_channel *channel, bool refused) REQUIRES(channel->set->lock)
@@ -250,6 +266,7 @@ static void end_of_call(struct hub_channel *channel, bool refused) REQUIRES(chan
     if (channel->sends && !refused)
         return;
     channel->frees = true;
+    free_given_back(channel);
     if (channel->sends && channel->on_stop && channel->stage == HUB_CHANNEL_OPEN)
         channel->on_stop(channel->user);
     if (channel->stage == HUB_CHANNEL_OPEN)

@@ -95,6 +95,28 @@ static void ids_of_a_refused_call_are_free_at_once(void **state)
     flow_close(&flow);
 }
 
+/* Its callee never saw the Close as one of a channel it knows, and frees nothing. */
+static void an_id_that_was_closed_before_its_call_was_refused_is_not_lost(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    flow_open(&flow, true);
+    for (int i = 0; i < 20; i++) {
+        uint32_t id = hub_channel_id(flow_sender(&flow));
+
+        assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+        hub_channels_answer(&flow.callee, true);
+        hub_channels_drop(&flow.callee);
+        flow_sweep(&flow);
+        hub_channels_answered(&flow.caller, true);
+        assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
+        hub_channels_drop(&flow.caller);
+        flow_open_channel(&flow, true);
+    }
+    flow_close(&flow);
+}
+
 /* r[verify hub.channel.orphan] */
 static void what_comes_for_a_request_that_was_refused_is_ignored_and_counted(void **state)
 {
@@ -172,6 +194,7 @@ int main(void)
         cmocka_unit_test(two_links_use_the_same_ids_apart),
         cmocka_unit_test(ids_come_round_and_none_is_lost),
         cmocka_unit_test(ids_of_a_refused_call_are_free_at_once),
+        cmocka_unit_test(an_id_that_was_closed_before_its_call_was_refused_is_not_lost),
         cmocka_unit_test(what_comes_for_a_request_that_was_refused_is_ignored_and_counted),
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
