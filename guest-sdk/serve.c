@@ -102,7 +102,10 @@ int guest_serve_streams(void *user, const struct hub_request *request,
     const struct hub_invoke *invoke =
         guest->loaded ? guest_methods_find(&guest->module.methods, request->method_id) : NULL;
 
-    return invoke ? hub_served_names(hub_invoke_signature(invoke)->types + 1, request, names) : 0;
+    if (!invoke && guest_lifecycle_serves(hub_lifecycle_of_id(request->method_id)))
+        return 0;
+    return hub_served_names(invoke ? hub_invoke_signature(invoke)->types + 1 : NULL, request,
+                            names);
 }
 
 /* A method gets what its own request named. */

@@ -192,6 +192,16 @@ static bool must_queue(struct host_asyncs *asyncs, const struct host_async *asyn
     return found;
 }
 
+/* Of a method that is known only now: its streams were not taken. */
+static bool lacks_streams(const struct host_async *async, const struct host_route *where)
+{
+    const struct hub_signature *signature =
+        async->blind && where->methods ? host_methods_of_id(where->methods, async->method_id)
+                                       : NULL;
+
+    return signature && host_methods_takes_streams(signature->types + 1);
+}
+
 /* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
 static int route(struct rapahub_host *host, struct host_async *async)
 {
@@ -199,7 +209,9 @@ static int route(struct rapahub_host *host, struct host_async *async)
     int r = host_route_find(host, async->target, &where);
 
     async->full = false;
-    if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
+    if (r == 0 && lacks_streams(async, &where))
+        r = host_methods_refuse_streams();
+    else if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
         async->full = true;
         r = -EAGAIN;
     } else if (r == 0 && where.life)

@@ -86,6 +86,18 @@ const struct hub_signature *host_methods_of_id(const struct host_methods *method
     return NULL;
 }
 
+bool host_methods_takes_streams(const struct rapahub_type *const *types)
+{
+    while (*types && !hub_signature_is_stream(*types))
+        types++;
+    return *types != NULL;
+}
+
+int host_methods_refuse_streams(void)
+{
+    return rapahub_fail(RAPAHUB_EBUSY, "", "the streams of the call were not known in time");
+}
+
 const struct hub_signature *host_methods_of_name(const struct host_methods *methods,
                                                  const char *name)
 {

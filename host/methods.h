@@ -36,6 +36,13 @@ const struct hub_signature *host_methods_of_id(const struct host_methods *method
 const struct hub_signature *host_methods_of_name(const struct host_methods *methods,
                                                  const char *name);
 
+/* Are there streams among these types of arguments? */
+bool host_methods_takes_streams(const struct rapahub_type *const *types);
+
+/* -EBUSY: when a guest asked, nobody knew the methods of its target, and so not which channels its
+ * request named; what it has sent on them since is lost. */
+int host_methods_refuse_streams(void);
+
 /* Why `asked`, a canonical signature or a bare name, cannot be called: RAPAHUB_EARGUMENTS where the
  * name is there, RAPAHUB_ENOMETHOD with near ones where not. `who` serves them. */
 int host_methods_refuse(const struct host_methods *methods, const char *who, const char *asked);

@@ -106,7 +106,7 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
     uint64_t ids[HUB_CHANNELS_OF_CALL];
     struct hub_stream_marks *marks;
 
-    if (request->channels.count == 0 || !types)
+    if (!types || !host_methods_takes_streams(types))
         return 0;
     marks = malloc(sizeof *marks);
     if (!marks)
@@ -114,6 +114,8 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
     *out = marks;
     if (hub_stream_ids_find(types, request->arguments, marks, ids) < 0)
         return RAPAHUB_EARGUMENTS;
+    if (request->channels.count == 0)
+        return host_methods_refuse_streams();
     for (uint32_t i = 0; i < marks->count; i++) {
         struct hub_stream_mark *mark = &marks->list[i];
 
@@ -176,8 +178,9 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
 {
     struct host_async *async = make(life, request);
     struct relay *relay = async ? async->data : NULL;
+    const struct rapahub_type *const *types = types_of(route, request);
     uint64_t number;
-    int r = async ? take_streams(relay, types_of(route, request), &async->marks) : RAPAHUB_ENOMEM;
+    int r = async ? take_streams(relay, types, &async->marks) : RAPAHUB_ENOMEM;
 
     if (r < 0) {
         if (async)
@@ -185,6 +188,7 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
         refuse(life, request, r);
         return;
     }
+    async->blind = !types;
     async->target = route->container->id;
     async->method_id = request->method_id;
     async->chain = request->metadata.chain;
@@ -274,20 +278,25 @@ static void serve_target(struct rapahub_host *host, struct host_life *life,
     host_route_drop(&route);
 }
 
+static bool is_own(enum hub_lifecycle_method method)
+{
+    return method == HUB_LIFECYCLE_READY || method == HUB_LIFECYCLE_SIGNATURE;
+}
+
 int host_requests_streams(void *user, const struct hub_request *request,
                           struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     struct host_life *life = user;
     struct rapahub_container_id target;
     struct host_route route;
-    int count = 0, r;
+    int count;
 
-    if (request->metadata.target.size == 0 ||
-        hub_lifecycle_take_target(request->metadata.target, &target) < 0)
-        return 0;
-    r = host_route_find(life->host, target, &route);
-    if (r == 0 || r == -EAGAIN)
-        count = hub_served_names(types_of(&route, request), request, names);
+    if (request->metadata.target.size == 0)
+        return is_own(hub_lifecycle_of_id(request->method_id)) ? 0 : RAPAHUB_ENOMETHOD;
+    if (hub_lifecycle_take_target(request->metadata.target, &target) < 0)
+        return RAPAHUB_EARGUMENTS;
+    (void)host_route_find(life->host, target, &route); /* one that is down has its methods too */
+    count = hub_served_names(types_of(&route, request), request, names);
     host_route_drop(&route);
     return count;
 }

@@ -58,10 +58,7 @@ static bool is_refusal(const void *payload, uint32_t size)
     struct hub_reader reader;
 
     hub_reader_init(&reader, payload, size);
-    return hub_response_take(&reader, &response) == 0 &&
-           (response.kind == HUB_RESPONSE_UNKNOWN_METHOD ||
-            response.kind == HUB_RESPONSE_INVALID_PAYLOAD ||
-            (response.kind == HUB_RESPONSE_CANCELLED && response.fault == HUB_FAULT_BUSY));
+    return hub_response_take(&reader, &response) == 0 && hub_response_is_refusal(&response);
 }
 
 /* r[impl call.complete] r[impl call.pipelining.independence] */

@@ -74,8 +74,8 @@ void hub_channels_answer(struct hub_channel_list *list, bool refused);
  * * or, where this side is to send, a struct rapahub_sink *; NULL where there is none. */
 void *hub_channels_find(const struct hub_channel_list *list, bool sink, uint64_t id);
 
-/* A Request was refused before its channels were known: what comes for unknown ids of the peer is
- * ignored from now on. r[impl hub.channel.orphan] */
+/* A Request came whose channels cannot be known, and which will be refused: what comes for unknown
+ * ids of the peer is ignored from now on. r[impl hub.channel.orphan] */
 void hub_channels_refused(struct hub_channels *channels);
 
 /* ---- the whole set ---- */

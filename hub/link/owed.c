@@ -169,8 +169,6 @@ static bool send_owed(struct hub_served *served)
         response.fault = fault;
         if (request)
             hub_channels_answer(&request->channels, false);
-        else
-            hub_channels_refused(served->channels);
         (void)hub_owed_send(served, id, &response, nothing);
         hub_served_free(request);
     }

@@ -172,8 +172,10 @@ int hub_served_names(const struct rapahub_type *const *types, const struct hub_r
     uint64_t ids[HUB_CHANNELS_OF_CALL];
     struct hub_stream_marks marks;
 
-    for (size_t i = 0; !types || !types[i] || !hub_signature_is_stream(types[i]); i++)
-        if (!types || !types[i])
+    if (!types)
+        return RAPAHUB_ENOMETHOD;
+    for (size_t i = 0; !types[i] || !hub_signature_is_stream(types[i]); i++)
+        if (!types[i])
             return 0;
     if (hub_stream_ids_find(types, request->arguments, &marks, ids) < 0)
         return -EINVAL;
@@ -182,12 +184,15 @@ int hub_served_names(const struct rapahub_type *const *types, const struct hub_r
     return (int)marks.count;
 }
 
-/* Arguments that cannot be read are answered so when the request runs. */
+/* What cannot be read is answered so when the request runs; until then, and behind it, messages for
+ * its channels are nobody's. r[impl hub.channel.orphan] */
 static int register_streams(struct hub_served *served, struct hub_request *request)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
     int count = served->streams ? served->streams(served->streams_user, request, names) : 0;
 
+    if (count < 0)
+        hub_channels_refused(served->channels);
     return count <= 0 ? 0
                       : hub_channels_register(served->channels, names, (uint32_t)count,
                                               &request->channels);
@@ -200,6 +205,7 @@ int hub_served_accept(struct hub_served *served, const struct hub_message *messa
     int r;
 
     if (!payload) {
+        hub_channels_refused(served->channels);
         refuse(served, message->id);
         return 0;
     }
@@ -271,14 +277,6 @@ struct hub_request *hub_served_next(struct hub_served *served,
     return found;
 }
 
-/* Its caller takes the channels of the call for unknown here. */
-static bool is_refusal(const struct hub_response *response)
-{
-    return response->kind == HUB_RESPONSE_UNKNOWN_METHOD ||
-           response->kind == HUB_RESPONSE_INVALID_PAYLOAD ||
-           (response->kind == HUB_RESPONSE_CANCELLED && response->fault == HUB_FAULT_BUSY);
-}
-
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body)
 {
@@ -290,9 +288,8 @@ int hub_served_answer(struct hub_served *served, struct hub_request *request,
     hub_mutex_lock(&served->lock);
     hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
-    if (is_refusal(response) && request->channels.count == 0)
-        hub_channels_refused(served->channels);
-    hub_channels_answer(&request->channels, is_refusal(response));
+    /* Its caller takes the channels of a refused call for unknown here. */
+    hub_channels_answer(&request->channels, hub_response_is_refusal(response));
     r = hub_owed_send(served, id, response, body);
     hub_served_free(request);
     return r;

@@ -35,8 +35,9 @@ void hub_served_bind(struct hub_served *served, struct hub_link *link,
                      struct hub_channels *channels);
 
 /* Asked for each Request: the channels its arguments name, which only the room above can read: how
- * many, or -EINVAL where the arguments are none of this method. Under the token, at once: what
- * comes next may be for these channels. NULL: no method has streams. */
+ * many, or a failure where that cannot be told: what comes for ids nobody knows is ignored from
+ * then on. Under the token, at once: what comes next may be for these channels. NULL: no method has
+ * streams. */
 typedef int hub_served_streams(void *user, const struct hub_request *request,
                                struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 void hub_served_find_streams(struct hub_served *served, hub_served_streams *streams, void *user);

@@ -114,3 +114,18 @@ int hub_response_code(const struct hub_response *response, const char *method)
         return fail_cancelled(response->fault, method);
     }
 }
+
+bool hub_response_is_refusal(const struct hub_response *response)
+{
+    switch (response->kind) {
+    case HUB_RESPONSE_UNKNOWN_METHOD:
+    case HUB_RESPONSE_INVALID_PAYLOAD:
+        return true;
+    case HUB_RESPONSE_CANCELLED:
+        return response->fault == HUB_FAULT_BUSY;
+    case HUB_RESPONSE_USER:
+        return response->fault == HUB_FAULT_ROUTE;
+    default:
+        return false;
+    }
+}

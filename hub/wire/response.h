@@ -34,6 +34,10 @@ void hub_response_put(struct hub_writer *writer, const struct hub_response *resp
  * message.decode-error or call.metadata.limits. */
 int hub_response_take(struct hub_reader *reader, struct hub_response *out);
 
+/* Was the call refused before it ran, so that its channels need not be known there? Both sides then
+ * take them for free, and send nothing more. r[impl hub.channel.orphan] */
+bool hub_response_is_refusal(const struct hub_response *response);
+
 /* The code a caller gets for what is not OK, with the thread's diagnosis written:
  * RAPAHUB_EAPPLICATION, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -ECANCELED, -EBUSY, -EMSGSIZE.
  * `method` is for the text. */

@@ -232,6 +232,29 @@ static void guests_that_are_killed_break_streams_and_nothing_else(void **state)
     close_host(&on);
 }
 
+static void note_epoch(void *user, const struct rapahub_guest_status *status)
+{
+    *(uint32_t *)user = status->guest.epoch;
+}
+
+/* Its channels are known to nobody: that is no fault of who asked. */
+static void a_guest_may_ask_for_a_container_that_is_not_there(void **state)
+{
+    uint32_t before = 0, after = 0;
+    struct hosting on;
+
+    (void)state;
+    open_flow(&on, small);
+    assert_done(rapahub_host_guests(on.host, note_epoch, &before));
+    for (int i = 0; i < 40; i++) /* more often than it has ids */
+        assert_int_equal(copy(&on, "relay(source, sink, u32) -> u64", 20000), RAPAHUB_EAPPLICATION);
+    assert_done(rapahub_host_guests(on.host, note_epoch, &after));
+    assert_int_equal(before, after);
+    assert_done(start(&on, FLOW, there, NULL));
+    assert_done(copy(&on, "relay(source, sink, u32) -> u64", 20000));
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +265,7 @@ int main(void)
         cmocka_unit_test(nothing_that_moves_for_too_long_ends_the_call),
         cmocka_unit_test(it_is_cancelled_as_any_call),
         cmocka_unit_test(a_stream_that_is_missing_is_refused),
+        cmocka_unit_test(a_guest_may_ask_for_a_container_that_is_not_there),
         cmocka_unit_test(guests_that_are_killed_break_streams_and_nothing_else),
     };
 

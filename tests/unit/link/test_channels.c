@@ -135,6 +135,34 @@ static void what_comes_for_a_request_that_was_refused_is_ignored_and_counted(voi
     flow_close(&flow);
 }
 
+static int know_no_streams(void *user, const struct hub_request *request,
+                           struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    (void)user;
+    (void)request;
+    (void)names;
+    return RAPAHUB_ENOMETHOD;
+}
+
+/* The answer may be long in coming, and its caller does not wait for it. r[verify
+ * hub.channel.orphan] */
+static void what_comes_right_behind_a_request_of_an_unknown_method_is_ignored(void **state)
+{
+    struct hub_link *link;
+    struct flow flow;
+
+    (void)state;
+    flow_open(&flow, true);
+    link = flow.pair.guest.connection.link;
+    hub_served_find_streams(flow.pair.guest.connection.served, know_no_streams, NULL);
+    assert_int_equal(flow_send(&flow.pair.host, HUB_REQUEST, 1, "\0\6", 2), 0);
+    assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 6, "\1x", 2), 0);
+    assert_int_equal(hub_link_sweep(link, 64), 2);
+    assert_false(hub_link_closed(link));
+    assert_int_equal(hub_channels_orphans(flow_guest(&flow)), 1);
+    flow_close(&flow);
+}
+
 static void a_call_that_was_never_sent_leaves_nothing(void **state)
 {
     struct flow flow;
@@ -196,6 +224,7 @@ int main(void)
         cmocka_unit_test(ids_of_a_refused_call_are_free_at_once),
         cmocka_unit_test(an_id_that_was_closed_before_its_call_was_refused_is_not_lost),
         cmocka_unit_test(what_comes_for_a_request_that_was_refused_is_ignored_and_counted),
+        cmocka_unit_test(what_comes_right_behind_a_request_of_an_unknown_method_is_ignored),
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
     };
