@@ -203,7 +203,8 @@ int host_streaming_start(struct rapahub_host *host, struct host_async *async)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r != 0) {
         hub_add(&host->streaming, UINT32_MAX);
-        return rapahub_fail(-r, "", "cannot start a thread for a call with streams");
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread for a call with streams: %s",
+                            rapahub_error_text(-r));
     }
     pthread_detach(thread);
     return 0;

@@ -85,7 +85,8 @@ int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r != 0) {
         free(pump);
-        return rapahub_fail(-r, "", "cannot start a thread to move a stream");
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread to move a stream: %s",
+                            rapahub_error_text(-r)); /* -EAGAIN would mean: try the call again */
     }
     *out = pump;
     return 0;

@@ -146,6 +146,44 @@ static void it_is_cancelled_as_any_call(void **state)
     close_host(&on);
 }
 
+/* No more threads can be made, or again. */
+static void set_stack_size(size_t size)
+{
+    pthread_attr_t attributes;
+
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, size), 0);
+    assert_int_equal(pthread_setattr_default_np(&attributes), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+static void without_threads_there_is_a_refusal_and_nothing_is_sent_twice(void **state)
+{
+    struct rapahub_request_id id;
+    struct rapahub_source *source;
+    struct done done = {0};
+    unsigned char *memory;
+    uint64_t count = 7;
+    struct hosting on;
+
+    (void)state;
+    open_flow(&on, small);
+    source = pattern_source(3, &memory);
+    const struct rapahub_call call = {.target = here,
+                                      .method = "drain(source) -> u64",
+                                      .arguments = (const void *const[]){&source, NULL}};
+
+    set_stack_size((size_t)1 << 47);
+    assert_int_equal(rapahub_host_call_async(on.host, &call, on_done, &done, &id), RAPAHUB_ENOMEM);
+    assert_int_equal(rapahub_host_call(on.host, &call, &count), RAPAHUB_ENOMEM);
+    set_stack_size((size_t)8 << 20);
+    assert_done(rapahub_host_call(on.host, &call, &count));
+    assert_int_equal(count, 3);
+    rapahub_source_destroy(source);
+    free(memory);
+    close_host(&on);
+}
+
 static void a_stream_that_is_missing_is_refused(void **state)
 {
     struct rapahub_source *none = NULL;
@@ -264,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_dies_ends_its_streams),
         cmocka_unit_test(nothing_that_moves_for_too_long_ends_the_call),
         cmocka_unit_test(it_is_cancelled_as_any_call),
+        cmocka_unit_test(without_threads_there_is_a_refusal_and_nothing_is_sent_twice),
         cmocka_unit_test(a_stream_that_is_missing_is_refused),
         cmocka_unit_test(a_guest_may_ask_for_a_container_that_is_not_there),
         cmocka_unit_test(guests_that_are_killed_break_streams_and_nothing_else),
