@@ -269,6 +269,20 @@ void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
     host_loop_wake(&host->loop);
 }
 
+static void give_up_one(void *user, uint64_t number, void *value)
+{
+    (void)user;
+    (void)number;
+    ((struct host_async *)value)->cancelled = true;
+}
+
+void host_asyncs_give_up(struct rapahub_host *host)
+{
+    hub_mutex_lock(&host->asyncs.lock);
+    hub_id_map_each(host->asyncs.all, give_up_one, NULL);
+    hub_mutex_unlock(&host->asyncs.lock);
+}
+
 /* ---- parked ---- */
 
 /* The first parked call that has not been looked at in this round. */

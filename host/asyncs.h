@@ -73,6 +73,9 @@ int host_asyncs_cancelled(struct host_async *async);
 /* Any thread; harmless for a number of a call that has ended. */
 void host_asyncs_cancel(struct rapahub_host *host, uint64_t number);
 
+/* Owner, at the end of the host: every call counts as cancelled, and sends nothing more. */
+void host_asyncs_give_up(struct rapahub_host *host);
+
 /* Owner: sends what is parked and may go now, ends what may not: how many. */
 int host_asyncs_serve(struct rapahub_host *host);
 

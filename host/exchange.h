@@ -19,6 +19,7 @@ struct host_exchange {
     const char *method;                            /* for texts */
     struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */
     void (*on_begun)(void *user, uint64_t number); /* the call is sent; NULL: nobody asks */
+    bool (*is_cancelled)(void *user); /* what is still to be written is not; NULL: never */
     void *user;
 };
 

@@ -13,7 +13,7 @@
 #include "hub/wire/response.h"
 
 #define SLICE_MS   10 /* of the owner, between two looks at what no event tells it */
-#define WAIT_SLICE HUB_SECOND
+#define WAIT_SLICE (100 * HUB_MILLISECOND) /* of a thread, between two looks at a cancel */
 #define NOTICE     (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
 
 /* ---- the owner ---- */
@@ -60,17 +60,22 @@ static bool is_good(const struct hub_answer *answer)
     return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
-/* What the method wrote is written on until its end; the owner serves meanwhile. */
-static void settle(struct rapahub_host *host, struct hub_streams *streams)
+/* What the method wrote is written on until its end; the owner serves meanwhile. The call itself is
+ * over, so a cancel of it finds only this. */
+static int settle(struct rapahub_host *host, const struct host_exchange *exchange,
+                  struct hub_streams *streams)
 {
     bool owner = host_threads_is_owner(host);
-    bool over = false;
 
-    while (!over) {
-        over = hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE));
-        if (!over && owner && host_turn(host, SLICE_MS) < 0)
-            return;
+    while (!hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE))) {
+        if (exchange->is_cancelled && exchange->is_cancelled(exchange->user)) {
+            hub_streams_close(streams, false);
+            return RAPAHUB_ECANCELED;
+        }
+        if (owner && host_turn(host, SLICE_MS) < 0)
+            return 0;
     }
+    return 0;
 }
 
 int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
@@ -85,7 +90,7 @@ int host_streaming_run(struct rapahub_host *host, const struct host_exchange *ex
     struct host_verdict verdict = {0};
     struct hub_streams *streams;
     int r = hub_streams_open(&order, &streams);
-    int failure;
+    int failure, settled;
 
     if (r < 0)
         return host_life_explain(exchange->life, r, exchange->method);
@@ -95,10 +100,12 @@ int host_streaming_run(struct rapahub_host *host, const struct host_exchange *ex
     if (r < 0)
         host_verdict_take(&verdict, r);
     hub_streams_close(streams, r == 0 && is_good(answer));
-    settle(host, streams);
+    settled = settle(host, exchange, streams);
     failure = hub_streams_finish(&streams);
     if (failure < 0 && r != RAPAHUB_ESTALE)
         return failure;
+    if (settled < 0 && r == 0)
+        return rapahub_fail(settled, "", "%s was cancelled", exchange->method);
     return r < 0 ? host_verdict_give(&verdict) : 0;
 }
 
@@ -117,6 +124,11 @@ static void on_begun(void *user, uint64_t number)
     host_asyncs_begun(user, number);
 }
 
+static bool is_cancelled(void *user)
+{
+    return host_asyncs_cancelled(user) < 0;
+}
+
 static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
 {
     struct rapahub_host *host = async->host;
@@ -125,6 +137,7 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
                                .deadline_ns = async->deadline_ns,
                                .method = async->method,
                                .on_begun = on_begun,
+                               .is_cancelled = is_cancelled,
                                .user = async};
     int r = host_route_find(host, async->target, route);
 
@@ -212,6 +225,7 @@ int host_streaming_start(struct rapahub_host *host, struct host_async *async)
 
 void host_streaming_await(struct rapahub_host *host)
 {
+    host_asyncs_give_up(host);
     while (hub_observe(&host->streaming) != 0)
         if (host_turn(host, 1) < 0)
             return;

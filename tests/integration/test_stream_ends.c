@@ -184,6 +184,53 @@ static void without_threads_there_is_a_refusal_and_nothing_is_sent_twice(void **
     close_host(&on);
 }
 
+/* The method is done; what it wrote is more than a pipe takes that nobody reads. */
+static void begin_to_fill(struct hosting *on, struct rapahub_sink **sink, struct done *done,
+                          struct rapahub_request_id *id)
+{
+    const uint64_t size = 7000; /* two elements */
+    const struct rapahub_call call = {.target = here,
+                                      .method = "fill(sink, u64)",
+                                      .timeout_ns = UINT64_C(3600000000000),
+                                      .arguments = (const void *const[]){sink, &size, NULL}};
+
+    assert_done(rapahub_host_call_async(on->host, &call, on_done, done, id));
+    for (int i = 0; i < 20; i++)
+        assert_true(rapahub_host_dispatch(on->host, 20) >= 0);
+    assert_int_equal(done->count, 0);
+}
+
+static void what_is_not_taken_for_long_can_be_cancelled(void **state)
+{
+    struct rapahub_request_id id;
+    struct rapahub_sink *sink;
+    struct done done = {0};
+    struct hosting on;
+    int out[2];
+
+    (void)state;
+    for (int destroy = 0; destroy < 2; destroy++) {
+        done = (struct done){0};
+        assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+        assert_true(fcntl(out[1], F_SETPIPE_SZ, 4096) > 0); /* a page */
+        assert_done(rapahub_sink_of_fd(out[1], &sink));
+        open_flow(&on, small);
+        begin_to_fill(&on, &sink, &done, &id);
+        if (destroy == 0) {
+            rapahub_host_cancel(on.host, id);
+            assert_true(until(&on, &done.count, 1));
+            close_host(&on);
+        } else {
+            close_host(&on);
+            assert_int_equal(done.count, 1);
+        }
+        assert_int_equal(done.status, RAPAHUB_ECANCELED);
+        rapahub_sink_destroy(sink);
+        close(out[0]);
+        close(out[1]);
+    }
+}
+
 static void a_stream_that_is_missing_is_refused(void **state)
 {
     struct rapahub_source *none = NULL;
@@ -303,6 +350,7 @@ int main(void)
         cmocka_unit_test(nothing_that_moves_for_too_long_ends_the_call),
         cmocka_unit_test(it_is_cancelled_as_any_call),
         cmocka_unit_test(without_threads_there_is_a_refusal_and_nothing_is_sent_twice),
+        cmocka_unit_test(what_is_not_taken_for_long_can_be_cancelled),
         cmocka_unit_test(a_stream_that_is_missing_is_refused),
         cmocka_unit_test(a_guest_may_ask_for_a_container_that_is_not_there),
         cmocka_unit_test(guests_that_are_killed_break_streams_and_nothing_else),
