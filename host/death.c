@@ -97,6 +97,7 @@ void host_death_on_bell(void *user, uint32_t events)
 
     (void)events;
     (void)hub_link_rung(life->connection.link, BATCH);
+    host_watch_listen(life);
     host_watch_look(life);
 }
 

@@ -203,7 +203,7 @@ static int watch(struct host_life *life)
     life->on_bell = (struct host_watch){life->doorbell, host_death_on_bell, life, 0};
     r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
     if (r == 0)
-        r = host_loop_watch(life->loop, &life->on_bell, EPOLLIN | EPOLLRDHUP | EPOLLET);
+        r = host_life_listen(life);
     return r == 0 ? host_output_watch(&life->output) : r;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -144,6 +145,11 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
     if (r == 0)
         hub_channels_set_manner(life->connection.channels, manner);
     return r;
+}
+
+int host_life_listen(struct host_life *life)
+{
+    return host_loop_watch(life->loop, &life->on_bell, EPOLLIN | EPOLLRDHUP | EPOLLET);
 }
 
 void host_life_hold(struct host_life *life)

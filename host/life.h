@@ -73,6 +73,8 @@ struct host_life {
     uint64_t born_ns, ready_ns;  /* 0: not yet */
     uint64_t proven_ns;          /* 0: not proven dead */
     uint32_t calls_lost;         /* that ended without an answer */
+    bool deaf;                   /* its doorbell rang too often: it is not in the loop now */
+    bool flooded;                /* that was said */
     bool settled;                /* its end is told and decided about */
     uint64_t pulse;              /* the heartbeat seen last */
     uint64_t pulse_seen_ns;      /* when it changed */
@@ -93,6 +95,9 @@ void host_life_release(struct host_life **life);
  * owner waits for channels by `manner`. Both get the life as their user. */
 int host_life_connect(struct host_life *life, hub_served_streams *streams,
                       const struct hub_channels_manner *manner);
+
+/* The loop hears its doorbell from now on, and what is in it already. */
+int host_life_listen(struct host_life *life);
 
 /* Any thread that holds the lock of routes, or the owner. */
 void host_life_hold(struct host_life *life);

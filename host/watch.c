@@ -128,6 +128,11 @@ static bool is_ending(const struct host_life *life)
            hub_link_closed(life->connection.link);
 }
 
+static bool is_deaf(const struct host_life *life, uint64_t now)
+{
+    return hub_link_deaf_until(life->connection.link) > now;
+}
+
 /* How soon again. */
 static uint64_t look_at_silent(struct host_life *life, uint64_t now)
 {
@@ -148,6 +153,42 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
     return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
 }
 
+/* r[impl hub.wait.flood] */
+void host_watch_listen(struct host_life *life)
+{
+    struct rapahub_host *host = life->host;
+
+    if (life->deaf || life->proven_ns != 0 || !is_deaf(life, hub_clock_now()))
+        return;
+    if (!life->flooded)
+        rapahub_log(RAPAHUB_LOG_WARN, "watch",
+                    "guest '%s' rings its doorbell for nothing: now and then nobody listens",
+                    life->name);
+    life->deaf = life->flooded = true;
+    host_loop_unwatch(life->loop, &life->on_bell);
+    host_loop_set(&host->loop, &host->silent, hub_clock_after(SILENT_BUSY));
+}
+
+/* The descriptor reports at once what is in it when it is watched anew; where it cannot be, it is
+ * tried again with the next look. */
+static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
+{
+    if (is_deaf(life, now) || host_life_listen(life) < 0) {
+        hub_arm(&life->work, HOST_WORK_SWEEP);
+        return HUB_FLOOD_LOOK;
+    }
+    life->deaf = false;
+    return HUB_NEVER;
+}
+
+static uint64_t look_at(struct host_life *life, uint64_t now)
+{
+    uint64_t of_deaf = life->deaf && life->proven_ns == 0 ? look_at_deaf(life, now) : HUB_NEVER;
+    uint64_t of_silent = is_silent(life) ? look_at_silent(life, now) : HUB_NEVER;
+
+    return of_deaf < of_silent ? of_deaf : of_silent;
+}
+
 /* r[impl hub.wait.foreign] */
 static void on_silent(void *user)
 {
@@ -156,7 +197,7 @@ static void on_silent(void *user)
 
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
-        uint64_t span = is_silent(life) ? look_at_silent(life, now) : HUB_NEVER;
+        uint64_t span = look_at(life, now);
 
         next = span < next ? span : next;
     }

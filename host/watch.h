@@ -9,6 +9,10 @@
 /* Looks at the state of the entry now: attached, leaving, or a violation. */
 void host_watch_look(struct host_life *life);
 
+/* The doorbell rang: where it rings far too often it is left alone for a while, and the ring looked
+ * at by time. */
+void host_watch_listen(struct host_life *life);
+
 /* A guest was started: begins to look at heartbeats, if the host's segments ask for any, and at
  * guests that do not tell when they have something. */
 void host_watch_begin(struct rapahub_host *host);

@@ -15,6 +15,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_WAKES_BELL] = {"wakes_by_bell", false},
     [HUB_FIGURE_WAKES_SAVED] = {"wakes_saved", false},
     [HUB_FIGURE_BELLS_OWED] = {"bells_owed", false},
+    [HUB_FIGURE_FLOODS] = {"floods", false},
     [HUB_FIGURE_CALLS_ANSWERED] = {"calls_answered", false},
     [HUB_FIGURE_CALLS_LOST] = {"calls_lost", false},
     [HUB_FIGURE_CALLS_LATE] = {"calls_late", false},
@@ -54,6 +55,7 @@ static void read_wait(const struct hub_wait *wait, uint64_t *values)
     values[HUB_FIGURE_WAKES_BELL] = hub_peek64(&wait->wakes_bell);
     values[HUB_FIGURE_WAKES_SAVED] = hub_peek64(&wait->wakes_saved);
     values[HUB_FIGURE_BELLS_OWED] = hub_peek64(&wait->bells_owed);
+    values[HUB_FIGURE_FLOODS] = hub_peek64(&wait->flood.count);
 }
 
 void hub_figures_read(const struct hub_connection *connection, uint64_t values[HUB_FIGURES_COUNT])

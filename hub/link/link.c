@@ -56,6 +56,8 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     hub_wait_init(&link->wait, host ? &link->view.entry->host_wait : &link->view.entry->guest_wait,
                   host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,
                   options->doorbell, options->pidfd);
+    link->wait.messages[0] = &link->counters.sent;
+    link->wait.messages[1] = &link->counters.received;
     link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link->wait.nudge < 0)
         return rapahub_fail(-errno, "", "cannot make an eventfd for a link");
@@ -209,6 +211,11 @@ bool hub_link_quiet(struct hub_link *link)
 void hub_link_nudge(struct hub_link *link)
 {
     hub_wait_wake_own(&link->wait);
+}
+
+uint64_t hub_link_deaf_until(const struct hub_link *link)
+{
+    return hub_flood_until(&link->wait.flood);
 }
 
 void hub_link_arm(struct hub_link *link)

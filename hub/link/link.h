@@ -116,6 +116,10 @@ void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *wo
 /* For a loop that polls the doorbell itself: reads the doorbell after an event, and sweeps. */
 int hub_link_rung(struct hub_link *link, uint32_t max);
 
+/* Till when the doorbell should not be listened to, since it rang too often for nothing: a time
+ * gone by where it should. The ring is to be swept each HUB_FLOOD_LOOK meanwhile. */
+uint64_t hub_link_deaf_until(const struct hub_link *link);
+
 /* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
 void hub_link_arm(struct hub_link *link);
 

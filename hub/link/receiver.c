@@ -219,6 +219,7 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
     hub_publish(&link->bell_pending, 1);
     if (hub_link_closed(link))
         return 0;
+    hub_wait_note_bell(&link->wait);
     if (!take_token(link))
         return -EBUSY;
     hub_publish(&link->bell_pending, 0);

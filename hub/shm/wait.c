@@ -149,6 +149,15 @@ void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_wo
         ring(wait);
 }
 
+void hub_wait_note_bell(struct hub_wait *wait)
+{
+    uint64_t traffic = 0;
+
+    for (int i = 0; i < 2; i++)
+        traffic += wait->messages[i] ? hub_peek64(wait->messages[i]) : 0;
+    hub_flood_note(&wait->flood, hub_clock_now(), traffic);
+}
+
 void hub_wait_pay(struct hub_wait *wait)
 {
     if (hub_peek(&wait->bell_owed) && hub_exchange(&wait->bell_owed, 0))
@@ -290,6 +299,7 @@ struct watch {
     const struct hub_wait_order *order;
     uint64_t start_ns;
     bool pidfd_done; /* it was reported */
+    bool deaf;       /* its doorbell is not listened to now */
 };
 
 /* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
@@ -301,7 +311,8 @@ static bool may_poll(const struct watch *watch)
 
 static bool polls_bell(const struct watch *watch)
 {
-    return may_poll(watch) && watch->wait->doorbell >= 0 && !hub_peek(&watch->wait->peer_gone);
+    return may_poll(watch) && watch->wait->doorbell >= 0 && !watch->deaf &&
+           !hub_peek(&watch->wait->peer_gone);
 }
 
 static bool polls_pidfd(const struct watch *watch)
@@ -314,8 +325,10 @@ static void see_bell(struct watch *watch, short events)
     struct hub_wait *wait = watch->wait;
     bool gone = (events & HANG_UP) != 0;
 
-    if (events & POLLIN)
+    if (events & POLLIN) {
+        hub_wait_note_bell(wait);
         gone = !hub_doorbell_drain(wait->doorbell) || gone;
+    }
     if (gone && !hub_exchange(&wait->peer_gone, 1))
         watch->order->hung_up(watch->order->user);
 }
@@ -421,7 +434,10 @@ static void sleep_once(struct watch *watch, uint64_t now)
     const struct hub_wait_order *order = watch->order;
     uint64_t spent = now - watch->start_ns, left = order->deadline_ns - now;
 
-    if (!hub_wait_takes_part(watch->wait)) {
+    watch->deaf = hub_flood_until(&watch->wait->flood) > now;
+    if (watch->deaf) {
+        sleep_in_poll(watch, least_of(left, HUB_FLOOD_LOOK));
+    } else if (!hub_wait_takes_part(watch->wait)) {
         sleep_for_foreign(watch, now, left);
         look_for_end(watch);
     } else if (spent < FUTEX_STAGE) {

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "hub/base/atomic.h"
+#include "hub/shm/flood.h"
 #include "hub/shm/layout.h"
 
 struct hub_wait {
@@ -30,9 +31,11 @@ struct hub_wait {
     struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters; relaxed */
     struct hub_a64 bells_owed;                           /* how often one was */
     struct hub_a32 bell_owed;
-    struct hub_a32 peer_gone; /* a hang-up was seen: the doorbell is not polled any more */
-    pid_t parent;             /* of a guest with a doorbell of datagrams, at the start; else 0 */
-    struct hub_a32 refused;   /* a datagram found nobody */
+    struct hub_flood flood;            /* of the peer, by its doorbell */
+    const struct hub_a64 *messages[2]; /* sent and received so far, which explain bells; or NULL */
+    struct hub_a32 peer_gone;          /* a hang-up was seen: the doorbell is not polled any more */
+    pid_t parent;           /* of a guest with a doorbell of datagrams, at the start; else 0 */
+    struct hub_a32 refused; /* a datagram found nobody */
 };
 
 /* Marks our side as taking part; sleep bits that are armed stay so. Without a doorbell the peer's
@@ -48,6 +51,10 @@ void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_wo
 /* Does the peer take part now? Else tails, frees and grants are published at once, and it is woken
  * by the words of the specification. */
 bool hub_wait_takes_part(const struct hub_wait *wait);
+
+/* Our doorbell woke us: a peer that rings for nothing again and again is not listened to for a
+ * while. */
+void hub_wait_note_bell(struct hub_wait *wait);
 
 /* Rings again if a bell is owed. */
 void hub_wait_pay(struct hub_wait *wait);

@@ -13,12 +13,13 @@
 #include "tests/support/process.h"
 #include "tests/support/testing.h"
 
-#define PROGRAM  TEST_PREFIX "/tests/hostile-guest"
-#define CALLS    1000 /* of the neighbour, during an attack */
-#define POKES    40   /* calls of the attacker: more than its ring and its slots hold */
-#define CALL_MS  1000 /* time-out of a call */
-#define SPAN_MAX 500  /* ms, for no single call of the neighbour */
-#define MS       UINT64_C(1000000)
+#define PROGRAM     TEST_PREFIX "/tests/hostile-guest"
+#define CALLS       1000 /* of the neighbour, during an attack */
+#define CALLS_AFTER 10000
+#define POKES       40   /* calls of the attacker: more than its ring and its slots hold */
+#define CALL_MS     1000 /* time-out of a call */
+#define SPAN_MAX    500  /* ms, for no single call of the neighbour */
+#define MS          UINT64_C(1000000)
 
 static const struct rapahub_container_id honest = {.pool = {1, 0}}, hostile = {.pool = {2, 0}};
 
@@ -202,6 +203,20 @@ static void note_blame(void *user, const struct rapahub_figure *figure)
         blame->named += figure->value;
 }
 
+static void note_floods(void *user, const struct rapahub_figure *figure)
+{
+    if (strcmp(figure->name, "floods") == 0)
+        *(uint64_t *)user += figure->value;
+}
+
+static uint64_t floods_of(struct stage *stage, struct rapahub_guest_id guest)
+{
+    uint64_t floods = 0;
+
+    check_done(rapahub_host_figures(stage->host, guest, note_floods, &floods));
+    return floods;
+}
+
 /* It is counted for its guest, under its rule, and for nobody else. */
 static void check_counted(struct stage *stage, const char *rule)
 {
@@ -235,7 +250,7 @@ static void close_stage(struct stage *stage)
     assert_true(until(stage, &stage->down, 1));
     assert_true(until(stage, &stage->done, POKES));
     assert_int_not_equal(stage->status, 1);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < CALLS_AFTER; i++)
         call_neighbour(stage, -i);
     assert_int_equal(stage->done, POKES);
     assert_int_equal(stage->down, 1);
@@ -393,6 +408,24 @@ static void who_does_not_read_keeps_nobody_waiting(void **state)
     run(trials, UINT64_MAX);
 }
 
+/* The attacker rings until its host is gone; nobody is harmed, and it may go on.
+ * r[verify hub.wait.flood] */
+static void a_doorbell_that_floods_is_left_alone(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, UINT64_MAX);
+    begin_attack(&stage, "bell_flood");
+    call_meanwhile(&stage);
+    assert_true(until(&stage, &stage.done, POKES));
+    assert_int_equal(stage.status, 0);
+    assert_in_range(floods_of(&stage, stage.attacker), 1, 10000);
+    assert_int_equal(floods_of(&stage, stage.neighbour), 0);
+    assert_int_equal(stage.violations, 0);
+    close_stage(&stage);
+}
+
 /* One attack by its name, and the rule it breaks, for who looks for a fault. */
 static int run_one(char **words, int count)
 {
@@ -412,6 +445,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(slots_are_given_back_by_who_holds_them),
         cmocka_unit_test(calls_that_cannot_be_read_are_a_violation),
         cmocka_unit_test(what_nobody_asked_for_is_ignored),
+        cmocka_unit_test(a_doorbell_that_floods_is_left_alone),
         cmocka_unit_test(who_does_not_read_keeps_nobody_waiting),
     };
 

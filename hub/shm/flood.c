@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/shm/flood.h"
+
+#define WINDOW     (100 * HUB_MILLISECOND)
+#define WAKES_MAX  1000 /* in a window, beyond those that messages explain */
+#define EXPLAINED  4    /* by one message: its head, its tail, its slot, its credit */
+#define DEAF_FIRST (10 * HUB_MILLISECOND)
+#define DEAF_MAX   (100 * HUB_MILLISECOND)
+#define CALM       HUB_SECOND /* without a flood: the next one counts as the first */
+
+static void begin_window(struct hub_flood *flood, uint64_t now, uint64_t traffic)
+{
+    hub_note64(&flood->since_ns, now);
+    hub_note64(&flood->wakes, 0);
+    hub_note64(&flood->traffic, traffic);
+}
+
+static uint64_t next_span(const struct hub_flood *flood, uint64_t now)
+{
+    uint64_t last = hub_peek64(&flood->span_ns);
+
+    if (last == 0 || now - hub_flood_until(flood) > CALM)
+        return DEAF_FIRST;
+    return 2 * last < DEAF_MAX ? 2 * last : DEAF_MAX;
+}
+
+void hub_flood_note(struct hub_flood *flood, uint64_t now, uint64_t traffic)
+{
+    uint64_t wakes, messages, span;
+
+    if (hub_flood_until(flood) > now)
+        return; /* one that was on its way */
+    if (now - hub_peek64(&flood->since_ns) > WINDOW)
+        begin_window(flood, now, traffic);
+    wakes = hub_peek64(&flood->wakes) + 1;
+    messages = traffic - hub_peek64(&flood->traffic);
+    hub_note64(&flood->wakes, wakes);
+    if (wakes < WAKES_MAX || wakes - WAKES_MAX < EXPLAINED * messages)
+        return;
+    span = next_span(flood, now);
+    hub_note64(&flood->span_ns, span);
+    hub_note64(&flood->deaf_until_ns, now + span);
+    hub_note64(&flood->count, hub_peek64(&flood->count) + 1);
+    begin_window(flood, now + span, traffic);
+}
+
+uint64_t hub_flood_until(const struct hub_flood *flood)
+{
+    return hub_peek64(&flood->deaf_until_ns);
+}
