@@ -18,4 +18,16 @@ struct hostile {
 extern const struct hostile hostile_words[];    /* indices, state, epoch, heartbeat, wait words */
 extern const struct hostile hostile_messages[]; /* descriptors, slots, payloads, floods */
 
+/* The same for a call with two streams; their ids. */
+struct hostile_streams {
+    uint32_t source, sink; /* that the host sends, and receives */
+};
+
+struct hostile_on_streams {
+    const char *name;
+    void (*run)(struct raw_link *link, const struct hostile_streams *streams);
+};
+
+extern const struct hostile_on_streams hostile_channels[]; /* credit, ids, ends */
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "tests/attack/hostile.h"
 #include "tests/raw/raw_call.h"
+#include "tests/raw/raw_channel.h"
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_module.h"
 
@@ -41,6 +42,30 @@ static int attack(struct raw_link *link, const struct raw_message *request, void
     return raw_call_answer(link, kept.id, NULL, CALL_MS);
 }
 
+static int attack_streams(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    struct raw_postcard_rest arguments = raw_call_arguments(request);
+    const struct hostile_on_streams *at = hostile_channels;
+    struct hostile_streams streams;
+    uint32_t id = request->id;
+    const uint8_t *name;
+    size_t size;
+
+    (void)user;
+    name = raw_postcard_take_bytes(&arguments, &size);
+    streams.source = (uint32_t)raw_postcard_take_u64(&arguments);
+    streams.sink = (uint32_t)raw_postcard_take_u64(&arguments);
+    while (!arguments.wrong && at->name &&
+           (strlen(at->name) != size || memcmp(at->name, name, size)))
+        at++;
+    if (arguments.wrong || !at->name)
+        return raw_call_fail(link, id, RAW_INVALID_PAYLOAD, CALL_MS);
+    at->run(link, &streams);
+    raw_channel_tell(link, RAW_RESET, streams.source);
+    raw_channel_set(link, streams.sink, RAW_CHANNEL_CLOSED);
+    return raw_call_answer(link, id, NULL, CALL_MS);
+}
+
 static int poke(struct raw_link *link, const struct raw_message *request, void *user)
 {
     (void)user;
@@ -58,7 +83,11 @@ static bool is_neighbour(int argc, char *const argv[])
 int main(int argc, char **argv)
 {
     static const struct raw_method methods[] = {
-        {"attack(string) -> void", attack}, {"poke(bytes) -> void", poke}, {NULL, NULL}};
+        {"attack(string) -> void", attack},
+        {"attack_streams(string, source, sink) -> void", attack_streams},
+        {"poke(bytes) -> void", poke},
+        {NULL, NULL},
+    };
     const struct raw_module module = {"hostile", methods, NULL};
     struct raw_ticket ticket;
     struct raw_link link;

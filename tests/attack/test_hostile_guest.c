@@ -2,261 +2,7 @@
 /* A hostile guest hurts only itself: whatever it does to the memory it shares with its host, the
  * host names the rule and kills it, or goes on as if nothing had happened; and all the while the
  * guest next door answers. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <rapahub/host.h>
-
-#include "tests/support/leak.h"
-#include "tests/support/process.h"
-#include "tests/support/testing.h"
-
-#define PROGRAM     TEST_PREFIX "/tests/hostile-guest"
-#define CALLS       1000 /* of the neighbour, during an attack */
-#define CALLS_AFTER 10000
-#define POKES       40   /* calls of the attacker: more than its ring and its slots hold */
-#define CALL_MS     1000 /* time-out of a call */
-#define SPAN_MAX    500  /* ms, for no single call of the neighbour */
-#define MS          UINT64_C(1000000)
-
-static const struct rapahub_container_id honest = {.pool = {1, 0}}, hostile = {.pool = {2, 0}};
-
-struct trial {
-    const char *attack;
-    const char *rule; /* that it breaks; NULL: none */
-    bool perhaps;     /* it depends on what the host does at that moment */
-};
-
-struct stage {
-    struct rapahub_host *host;
-    struct rapahub_guest_id neighbour, attacker;
-    struct leak *leak;
-    unsigned ready, down, violations, done;
-    int status; /* of the call that asked for the attack; 1: not ended */
-    char rule[64];
-};
-
-static void on_event(void *user, const struct rapahub_event *event)
-{
-    struct stage *stage = user;
-
-    stage->ready += event->kind == RAPAHUB_EVENT_READY;
-    stage->down += event->kind == RAPAHUB_EVENT_DOWN;
-    if (event->kind != RAPAHUB_EVENT_VIOLATION)
-        return;
-    stage->violations++;
-    snprintf(stage->rule, sizeof(stage->rule), "%s", event->rule);
-}
-
-static void drop_line(void *user, enum rapahub_log_level level, const char *topic, const char *text)
-{
-    (void)user;
-    if (getenv("TEST_LOG"))
-        fprintf(stderr, "%d %s: %s\n", (int)level, topic, text);
-}
-
-static void check_done(int r)
-{
-    if (r < 0)
-        print_error("%s: %s\n", rapahub_error_name(r), rapahub_last_error()->text);
-    assert_true(r >= 0);
-}
-
-static void start(struct stage *stage, const char *chimod, struct rapahub_container_id id,
-                  struct rapahub_guest_id *out)
-{
-    const struct rapahub_supervision never = {.restart = RAPAHUB_RESTART_TEMPORARY,
-                                              .stop_timeout_ns = 500 * MS};
-    const struct rapahub_guest_options guest = {.chimod = chimod, .supervision = &never};
-    const struct rapahub_container_options container = {.id = id, .pool_name = "attack"};
-
-    check_done(rapahub_host_spawn(stage->host, &guest, out));
-    check_done(rapahub_host_add_container(stage->host, *out, &container));
-}
-
-static void open_stage(struct stage *stage, uint64_t heartbeat_ns)
-{
-    const struct rapahub_host_options options = {.guest_program = PROGRAM,
-                                                 .on_event = on_event,
-                                                 .user = stage,
-                                                 .ring_size = 16,
-                                                 .slot_size = 4096,
-                                                 .slot_count = 8,
-                                                 .payload_max = 1000,
-                                                 .heartbeat_ns = heartbeat_ns,
-                                                 .call_timeout_ns = CALL_MS * MS};
-
-    memset(stage, 0, sizeof(*stage));
-    stage->status = 1;
-    stage->leak = leak_begin();
-    rapahub_log_to(drop_line, NULL, RAPAHUB_LOG_DEBUG);
-    check_done(rapahub_host_create(&options, &stage->host));
-    start(stage, PROCESS_CHIMOD("echo"), honest, &stage->neighbour);
-    start(stage, PROCESS_CHIMOD("kv"), hostile, &stage->attacker);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* ---- the attack ---- */
-
-static void on_attacked(void *user, int status, const void *result)
-{
-    struct stage *stage = user;
-
-    (void)result;
-    assert_int_equal(stage->status, 1);
-    stage->status = status;
-}
-
-static void on_poked(void *user, int status, const void *result)
-{
-    (void)status;
-    (void)result;
-    ((struct stage *)user)->done++;
-}
-
-static void begin_attack(struct stage *stage, const char *name)
-{
-    const struct rapahub_string word = rapahub_string_of(name);
-    const void *const arguments[] = {&word, NULL};
-    const struct rapahub_call call = {
-        .target = hostile, .method = "attack(string) -> void", .arguments = arguments};
-
-    check_done(rapahub_host_call_async(stage->host, &call, on_attacked, stage, NULL));
-}
-
-/* Calls that need a place in the ring and a slot. What is refused has ended, too. */
-static void poke(struct stage *stage)
-{
-    static const uint8_t bytes[100];
-    const struct rapahub_bytes value = {bytes, sizeof(bytes)};
-    const void *const arguments[] = {&value, NULL};
-    const struct rapahub_call call = {
-        .target = hostile, .method = "poke(bytes) -> void", .arguments = arguments};
-
-    if (rapahub_host_call_async(stage->host, &call, on_poked, stage, NULL) < 0)
-        stage->done++;
-}
-
-/* One call of the neighbour: right, and soon. */
-static uint64_t call_neighbour(struct stage *stage, int64_t value)
-{
-    const void *const arguments[] = {&value, NULL};
-    const struct rapahub_call call = {
-        .target = honest, .method = "i64(i64) -> i64", .arguments = arguments};
-    uint64_t start_ms = now_ms();
-    int64_t same = 0;
-
-    check_done(rapahub_host_call(stage->host, &call, &same));
-    assert_int_equal(same, value);
-    return now_ms() - start_ms;
-}
-
-static void call_meanwhile(struct stage *stage)
-{
-    uint64_t longest = 0;
-
-    for (int i = 0; i < CALLS; i++) {
-        uint64_t begin = now_ms(), span;
-
-        if (i < POKES)
-            poke(stage);
-        call_neighbour(stage, i);
-        span = now_ms() - begin;
-        longest = span > longest ? span : longest;
-    }
-    if (longest > SPAN_MAX)
-        print_error("a call of the neighbour took %llu ms\n", (unsigned long long)longest);
-    assert_in_range(longest, 0, SPAN_MAX);
-}
-
-static bool until(struct stage *stage, const unsigned *count, unsigned wanted)
-{
-    uint64_t end = now_ms() + 5000;
-
-    while (*count < wanted && now_ms() < end)
-        check_done(rapahub_host_dispatch(stage->host, 50));
-    return *count >= wanted;
-}
-
-struct blame {
-    const char *rule;
-    uint64_t named, all;
-};
-
-static void note_blame(void *user, const struct rapahub_figure *figure)
-{
-    struct blame *blame = user;
-
-    if (strcmp(figure->name, "violations") != 0)
-        return;
-    blame->all += figure->value;
-    if (strcmp(figure->rule, blame->rule) == 0)
-        blame->named += figure->value;
-}
-
-static void note_floods(void *user, const struct rapahub_figure *figure)
-{
-    if (strcmp(figure->name, "floods") == 0)
-        *(uint64_t *)user += figure->value;
-}
-
-static uint64_t floods_of(struct stage *stage, struct rapahub_guest_id guest)
-{
-    uint64_t floods = 0;
-
-    check_done(rapahub_host_figures(stage->host, guest, note_floods, &floods));
-    return floods;
-}
-
-/* It is counted for its guest, under its rule, and for nobody else. */
-static void check_counted(struct stage *stage, const char *rule)
-{
-    struct blame of_attacker = {rule, 0, 0}, of_neighbour = {rule, 0, 0};
-
-    check_done(rapahub_host_figures(stage->host, stage->attacker, note_blame, &of_attacker));
-    check_done(rapahub_host_figures(stage->host, stage->neighbour, note_blame, &of_neighbour));
-    assert_int_equal(of_attacker.named, 1);
-    assert_int_equal(of_attacker.all, 1);
-    assert_int_equal(of_neighbour.all, 0);
-}
-
-static void check_rule(struct stage *stage, const struct trial *trial)
-{
-    bool seen = until(stage, &stage->violations, 1);
-
-    if (!seen || strcmp(stage->rule, trial->rule) != 0)
-        print_error("%s: broke '%s', not %s\n", trial->attack, stage->rule, trial->rule);
-    assert_true(seen);
-    assert_string_equal(stage->rule, trial->rule);
-    assert_true(until(stage, &stage->down, 1));
-    assert_int_equal(stage->violations, 1);
-    check_counted(stage, trial->rule);
-}
-
-/* Every call has ended, once; the host and the neighbour go on. */
-static void close_stage(struct stage *stage)
-{
-    if (rapahub_host_stop(stage->host, stage->attacker) < 0)
-        assert_true(stage->violations > 0 || stage->down > 0); /* it is gone already */
-    assert_true(until(stage, &stage->down, 1));
-    assert_true(until(stage, &stage->done, POKES));
-    assert_int_not_equal(stage->status, 1);
-    for (int i = 0; i < CALLS_AFTER; i++)
-        call_neighbour(stage, -i);
-    assert_int_equal(stage->done, POKES);
-    assert_int_equal(stage->down, 1);
-    rapahub_host_destroy(stage->host);
-    leak_assert_none(stage->leak);
-}
+#include "tests/attack/attack.h"
 
 static void run_with(const struct trial *trial, uint64_t heartbeat_ns)
 {
@@ -382,7 +128,8 @@ static void calls_that_cannot_be_read_are_a_violation(void **state)
     run(trials, UINT64_MAX);
 }
 
-/* r[verify call.lifecycle.unknown-request-id] r[verify call.cancel.best-effort] */
+/* r[verify call.lifecycle.unknown-request-id] r[verify call.cancel.best-effort]
+ * r[verify hub.wait.flood] */
 static void what_nobody_asked_for_is_ignored(void **state)
 {
     static const struct trial trials[] = {{"responses_nobody_asked_for", NULL, false},
@@ -406,6 +153,20 @@ static void who_does_not_read_keeps_nobody_waiting(void **state)
 
     (void)state;
     run(trials, UINT64_MAX);
+}
+
+static void note_floods(void *user, const struct rapahub_figure *figure)
+{
+    if (strcmp(figure->name, "floods") == 0)
+        *(uint64_t *)user += figure->value;
+}
+
+static uint64_t floods_of(struct stage *stage, struct rapahub_guest_id guest)
+{
+    uint64_t floods = 0;
+
+    check_done(rapahub_host_figures(stage->host, guest, note_floods, &floods));
+    return floods;
 }
 
 /* The attacker rings until its host is gone; nobody is harmed, and it may go on.
