@@ -176,6 +176,7 @@ void hub_channel_owe_reset(struct hub_channel *channel)
 {
     (void)hub_channel_hold(channel);
     hub_list_append(&channel->set->owing, &channel->owing);
+    hub_add(&channel->set->owes, 1);
 }
 
 void hub_channel_reset(struct hub_channel *channel)

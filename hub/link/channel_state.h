@@ -66,6 +66,7 @@ struct hub_channels {
     /* Into which the leader copies an element: held, for another thread may end it meanwhile. */
     struct hub_channel *filled GUARDED_BY(lock);
     struct hub_list owing GUARDED_BY(lock);
+    struct hub_a32 owes; /* how many are in that list, for a look without the lock */
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
     bool refused GUARDED_BY(lock);
     int code GUARDED_BY(lock); /* 0, or why all have ended */

@@ -236,11 +236,13 @@ void hub_channels_discard(struct hub_channel_list *list)
     hub_channels_drop(list);
 }
 
-/* A Reset of ours would find nobody there. */
+/* Off the list of who owes a Reset: it is sent, or would find nobody there. */
 static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     bool owes = !hub_list_empty(&channel->owing);
 
+    if (owes)
+        hub_add(&channel->set->owes, UINT32_MAX);
     hub_list_remove(&channel->owing);
     return owes ? channel : NULL;
 }
@@ -430,10 +432,8 @@ static void settle_one(struct hub_channel *channel, bool done)
 
     hub_mutex_lock(&channel->set->lock);
     channel->writing = false;
-    if (done && !hub_list_empty(&channel->owing)) {
-        hub_list_remove(&channel->owing);
-        of_list = channel;
-    }
+    if (done)
+        of_list = forgive(channel);
     hub_channels_give_back(channel);
     hub_mutex_unlock(&channel->set->lock);
     hub_channel_release(&of_list);
@@ -453,7 +453,12 @@ bool hub_channels_settle(struct hub_channels *set)
         if (r == -EAGAIN)
             return true;
     }
-    return false;
+    return hub_channels_owe(set);
+}
+
+bool hub_channels_owe(const struct hub_channels *set)
+{
+    return hub_observe(&set->owes) != 0;
 }
 
 /* r[impl message.goodbye.receive] */

@@ -85,6 +85,7 @@ bool hub_channels_granted(struct hub_channels *channels);
 
 /* Sends the Resets that found no space; true while some are left. Never waits. */
 bool hub_channels_settle(struct hub_channels *channels);
+bool hub_channels_owe(const struct hub_channels *channels); /* are some left? */
 
 /* The link closed, or the peer said goodbye: what is queued can still be read, then comes `code`.
  */

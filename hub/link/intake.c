@@ -115,10 +115,8 @@ static void accept_reset(struct hub_channel *channel) REQUIRES(channel->set->loc
     hub_channel_table_close(hub_channel_entry_of(channel));
     if (channel->on_stop)
         channel->on_stop(channel->user);
-    if (channel->ours) {
-        (void)hub_channel_hold(channel);
-        hub_list_append(&channel->set->owing, &channel->owing);
-    }
+    if (channel->ours)
+        hub_channel_owe_reset(channel);
     hub_channels_close(channel, HUB_CHANNEL_RESET);
 }
 

@@ -13,6 +13,8 @@
  * ones count among what is served, so they are bounded with it. */
 #define ANSWER_PATIENCE (60 * HUB_SECOND)
 
+#define RESET_SLICE (10 * HUB_MILLISECOND) /* between two looks for space of a Reset */
+
 /* Bytes of what stands before the result: metadata, tags, the text of an error. */
 #define HEAD_MAX 1280
 
@@ -49,6 +51,32 @@ static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *
     return 0;
 }
 
+static bool owes_nothing(void *user)
+{
+    return !hub_channels_owe(user);
+}
+
+/* A Response ends the channels of its call, whose ids may be others' then: a Reset that found no
+ * space goes first. False where that is not so in time, or now for a side that keeps its answers.
+ */
+static bool reset_first(struct hub_served *served)
+{
+    uint64_t deadline = served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE);
+
+    while (hub_channels_owe(served->channels) && hub_channels_settle(served->channels)) {
+        const struct hub_link_until until = {.done = owes_nothing,
+                                             .user = served->channels,
+                                             .stage = HUB_WAIT_SLEEP,
+                                             .space = true,
+                                             .deadline_ns = hub_clock_after(RESET_SLICE)};
+
+        if (served->keeps || hub_link_closed(served->link) || hub_clock_left(deadline) == 0)
+            return false;
+        (void)hub_link_wait(served->link, &until);
+    }
+    return true;
+}
+
 /* r[impl call.response.encoding] */
 static int send_response(struct hub_served *served, uint32_t id,
                          const struct hub_response *response, struct rapahub_bytes body)
@@ -66,8 +94,10 @@ static int send_response(struct hub_served *served, uint32_t id,
         return writer.failure;
     if (writer.size + body.size > hub_link_limits(served->link)->payload_max)
         return -EMSGSIZE;
-    r = hub_link_send(served->link, &message, &parts,
-                      served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE));
+    r = -EAGAIN;
+    if (reset_first(served) || !served->keeps)
+        r = hub_link_send(served->link, &message, &parts,
+                          served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE));
     return r == -EAGAIN ? keep(served, id, &parts) : r;
 }
 
@@ -108,6 +138,16 @@ static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_reques
     return found;
 }
 
+static bool kept_any(struct hub_served *served)
+{
+    bool any;
+
+    hub_mutex_lock(&served->lock);
+    any = !hub_list_empty(&served->kept);
+    hub_mutex_unlock(&served->lock);
+    return any;
+}
+
 static struct kept *pop_kept(struct hub_served *served)
 {
     struct hub_list *link;
@@ -138,7 +178,7 @@ static bool send_kept(struct hub_served *served)
 {
     struct kept *kept;
 
-    while ((kept = pop_kept(served))) {
+    while (reset_first(served) && (kept = pop_kept(served))) {
         const struct hub_message message = {HUB_RESPONSE, kept->id, 0};
         const struct hub_parts parts = {.head = {kept->data, kept->size}};
         int r = hub_link_send(served->link, &message, &parts, 0);
@@ -150,7 +190,7 @@ static bool send_kept(struct hub_served *served)
         if (r == -EAGAIN)
             return false;
     }
-    return true;
+    return !kept_any(served);
 }
 
 /* False where the peer must read first. */

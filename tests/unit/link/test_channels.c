@@ -163,6 +163,46 @@ static void what_comes_right_behind_a_request_of_an_unknown_method_is_ignored(vo
     flow_close(&flow);
 }
 
+static int name_a_sink(void *user, const struct hub_request *request,
+                       struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    (void)user;
+    (void)request;
+    names[0] = (struct hub_channel_name){1, true};
+    return 1;
+}
+
+/* Else its caller takes what was broken off for the end, and the Reset for another's. */
+static void a_reset_that_waits_for_space_goes_before_the_response(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    struct hub_channel_list list = {.count = 1};
+    const struct hub_call call = {
+        .payload = {{"", 1}, {NULL, 0}}, .deadline_ns = hub_clock_after(SOON), .channels = &list};
+    struct hub_request *request;
+    struct hub_served *served;
+    struct flow flow;
+    uint64_t number;
+
+    (void)state;
+    flow_open(&flow, true);
+    served = flow.pair.host.connection.served;
+    hub_served_find_streams(served, name_a_sink, NULL);
+    assert_int_equal(hub_channels_open(flow_guest(&flow), false, 0, &list.list[0]), 0);
+    assert_int_equal(hub_calls_begin(flow.pair.guest.connection.calls, &call, &number), 0);
+    assert_int_equal(hub_link_sweep(flow.pair.host.connection.link, 1), 1);
+    request = hub_served_next(served, NULL, NULL);
+    while (flow_send(&flow.pair.host, HUB_CANCEL, 77, "", 0) == 0)
+        continue;
+    hub_channel_reset(request->channels.list[0]);
+    assert_int_equal(hub_served_answer(served, request, &ok, (struct rapahub_bytes){NULL, 0}), 0);
+    flow_sweep(&flow);
+    assert_true(hub_calls_ended(flow.pair.guest.connection.calls, number));
+    assert_int_equal(list.list[0]->stage, HUB_CHANNEL_RESET);
+    hub_channels_drop(&list);
+    flow_close(&flow);
+}
+
 static void a_call_that_was_never_sent_leaves_nothing(void **state)
 {
     struct flow flow;
@@ -225,6 +265,7 @@ int main(void)
         cmocka_unit_test(an_id_that_was_closed_before_its_call_was_refused_is_not_lost),
         cmocka_unit_test(what_comes_for_a_request_that_was_refused_is_ignored_and_counted),
         cmocka_unit_test(what_comes_right_behind_a_request_of_an_unknown_method_is_ignored),
+        cmocka_unit_test(a_reset_that_waits_for_space_goes_before_the_response),
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
     };
