@@ -187,13 +187,21 @@ void hub_streams_close(struct hub_streams *streams, bool good)
             hub_pump_stop(streams->pumps[i]);
 }
 
+/* A pump may note a later time than the one that is read here. */
+static bool is_stuck(const struct hub_streams *streams)
+{
+    uint64_t moved = hub_peek64(&streams->moved_ns), now = hub_clock_now();
+
+    return now > moved && now - moved > streams->patience_ns;
+}
+
 bool hub_streams_settle(struct hub_streams *streams, uint64_t deadline_ns)
 {
     uint32_t ended = hub_observe(&streams->ended);
 
     if (ended == streams->begun)
         return true;
-    if (hub_clock_now() - hub_peek64(&streams->moved_ns) > streams->patience_ns) {
+    if (is_stuck(streams)) {
         streams->failure = RAPAHUB_ETIMEDOUT;
         snprintf(streams->why, sizeof streams->why,
                  "what the method wrote was not taken for so long");
