@@ -50,7 +50,7 @@ static int open_segment(struct stage *stage)
                               stage->host.view.host_pool, true);
 }
 
-static int open_side(struct stage *stage, struct side *side, enum hub_role role)
+int stage_open_side(struct stage *stage, struct side *side, enum hub_role role)
 {
     const struct hub_link_options options = {.role = role,
                                              .segment = side->segment,
@@ -79,7 +79,7 @@ static int attach_guest(struct stage *stage)
                                true);
     }
     if (r == 0)
-        r = open_side(stage, guest, HUB_ROLE_GUEST);
+        r = stage_open_side(stage, guest, HUB_ROLE_GUEST);
     if (r == 0)
         r = hub_peer_table_attach(guest->view.entry, &stage->epoch);
     return r;
@@ -94,7 +94,7 @@ static int open_host(struct stage *stage)
     stage->host.segment = stage->segment;
     stage->host.pool = &stage->host_pool;
     hub_segment_view(stage->segment, stage->peer, &stage->host.view);
-    return r == 0 ? open_side(stage, &stage->host, HUB_ROLE_HOST) : r;
+    return r == 0 ? stage_open_side(stage, &stage->host, HUB_ROLE_HOST) : r;
 }
 
 int stage_setup_segment(struct stage *stage)

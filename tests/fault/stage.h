@@ -38,6 +38,10 @@ int stage_setup_segment(struct stage *stage);
 int stage_setup_host(struct stage *stage);
 int stage_setup_pair(struct stage *stage);
 
+/* Opens the link of one side: its segment, view and pool, and the stage's peer and epoch, are set.
+ */
+int stage_open_side(struct stage *stage, struct side *side, enum hub_role role);
+
 /* Lets the child see a mapping, too. */
 void stage_let_fork(const struct hub_segment *segment);
 

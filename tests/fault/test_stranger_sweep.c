@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SIGKILL and SIGSTOP after each instruction of what a guest without a ticket does alone: to attach
+ * and to detach; and of a host that gives back what a dead guest held. Wherever a guest dies, its
+ * lock and its entry prove it; wherever it only stands still, nothing does. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "hub/base/lock.h"
+#include "hub/shm/peer_table.h"
+#include "hub/shm/reclaim.h"
+#include "hub/shm/stranger.h"
+#include "tests/fault/stage.h"
+#include "tests/support/testing.h"
+
+#define PEER 1
+
+static enum hub_stranger find(const struct stage *stage)
+{
+    pid_t pid;
+
+    return hub_stranger_look(stage->segment, PEER, &pid);
+}
+
+/* What the host does with one that is proven gone before it was served. */
+static void clear_away(struct stage *stage)
+{
+    hub_reclaim_reset(stage->segment, &stage->host_pool, PEER);
+    (void)hub_lock_drop_peer(stage->segment->mapping.fd, PEER);
+    hub_reclaim_empty(stage->segment, PEER);
+}
+
+static int check_next(struct stage *stage, struct sweep_point *point)
+{
+    stage->peer = PEER;
+    stage->epoch = hub_peek(&stage->host.view.entry->epoch);
+    if (stage_check_entry(stage, point) < 0)
+        return -1;
+    return stage_check_next_guest(stage, point);
+}
+
+/* ---- attach ---- */
+
+static void attach(struct stage *stage)
+{
+    struct side *guest = &stage->guest;
+    struct hub_wait wait;
+
+    if (hub_stranger_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
+                           &stage->peer) < 0)
+        return;
+    if (hub_slot_pool_init(&stage->guest_pool, &guest->segment->geometry, guest->view.guest_pool,
+                           true) < 0)
+        return;
+    hub_wait_init(&wait, &guest->view.entry->guest_wait, &guest->view.entry->host_wait, -1, -1);
+    (void)hub_peer_table_attach(guest->view.entry, &stage->epoch);
+}
+
+/* A guest that stands still holds its lock, or has not touched the entry. */
+static int look_at_attaching(struct stage *stage, struct sweep_point *point)
+{
+    enum hub_stranger found = find(stage);
+
+    if (found != HUB_STRANGER_NONE && found != HUB_STRANGER_COMING && found != HUB_STRANGER_HERE)
+        return sweep_fail(point, "a living guest was found %d", (int)found);
+    return 0;
+}
+
+/* However far it came: its entry is Empty, or it is proven that nobody is in it. */
+static int check_attached(struct stage *stage, struct sweep_point *point)
+{
+    enum hub_stranger found = find(stage);
+
+    if (found != HUB_STRANGER_NONE && found != HUB_STRANGER_GONE)
+        return sweep_fail(point, "a dead guest was found %d", (int)found);
+    if (point->finished && found != HUB_STRANGER_GONE)
+        return sweep_fail(point, "one that has attached and died was found %d", (int)found);
+    if (found == HUB_STRANGER_GONE)
+        clear_away(stage);
+    return check_next(stage, point);
+}
+
+/* ---- detach ---- */
+
+/* Attached, with a call under way in either direction. */
+static int setup_attached(struct stage *stage)
+{
+    struct side *guest = &stage->guest, *host = &stage->host;
+    int r = stage_setup_segment(stage);
+
+    if (r == 0)
+        r = hub_stranger_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
+                               &stage->peer);
+    if (r < 0)
+        return r;
+    stage_let_fork(guest->segment);
+    guest->pool = &stage->guest_pool;
+    host->segment = stage->segment;
+    host->pool = &stage->host_pool;
+    r = hub_slot_pool_init(guest->pool, &guest->segment->geometry, guest->view.guest_pool, true);
+    stage->epoch = hub_peek(&guest->view.entry->epoch);
+    if (r == 0)
+        r = stage_open_side(stage, guest, HUB_ROLE_GUEST);
+    if (r == 0)
+        r = hub_peer_table_attach(guest->view.entry, &stage->epoch);
+    return r == 0 ? stage_open_side(stage, host, HUB_ROLE_HOST) : r;
+}
+
+static int setup_detach(struct stage *stage)
+{
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                                  .deadline_ns = UINT64_MAX,
+                                  .answer = &stage->answer};
+    int r = setup_attached(stage);
+
+    return r == 0 ? hub_calls_begin(stage->guest.connection.calls, &call, &stage->call) : r;
+}
+
+/* All of it that touches the segment: private memory is not freed here. */
+static void detach(struct stage *stage)
+{
+    struct side *guest = &stage->guest;
+
+    hub_link_leave(guest->connection.link);
+    hub_link_say_goodbye(guest->connection.link, "", "swept");
+    hub_link_rest(guest->connection.link);
+    hub_segment_release(&guest->segment);
+}
+
+/* This process has its descriptor too: its lock is held however far it came. */
+static int look_at_detaching(struct stage *stage, struct sweep_point *point)
+{
+    enum hub_stranger found = find(stage);
+
+    if (found != HUB_STRANGER_HERE)
+        return sweep_fail(point, "a living guest was found %d", (int)found);
+    return stage_look_at_host(stage, point);
+}
+
+/* As a fork of the guest would, this process holds on to what it had; then it lets go. */
+static int check_detached(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t state = hub_peek(&stage->host.view.entry->state);
+
+    if (point->finished && state != HUB_PEER_GOODBYE)
+        return sweep_fail(point, "it has detached, and its state is %u", state);
+    if (find(stage) != HUB_STRANGER_HERE)
+        return sweep_fail(point, "a dead guest whose lock is held was found %d", (int)find(stage));
+    hub_connection_close(&stage->guest.connection);
+    hub_segment_release(&stage->guest.segment);
+    if (find(stage) != HUB_STRANGER_GONE)
+        return sweep_fail(point, "a dead guest was found %d", (int)find(stage));
+    if (hub_lock_drop_peer(stage->segment->mapping.fd, PEER) < 0)
+        return sweep_fail(point, "the lock cannot be dropped");
+    return stage_check_recovered(stage, point);
+}
+
+/* ---- reclaim ---- */
+
+/* A guest that died with slots of both pools and messages in both rings. */
+static int setup_dead(struct stage *stage)
+{
+    static const struct hub_message message = {HUB_REQUEST, 9, 1};
+    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    int r = setup_detach(stage);
+
+    if (r == 0)
+        r = hub_link_send(stage->host.connection.link, &message, &parts, 0);
+    if (r < 0)
+        return r;
+    hub_connection_close(&stage->guest.connection);
+    hub_segment_release(&stage->guest.segment);
+    hub_connection_close(&stage->host.connection);
+    return find(stage) == HUB_STRANGER_GONE ? 0 : -1;
+}
+
+static void reclaim(struct stage *stage)
+{
+    clear_away(stage);
+}
+
+/* Empty comes last: whoever finds it so finds all the rest done. */
+static int look_at_reclaiming(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_peer_entry *entry = stage->host.view.entry;
+
+    return hub_observe(&entry->state) == HUB_PEER_EMPTY ? stage_check_entry(stage, point) : 0;
+}
+
+/* A host's thread that stopped in between begins again. What it kept in private memory died with
+ * it here: it is done once more in any case. */
+static int check_reclaimed(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t state = hub_observe(&stage->host.view.entry->state);
+
+    if (look_at_reclaiming(stage, point) < 0)
+        return -1;
+    if (point->finished && state != HUB_PEER_EMPTY)
+        return sweep_fail(point, "it is reclaimed, and its state is %u", state);
+    clear_away(stage);
+    if (hub_slot_pool_free_count(&stage->host_pool) != STAGE_SLOTS)
+        return sweep_fail(point, "host pool: %u of %d slots",
+                          hub_slot_pool_free_count(&stage->host_pool), STAGE_SLOTS);
+    return check_next(stage, point);
+}
+
+/* ---- the sweeps ---- */
+
+static const struct stage_operation attaching = {"attach alone", stage_setup_segment, attach,
+                                                 look_at_attaching, check_attached};
+static const struct stage_operation detaching = {"detach alone", setup_detach, detach,
+                                                 look_at_detaching, check_detached};
+static const struct stage_operation reclaiming = {"reclaim", setup_dead, reclaim,
+                                                  look_at_reclaiming, check_reclaimed};
+
+/* r[verify shm.guest.attach] r[verify hub.file.lock] r[verify hub.death.proof] */
+static void a_guest_dies_while_it_attaches_by_itself(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&attaching, SWEEP_KILL), 0);
+}
+
+static void a_guest_stands_still_while_it_attaches_by_itself(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&attaching, SWEEP_STOP), 0);
+}
+
+/* r[verify shm.guest.detach] r[verify hub.death.recycle] */
+static void a_guest_dies_while_it_detaches(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&detaching, SWEEP_KILL), 0);
+}
+
+static void a_guest_stands_still_while_it_detaches(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&detaching, SWEEP_STOP), 0);
+}
+
+/* r[verify shm.crash.recovery] */
+static void a_host_dies_while_it_reclaims(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&reclaiming, SWEEP_KILL), 0);
+}
+
+static void a_host_stands_still_while_it_reclaims(void **state)
+{
+    (void)state;
+    assert_int_equal(stage_sweep(&reclaiming, SWEEP_STOP), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_dies_while_it_attaches_by_itself),
+        cmocka_unit_test(a_guest_stands_still_while_it_attaches_by_itself),
+        cmocka_unit_test(a_guest_dies_while_it_detaches),
+        cmocka_unit_test(a_guest_stands_still_while_it_detaches),
+        cmocka_unit_test(a_host_dies_while_it_reclaims),
+        cmocka_unit_test(a_host_stands_still_while_it_reclaims),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
