@@ -21,35 +21,82 @@ void host_events_init(struct host_events *events)
     hub_list_init(&events->queue);
 }
 
+/* ---- memory ---- */
+
+static struct item *take_spare(struct host_events *events)
+{
+    for (uint32_t i = 0; i < HOST_EVENTS_SPARE; i++) {
+        if (events->spare_taken & 1u << i)
+            continue;
+        events->spare_taken |= 1u << i;
+        return (struct item *)(void *)events->spare[i];
+    }
+    return NULL;
+}
+
+static void release(struct host_events *events, struct item *item)
+{
+    for (uint32_t i = 0; i < HOST_EVENTS_SPARE; i++)
+        if ((uint8_t *)item == events->spare[i]) {
+            events->spare_taken &= ~(1u << i);
+            return;
+        }
+    free(item);
+}
+
+/* `*size` is what there is for the texts: as much as is asked for, or less. */
+static struct item *take(struct host_events *events, enum rapahub_event_kind kind, size_t *size)
+{
+    struct item *item = malloc(sizeof *item + *size);
+
+    if (item || kind == RAPAHUB_EVENT_OUTPUT)
+        return item;
+    if (*size > HOST_EVENTS_SPARE_SIZE - sizeof *item)
+        *size = HOST_EVENTS_SPARE_SIZE - sizeof *item;
+    return take_spare(events);
+}
+
 void host_events_fini(struct host_events *events)
 {
     for (struct hub_list *link; (link = hub_list_pop(&events->queue));)
-        free(HUB_LIST_ITEM(link, struct item, link));
+        release(events, HUB_LIST_ITEM(link, struct item, link));
     events->count = 0;
 }
 
-static const char *put(char **at, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = memcpy(*at, text, size);
+/* ---- from where it happens to where it is told ---- */
 
+/* What does not fit is cut; there is room for an end at least. */
+static const char *put(char **at, size_t *left, const char *text)
+{
+    size_t size = strlen(text);
+    char *copy = *at;
+
+    if (size >= *left)
+        size = *left - 1;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    size += *left - size > 1; /* the last end is shared by what follows */
     *at += size;
+    *left -= size;
     return copy;
 }
 
-static struct item *copy_of(const struct rapahub_event *event)
+/* NULL where there is no memory even for that. */
+static struct item *copy_of(struct host_events *events, const struct rapahub_event *event)
 {
-    struct item *item =
-        malloc(sizeof *item + strlen(event->name) + strlen(event->cause) + strlen(event->rule) + 3);
+    size_t size = strlen(event->name) + strlen(event->cause) + strlen(event->rule) + 4;
+    struct item *item = take(events, event->kind, &size);
     char *at;
 
-    if (!item)
+    if (!item) {
+        rapahub_log(RAPAHUB_LOG_ERROR, "events", "no memory to tell an event of %s", event->name);
         return NULL;
+    }
     *item = (struct item){.event = *event};
     at = item->text;
-    item->event.name = put(&at, event->name);
-    item->event.cause = put(&at, event->cause);
-    item->event.rule = put(&at, event->rule);
+    item->event.name = put(&at, &size, event->name);
+    item->event.cause = put(&at, &size, event->cause);
+    item->event.rule = put(&at, &size, event->rule);
     return item;
 }
 
@@ -67,7 +114,7 @@ void host_events_post(struct rapahub_host *host, const struct rapahub_event *eve
     if (!host->options.on_event ||
         (event->kind == RAPAHUB_EVENT_OUTPUT && events->count >= HOST_EVENTS_MAX))
         return;
-    item = copy_of(event);
+    item = copy_of(events, event);
     if (item)
         append(events, item);
 }
@@ -75,7 +122,7 @@ void host_events_post(struct rapahub_host *host, const struct rapahub_event *eve
 void host_events_post_death(struct rapahub_host *host, rapahub_on_death *on_death, void *user,
                             const struct rapahub_event *event)
 {
-    struct item *item = on_death ? copy_of(event) : NULL;
+    struct item *item = on_death ? copy_of(&host->events, event) : NULL;
 
     if (!item)
         return;
@@ -109,7 +156,7 @@ int host_events_deliver(struct rapahub_host *host)
         host->callbacks++;
         hand_out(host, item);
         host->callbacks--;
-        free(item);
+        release(events, item);
     }
     events->delivering = false;
     return count;

@@ -8,18 +8,23 @@
 
 #include "hub/base/list.h"
 
-#define HOST_EVENTS_MAX 4096 /* waiting; a line of output more is dropped */
+#define HOST_EVENTS_MAX        4096 /* waiting; a line of output more is dropped */
+#define HOST_EVENTS_SPARE      16   /* places for events that there is no memory for */
+#define HOST_EVENTS_SPARE_SIZE 512
 
 struct host_events {
     struct hub_list queue;
     uint32_t count;
     bool delivering;
+    uint32_t spare_taken; /* a bit for each of the spare places */
+    _Alignas(max_align_t) uint8_t spare[HOST_EVENTS_SPARE][HOST_EVENTS_SPARE_SIZE];
 };
 
 void host_events_init(struct host_events *events);
 void host_events_fini(struct host_events *events); /* drops what is left */
 
-/* Copies it. Nobody listens: nothing happens. */
+/* Copies it. Nobody listens: nothing happens. Where there is no memory it is told all the same, its
+ * texts cut; only lines of output are dropped then. */
 void host_events_post(struct rapahub_host *host, const struct rapahub_event *event);
 
 /* The same for who asked to be told of a death; NULL: nobody. */

@@ -271,6 +271,8 @@ int host_life_explain(struct host_life *life, int code, const char *method)
         return rapahub_fail(code, "", "%s did not answer %s in time", life->name, method);
     case RAPAHUB_ECANCELED:
         return rapahub_fail(code, "", "%s was cancelled", method);
+    case RAPAHUB_ENOMEM:
+        return rapahub_fail(code, "", "no memory for %s or its answer", method);
     default:
         return code; /* its diagnosis was written where it was refused */
     }

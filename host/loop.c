@@ -106,8 +106,14 @@ bool host_loop_is_set(const struct host_timer *timer)
 void host_loop_wake(struct host_loop *loop)
 {
     static const uint64_t one = 1;
+    ssize_t n = 0;
 
-    if (hub_exchange(&loop->woken, 1) == 0 && write(loop->bell, &one, sizeof one) < 0)
+    if (hub_exchange(&loop->woken, 1) != 0)
+        return;
+    do
+        n = write(loop->bell, &one, sizeof one);
+    while (n < 0 && errno == EINTR); /* it would not look before its next deadline */
+    if (n < 0)
         hub_publish(&loop->woken, 0);
 }
 

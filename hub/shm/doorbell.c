@@ -88,7 +88,7 @@ bool hub_doorbell_drain(int fd)
     for (int i = 0; i < READ_ROUNDS; i++) {
         ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-        if (n < 0 && errno == EAGAIN)
+        if (n < 0 && (errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS))
             return true;
         if (n < 0 && errno != EINTR)
             return false;
