@@ -81,6 +81,14 @@ static void count_sent(struct hub_link *link, const struct hub_descriptor *descr
         hub_note64(&counters->sent_slots, hub_peek64(&counters->sent_slots) + 1);
 }
 
+/* A guest that has said goodbye takes no new work; what it is answered, it still wants.
+ * r[impl shm.goodbye.guest] */
+static bool is_too_late(const struct hub_link *link, const struct hub_message *message)
+{
+    return link->options.role == HUB_ROLE_HOST && message->type == HUB_REQUEST &&
+           hub_observe(&link->view.entry->state) == HUB_PEER_GOODBYE;
+}
+
 /* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
  * writes nothing to the segment. r[impl hub.ring.no-drop] */
 static int try_send(struct hub_link *link, const struct hub_message *message,
@@ -89,7 +97,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
     struct hub_descriptor descriptor;
     int r;
 
-    if (!hub_sender_may(link))
+    if (!hub_sender_may(link) || is_too_late(link, message))
         return RAPAHUB_ESTALE;
     if (hub_wait_takes_part(&link->wait))
         hub_ring_trust(&link->out.convention);

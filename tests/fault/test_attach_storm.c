@@ -84,7 +84,9 @@ static int come_and_go(struct board *board, bool stay)
         poll(NULL, 0, 1);
         return 0;
     }
-    if (r < 0 || hub_peer_table_attach(view.entry, &epoch) < 0)
+    if (r < 0 || hub_peek(&view.entry->host_wait) != 0) /* recovery was not over */
+        _exit(6);
+    if (hub_peer_table_attach(view.entry, &epoch) < 0)
         _exit(3);
     if (stay && wait_until_seen(&view))
         hub_add64(&board->seen, 1);
