@@ -169,22 +169,34 @@ static uint64_t floods_of(struct stage *stage, struct rapahub_guest_id guest)
     return floods;
 }
 
-/* The attacker rings until its host is gone; nobody is harmed, and it may go on.
- * r[verify hub.wait.flood] */
-static void a_doorbell_that_floods_is_left_alone(void **state)
+/* How often the host did not listen; nobody is harmed, and the attacker may go on. */
+static uint64_t flood_once(void)
 {
     struct stage stage;
+    uint64_t floods;
 
-    (void)state;
     open_stage(&stage, UINT64_MAX);
     begin_attack(&stage, "bell_flood");
     call_meanwhile(&stage);
     assert_true(until(&stage, &stage.done, POKES));
     assert_int_equal(stage.status, 0);
-    assert_in_range(floods_of(&stage, stage.attacker), 1, 10000);
+    floods = floods_of(&stage, stage.attacker);
     assert_int_equal(floods_of(&stage, stage.neighbour), 0);
     assert_int_equal(stage.violations, 0);
     close_stage(&stage);
+    return floods;
+}
+
+/* On a machine with much else to do it may take a while to ring fast enough.
+ * r[verify hub.wait.flood] */
+static void a_doorbell_that_floods_is_left_alone(void **state)
+{
+    uint64_t floods = 0;
+
+    (void)state;
+    for (int tries = 0; floods == 0 && tries < 10; tries++)
+        floods = flood_once();
+    assert_in_range(floods, 1, 10000);
 }
 
 /* One attack by its name, and the rule it breaks, for who looks for a fault. */
