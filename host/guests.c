@@ -351,8 +351,10 @@ int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_opti
         host_guest_release(&guest);
         return r;
     }
+    guest->pins++;
     start(guest);
     r = wait_ready(guest);
+    guest->pins--;
     if (r == 0)
         *out = guest->id;
     else

@@ -58,17 +58,20 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     return life;
 }
 
-/* The range is still locked: so the process that has it was not another one that got its number
- * when we took hold of it. */
-static bool is_still_there(const struct visitor *visitor)
+/* The process of that number has the segment open, and it is not another one that got the number
+ * meanwhile: of the one we took hold of before, the range is still locked. Nobody else is to be
+ * killed for what a guest says of itself. */
+static bool is_the_one(const struct visitor *visitor)
 {
+    int fd = visitor->group->segment->mapping.fd;
     pid_t pid;
 
-    return hub_lock_ask_peer(visitor->group->segment->mapping.fd, visitor->peer, &pid) == 1 &&
-           pid == visitor->pid;
+    return hub_proof_has_file(visitor->pid, fd) &&
+           hub_lock_ask_peer(fd, visitor->peer, &pid) == 1 && pid == visitor->pid;
 }
 
-/* 0, or why it cannot be taken hold of now. Without a lock, or gone already, it has no pidfd. */
+/* 0, or why it cannot be taken hold of now. Without a lock, gone already, or where its number is
+ * not its own, it has no pidfd: it cannot be killed then, and its lock alone will prove its end. */
 static int open_process(const struct visitor *visitor, int *pidfd)
 {
     OWN(hub_fd) int fd = -1;
@@ -79,7 +82,7 @@ static int open_process(const struct visitor *visitor, int *pidfd)
     fd = hub_proof_open(visitor->pid);
     if (fd < 0)
         return fd == -ESRCH ? 0 : fd;
-    if (is_still_there(visitor))
+    if (is_the_one(visitor))
         *pidfd = TAKE(fd);
     return 0;
 }

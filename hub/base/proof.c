@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/proof.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +18,35 @@ int hub_proof_open(pid_t pid)
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     return fd < 0 ? -errno : fd;
+}
+
+static bool same_file(const struct statx *a, const struct statx *b)
+{
+    return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major &&
+           a->stx_dev_minor == b->stx_dev_minor;
+}
+
+/* Nothing is asked of a file system that may not answer. */
+bool hub_proof_has_file(pid_t pid, int fd)
+{
+    const int flags = AT_STATX_DONT_SYNC;
+    struct statx wanted, found;
+    struct dirent *entry;
+    char path[32];
+    bool has = false;
+    DIR *folder;
+
+    if (statx(fd, "", flags | AT_EMPTY_PATH, STATX_INO, &wanted) < 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    folder = opendir(path);
+    while (folder && !has && (entry = readdir(folder)))
+        has = entry->d_name[0] != '.' &&
+              statx(dirfd(folder), entry->d_name, flags, STATX_INO, &found) == 0 &&
+              same_file(&wanted, &found);
+    if (folder)
+        closedir(folder);
+    return has;
 }
 
 bool hub_proof_of_death(int pidfd)

@@ -11,6 +11,11 @@
 /* A pidfd, CLOEXEC, of any process, by its number at this moment: -ESRCH where there is none. */
 int hub_proof_open(pid_t pid);
 
+/* Has the process `pid` a descriptor of the very file of `fd`? False also where this process may
+ * not see its descriptors. Its number may be told by anybody, from another namespace too: what it
+ * has open is not. */
+bool hub_proof_has_file(pid_t pid, int fd);
+
 /* Is the process of this pidfd dead? Its status need not be taken yet. */
 bool hub_proof_of_death(int pidfd);
 

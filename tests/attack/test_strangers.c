@@ -214,15 +214,15 @@ static void one_without_a_lock_is_served_and_never_taken_for_dead(void **state)
     }
 }
 
-/* It has nothing of the segment. */
-static pid_t start_child(struct stranger *stranger)
+/* It has of the segment what this process has; or nothing, where it `leaves`. */
+static pid_t start_child(struct stranger *stranger, bool leaves)
 {
     pid_t pid = fork();
 
     assert_true(pid >= 0);
     if (pid == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves none behind */
-    if (pid == 0 && stranger)
+    if (pid == 0 && leaves)
         go(stranger);
     while (pid == 0)
         poll(NULL, 0, -1);
@@ -243,11 +243,12 @@ static void a_dead_process_whose_lock_is_held_is_no_proof(void **state)
 {
     struct stranger stranger;
     struct stage stage;
-    pid_t child = start_child(NULL);
+    pid_t child;
 
     (void)state;
     open_stage(&stage, BEAT);
     come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
     until_state(&stage, &stranger, GOODBYE); /* by the host: it has no heart */
@@ -268,11 +269,12 @@ static void a_free_lock_of_a_process_that_lives_is_no_proof(void **state)
 {
     struct stranger stranger;
     struct stage stage;
-    pid_t child = start_child(NULL);
+    pid_t child;
 
     (void)state;
     open_stage(&stage, UINT64_MAX);
     come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
     UNTIL(&stage, raw_load32(stranger.base, stranger.entry + 60) != 0); /* it is taken in */
@@ -297,7 +299,7 @@ static bool fork_as(pid_t wanted, struct stranger *stranger, pid_t *pid)
 
     if (fd >= 0)
         close(fd);
-    *pid = may ? start_child(stranger) : -1;
+    *pid = may ? start_child(stranger, true) : -1;
     return may;
 }
 
@@ -307,11 +309,12 @@ static void a_number_that_is_used_again_is_another_process(void **state)
 {
     struct stranger stranger;
     struct stage stage;
-    pid_t child = start_child(NULL), other;
+    pid_t child, other;
 
     (void)state;
     open_stage(&stage, BEAT);
     come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
     until_state(&stage, &stranger, GOODBYE);
@@ -326,6 +329,35 @@ static void a_number_that_is_used_again_is_another_process(void **state)
         assert_int_equal(kill(other, SIGTERM), 0);
         reap(other, SIGTERM);
     }
+    go(&stranger);
+    close_stage(&stage);
+}
+
+/* It named another process, which has nothing of the segment. r[verify hub.death.proof] */
+static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
+{
+    const char *const argv[] = {"sleep", "60", NULL};
+    const struct process_options options = {.argv = argv, .within_ns = 30 * SECOND};
+    struct process_result result;
+    struct stranger stranger;
+    struct process other;
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, BEAT);
+    assert_int_equal(process_start(&options, &other), 0);
+    come(&stranger, rapahub_host_path(stage.host), 1);
+    lock(&stranger, F_WRLCK, other.pid);
+    attach(&stranger);
+    until_state(&stage, &stranger, GOODBYE); /* it has no heart */
+    stays(&stage, &stranger, GOODBYE);
+    process_kill(&other, SIGTERM);
+    assert_int_equal(process_finish(&other, &result), 0);
+    assert_int_equal(result.signal, SIGTERM); /* and nobody's SIGKILL */
+    process_result_fini(&result);
+    go(&stranger);
+    come(&stranger, rapahub_host_path(stage.host), 1);
+    until_state(&stage, &stranger, EMPTY);
     go(&stranger);
     close_stage(&stage);
 }
@@ -351,11 +383,12 @@ static void one_that_does_not_raise_its_epoch_breaks_a_rule(void **state)
 {
     struct stranger stranger;
     struct stage stage;
-    pid_t child = start_child(NULL);
+    pid_t child;
 
     (void)state;
     open_stage(&stage, UINT64_MAX);
     come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, ATTACHED));
     stays(&stage, &stranger, ATTACHED); /* it has a second for it */
@@ -375,11 +408,12 @@ static void one_that_raises_it_late_is_waited_for(void **state)
 {
     struct stranger stranger;
     struct stage stage;
-    pid_t child = start_child(NULL);
+    pid_t child;
 
     (void)state;
     open_stage(&stage, UINT64_MAX);
     come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, ATTACHED));
     stays(&stage, &stranger, ATTACHED);
@@ -404,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_dead_process_whose_lock_is_held_is_no_proof),
         cmocka_unit_test(a_free_lock_of_a_process_that_lives_is_no_proof),
         cmocka_unit_test(a_number_that_is_used_again_is_another_process),
+        cmocka_unit_test(nobody_is_killed_for_what_a_guest_says_of_itself),
         cmocka_unit_test(a_state_there_is_none_of_costs_that_entry),
         cmocka_unit_test(one_that_does_not_raise_its_epoch_breaks_a_rule),
         cmocka_unit_test(one_that_raises_it_late_is_waited_for),

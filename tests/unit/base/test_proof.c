@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -86,6 +88,49 @@ static void the_status_of_who_exited_is_told(void **state)
     close(child.pidfd);
 }
 
+/* r[verify hub.death.proof] */
+static void any_process_is_taken_hold_of_by_its_number(void **state)
+{
+    struct child child = start(-1);
+    struct hub_exit end;
+    int pidfd = hub_proof_open(child.pid);
+
+    (void)state;
+    assert_true(pidfd >= 0);
+    assert_true(fcntl(pidfd, F_GETFD) & FD_CLOEXEC);
+    assert_false(hub_proof_of_death(pidfd));
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(hub_proof_wait(pidfd, hub_clock_after(SOON)), 0);
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    assert_int_equal(hub_proof_open(child.pid), -ESRCH);
+    assert_true(hub_proof_of_death(pidfd));
+    close(child.pidfd);
+    close(pidfd);
+}
+
+/* r[verify hub.death.proof] */
+static void what_a_process_has_open_is_seen(void **state)
+{
+    int one = memfd_create("one", MFD_CLOEXEC), other = memfd_create("other", MFD_CLOEXEC);
+    struct child child = start(-1); /* it has what this process has, but what it opens later */
+    int third = memfd_create("third", MFD_CLOEXEC);
+    struct hub_exit end;
+
+    (void)state;
+    assert_true(hub_proof_has_file(getpid(), one));
+    assert_true(hub_proof_has_file(child.pid, other));
+    assert_false(hub_proof_has_file(child.pid, third));
+    assert_false(hub_proof_has_file(child.pid, -1));
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
+    assert_false(hub_proof_has_file(child.pid, one)); /* a dead one has nothing */
+    assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
+    close(child.pidfd);
+    close(one);
+    close(other);
+    close(third);
+}
+
 /* As long as nobody took the status the pid belongs to nobody else. */
 static void a_status_that_is_looked_at_stays(void **state)
 {
@@ -153,6 +198,8 @@ int main(void)
         cmocka_unit_test(a_living_process_is_never_called_dead),
         cmocka_unit_test(a_killed_process_is_proven_dead_with_its_signal),
         cmocka_unit_test(the_status_of_who_exited_is_told),
+        cmocka_unit_test(any_process_is_taken_hold_of_by_its_number),
+        cmocka_unit_test(what_a_process_has_open_is_seen),
         cmocka_unit_test(a_status_that_is_looked_at_stays),
         cmocka_unit_test(a_status_is_taken_once_and_the_proof_stays),
         cmocka_unit_test(what_is_no_descriptor_proves_nothing),
