@@ -34,8 +34,12 @@
 #define LIFE_MAX   400 /* us until the signal */
 #define SEEN_EVERY 64  /* one of so many stays until the host has taken it in */
 #define LEAST      200 /* cycles or kills of one process before it asks whether it is enough */
+#ifdef __SANITIZE_ADDRESS__
+#define FLAT_BYTES (512 << 20) /* what is freed is kept for a while */
+#else
 #define FLAT_BYTES (4 << 20)
-#define SETTLE     (10 * HUB_SECOND)
+#endif
+#define SETTLE (10 * HUB_SECOND)
 
 struct orders {
     uint64_t cycles, kills, seed, seconds;
