@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <rapahub/error.h>
+
 #include "hub/base/lock.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
@@ -127,6 +129,19 @@ static void detach(struct stage *stage)
     hub_segment_release(&guest->segment);
 }
 
+/* What it sent is received; work it gets none any more. */
+static int look_at_leaving(struct stage *stage, struct sweep_point *point)
+{
+    static const struct hub_message message = {HUB_REQUEST, 77, 1};
+    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    int r = hub_link_sweep(stage->host.connection.link, 8);
+
+    if (r < 0)
+        return sweep_fail(point, "the host received %d", r);
+    r = hub_link_send(stage->host.connection.link, &message, &parts, 0);
+    return r == RAPAHUB_ESTALE ? 0 : sweep_fail(point, "a guest that leaves was sent work: %d", r);
+}
+
 /* This process has its descriptor too: its lock is held however far it came. */
 static int look_at_detaching(struct stage *stage, struct sweep_point *point)
 {
@@ -134,6 +149,8 @@ static int look_at_detaching(struct stage *stage, struct sweep_point *point)
 
     if (found != HUB_STRANGER_HERE)
         return sweep_fail(point, "a living guest was found %d", (int)found);
+    if (hub_observe(&stage->host.view.entry->state) == HUB_PEER_GOODBYE)
+        return look_at_leaving(stage, point);
     return stage_look_at_host(stage, point);
 }
 
