@@ -188,7 +188,7 @@ static void let_go(struct hub_link *link)
     events->after(events->user);
     hub_link_tell(link);
     if (!hub_link_closed(link) && !events->full(events->user) &&
-        (hub_exchange(&link->bell_pending, 0) != 0 || left || has_moved(link, tail)))
+        (hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail)))
         link->options.on_pending(link->options.user);
 }
 
@@ -196,6 +196,18 @@ void hub_receiver_finish(struct hub_link *link)
 {
     if (!hub_link_closed(link) && take_token(link))
         let_go(link);
+}
+
+/* The doorbell is read under the token only: a leader may be asleep on it. A byte that nobody reads
+ * would stay there, and one more with each bell heard in vain, until a full doorbell makes no edge
+ * any more: so who looks again for such a bell reads it. */
+static void answer_bell(struct hub_link *link)
+{
+    if (hub_observe(&link->bell_pending) == 0)
+        return;
+    hub_publish(&link->bell_pending, 0);
+    if (!hub_doorbell_drain(link->options.doorbell))
+        link->options.on_hint(link->options.user);
 }
 
 int hub_receiver_sweep(struct hub_link *link, uint32_t max)
@@ -206,28 +218,18 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
         return 0;
     if (!take_token(link))
         return -EBUSY;
+    answer_bell(link);
     r = receive(link, max);
     let_go(link);
     return r;
 }
 
-/* The doorbell is read under the token only: a leader may be asleep on it. */
 int hub_receiver_rung(struct hub_link *link, uint32_t max)
 {
-    int r;
-
     hub_publish(&link->bell_pending, 1);
-    if (hub_link_closed(link))
-        return 0;
-    hub_wait_note_bell(&link->wait);
-    if (!take_token(link))
-        return -EBUSY;
-    hub_publish(&link->bell_pending, 0);
-    if (!hub_doorbell_drain(link->options.doorbell))
-        link->options.on_hint(link->options.user);
-    r = receive(link, max);
-    let_go(link);
-    return r;
+    if (!hub_link_closed(link))
+        hub_wait_note_bell(&link->wait);
+    return hub_receiver_sweep(link, max);
 }
 
 /* What a leader looks at while it waits. */

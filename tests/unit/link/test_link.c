@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: space, slots, tokens, violations. */
+#include <poll.h>
 #include <sched.h>
 
 #include "tests/unit/link/pair.h"
@@ -294,6 +295,42 @@ static void who_may_only_spin_gives_the_token_back(void **state)
     pair_close(&pair);
 }
 
+/* The loop hears the bell while a leader receives. */
+static bool hear_the_bell(void *user)
+{
+    struct pair *pair = user;
+
+    assert_int_equal(hub_doorbell_ring(pair->guest.doorbell), HUB_BELL_RUNG);
+    assert_int_equal(hub_link_rung(pair->host.connection.link, 64), -EBUSY);
+    return true;
+}
+
+static bool has_byte(int doorbell)
+{
+    struct pollfd one = {.fd = doorbell, .events = POLLIN};
+
+    return poll(&one, 1, 0) == 1;
+}
+
+/* Else the doorbell fills up, byte by byte, until it makes no edge any more. */
+static void a_bell_that_was_heard_while_another_received_is_read_by_who_looks_again(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+    const struct hub_link_until until = {
+        .done = hear_the_bell, .user = &pair, .stage = HUB_WAIT_SPIN, .deadline_ns = HUB_NEVER};
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    assert_int_equal(hub_link_lead(pair.host.connection.link, &until), 0);
+    assert_int_equal(hub_peek(&pair.host.pending), 1);
+    assert_true(has_byte(pair.host.doorbell));
+    assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 0);
+    assert_false(has_byte(pair.host.doorbell));
+    assert_int_equal(hub_peek(&pair.host.pending), 1);
+    pair_close(&pair);
+}
+
 static void *send_large(void *user)
 {
     static const uint8_t bytes[100];
@@ -345,6 +382,7 @@ int main(void)
         cmocka_unit_test(one_that_has_unmapped_after_its_goodbye_has_not_died),
         cmocka_unit_test(a_hang_up_ends_the_wait_of_a_guest),
         cmocka_unit_test(who_may_only_spin_gives_the_token_back),
+        cmocka_unit_test(a_bell_that_was_heard_while_another_received_is_read_by_who_looks_again),
         cmocka_unit_test(a_slot_that_comes_from_another_guest_is_found),
     };
 
