@@ -93,6 +93,26 @@ static enum hub_stranger look_inside(const struct hub_segment *segment, uint32_t
     }
 }
 
+/* Somebody has the range. One that finds its entry taken gives it back at once: whose it is, only
+ * the guest in the entry says, before it is Attached. */
+static enum hub_stranger look_beside(const struct hub_peer_entry *entry, pid_t *pid)
+{
+    switch (hub_observe(&entry->state)) {
+    case HUB_PEER_EMPTY:
+        return HUB_STRANGER_NONE;
+    case HUB_PEER_RESERVED:
+        return HUB_STRANGER_COMING;
+    case HUB_PEER_ATTACHED:
+    case HUB_PEER_GOODBYE:
+        if (hub_peek(&entry->guest_wait) & HUB_WAIT_LOCKED)
+            return HUB_STRANGER_HERE;
+        *pid = 0;
+        return HUB_STRANGER_UNLOCKED;
+    default:
+        return HUB_STRANGER_WRONG;
+    }
+}
+
 /* r[impl hub.death.recycle] */
 enum hub_stranger hub_stranger_look(const struct hub_segment *segment, uint32_t peer, pid_t *pid)
 {
@@ -105,15 +125,5 @@ enum hub_stranger hub_stranger_look(const struct hub_segment *segment, uint32_t 
     if (hub_lock_seize_peer(segment->mapping.fd, peer) == 0)
         return look_inside(segment, peer, view.entry);
     (void)hub_lock_ask_peer(segment->mapping.fd, peer, pid);
-    switch (hub_observe(&view.entry->state)) {
-    case HUB_PEER_EMPTY:
-        return HUB_STRANGER_NONE;
-    case HUB_PEER_RESERVED:
-        return HUB_STRANGER_COMING;
-    case HUB_PEER_ATTACHED:
-    case HUB_PEER_GOODBYE:
-        return HUB_STRANGER_HERE;
-    default:
-        return HUB_STRANGER_WRONG;
-    }
+    return look_beside(view.entry, pid);
 }

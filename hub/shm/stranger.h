@@ -20,7 +20,7 @@ enum hub_stranger {
     HUB_STRANGER_NONE,     /* it is Empty */
     HUB_STRANGER_COMING,   /* one makes it its own, and is not Attached yet */
     HUB_STRANGER_HERE,     /* Attached, or Goodbye already, and its range is locked */
-    HUB_STRANGER_UNLOCKED, /* the same without a lock: nothing will ever prove its end */
+    HUB_STRANGER_UNLOCKED, /* the same without a lock of its own: nothing will ever prove its end */
     HUB_STRANGER_GONE,     /* it was locked, and is not: proven. The range is this host's now */
     HUB_STRANGER_WRONG     /* the state is none that a guest may set */
 };

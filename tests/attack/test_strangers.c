@@ -117,6 +117,12 @@ static void lock(struct stranger *stranger, short type, pid_t pid)
     assert_int_equal(fcntl(stranger->fd, F_OFD_SETLK, &range), 0);
 }
 
+/* A lock counts for the entry that says so. */
+static void say_locked(struct stranger *stranger)
+{
+    raw_store32(stranger->base, stranger->entry + 56, 0x20);
+}
+
 /* As the text has it that knows nothing of locks. */
 static void attach(struct stranger *stranger)
 {
@@ -251,6 +257,7 @@ static void a_dead_process_whose_lock_is_held_is_no_proof(void **state)
     child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
+    say_locked(&stranger);
     until_state(&stage, &stranger, GOODBYE); /* by the host: it has no heart */
     reap(child, SIGKILL);
     stays(&stage, &stranger, GOODBYE);
@@ -277,6 +284,7 @@ static void a_free_lock_of_a_process_that_lives_is_no_proof(void **state)
     child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
+    say_locked(&stranger);
     UNTIL(&stage, raw_load32(stranger.base, stranger.entry + 60) != 0); /* it is taken in */
     lock(&stranger, F_UNLCK, child);
     stays(&stage, &stranger, ATTACHED);
@@ -317,6 +325,7 @@ static void a_number_that_is_used_again_is_another_process(void **state)
     child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     attach(&stranger);
+    say_locked(&stranger);
     until_state(&stage, &stranger, GOODBYE);
     reap(child, SIGKILL);
     if (!fork_as(child, &stranger, &other) || other != child)
@@ -349,6 +358,7 @@ static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
     come(&stranger, rapahub_host_path(stage.host), 1);
     lock(&stranger, F_WRLCK, other.pid);
     attach(&stranger);
+    say_locked(&stranger);
     until_state(&stage, &stranger, GOODBYE); /* it has no heart */
     stays(&stage, &stranger, GOODBYE);
     process_kill(&other, SIGTERM);
@@ -391,6 +401,7 @@ static void one_that_does_not_raise_its_epoch_breaks_a_rule(void **state)
     child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, ATTACHED));
+    say_locked(&stranger);
     stays(&stage, &stranger, ATTACHED); /* it has a second for it */
     UNTIL(&stage, stage.violations > 0);
     assert_string_equal(stage.rule, "shm.crash.epoch");
@@ -416,6 +427,7 @@ static void one_that_raises_it_late_is_waited_for(void **state)
     child = start_child(&stranger, false);
     lock(&stranger, F_WRLCK, child);
     assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, ATTACHED));
+    say_locked(&stranger);
     stays(&stage, &stranger, ATTACHED);
     assert_int_equal(raw_load32(stranger.base, stranger.entry + 60), 0); /* nobody speaks to it */
     raw_store32(stranger.base, stranger.entry + 4, 1);

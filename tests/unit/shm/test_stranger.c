@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -217,6 +218,24 @@ static void one_without_a_lock_is_never_proven_gone(void **state)
     assert_found(host, 1, HUB_STRANGER_WRONG, 0);
 }
 
+/* Another that tries its entry has the range for a moment: that lock proves nothing of this one.
+ * r[verify hub.death.quarantine] r[verify hub.file.lock] */
+static void one_without_a_lock_is_not_taken_for_another_with_one(void **state)
+{
+    const struct hub_segment *host = *state;
+    struct hub_peer_entry *entry = entry_of(host, 1);
+    int other = open(host->mapping.path, O_RDWR | O_CLOEXEC);
+
+    assert_true(other >= 0);
+    assert_true(hub_claim(&entry->state, HUB_PEER_EMPTY, HUB_PEER_ATTACHED));
+    hub_publish(&entry->guest_wait, HUB_WAIT_PART);
+    assert_int_equal(hub_lock_take_peer(other, 1, getpid()), 0);
+    assert_found(host, 1, HUB_STRANGER_UNLOCKED, 0);
+    hub_peer_table_goodbye(entry);
+    assert_found(host, 1, HUB_STRANGER_UNLOCKED, 0);
+    close(other);
+}
+
 static void one_whose_child_still_maps_the_segment_is_not_gone(void **state)
 {
     const struct hub_segment *host = *state;
@@ -245,6 +264,7 @@ int main(void)
         WITH_SEGMENT(one_that_died_while_it_attached_is_proven_gone),
         WITH_SEGMENT(one_that_left_is_gone_though_its_process_lives),
         WITH_SEGMENT(one_without_a_lock_is_never_proven_gone),
+        WITH_SEGMENT(one_without_a_lock_is_not_taken_for_another_with_one),
         WITH_SEGMENT(one_whose_child_still_maps_the_segment_is_not_gone),
     };
 
