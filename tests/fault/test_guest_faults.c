@@ -180,7 +180,7 @@ static unsigned sweep(enum faults_function function)
 
     while (number < POINTS && failures < 5 && live_with(function, number, &failures))
         number++;
-    printf("%-18s | %5llu points | %u failures\n", faults_names_of(function),
+    printf("guest      | %-18s | %5llu points | %u failures\n", faults_names_of(function),
            (unsigned long long)number - 1, failures);
     return failures;
 }
