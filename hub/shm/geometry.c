@@ -91,8 +91,6 @@ static uint64_t channels_size(const struct hub_limits *limits)
  * r[impl flow.channel.infinite-credit] */
 static int check_limits(const struct hub_limits *limits)
 {
-    uint64_t payload_most =
-        limits->slot_size > GENERATION_SIZE ? limits->slot_size - GENERATION_SIZE : 0;
     uint64_t heartbeat = limits->heartbeat_ns ? limits->heartbeat_ns : HEARTBEAT_LEAST;
     const struct range ranges[] = {
         {"guests_max", limits->guests_max, 1, HUB_GUESTS_MAX, 1, "shm.topology.max-guests"},
@@ -101,35 +99,76 @@ static int check_limits(const struct hub_limits *limits)
         {"channels_max", limits->channels_max, 4, CHANNELS_MAX, 1, "shm.handshake.no-negotiation"},
         {"slot_size", limits->slot_size, 64, SLOT_MAX, 64, "shm.slot.generation"},
         {"slot_count", limits->slot_count, 1, SLOTS_MAX, 1, "shm.slot.generation"},
-        {"payload_max", limits->payload_max, HUB_INLINE_SIZE, payload_most, 1,
-         "shm.slot.generation"},
+        {"payload_max", limits->payload_max, HUB_INLINE_SIZE, SLOT_MAX, 1, "shm.slot.generation"},
         {"heartbeat_ns", heartbeat, HEARTBEAT_LEAST, HEARTBEAT_MOST, 1, "shm.crash.heartbeat"},
     };
 
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EINVAL);
 }
 
+static int place_areas(struct hub_geometry *geometry, uint64_t end_of_slots)
+{
+    const struct hub_limits *limits = &geometry->limits;
+
+    geometry->guest_area = align64(end_of_slots);
+    geometry->guest_stride = align64(rings_size(limits)) + align64(channels_size(limits));
+    geometry->total_size = geometry->guest_area + limits->guests_max * geometry->guest_stride;
+    if (geometry->total_size > TOTAL_MAX)
+        return rapahub_fail(RAPAHUB_EINVAL, "shm.file.attach",
+                            "the segment would be %" PRIu64 " bytes, the most are %" PRIu64,
+                            geometry->total_size, TOTAL_MAX);
+    return 0;
+}
+
+static uint64_t slot_region(const struct hub_limits *limits)
+{
+    return align64(HUB_HEADER_SIZE + limits->guests_max * sizeof(struct hub_peer_entry));
+}
+
 /* r[impl hub.layout.canonical] r[impl shm.segment.pool-size] r[impl shm.segment.slot-pools]
  * r[impl shm.slot.pool-header-size] */
+static int compute_fixed(const struct hub_limits *limits, struct hub_geometry *out)
+{
+    struct hub_geometry geometry = {.limits = *limits, .slot_region = slot_region(limits)};
+    int r;
+
+    compute_pool(&geometry);
+    r = place_areas(&geometry,
+                    geometry.slot_region + (limits->guests_max + UINT64_C(1)) * geometry.pool_size);
+    if (r == 0)
+        *out = geometry;
+    return r;
+}
+
+int hub_geometry_compute_classes(const struct hub_limits *limits,
+                                 const struct hub_size_classes *classes, struct hub_geometry *out)
+{
+    struct hub_geometry geometry = {
+        .limits = *limits, .slot_region = slot_region(limits), .classes = *classes};
+    int r;
+
+    geometry.limits.slot_size = geometry.limits.slot_count = 0;
+    r = place_areas(&geometry, hub_size_classes_place(&geometry.classes, geometry.slot_region,
+                                                      limits->guests_max));
+    if (r == 0)
+        *out = geometry;
+    return r;
+}
+
+/* r[impl hub.layout.pools] */
 int hub_geometry_compute(const struct hub_limits *limits, struct hub_geometry *out)
 {
-    struct hub_geometry geometry = {.limits = *limits};
-    uint64_t guests = limits->guests_max;
+    const struct hub_size_choice choice = {limits->slot_size, limits->slot_count,
+                                           limits->payload_max, limits->guests_max};
+    struct hub_size_classes classes;
     int r = check_limits(limits);
 
     if (r < 0)
         return r;
-    compute_pool(&geometry);
-    geometry.slot_region = align64(HUB_HEADER_SIZE + guests * sizeof(struct hub_peer_entry));
-    geometry.guest_area = align64(geometry.slot_region + (guests + 1) * geometry.pool_size);
-    geometry.guest_stride = align64(rings_size(limits)) + align64(channels_size(limits));
-    geometry.total_size = geometry.guest_area + guests * geometry.guest_stride;
-    if (geometry.total_size > TOTAL_MAX)
-        return rapahub_fail(RAPAHUB_EINVAL, "shm.file.attach",
-                            "the segment would be %" PRIu64 " bytes, the most are %" PRIu64,
-                            geometry.total_size, TOTAL_MAX);
-    *out = geometry;
-    return 0;
+    if (limits->payload_max <= limits->slot_size - GENERATION_SIZE)
+        return compute_fixed(limits, out);
+    r = hub_size_classes_choose(&choice, &classes);
+    return r < 0 ? r : hub_geometry_compute_classes(limits, &classes, out);
 }
 
 /* r[impl shm.ring.layout] r[impl shm.segment.guest-rings] r[impl shm.segment.host-slots]
@@ -145,7 +184,7 @@ void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
     out->guest_to_host_ring = area;
     out->host_to_guest_ring = area + rings_size(&geometry->limits) / 2;
     out->channel_table = area + rings_size(&geometry->limits);
-    out->guest_pool = geometry->slot_region + peer * geometry->pool_size;
+    out->guest_pool = geometry->slot_region + peer * geometry->pool_size; /* or all of one */
 }
 
 static int check_identity(const struct hub_header *header, uint64_t file_size)
@@ -185,15 +224,24 @@ static int check_topology(const struct hub_header *header, uint32_t peer)
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);
 }
 
+static int check_class_count(const struct hub_header *header)
+{
+    const struct range ranges[] = {
+        {"var_class_count", header->var_class_count, 1, HUB_CLASSES_MAX, 1, "shm.varslot.classes"},
+        {"var_slot_pool_offset", header->var_slot_pool_offset, header->slot_region_offset,
+         header->slot_region_offset, 1, "shm.varslot.classes"},
+    };
+
+    return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);
+}
+
 /* Bytes 88 to 127 have a meaning only where offset 80 is not 0. r[impl hub.layout.reserved] */
 static int check_slots(const struct hub_header *header)
 {
     uint64_t payload_most = HUB_INLINE_SIZE;
 
     if (header->var_slot_pool_offset != 0)
-        return rapahub_fail(RAPAHUB_EFORMAT, "shm.varslot.classes",
-                            "the segment has size classes, at %" PRIu64 "; this side has none",
-                            header->var_slot_pool_offset);
+        return check_class_count(header);
     if (header->slot_size > HUB_INLINE_SIZE + GENERATION_SIZE)
         payload_most = header->slot_size - GENERATION_SIZE;
     const struct range ranges[] = {
@@ -227,10 +275,18 @@ static struct region table_region(const struct hub_header *header)
                            header->max_guests * sizeof(struct hub_peer_entry)};
 }
 
+static struct region class_region(const struct hub_header *header)
+{
+    const struct hub_size_classes classes = {.count = header->var_class_count};
+
+    return (struct region){"table of size classes", header->var_slot_pool_offset,
+                           hub_size_classes_head_size(&classes, header->max_guests)};
+}
+
 /* r[impl hub.layout.validate] r[impl shm.handshake] */
 int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, uint64_t file_size)
 {
-    const struct region table = table_region(header);
+    const struct region table = table_region(header), classes = class_region(header);
     int r = check_identity(header, file_size);
 
     if (r == 0)
@@ -241,7 +297,11 @@ int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, ui
         r = check_aligned("peer_table_offset", header->peer_table_offset, 64);
     if (r == 0)
         r = check_aligned("slot_region_offset", header->slot_region_offset, 64);
-    return r < 0 ? r : check_inside(&table, header->total_size);
+    if (r == 0)
+        r = check_inside(&table, header->total_size);
+    if (r == 0 && header->var_slot_pool_offset != 0)
+        r = check_inside(&classes, header->total_size);
+    return r;
 }
 
 /* r[impl shm.ring.alignment] */
@@ -274,6 +334,15 @@ static int check_regions(const struct region *regions, size_t count, uint64_t to
     return 0;
 }
 
+static int check_own_pool(const struct hub_peer_entry *entry, uint64_t expected)
+{
+    if (entry->slot_pool_offset != expected)
+        return rapahub_fail(RAPAHUB_EFORMAT, "shm.segment.guest-slot-offset",
+                            "slot_pool_offset is %" PRIu64 ", not %" PRIu64,
+                            entry->slot_pool_offset, expected);
+    return 0;
+}
+
 static int check_places(const struct hub_foreign *foreign, const struct hub_geometry *geometry)
 {
     const struct hub_header *header = &foreign->header;
@@ -291,11 +360,56 @@ static int check_places(const struct hub_foreign *foreign, const struct hub_geom
 
     if (r < 0)
         return r;
-    if (entry->slot_pool_offset != own_pool)
-        return rapahub_fail(RAPAHUB_EFORMAT, "shm.segment.guest-slot-offset",
-                            "slot_pool_offset is %" PRIu64 ", not %" PRIu64,
-                            entry->slot_pool_offset, own_pool);
-    return check_regions(regions, COUNT_OF(regions), header->total_size);
+    r = check_own_pool(entry, own_pool);
+    return r < 0 ? r : check_regions(regions, COUNT_OF(regions), header->total_size);
+}
+
+#define PLACES_OF_CLASSES 5
+
+static uint32_t add_extents(const struct hub_size_classes *classes, struct region *to)
+{
+    uint32_t count = 0;
+
+    for (uint32_t c = 0; c < classes->count; c++)
+        for (uint32_t e = 0; e < classes->of[c].extent_count; e++)
+            if (classes->of[c].extents[e] != HUB_EXTENT_OWN_MEMORY)
+                to[count++] = (struct region){"extent of a size class", classes->of[c].extents[e],
+                                              hub_size_classes_extent_size(&classes->of[c])};
+    return count;
+}
+
+/* Extents that were appended lie behind total_size, but inside the file. */
+static int check_class_places(const struct hub_foreign *foreign,
+                              const struct hub_geometry *geometry)
+{
+    const struct hub_header *header = &foreign->header;
+    const struct hub_peer_entry *entry = &foreign->entry;
+    struct region regions[PLACES_OF_CLASSES + HUB_CLASSES_MAX * HUB_EXTENTS_MAX] = {
+        {"header", 0, HUB_HEADER_SIZE},
+        table_region(header),
+        class_region(header),
+        {"pair of rings", entry->ring_offset, rings_size(&geometry->limits)},
+        {"channel table", entry->channel_table_offset, channels_size(&geometry->limits)},
+    };
+    uint32_t count = PLACES_OF_CLASSES;
+    int r = check_entry_aligned(entry);
+
+    if (r == 0)
+        r = check_own_pool(entry, geometry->slot_region);
+    if (r == 0)
+        r = check_regions(regions, count, header->total_size);
+    count += add_extents(&geometry->classes, &regions[count]);
+    return r < 0 ? r : check_regions(regions, count, foreign->file_size);
+}
+
+static int take_classes(const struct hub_foreign *foreign, struct hub_geometry *geometry)
+{
+    const struct hub_size_foreign classes = {foreign->classes, foreign->header.var_class_count,
+                                             foreign->header.var_slot_pool_offset,
+                                             foreign->header.max_payload_size};
+    int r = hub_size_classes_read(&classes, &geometry->classes);
+
+    return r < 0 ? r : check_class_places(foreign, geometry);
 }
 
 static void take_sizes(const struct hub_header *header, struct hub_geometry *out)
@@ -312,7 +426,10 @@ static void take_sizes(const struct hub_header *header, struct hub_geometry *out
         .slot_region = header->slot_region_offset,
         .total_size = header->total_size,
     };
-    compute_pool(out);
+    if (header->var_slot_pool_offset == 0)
+        compute_pool(out);
+    else
+        out->limits.slot_size = out->limits.slot_count = 0;
 }
 
 int hub_geometry_read(const struct hub_foreign *foreign, struct hub_geometry *out,
@@ -325,7 +442,8 @@ int hub_geometry_read(const struct hub_foreign *foreign, struct hub_geometry *ou
     if (r < 0)
         return r;
     take_sizes(&foreign->header, &geometry);
-    r = check_places(foreign, &geometry);
+    r = foreign->header.var_slot_pool_offset == 0 ? check_places(foreign, &geometry)
+                                                  : take_classes(foreign, &geometry);
     if (r < 0)
         return r;
     *out = geometry;

@@ -8,25 +8,27 @@
 #include <stdint.h>
 
 #include "hub/shm/layout.h"
+#include "hub/shm/size_classes.h"
 
 /* What a host chooses. */
 struct hub_limits {
-    uint32_t payload_max;  /* bytes of a message; 32 to slot_size - 4 */
+    uint32_t payload_max;  /* bytes of a message; 32 to 2^30; above slot_size - 4: size classes */
     uint32_t credit_size;  /* bytes; 1 to 2^31 - 1 */
     uint32_t guests_max;   /* 1 to 255 */
     uint32_t ring_size;    /* descriptors; a power of two, 4 to 65,536 */
-    uint32_t slot_size;    /* bytes; a multiple of 64, 64 to 2^30 */
-    uint32_t slot_count;   /* of each pool; 1 to 65,536 */
+    uint32_t slot_size;    /* bytes; a multiple of 64, 64 to 2^30; of the smallest class */
+    uint32_t slot_count;   /* of each pool; 1 to 65,536; of the smallest class, for each side */
     uint32_t channels_max; /* 4 to 65,536 */
     uint64_t heartbeat_ns; /* 0, or 10 ms to 1 h */
 };
 
 struct hub_geometry {
-    struct hub_limits limits;
-    uint64_t slot_region; /* offset of the host's pool */
-    uint64_t pool_size;   /* bytes of one pool: bitmap and slots */
-    uint64_t bitmap_size; /* bytes of a pool's bitmap, a multiple of 64 */
-    uint64_t guest_area;  /* offset of guest 1's rings; 0 in a foreign one */
+    struct hub_limits limits; /* with size classes slot_size and slot_count are 0 */
+    uint64_t slot_region;     /* offset of the host's pool, or of the size classes */
+    uint64_t pool_size;       /* bytes of one pool: bitmap and slots; 0 with size classes */
+    uint64_t bitmap_size;     /* bytes of a pool's bitmap, a multiple of 64 */
+    struct hub_size_classes classes;
+    uint64_t guest_area; /* offset of guest 1's rings; 0 in a foreign one */
     uint64_t guest_stride;
     uint64_t total_size;
 };
@@ -44,6 +46,10 @@ struct hub_peer_place {
  * r[impl hub.layout.canonical] */
 int hub_geometry_compute(const struct hub_limits *limits, struct hub_geometry *out);
 
+/* The same with these classes, which have sizes and numbers but no places yet. */
+int hub_geometry_compute_classes(const struct hub_limits *limits,
+                                 const struct hub_size_classes *classes, struct hub_geometry *out);
+
 /* Where things of `peer` (1 to guests_max) lie in the canonical layout. */
 void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
                         struct hub_peer_place *out);
@@ -53,7 +59,8 @@ void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
  * docs/spec/shm.md. Nothing is written. r[impl hub.layout.validate] */
 struct hub_foreign {
     struct hub_header header;
-    struct hub_peer_entry entry; /* of `peer` */
+    struct hub_peer_entry entry;                           /* of `peer` */
+    struct hub_size_class_header classes[HUB_CLASSES_MAX]; /* header.var_class_count of them */
     uint32_t peer;
     uint64_t file_size;
 };

@@ -101,6 +101,54 @@ struct hub_channel_entry {
     uint8_t reserved[8];
 };
 
+#define HUB_CLASSES_MAX          16
+#define HUB_EXTENTS_MAX          4
+#define HUB_SLOTS_PER_EXTENT_MAX (UINT32_C(1) << 20)
+#define HUB_EXTENT_MAGIC         UINT64_C(0x0154584541504152) /* "RAPAEXT\1" */
+#define HUB_EXTENT_OWN_MEMORY    UINT64_MAX /* an extent_offset: it lies in a memfd of its own */
+
+/* Of one class of slots, where a segment has size classes. Its free_head is what guests push slots
+ * of the host onto. r[impl shm.varslot.classes] */
+struct hub_size_class_header {
+    uint32_t slot_size;
+    uint32_t slots_per_extent;
+    struct hub_a32 extent_count;
+    uint32_t reserved_1;
+    struct hub_a64 free_head;
+    struct hub_a64 extent_offsets[HUB_EXTENTS_MAX];
+    uint8_t reserved_2[8];
+};
+
+/* What one guest has of one class: its block has one for each class. Only the guest pops. */
+struct hub_peer_class {
+    struct hub_a64 free_head;
+    struct hub_a32 wanted;  /* guest: it has run dry */
+    struct hub_a32 granted; /* host: slots that are the guest's */
+};
+
+/* r[impl shm.varslot.extent-layout] */
+struct hub_extent_header {
+    uint64_t magic;
+    uint32_t size_class;
+    uint32_t extent;
+    uint32_t slot_count;
+    uint32_t slot_size;
+    uint64_t meta_offset; /* from the extent's start, as data_offset */
+    uint64_t data_offset;
+    uint64_t size;
+    uint8_t reserved[16];
+};
+
+enum hub_slot_meta_state { HUB_META_FREE, HUB_META_ALLOCATED, HUB_META_IN_FLIGHT };
+
+/* Of one slot. r[impl shm.varslot.ownership] */
+struct hub_slot_meta {
+    struct hub_a32 generation;
+    struct hub_a32 state;
+    struct hub_a32 owner_peer; /* whom the host granted it to; 0 = the host's own */
+    struct hub_a32 next_free;  /* a slot ref */
+};
+
 /* Bits of a wait word. A word of 0 belongs to a peer that does not take part: always wake it. */
 #define HUB_WAIT_PART      UINT32_C(0x01)
 #define HUB_WAIT_RX_FUTEX  UINT32_C(0x02)
@@ -165,5 +213,29 @@ HUB_AT(hub_descriptor, payload_len, 28);
 HUB_AT(hub_descriptor, inline_payload, 32);
 
 _Static_assert(sizeof(struct hub_channel_entry) == 16, "channel entry");
+
+_Static_assert(sizeof(struct hub_size_class_header) == 64, "header of a class");
+HUB_AT(hub_size_class_header, slots_per_extent, 4);
+HUB_AT(hub_size_class_header, extent_count, 8);
+HUB_AT(hub_size_class_header, free_head, 16);
+HUB_AT(hub_size_class_header, extent_offsets, 24);
+
+_Static_assert(sizeof(struct hub_peer_class) == 16, "class of a peer block");
+HUB_AT(hub_peer_class, wanted, 8);
+HUB_AT(hub_peer_class, granted, 12);
+
+_Static_assert(sizeof(struct hub_extent_header) == 64, "header of an extent");
+HUB_AT(hub_extent_header, size_class, 8);
+HUB_AT(hub_extent_header, extent, 12);
+HUB_AT(hub_extent_header, slot_count, 16);
+HUB_AT(hub_extent_header, slot_size, 20);
+HUB_AT(hub_extent_header, meta_offset, 24);
+HUB_AT(hub_extent_header, data_offset, 32);
+HUB_AT(hub_extent_header, size, 40);
+
+_Static_assert(sizeof(struct hub_slot_meta) == 16, "record of a slot");
+HUB_AT(hub_slot_meta, state, 4);
+HUB_AT(hub_slot_meta, owner_peer, 8);
+HUB_AT(hub_slot_meta, next_free, 12);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define MAGIC_WAIT  (2 * HUB_SECOND)
 #define MAGIC_SLICE HUB_MILLISECOND
-#define WORDS_OF(x) (sizeof(x) / sizeof(uint64_t))
+#define WORDS_OF(x) (sizeof(x) / (sizeof(uint64_t)))
 
 _Static_assert(sizeof(struct hub_header) % sizeof(uint64_t) == 0, "copied by words");
 _Static_assert(sizeof(struct hub_peer_entry) % sizeof(uint64_t) == 0, "copied by words");
@@ -98,6 +98,9 @@ static void write_header(const struct hub_segment *segment)
         .slots_per_guest = limits->slot_count,
         .max_channels = limits->channels_max,
         .heartbeat_interval = limits->heartbeat_ns,
+        .var_slot_pool_offset = geometry->classes.base,
+        .current_size = {geometry->classes.count ? geometry->total_size : 0},
+        .var_class_count = geometry->classes.count,
     };
     uint64_t words[WORDS_OF(header)];
 
@@ -117,7 +120,8 @@ static void write_peer(const struct hub_segment *segment, uint32_t peer)
     entry.channel_table_offset = place.channel_table;
     memcpy(words, &entry, sizeof(words));
     hub_copy_out(at(segment, place.entry), words, WORDS_OF(entry));
-    hub_slot_pool_format(&segment->geometry, at(segment, place.guest_pool));
+    if (segment->geometry.classes.count == 0)
+        hub_slot_pool_format(&segment->geometry, at(segment, place.guest_pool));
     if (!segment->shared)
         take_pages_of_peer(segment, &place);
 }
@@ -126,12 +130,16 @@ static void write_peer(const struct hub_segment *segment, uint32_t peer)
  * r[impl shm.segment.peer-table] */
 static void write_segment(const struct hub_segment *segment)
 {
+    const struct hub_geometry *geometry = &segment->geometry;
     struct hub_header *header = at(segment, 0);
 
     write_header(segment);
-    for (uint32_t peer = 1; peer <= segment->geometry.limits.guests_max; peer++)
+    for (uint32_t peer = 1; peer <= geometry->limits.guests_max; peer++)
         write_peer(segment, peer);
-    hub_slot_pool_format(&segment->geometry, at(segment, segment->geometry.slot_region));
+    if (geometry->classes.count > 0)
+        hub_size_classes_format(&geometry->classes, geometry->limits.guests_max, at(segment, 0));
+    else
+        hub_slot_pool_format(geometry, at(segment, geometry->slot_region));
     hub_publish64(&header->magic, HUB_MAGIC);
 }
 
@@ -163,7 +171,7 @@ static int create_at(const char *path, size_t size, struct hub_mapping *out)
 }
 
 /* `path` NULL: a file of a new name, or a memfd. */
-static int create(const struct hub_limits *limits, bool shared, const char *path,
+static int create(const struct hub_geometry *geometry, bool shared, const char *path,
                   struct hub_segment **out)
 {
     OWN(hub_segment) struct hub_segment *segment = new_segment();
@@ -172,9 +180,7 @@ static int create(const struct hub_limits *limits, bool shared, const char *path
 
     if (!segment)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a segment");
-    r = hub_geometry_compute(limits, &segment->geometry);
-    if (r < 0)
-        return r;
+    segment->geometry = *geometry;
     segment->shared = shared;
     size = segment->geometry.total_size;
     if (path)
@@ -190,19 +196,32 @@ static int create(const struct hub_limits *limits, bool shared, const char *path
     return 0;
 }
 
+int hub_segment_create_from(const struct hub_geometry *geometry, bool shared,
+                            struct hub_segment **out)
+{
+    return create(geometry, shared, NULL, out);
+}
+
 /* r[impl shm.topology.hub] r[impl shm.file.mmap-posix] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out)
 {
+    struct hub_geometry geometry;
+    int r;
+
     if (!shared && limits->guests_max != 1)
         return rapahub_fail(RAPAHUB_EINVAL, "shm.topology.max-guests",
                             "a private segment has one guest, not %u", limits->guests_max);
-    return create(limits, shared, NULL, out);
+    r = hub_geometry_compute(limits, &geometry);
+    return r < 0 ? r : create(&geometry, shared, NULL, out);
 }
 
 int hub_segment_create_at(const struct hub_limits *limits, const char *path,
                           struct hub_segment **out)
 {
-    return create(limits, true, path, out);
+    struct hub_geometry geometry;
+    int r = hub_geometry_compute(limits, &geometry);
+
+    return r < 0 ? r : create(&geometry, true, path, out);
 }
 
 static void copy_header(const struct hub_segment *segment, struct hub_header *to)
@@ -284,6 +303,45 @@ static int check_rings(const struct hub_peer_entry *entry, uint32_t ring_size)
     return 0;
 }
 
+/* The headers of the size classes lie inside the segment: the header's checks saw to it. */
+static void copy_classes(const struct hub_segment *segment, struct hub_foreign *foreign)
+{
+    uint64_t words[WORDS_OF(foreign->classes)];
+    size_t count = foreign->header.var_class_count * WORDS_OF(foreign->classes[0]);
+
+    if (foreign->header.var_slot_pool_offset == 0)
+        return;
+    hub_copy_in(words, at(segment, foreign->header.var_slot_pool_offset), count);
+    memcpy(foreign->classes, words, count * sizeof(words[0]));
+}
+
+static int check_extent(const struct hub_segment *segment, struct hub_extent_name name)
+{
+    const struct hub_size_class *size_class = &segment->geometry.classes.of[name.size_class];
+    struct hub_extent_header copy;
+    uint64_t words[WORDS_OF(copy)];
+
+    if (size_class->extents[name.extent] == HUB_EXTENT_OWN_MEMORY)
+        return 0;
+    hub_copy_in(words, at(segment, size_class->extents[name.extent]), WORDS_OF(copy));
+    memcpy(&copy, words, sizeof(copy));
+    return hub_size_classes_check_extent(size_class, name, &copy);
+}
+
+static int check_extents(const struct hub_segment *segment)
+{
+    const struct hub_size_classes *classes = &segment->geometry.classes;
+
+    for (uint32_t c = 0; c < classes->count; c++)
+        for (uint32_t e = 0; e < classes->of[c].extent_count; e++) {
+            int r = check_extent(segment, (struct hub_extent_name){c, e});
+
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
 static int check_reserved(const struct hub_peer_entry *entry)
 {
     uint32_t state = hub_peek(&entry->state);
@@ -322,7 +380,10 @@ static int read_segment(struct hub_segment *segment, uint32_t peer, entry_check 
     copy_entry(segment,
                foreign.header.peer_table_offset + (peer - 1) * sizeof(struct hub_peer_entry),
                &foreign.entry);
+    copy_classes(segment, &foreign);
     r = hub_geometry_read(&foreign, &segment->geometry, &place);
+    if (r == 0)
+        r = check_extents(segment);
     if (r == 0)
         r = check_host_is_there(&foreign.header);
     if (r == 0)

@@ -25,7 +25,7 @@ struct hub_segment_view {
     struct hub_peer_entry *entry;
     struct hub_ring_cell *guest_to_host, *host_to_guest; /* ring_size cells each */
     struct hub_channel_entry *channels;
-    uint8_t *host_pool, *guest_pool; /* bitmap, then slots */
+    uint8_t *host_pool, *guest_pool; /* bitmap, then slots; both the size classes where they are */
 };
 
 /* As the host: a memfd (`shared` false; limits->guests_max must be 1), or a file. The magic is
@@ -36,6 +36,10 @@ int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_
  * removed from there; -EEXIST where a host lives, or something else stands there. */
 int hub_segment_create_at(const struct hub_limits *limits, const char *path,
                           struct hub_segment **out);
+
+/* The same with a layout that was computed before. */
+int hub_segment_create_from(const struct hub_geometry *geometry, bool shared,
+                            struct hub_segment **out);
 
 /* As the guest `peer`: waits at most 2 s for the magic, copies header and entry once, checks them.
  * Writes nothing. The view's pointers are inside the mapping, whatever the header says.

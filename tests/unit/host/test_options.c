@@ -43,9 +43,15 @@ static void what_is_given_holds(void **state)
 static void what_is_out_of_range_is_refused(void **state)
 {
     const struct rapahub_host_options bad[] = {
-        {.guests_max = 256},  {.ring_size = 100},          {.slot_size = 100},
-        {.slot_size = 1},     {.payload_max = 65536},      {.slot_count = 100000},
-        {.heartbeat_ns = 1},  {.credit_size = UINT32_MAX}, {.channels_max = 1},
+        {.guests_max = 256},
+        {.ring_size = 100},
+        {.slot_size = 100},
+        {.slot_size = 1},
+        {.payload_max = (1u << 30) + 1},
+        {.slot_count = 100000},
+        {.heartbeat_ns = 1},
+        {.credit_size = UINT32_MAX},
+        {.channels_max = 1},
         {.reserved = {0, 1}},
     };
     struct host_options options;

@@ -258,7 +258,7 @@ static void each_limit_out_of_its_range_is_refused_by_name(void **state)
          "slot_count",
          "shm.slot.generation"},
         {offsetof(struct hub_limits, payload_max),
-         {0, 31, 61},
+         {0, 31, (1u << 30) + 1},
          "payload_max",
          "shm.slot.generation"},
     };

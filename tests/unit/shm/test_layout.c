@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hub/shm/layout.h"
+#include "hub/shm/slot_ref.h"
 #include "tests/support/testing.h"
 #include "tests/support/vectors.h"
 
@@ -115,6 +116,42 @@ static void the_golden_descriptors_are_read_field_by_field(void **state)
     vectors_close(vectors);
 }
 
+/* r[verify shm.varslot.freelist] */
+static void slot_refs_and_heads_of_stacks_have_the_bits_of_the_vectors(void **state)
+{
+    struct vectors *vectors = vectors_open();
+    unsigned rounds = 0;
+
+    (void)state;
+    for (const struct vector *v = NULL; (v = vectors_next(vectors, "slot-ref", v)) != NULL;) {
+        const struct hub_slot_ref ref = {
+            (uint32_t)vectors_u64(vectors_member(v->value, "class")),
+            (uint32_t)vectors_u64(vectors_member(v->value, "extent")),
+            (uint32_t)vectors_u64(vectors_member(v->value, "index")),
+        };
+        uint32_t packed = hub_slot_ref_pack(ref);
+        struct hub_slot_ref back = hub_slot_ref_unpack(packed);
+
+        assert_int_equal(v->size, sizeof(packed));
+        assert_memory_equal(v->bytes, &packed, sizeof(packed));
+        assert_memory_equal(&back, &ref, sizeof(ref));
+        rounds++;
+    }
+    for (const struct vector *v = NULL; (v = vectors_next(vectors, "free-head", v)) != NULL;) {
+        uint32_t ref = (uint32_t)vectors_u64(vectors_member(v->value, "ref"));
+        uint32_t tag = (uint32_t)vectors_u64(vectors_member(v->value, "tag"));
+        uint64_t head = hub_slot_ref_head(ref, tag);
+
+        assert_int_equal(v->size, sizeof(head));
+        assert_memory_equal(v->bytes, &head, sizeof(head));
+        assert_int_equal(hub_slot_ref_first(head), ref);
+        assert_int_equal(hub_slot_ref_tag(head), tag);
+        rounds++;
+    }
+    assert_int_equal(rounds, 7);
+    vectors_close(vectors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +159,7 @@ int main(void)
         cmocka_unit_test(the_golden_header_is_read_field_by_field),
         cmocka_unit_test(the_golden_entry_is_read_field_by_field),
         cmocka_unit_test(the_golden_descriptors_are_read_field_by_field),
+        cmocka_unit_test(slot_refs_and_heads_of_stacks_have_the_bits_of_the_vectors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
