@@ -70,6 +70,12 @@ static inline bool hub_claim(struct hub_a32 *word, uint32_t expected, uint32_t w
                                        __ATOMIC_ACQUIRE);
 }
 
+static inline bool hub_claim64(struct hub_a64 *word, uint64_t expected, uint64_t wanted)
+{
+    return __atomic_compare_exchange_n(&word->word, &expected, wanted, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
 /* Read-modify-write, acquire and release; each returns what was there before. */
 static inline uint32_t hub_exchange(struct hub_a32 *word, uint32_t value)
 {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_bank: the host's side of slots of several sizes: it lends its own to guests, grants slots to
+ * guests, reads and gives back what they sent, takes all back behind a death.
+ *
+ * Private records decide what a slot is; what the segment says is a claim that is held to them. A
+ * slot whose record says "granted to P" is P's at any instant, wherever P died. */
+#ifndef HUB_SHM_SLOT_BANK_H
+#define HUB_SHM_SLOT_BANK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/mutex.h"
+#include "hub/shm/slot_class.h"
+
+enum hub_bank_state {
+    HUB_BANK_RESERVE, /* in the reserve of its class */
+    HUB_BANK_LOANED,  /* being written by us */
+    HUB_BANK_SENT,    /* a guest has it */
+    HUB_BANK_GRANTED  /* a guest's own */
+};
+
+struct hub_bank_record {
+    uint32_t generation; /* of our own use */
+    uint32_t seen;       /* generation accepted last from the guest it is granted to */
+    uint32_t next;       /* slot behind it in `deferred` */
+    uint8_t state;       /* enum hub_bank_state */
+    uint8_t peer;        /* lent to, or granted to */
+    bool accepted;       /* `seen` is one */
+    bool held;           /* accepted, not given back yet */
+};
+
+struct hub_bank_class {
+    struct hub_bank_record *records[HUB_EXTENTS_MAX];
+    uint32_t *reserve; /* a stack: the slot used last is lent next */
+    uint32_t in_reserve, total, granted_sum;
+    uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
+};
+
+/* Any thread: it has a lock of its own, the last in the order of locks. */
+struct hub_slot_bank {
+    struct hub_mutex lock;
+    struct hub_slot_map map;
+    uint32_t guests_max;
+    bool shared; /* several guests push on one stack: a stray ref blames nobody */
+    bool quota;  /* no guest may have more than half of what we lend of a class */
+    struct hub_bank_class *of GUARDED_BY(lock);
+    uint32_t deferred GUARDED_BY(lock); /* slots whose push others spoiled; tried again */
+    uint64_t stray_refs GUARDED_BY(lock);
+};
+
+/* All slots are in the reserve. -ENOMEM. `fini` accepts what was never initialised but zeroed. */
+int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *geometry,
+                       uint8_t *segment, bool shared);
+void hub_slot_bank_fini(struct hub_slot_bank *bank);
+void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota);
+
+/* A slot of ours for `size` bytes to `peer`: of the smallest class with one, its generation raised:
+ * 0, -EAGAIN, RAPAHUB_EPROTOCOL (shm.varslot.freeing) where the guest pushed what it did not have.
+ */
+int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                       struct hub_descriptor *descriptor);
+void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref);
+void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref);
+bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size);
+
+/* The first share of a guest that comes; more where it says it has run dry: how many slots.
+ * r[impl hub.var.single-popper] */
+uint32_t hub_slot_bank_endow(struct hub_slot_bank *bank, uint32_t peer);
+uint32_t hub_slot_bank_attend(struct hub_slot_bank *bank, uint32_t peer);
+
+/* A private copy of a descriptor from `peer`: checks it, and holds the slot until `free`:
+ * RAPAHUB_EPROTOCOL with shm.payload.slot, shm.slot.payload-offset, shm.varslot.ownership,
+ * hub.slot.twice or shm.slot.generation. With `to` its payload is copied there. */
+int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
+                         const struct hub_descriptor *descriptor, void *to);
+
+/* Gives a held slot back to the guest it is granted to: RAPAHUB_EPROTOCOL (shm.varslot.freeing)
+ * where the slot is not in flight any more. */
+int hub_slot_bank_free(struct hub_slot_bank *bank, uint32_t ref);
+
+/* After proof of a guest's death: all it had is in the reserve again: how many slots. What is
+ * loaned for it stays with the threads that write it. May be repeated.
+ * r[impl shm.varslot.ownership] */
+uint32_t hub_slot_bank_reclaim(struct hub_slot_bank *bank, uint32_t peer);
+
+/* Slots in reserve, pushed ones included. */
+uint32_t hub_slot_bank_free_count(struct hub_slot_bank *bank);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_class: the successful swap of a head releases the link that was written before it; each
+ * later swap continues that release, so who takes a slot sees its link. */
+#include "hub/shm/slot_class.h"
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+#define TRIES 128 /* of a swap that others may spoil */
+
+void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
+                         uint8_t *segment)
+{
+    *map = (struct hub_slot_map){
+        .count = geometry->classes.count, .segment = segment, .places = geometry->classes};
+    for (uint32_t c = 0; c < map->count; c++) {
+        const struct hub_size_class *place = &map->places.of[c];
+        struct hub_slot_class *of = &map->of[c];
+
+        of->slot_size = place->slot_size;
+        of->per_extent = place->slots_per_extent;
+        of->extent_count = place->extent_count;
+        of->header = (struct hub_size_class_header *)(void *)(segment + map->places.base) + c;
+        for (uint32_t e = 0; e < of->extent_count; e++) {
+            uint8_t *memory = segment + place->extents[e];
+
+            if (place->extents[e] == HUB_EXTENT_OWN_MEMORY)
+                continue;
+            of->extents[e] = (struct hub_slot_extent){
+                .metas =
+                    (struct hub_slot_meta *)(void *)(memory + sizeof(struct hub_extent_header)),
+                .data = memory + hub_size_classes_data_offset(place)};
+        }
+    }
+}
+
+struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
+                                           uint32_t size_class)
+{
+    uint8_t *block = map->segment + hub_size_classes_peer_block(&map->places, peer);
+
+    return (struct hub_peer_class *)(void *)block + size_class;
+}
+
+bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    return at.size_class < map->count && at.index < map->of[at.size_class].per_extent &&
+           map->of[at.size_class].extents[at.extent].metas != NULL;
+}
+
+struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map, uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    CHECK(hub_slot_class_has(map, ref));
+    return &map->of[at.size_class].extents[at.extent].metas[at.index];
+}
+
+uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+    const struct hub_slot_class *of = &map->of[at.size_class];
+
+    CHECK(hub_slot_class_has(map, ref));
+    return of->extents[at.extent].data + (size_t)at.index * of->slot_size;
+}
+
+/* r[impl shm.varslot.selection] */
+uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
+{
+    uint32_t c = 0;
+
+    while (c < map->count && map->of[c].slot_size < size)
+        c++;
+    return c;
+}
+
+/* r[impl shm.varslot.freelist] r[impl shm.varslot.freeing] */
+bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref)
+{
+    struct hub_slot_meta *meta = hub_slot_class_meta(map, ref);
+
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t old = hub_observe64(head);
+
+        hub_note(&meta->next_free, hub_slot_ref_first(old));
+        if (hub_claim64(head, old, hub_slot_ref_head(ref, hub_slot_ref_tag(old) + 1)))
+            return true;
+    }
+    return false;
+}
+
+/* What is popped cannot be popped by another: so its link does not change under us, and a head that
+ * is still the old one has not been away. r[impl shm.varslot.allocation]
+ * r[impl hub.var.single-popper] */
+int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
+                       uint32_t *ref)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t old = hub_observe64(head);
+        uint32_t first = hub_slot_ref_first(old), next;
+
+        if (first == HUB_SLOT_REF_NONE)
+            return -EAGAIN;
+        if (!hub_slot_class_has(map, first) || hub_slot_ref_unpack(first).size_class != size_class)
+            return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
+                                "the free slots of size class %u begin with %#x, which is none",
+                                size_class, first);
+        next = hub_peek(&hub_slot_class_meta(map, first)->next_free);
+        if (hub_claim64(head, old, hub_slot_ref_head(next, hub_slot_ref_tag(old) + 1))) {
+            *ref = first;
+            return 0;
+        }
+    }
+    return -EAGAIN;
+}
+
+uint32_t hub_slot_class_pop_all(struct hub_a64 *head)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t old = hub_observe64(head);
+        uint64_t empty = hub_slot_ref_head(HUB_SLOT_REF_NONE, hub_slot_ref_tag(old) + 1);
+
+        if (hub_slot_ref_first(old) == HUB_SLOT_REF_NONE)
+            break;
+        if (hub_claim64(head, old, empty))
+            return hub_slot_ref_first(old);
+    }
+    return HUB_SLOT_REF_NONE;
+}
+
+/* r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
+{
+    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
+    struct hub_slot_ref at = hub_slot_ref_unpack(descriptor->payload_slot);
+
+    if (!hub_slot_class_has(map, descriptor->payload_slot))
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.payload.slot",
+                            "there is no slot %u in extent %u of size class %u", at.index,
+                            at.extent, at.size_class);
+    if (end > map->of[at.size_class].slot_size)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.payload-offset",
+                            "%u bytes from %u on do not fit a slot of %u", descriptor->payload_len,
+                            descriptor->payload_offset, map->of[at.size_class].slot_size);
+    return 0;
+}
+
+/* r[impl shm.slot.generation] */
+int hub_slot_class_check_generation(const struct hub_slot_map *map,
+                                    const struct hub_descriptor *descriptor, const char *when)
+{
+    uint32_t found = hub_observe(&hub_slot_class_meta(map, descriptor->payload_slot)->generation);
+
+    if (found != descriptor->payload_generation)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.generation",
+                            "slot %#x has generation %u %s, its descriptor says %u",
+                            descriptor->payload_slot, found, when, descriptor->payload_generation);
+    return 0;
+}
+
+int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
+                        void *to)
+{
+    hub_atomic_copy_bytes(
+        to, hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset,
+        descriptor->payload_len);
+    return hub_slot_class_check_generation(map, descriptor, "behind its payload");
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_class: slots of several sizes as both sides see them: pointers by ref, and stacks of free
+ * slots. A stack has many who push and one who pops; whatever a peer wrote into it costs at most a
+ * bounded number of tries. What a slot is to whom, slot_bank (host) and slot_purse (guest) know. */
+#ifndef HUB_SHM_SLOT_CLASS_H
+#define HUB_SHM_SLOT_CLASS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/shm/geometry.h"
+#include "hub/shm/slot_ref.h"
+
+struct hub_slot_extent {
+    struct hub_slot_meta *metas; /* NULL: not mapped */
+    uint8_t *data;
+};
+
+struct hub_slot_class {
+    uint32_t slot_size, per_extent, extent_count;
+    struct hub_size_class_header *header; /* in the segment */
+    struct hub_slot_extent extents[HUB_EXTENTS_MAX];
+};
+
+struct hub_slot_map {
+    uint32_t count;
+    uint8_t *segment;
+    struct hub_size_classes places;
+    struct hub_slot_class of[HUB_CLASSES_MAX];
+};
+
+/* `segment` is the first byte of the mapping. */
+void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
+                         uint8_t *segment);
+
+/* What `peer` has of a class, in the segment. */
+struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
+                                           uint32_t size_class);
+
+/* Is there such a slot, mapped? Of any number. */
+bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref);
+
+/* Of a ref that is there. */
+struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map, uint32_t ref);
+uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref);
+
+/* The smallest class for `size` bytes; `count` where there is none. r[impl shm.varslot.selection]
+ */
+uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
+
+/* Pushes a slot: false where others changed the head too often. Any thread of any process. */
+bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
+
+/* The first slot: 0; -EAGAIN where there is none, or others changed the head too often;
+ * RAPAHUB_EPROTOCOL where the head names no slot of `size_class`. One popper at a time. */
+int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
+                       uint32_t *ref);
+
+/* Takes all: the first ref, or HUB_SLOT_REF_NONE. */
+uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
+
+/* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
+ * what it remembers of the slot. */
+int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor);
+int hub_slot_class_check_generation(const struct hub_slot_map *map,
+                                    const struct hub_descriptor *descriptor, const char *when);
+
+/* Copies the payload once, and looks at the generation again: a peer that re-used its slot too
+ * early is told so. */
+int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
+                        void *to);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_purse: every stack of ours has one popper, a thread with the lock of the purse. */
+#include "hub/shm/slot_purse.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+static struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
+    REQUIRES(purse->lock)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    CHECK(hub_slot_class_has(&purse->map, ref));
+    return &purse->of[at.size_class].records[at.extent][at.index];
+}
+
+static int add_class(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[c];
+    const struct hub_slot_class *map = &purse->map.of[c];
+
+    of->kept = HUB_SLOT_REF_NONE;
+    of->share = of->granted = hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
+    for (uint32_t e = 0; e < map->extent_count; e++) {
+        of->records[e] = calloc(map->per_extent, sizeof *of->records[e]);
+        if (!of->records[e])
+            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots",
+                                map->per_extent);
+    }
+    return 0;
+}
+
+int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry *geometry,
+                        uint8_t *segment, uint32_t peer)
+{
+    int r = 0;
+
+    *purse = (struct hub_slot_purse){.peer = peer, .deferred = HUB_SLOT_REF_NONE};
+    hub_slot_class_init(&purse->map, geometry, segment);
+    purse->of = calloc(HUB_CLASSES_MAX, sizeof *purse->of);
+    if (!purse->of)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
+    hub_mutex_init(&purse->lock);
+    hub_mutex_lock(&purse->lock);
+    for (uint32_t c = 0; c < purse->map.count && r == 0; c++)
+        r = add_class(purse, c);
+    hub_mutex_unlock(&purse->lock);
+    if (r < 0)
+        hub_slot_purse_fini(purse);
+    return r;
+}
+
+void hub_slot_purse_fini(struct hub_slot_purse *purse)
+{
+    if (!purse->of)
+        return;
+    for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
+            free(purse->of[c].records[e]);
+    free(purse->of);
+    hub_mutex_fini(&purse->lock);
+    *purse = (struct hub_slot_purse){0};
+}
+
+/* Pops one of ours. One that we write or read just now cannot be in our stack. */
+static int pop(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRES(purse->lock)
+{
+    struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    struct hub_purse_record *record;
+    int r = hub_slot_class_pop(&purse->map, &block->free_head, c, ref);
+
+    if (r < 0)
+        return r;
+    record = record_of(purse, *ref);
+    if (record->state == HUB_PURSE_LOANED || record->state == HUB_PURSE_KEPT || record->held)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
+                            "slot %#x was among the free ones while it was in use", *ref);
+    return 0;
+}
+
+static void keep(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[ref >> 24];
+    struct hub_purse_record *record = record_of(purse, ref);
+
+    record->state = HUB_PURSE_KEPT;
+    record->next = of->kept;
+    of->kept = ref;
+}
+
+static int take(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[c];
+
+    if (of->kept == HUB_SLOT_REF_NONE)
+        return pop(purse, c, ref);
+    *ref = of->kept;
+    of->kept = record_of(purse, *ref)->next;
+    return 0;
+}
+
+/* The generation goes on from what stands in the slot when it is ours for the first time, and is
+ * published with the descriptor, by the ring's head. */
+static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descriptor *descriptor)
+    REQUIRES(purse->lock)
+{
+    struct hub_purse_record *record = record_of(purse, ref);
+    struct hub_slot_meta *meta = hub_slot_class_meta(&purse->map, ref);
+
+    if (!record->used)
+        record->generation = hub_peek(&meta->generation);
+    record->used = true;
+    record->state = HUB_PURSE_LOANED;
+    hub_note(&meta->generation, ++record->generation);
+    hub_note(&meta->state, HUB_META_ALLOCATED);
+    descriptor->payload_slot = ref;
+    descriptor->payload_generation = record->generation;
+}
+
+/* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
+int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
+                        struct hub_descriptor *descriptor)
+{
+    uint32_t first = hub_slot_class_select(&purse->map, size), ref;
+    int r = -EAGAIN;
+
+    hub_mutex_lock(&purse->lock);
+    for (uint32_t c = first; c < purse->map.count && r == -EAGAIN; c++)
+        r = take(purse, c, &ref);
+    if (r == 0)
+        loan(purse, ref, descriptor);
+    else if (r == -EAGAIN && first < purse->map.count)
+        hub_publish(&hub_slot_class_peer(&purse->map, purse->peer, first)->wanted, 1);
+    hub_mutex_unlock(&purse->lock);
+    return r;
+}
+
+bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size)
+{
+    bool ready = false;
+
+    hub_mutex_lock(&purse->lock);
+    for (uint32_t c = hub_slot_class_select(&purse->map, size); c < purse->map.count && !ready;
+         c++) {
+        const struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+
+        ready = purse->of[c].kept != HUB_SLOT_REF_NONE ||
+                hub_slot_ref_first(hub_peek64(&block->free_head)) != HUB_SLOT_REF_NONE;
+    }
+    hub_mutex_unlock(&purse->lock);
+    return ready;
+}
+
+void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
+{
+    hub_mutex_lock(&purse->lock);
+    CHECK(record_of(purse, ref)->state == HUB_PURSE_LOANED);
+    record_of(purse, ref)->state = HUB_PURSE_SENT;
+    hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_IN_FLIGHT);
+    hub_mutex_unlock(&purse->lock);
+}
+
+void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref)
+{
+    hub_mutex_lock(&purse->lock);
+    CHECK(record_of(purse, ref)->state == HUB_PURSE_LOANED);
+    hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_FREE);
+    keep(purse, ref);
+    hub_mutex_unlock(&purse->lock);
+}
+
+/* r[impl shm.varslot.ownership] r[impl hub.slot.twice] */
+static int check_record(const struct hub_purse_record *record,
+                        const struct hub_descriptor *descriptor)
+{
+    if (record->state != HUB_PURSE_AWAY)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.ownership",
+                            "slot %#x is not the host's own", descriptor->payload_slot);
+    if (record->held || (record->accepted && record->seen == descriptor->payload_generation))
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "hub.slot.twice",
+                            "slot %#x came twice with generation %u", descriptor->payload_slot,
+                            descriptor->payload_generation);
+    return 0;
+}
+
+static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor)
+    REQUIRES(purse->lock)
+{
+    struct hub_purse_record *record = record_of(purse, descriptor->payload_slot);
+    int r = check_record(record, descriptor);
+
+    if (r == 0)
+        r = hub_slot_class_check_generation(&purse->map, descriptor, "before its payload");
+    if (r < 0)
+        return r;
+    record->seen = descriptor->payload_generation;
+    record->accepted = record->held = true;
+    return 0;
+}
+
+int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
+                          void *to)
+{
+    int r = hub_slot_class_check(&purse->map, descriptor);
+
+    if (r < 0)
+        return r;
+    hub_mutex_lock(&purse->lock);
+    r = hold(purse, descriptor);
+    hub_mutex_unlock(&purse->lock);
+    return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
+}
+
+/* A push that others spoiled is tried again at the next one, and before a long sleep. */
+static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+{
+    struct hub_purse_record *record = record_of(purse, ref);
+
+    if (hub_slot_class_push(&purse->map, &purse->map.of[ref >> 24].header->free_head, ref))
+        return;
+    record->next = purse->deferred;
+    purse->deferred = ref;
+}
+
+static void give_deferred(struct hub_slot_purse *purse) REQUIRES(purse->lock)
+{
+    uint32_t ref = purse->deferred;
+
+    purse->deferred = HUB_SLOT_REF_NONE;
+    while (ref != HUB_SLOT_REF_NONE) {
+        uint32_t next = record_of(purse, ref)->next;
+
+        give(purse, ref);
+        ref = next;
+    }
+}
+
+/* r[impl shm.varslot.freeing] */
+int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
+{
+    struct hub_slot_meta *meta = hub_slot_class_meta(&purse->map, ref);
+    int r = 0;
+
+    hub_mutex_lock(&purse->lock);
+    CHECK(record_of(purse, ref)->held);
+    record_of(purse, ref)->held = false;
+    if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
+        r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
+                         "slot %#x was given back already", ref);
+    give_deferred(purse);
+    if (r == 0) {
+        record_of(purse, ref)->state = HUB_PURSE_AWAY;
+        record_of(purse, ref)->used = false;
+        hub_note(&meta->state, HUB_META_FREE);
+        give(purse, ref);
+    }
+    hub_mutex_unlock(&purse->lock);
+    return r;
+}
+
+/* What went back is in `granted` until the host looks: so long it does not go back twice. */
+static uint32_t surplus(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[c];
+    uint32_t granted = hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
+    uint32_t most = purse->map.of[c].per_extent * HUB_EXTENTS_MAX, seen = 0;
+
+    if (granted > most)
+        return 0;
+    if (granted < of->granted)
+        seen = of->granted - granted;
+    of->returned -= seen < of->returned ? seen : of->returned;
+    of->granted = granted;
+    return granted > of->share + of->returned ? granted - of->share - of->returned : 0;
+}
+
+void hub_slot_purse_rest(struct hub_slot_purse *purse)
+{
+    hub_mutex_lock(&purse->lock);
+    give_deferred(purse);
+    for (uint32_t c = 0; c < purse->map.count; c++) {
+        uint32_t ref;
+
+        for (uint32_t left = surplus(purse, c); left > 0 && take(purse, c, &ref) == 0; left--) {
+            record_of(purse, ref)->state = HUB_PURSE_AWAY;
+            record_of(purse, ref)->used = false;
+            give(purse, ref);
+            purse->of[c].returned++;
+        }
+    }
+    hub_mutex_unlock(&purse->lock);
+}

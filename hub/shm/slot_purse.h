@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_purse: a guest's side of slots of several sizes: it pops slots it was granted, sends in
+ * them, reads the host's and pushes them back. Only it pops its stacks; what it finds there is held
+ * to private records. */
+#ifndef HUB_SHM_SLOT_PURSE_H
+#define HUB_SHM_SLOT_PURSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hub/base/mutex.h"
+#include "hub/shm/slot_class.h"
+
+enum hub_purse_state {
+    HUB_PURSE_AWAY,   /* in a stack, or not ours */
+    HUB_PURSE_KEPT,   /* popped, not lent */
+    HUB_PURSE_LOANED, /* being written by us */
+    HUB_PURSE_SENT    /* the host has it, or has pushed it back */
+};
+
+struct hub_purse_record {
+    uint32_t generation; /* of our own use */
+    uint32_t seen;       /* generation accepted last from the host */
+    uint32_t next;       /* slot behind it in `kept` or `deferred` */
+    uint8_t state;       /* enum hub_purse_state */
+    bool used;           /* `generation` is ours, not what stands in the slot */
+    bool accepted;       /* `seen` is one */
+    bool held;           /* accepted, not given back yet */
+};
+
+struct hub_purse_class {
+    struct hub_purse_record *records[HUB_EXTENTS_MAX];
+    uint32_t kept;     /* slots that were popped and not sent */
+    uint32_t share;    /* granted when we came: what is above it may go back */
+    uint32_t granted;  /* as it stood at the last look */
+    uint32_t returned; /* given back, not counted by the host yet */
+};
+
+/* Any thread: it has a lock of its own, the last in the order of locks. */
+struct hub_slot_purse {
+    struct hub_mutex lock;
+    struct hub_slot_map map;
+    uint32_t peer;
+    struct hub_purse_class *of GUARDED_BY(lock);
+    uint32_t deferred GUARDED_BY(lock); /* slots of the host whose push others spoiled */
+};
+
+/* -ENOMEM. `fini` accepts what was never initialised but zeroed. */
+int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry *geometry,
+                        uint8_t *segment, uint32_t peer);
+void hub_slot_purse_fini(struct hub_slot_purse *purse);
+
+/* A slot of ours for `size` bytes: of the smallest class that has one: 0, -EAGAIN where all have
+ * run dry, which the host is told in the segment, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a
+ * stack holds what cannot be there. */
+int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
+                        struct hub_descriptor *descriptor);
+void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref);
+void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref);
+bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);
+
+/* As hub_slot_bank_accept and _free, for a slot of the host. */
+int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
+                          void *to);
+int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);
+
+/* Before a long sleep: what is above the first share goes back to the host. */
+void hub_slot_purse_rest(struct hub_slot_purse *purse);
+
+#endif

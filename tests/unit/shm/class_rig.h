@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class_rig: a bank and the purses of two guests over one piece of memory. */
+#ifndef TESTS_UNIT_SHM_CLASS_RIG_H
+#define TESTS_UNIT_SHM_CLASS_RIG_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/shm/slot_bank.h"
+#include "hub/shm/slot_purse.h"
+#include "tests/support/testing.h"
+
+#define CLASS_RIG_GUESTS 2
+
+/* Classes of 64, 1,024 and 4,096 bytes; for one guest 24, 8 and 8 slots in all, for two 24, 12 and
+ * 12. */
+struct class_rig {
+    struct hub_geometry geometry;
+    uint8_t *memory;
+    struct hub_slot_bank bank;
+    struct hub_slot_purse purses[CLASS_RIG_GUESTS]; /* of peers 1 and 2 */
+};
+
+static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
+{
+    const struct hub_limits limits = {.payload_max = 4096,
+                                      .credit_size = 1024,
+                                      .guests_max = guests,
+                                      .ring_size = 4,
+                                      .slot_size = 64,
+                                      .slot_count = 24 / (guests + 1),
+                                      .channels_max = 4};
+    struct class_rig *rig = calloc(1, sizeof *rig);
+
+    assert_non_null(rig);
+    assert_int_equal(hub_geometry_compute(&limits, &rig->geometry), 0);
+    rig->memory = aligned_alloc(64, rig->geometry.total_size);
+    assert_non_null(rig->memory);
+    memset(rig->memory, 0, rig->geometry.total_size);
+    hub_size_classes_format(&rig->geometry.classes, guests, rig->memory);
+    assert_int_equal(hub_slot_bank_init(&rig->bank, &rig->geometry, rig->memory, shared), 0);
+    for (uint32_t peer = 1; peer <= guests; peer++) {
+        hub_slot_bank_endow(&rig->bank, peer);
+        assert_int_equal(
+            hub_slot_purse_init(&rig->purses[peer - 1], &rig->geometry, rig->memory, peer), 0);
+    }
+    return rig;
+}
+
+static inline void class_rig_end(struct class_rig *rig)
+{
+    for (uint32_t i = 0; i < CLASS_RIG_GUESTS; i++)
+        hub_slot_purse_fini(&rig->purses[i]);
+    hub_slot_bank_fini(&rig->bank);
+    free(rig->memory);
+    free(rig);
+}
+
+static inline void assert_broken(int r, const char *rule)
+{
+    assert_int_equal(r, RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, rule);
+}
+
+/* A message of the guest `peer` in a slot, `size` bytes of `fill`. */
+static inline struct hub_descriptor guest_sends(struct class_rig *rig, uint32_t peer, size_t size,
+                                                uint8_t fill)
+{
+    struct hub_slot_purse *purse = &rig->purses[peer - 1];
+    struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
+
+    assert_int_equal(hub_slot_purse_loan(purse, size, &descriptor), 0);
+    memset(hub_slot_class_data(&purse->map, descriptor.payload_slot), fill, size);
+    hub_slot_purse_sent(purse, descriptor.payload_slot);
+    return descriptor;
+}
+
+static inline struct hub_descriptor host_sends(struct class_rig *rig, uint32_t peer, size_t size,
+                                               uint8_t fill)
+{
+    struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
+
+    assert_int_equal(hub_slot_bank_loan(&rig->bank, peer, size, &descriptor), 0);
+    memset(hub_slot_class_data(&rig->bank.map, descriptor.payload_slot), fill, size);
+    hub_slot_bank_sent(&rig->bank, descriptor.payload_slot);
+    return descriptor;
+}
+
+static inline struct hub_slot_meta *meta_of(struct class_rig *rig, uint32_t ref)
+{
+    return hub_slot_class_meta(&rig->bank.map, ref);
+}
+
+#endif
