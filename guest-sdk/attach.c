@@ -97,8 +97,7 @@ int guest_attach_open(struct guest *guest, int argc, char **argv)
     if (r == 0)
         r = enter(guest);
     if (r == 0)
-        r = hub_slot_pool_init(&guest->pool, &guest->segment->geometry, guest->view.guest_pool,
-                               guest->segment->shared);
+        r = hub_slots_init_guest(&guest->pool, guest->segment, &guest->view, guest->ticket.peer);
     guest->epoch = r == 0 ? hub_peek(&guest->view.entry->epoch) : 0;
     if (r == 0)
         r = open_connection(guest);
@@ -115,7 +114,7 @@ int guest_attach_open(struct guest *guest, int argc, char **argv)
 void guest_attach_close(struct guest *guest)
 {
     hub_connection_close(&guest->connection);
-    hub_slot_pool_fini(&guest->pool);
+    hub_slots_fini(&guest->pool);
     hub_segment_release(&guest->segment);
     if (guest->ticket.hub_path && guest->ticket.doorbell >= 0)
         close(guest->ticket.doorbell);

@@ -32,7 +32,7 @@ struct guest {
     int file;                 /* of the module, where there is no ticket; -1: none */
     struct hub_segment *segment;
     struct hub_segment_view view;
-    struct hub_slot_pool pool;
+    struct hub_slots pool;
     struct hub_connection connection;
     uint32_t epoch;
     struct guest_heartbeat heartbeat;

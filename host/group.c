@@ -14,7 +14,6 @@ static int create_segment(const struct hub_limits *limits, const struct host_gro
                           struct host_group *group)
 {
     struct hub_limits own = *limits;
-    struct hub_segment_view view;
     int r;
 
     if (!plan->shared)
@@ -25,9 +24,7 @@ static int create_segment(const struct hub_limits *limits, const struct host_gro
         r = hub_segment_create(&own, plan->shared, &group->segment);
     if (r < 0)
         return r;
-    hub_segment_view(group->segment, 1, &view);
-    return hub_slot_pool_init(&group->pool, &group->segment->geometry, view.host_pool,
-                              plan->shared);
+    return hub_slots_init_host(&group->pool, group->segment);
 }
 
 int host_group_create(const struct hub_limits *limits, const struct host_group_plan *plan,
@@ -58,7 +55,7 @@ void host_group_release(struct host_group **group)
     if (!*group)
         return;
     if ((*group)->segment)
-        hub_slot_pool_fini(&(*group)->pool);
+        hub_slots_fini(&(*group)->pool);
     hub_segment_release(&(*group)->segment);
     free((*group)->seats);
     free(*group);
@@ -69,11 +66,7 @@ void host_group_release(struct host_group **group)
  * r[impl hub.slot.quota] */
 static void share_pool(struct host_group *group)
 {
-    uint32_t count = group->pool.count;
-
-    if (group->guests >= 2)
-        count = count / 2 > 0 ? count / 2 : 1;
-    hub_slot_pool_set_quota(&group->pool, count);
+    hub_slots_set_guests(&group->pool, group->guests);
 }
 
 static void sit_down(struct host_group *group, uint32_t peer, uint32_t epoch)
@@ -103,6 +96,7 @@ int host_group_enter(struct host_group *group, uint32_t life, uint32_t *peer, ui
     if (r < 0)
         return r;
     sit_down(group, *peer, *epoch);
+    hub_slots_endow(&group->pool, *peer);
     return 0;
 }
 
@@ -113,6 +107,7 @@ void host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch)
     hub_segment_view(group->segment, peer, &view);
     *epoch = hub_peek(&view.entry->epoch);
     sit_down(group, peer, *epoch);
+    hub_slots_endow(&group->pool, peer);
 }
 
 void host_group_dismiss(struct host_group *group, uint32_t peer)
@@ -140,6 +135,7 @@ void host_group_abandon(struct host_group *group, uint32_t peer)
 
     stand_up(group, peer);
     hub_segment_view(group->segment, peer, &view);
+    hub_slots_take_back(&group->pool, peer);
     hub_peer_table_unreserve(view.entry);
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "hub/shm/segment.h"
-#include "hub/shm/slot_pool.h"
+#include "hub/shm/slots.h"
 
 /* What the host knows of an entry; nothing of it is read back from the segment. */
 struct host_seat {
@@ -21,7 +21,7 @@ struct host_seat {
 struct host_group {
     uint64_t number; /* unique in the host, never used again */
     struct hub_segment *segment;
-    struct hub_slot_pool pool; /* the host's own slots */
+    struct hub_slots pool; /* the host's own slots */
     bool shared;
     bool anonymous;          /* guests that the host did not start may come in */
     uint32_t guests;         /* entries in use */

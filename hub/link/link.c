@@ -63,8 +63,8 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
         return rapahub_fail(-errno, "", "cannot make an eventfd for a link");
     if (options->by_lock)
         link->wait.host_lock = options->segment->mapping.fd;
-    r = hub_slot_reader_init(&link->reader, &options->segment->geometry,
-                             host ? link->view.guest_pool : link->view.host_pool);
+    r = hub_slots_in_init(&link->slots, options->pool, &options->segment->geometry,
+                          host ? link->view.guest_pool : link->view.host_pool, options->peer);
     if (r < 0)
         return r;
     *out = TAKE(link);
@@ -77,7 +77,7 @@ void hub_link_release(struct hub_link **link)
         return;
     if ((*link)->wait.nudge >= 0)
         close((*link)->wait.nudge);
-    hub_slot_reader_fini(&(*link)->reader);
+    hub_slots_in_fini(&(*link)->slots);
     hub_mutex_fini(&(*link)->send);
     free(*link);
     *link = NULL;
@@ -225,7 +225,7 @@ void hub_link_arm(struct hub_link *link)
 
 void hub_link_rest(struct hub_link *link)
 {
-    hub_slot_pool_return_cache(link->options.pool);
+    hub_slots_rest(link->options.pool);
 }
 
 const struct hub_limits *hub_link_limits(const struct hub_link *link)
@@ -259,6 +259,6 @@ void hub_link_gauge(const struct hub_link *link, struct hub_link_gauges *out)
 
     *out = (struct hub_link_gauges){.ring_out = host ? to_guest : to_host,
                                     .ring_in = host ? to_host : to_guest,
-                                    .slots_free = hub_slot_pool_free_count(link->options.pool),
-                                    .stray_bits = hub_slot_pool_stray_bits(link->options.pool)};
+                                    .slots_free = hub_slots_free_count(link->options.pool),
+                                    .stray_bits = hub_slots_stray(link->options.pool)};
 }

@@ -17,7 +17,7 @@
 #include "hub/base/atomic.h"
 #include "hub/link/message.h"
 #include "hub/shm/segment.h"
-#include "hub/shm/slot_pool.h"
+#include "hub/shm/slots.h"
 #include "hub/shm/wait.h"
 
 enum hub_role { HUB_ROLE_HOST, HUB_ROLE_GUEST };
@@ -47,7 +47,7 @@ struct hub_link_options {
     enum hub_role role;
     const struct hub_segment *segment; /* outlives the link */
     const struct hub_segment_view *view;
-    struct hub_slot_pool *pool; /* our own: of the group, or of the guest; outlives the link */
+    struct hub_slots *pool; /* our own: of the group, or of the guest; outlives the link */
     uint32_t peer, epoch;
     int doorbell; /* our end; stays the caller's, outlives the link; -1: none */
     bool by_lock; /* guest without a doorbell: its host is gone when the host's lock is free */

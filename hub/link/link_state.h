@@ -19,7 +19,7 @@ struct hub_link {
 
     struct hub_a32 token; /* 1: a thread receives; the rest of this group is that thread's */
     struct hub_ring_consumer in;
-    struct hub_slot_reader reader;
+    struct hub_slots_in slots;
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
 

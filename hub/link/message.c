@@ -23,6 +23,8 @@ static int refuse(const char *rule, const struct hub_descriptor *copy)
                         copy->msg_type, copy->id, copy->payload_len, rule);
 }
 
+/* With slots of several sizes (slot_count 0) place and bounds are checked where the slot is read.
+ */
 static int check_place(const struct hub_descriptor *copy, const struct hub_limits *limits)
 {
     bool in_slot = copy->payload_slot != HUB_INLINE;
@@ -35,9 +37,10 @@ static int check_place(const struct hub_descriptor *copy, const struct hub_limit
         return refuse(copy->msg_type == HUB_DATA ? "channeling.data.size-limit"
                                                  : "message.hello.enforcement",
                       copy);
-    if (in_slot && copy->payload_slot >= limits->slot_count)
+    if (in_slot && limits->slot_count > 0 && copy->payload_slot >= limits->slot_count)
         return refuse("shm.payload.slot", copy);
-    if (in_slot && (uint64_t)copy->payload_offset + copy->payload_len > limits->slot_size - 4)
+    if (in_slot && limits->slot_count > 0 &&
+        (uint64_t)copy->payload_offset + copy->payload_len > limits->slot_size - 4)
         return refuse("shm.slot.payload-offset", copy);
     return 0;
 }

@@ -45,23 +45,22 @@ static void show_tail(struct hub_link *link)
 static int copy_payload(struct hub_link *link, const struct hub_descriptor *descriptor, void *to)
 {
     if (descriptor->payload_slot != HUB_INLINE)
-        return to ? hub_slot_reader_copy(&link->reader, descriptor, to)
-                  : hub_slot_reader_check(&link->reader, descriptor);
+        return hub_slots_in_take(&link->slots, descriptor, to);
     if (to && descriptor->payload_len > 0)
         memcpy(to, descriptor->inline_payload, descriptor->payload_len);
     return 0;
 }
 
-/* A peer that takes no part may sleep on the word with the bit, or on the first one.
+/* A peer that takes no part may sleep on the word that changed, or on the one beside it.
  * r[impl hub.wait.foreign] */
 static void wake_for_slot(struct hub_link *link, uint32_t slot)
 {
-    struct hub_a32 *word = hub_slot_reader_word(&link->reader, slot);
-    struct hub_a32 *first = hub_slot_reader_word(&link->reader, 0);
+    struct hub_a32 *words[2];
 
-    hub_wait_wake(&link->wait, HUB_WAIT_TX, word);
-    if (word != first && !hub_wait_takes_part(&link->wait))
-        hub_futex_wake(first, UINT32_MAX);
+    hub_slots_in_words(&link->slots, slot, words);
+    hub_wait_wake(&link->wait, HUB_WAIT_TX, words[0]);
+    if (words[1] != words[0] && !hub_wait_takes_part(&link->wait))
+        hub_futex_wake(words[1], UINT32_MAX);
 }
 
 static int free_slot(struct hub_link *link, const struct hub_descriptor *descriptor)
@@ -70,7 +69,7 @@ static int free_slot(struct hub_link *link, const struct hub_descriptor *descrip
 
     if (descriptor->payload_slot == HUB_INLINE)
         return 0;
-    r = hub_slot_reader_free(&link->reader, descriptor->payload_slot);
+    r = hub_slots_in_free(&link->slots, descriptor->payload_slot);
     if (r == 0)
         wake_for_slot(link, descriptor->payload_slot);
     return r;
@@ -131,12 +130,22 @@ static int next_batch(struct hub_link *link)
     return 1;
 }
 
+/* A guest that has run out of slots rings the doorbell: so a look at each sweep is enough.
+ * r[impl hub.var.single-popper] */
+static void attend(struct hub_link *link)
+{
+    if (link->options.role == HUB_ROLE_HOST &&
+        hub_slots_attend(link->options.pool, link->options.peer) > 0)
+        hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
+}
+
 /* r[impl hub.loop.bound] */
 static int receive(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
     uint32_t count = 0;
 
+    attend(link);
     while (count < max && !hub_link_closed(link) && !events->full(events->user)) {
         int r = next_batch(link);
 

@@ -9,6 +9,7 @@
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
+#include "hub/shm/doorbell.h"
 
 #define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
 #define SPACE_SLICE (10 * HUB_MILLISECOND)  /* then the receive token may be free, or a slot */
@@ -54,6 +55,7 @@ static int place_payload(struct hub_link *link, const struct hub_parts *payload,
                          struct hub_descriptor *descriptor)
 {
     size_t size = payload->head.size + payload->tail.size;
+    uint8_t *to;
     int r;
 
     descriptor->payload_len = (uint32_t)size;
@@ -61,12 +63,11 @@ static int place_payload(struct hub_link *link, const struct hub_parts *payload,
         copy_parts(descriptor->inline_payload, payload);
         return 0;
     }
-    r = hub_slot_pool_loan(link->options.pool, link->options.peer, &descriptor->payload_slot,
-                           &descriptor->payload_generation);
-    if (r < 0)
+    to = hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, &r);
+    if (!to)
         return r;
-    copy_parts(hub_slot_pool_payload(link->options.pool, descriptor->payload_slot), payload);
-    hub_slot_pool_sent(link->options.pool, descriptor->payload_slot);
+    copy_parts(to, payload);
+    hub_slots_sent(link->options.pool, descriptor->payload_slot);
     return 0;
 }
 
@@ -124,7 +125,8 @@ struct space {
 static bool has_room(struct hub_link *link, size_t size) REQUIRES(link->send)
 {
     return hub_ring_room(&link->out) != 0 &&
-           (size <= HUB_INLINE_SIZE || hub_slot_pool_ready(link->options.pool, link->options.peer));
+           (size <= HUB_INLINE_SIZE ||
+            hub_slots_ready(link->options.pool, link->options.peer, size));
 }
 
 static bool has_space(void *user)
@@ -164,13 +166,15 @@ static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline
 {
     uint64_t slice = hub_clock_after(SPACE_SLICE), soon = deadline < slice ? deadline : slice;
     struct space space = {link, size};
-    const struct hub_link_until until = {.done = has_space,
-                                         .user = &space,
-                                         .stage = HUB_WAIT_SLEEP,
-                                         .space = true,
-                                         .deadline_ns =
-                                             link->options.pool->shared ? soon : deadline};
+    const struct hub_link_until until = {
+        .done = has_space,
+        .user = &space,
+        .stage = HUB_WAIT_SLEEP,
+        .space = true,
+        .deadline_ns = hub_slots_shared(link->options.pool) ? soon : deadline};
 
+    if (size > HUB_INLINE_SIZE && hub_slots_ask(link->options.pool))
+        (void)hub_doorbell_ring(link->options.doorbell);
     (void)hub_receiver_wait(link, &until);
 }
 

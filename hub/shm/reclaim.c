@@ -30,15 +30,16 @@ static void reset_words(struct hub_peer_entry *entry)
 }
 
 /* r[impl shm.segment.slot-ownership] */
-void hub_reclaim_reset(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+void hub_reclaim_reset(const struct hub_segment *segment, struct hub_slots *host_slots,
                        uint32_t peer)
 {
     struct hub_segment_view view;
 
     hub_segment_view(segment, peer, &view);
-    (void)hub_slot_pool_reclaim(host_pool, peer);
+    hub_slots_take_back(host_slots, peer);
     reset_indices(view.entry);
-    hub_slot_pool_reset(&segment->geometry, view.guest_pool);
+    if (segment->geometry.classes.count == 0)
+        hub_slot_pool_reset(&segment->geometry, view.guest_pool);
     reset_channels(view.channels, segment->geometry.limits.channels_max);
     reset_words(view.entry);
 }
@@ -51,9 +52,9 @@ void hub_reclaim_empty(const struct hub_segment *segment, uint32_t peer)
     hub_publish(&view.entry->state, HUB_PEER_EMPTY);
 }
 
-void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slot_pool *host_pool,
+void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slots *host_slots,
                       uint32_t peer)
 {
-    hub_reclaim_reset(segment, host_pool, peer);
+    hub_reclaim_reset(segment, host_slots, peer);
     hub_reclaim_empty(segment, peer);
 }

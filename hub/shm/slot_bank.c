@@ -295,10 +295,22 @@ uint32_t hub_slot_bank_endow(struct hub_slot_bank *bank, uint32_t peer)
     return given;
 }
 
+/* Asked at each sweep: without the lock, so that a grant that waits for a later one is the most
+ * that may go wrong. */
+static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
+{
+    for (uint32_t c = 0; c < bank->map.count; c++)
+        if (hub_peek(&hub_slot_class_peer(&bank->map, peer, c)->wanted) != 0)
+            return true;
+    return false;
+}
+
 uint32_t hub_slot_bank_attend(struct hub_slot_bank *bank, uint32_t peer)
 {
     uint32_t given = 0;
 
+    if (!asks(bank, peer))
+        return 0;
     hub_mutex_lock(&bank->lock);
     give_deferred(bank);
     for (uint32_t c = 0; c < bank->map.count; c++) {
@@ -449,6 +461,16 @@ uint32_t hub_slot_bank_free_count(struct hub_slot_bank *bank)
         (void)gather(bank, c);
         count += bank->of[c].in_reserve;
     }
+    hub_mutex_unlock(&bank->lock);
+    return count;
+}
+
+uint64_t hub_slot_bank_stray_refs(struct hub_slot_bank *bank)
+{
+    uint64_t count;
+
+    hub_mutex_lock(&bank->lock);
+    count = bank->stray_refs;
     hub_mutex_unlock(&bank->lock);
     return count;
 }

@@ -84,7 +84,8 @@ int hub_slot_bank_free(struct hub_slot_bank *bank, uint32_t ref);
  * r[impl shm.varslot.ownership] */
 uint32_t hub_slot_bank_reclaim(struct hub_slot_bank *bank, uint32_t peer);
 
-/* Slots in reserve, pushed ones included. */
+/* Slots in reserve, pushed ones included; refs that guests pushed without having them. */
 uint32_t hub_slot_bank_free_count(struct hub_slot_bank *bank);
+uint64_t hub_slot_bank_stray_refs(struct hub_slot_bank *bank);
 
 #endif

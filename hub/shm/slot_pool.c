@@ -66,12 +66,7 @@ int hub_slot_pool_init(struct hub_slot_pool *pool, const struct hub_geometry *ge
     struct hub_slot_record *records = calloc(count, sizeof(*records));
     uint64_t *bits = calloc((size_t)words_of(count) * 2, sizeof(*bits));
 
-    if (geometry->classes.count > 0) {
-        free(records);
-        free(bits);
-        return rapahub_fail(RAPAHUB_EINVAL, "shm.varslot.classes",
-                            "a link cannot use slots of several sizes");
-    }
+    CHECK(count > 0);
     if (!records || !bits) {
         free(records);
         free(bits);

@@ -293,3 +293,32 @@ void hub_slot_purse_rest(struct hub_slot_purse *purse)
     }
     hub_mutex_unlock(&purse->lock);
 }
+
+/* The stack is read as it stands: what the host pushes meanwhile is counted or not. */
+static uint32_t count_stack(const struct hub_slot_purse *purse, uint32_t c)
+{
+    const struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    uint32_t ref = hub_slot_ref_first(hub_observe64(&block->free_head)), count = 0;
+
+    while (count < purse->map.of[c].per_extent * HUB_EXTENTS_MAX &&
+           hub_slot_class_has(&purse->map, ref)) {
+        ref = hub_peek(&hub_slot_class_meta(&purse->map, ref)->next_free);
+        count++;
+    }
+    return count;
+}
+
+uint32_t hub_slot_purse_free_count(struct hub_slot_purse *purse)
+{
+    uint32_t count = 0;
+
+    hub_mutex_lock(&purse->lock);
+    for (uint32_t c = 0; c < purse->map.count; c++) {
+        count += count_stack(purse, c);
+        for (uint32_t ref = purse->of[c].kept; ref != HUB_SLOT_REF_NONE;
+             ref = record_of(purse, ref)->next)
+            count++;
+    }
+    hub_mutex_unlock(&purse->lock);
+    return count;
+}

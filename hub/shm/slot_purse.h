@@ -64,6 +64,9 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
                           void *to);
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);
 
+/* Slots that are granted to us and not on their way. */
+uint32_t hub_slot_purse_free_count(struct hub_slot_purse *purse);
+
 /* Before a long sleep: what is above the first share goes back to the host. */
 void hub_slot_purse_rest(struct hub_slot_purse *purse);
 

@@ -96,8 +96,7 @@ static void attach(struct stage *stage)
     struct side *guest = &stage->guest;
     struct hub_wait wait;
 
-    if (hub_slot_pool_init(&stage->guest_pool, &guest->segment->geometry, guest->view.guest_pool,
-                           true) < 0)
+    if (hub_slots_init_guest(&stage->guest_pool, guest->segment, &guest->view, stage->peer) < 0)
         return;
     hub_wait_init(&wait, &guest->view.entry->guest_wait, &guest->view.entry->host_wait,
                   guest->doorbell, -1);
@@ -173,10 +172,10 @@ static int setup_slot(struct stage *stage)
         r = hub_slot_reader_init(&stage->reader, &stage->guest.segment->geometry,
                                  stage->guest.view.host_pool);
     if (r == 0)
-        r = hub_slot_pool_loan(&stage->host_pool, stage->peer, &descriptor.payload_slot,
+        r = hub_slot_pool_loan(&stage->host_pool.pool, stage->peer, &descriptor.payload_slot,
                                &descriptor.payload_generation);
     if (r == 0)
-        hub_slot_pool_sent(&stage->host_pool, descriptor.payload_slot);
+        hub_slot_pool_sent(&stage->host_pool.pool, descriptor.payload_slot);
     stage->slot = descriptor.payload_slot;
     return r == 0 ? hub_slot_reader_check(&stage->reader, &descriptor) : r;
 }
@@ -189,7 +188,7 @@ static void free_a_slot(struct stage *stage)
 /* The host has the other slots, and this one as soon as its bit is set. */
 static int look_at_freeing(struct stage *stage, struct sweep_point *point)
 {
-    uint32_t left = hub_slot_pool_free_count(&stage->host_pool);
+    uint32_t left = hub_slots_free_count(&stage->host_pool);
 
     if (left != STAGE_SLOTS && left != STAGE_SLOTS - 1)
         return sweep_fail(point, "%u slots are free", left);

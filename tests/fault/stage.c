@@ -46,8 +46,7 @@ static int open_segment(struct stage *stage)
         return r;
     stage_let_fork(stage->segment);
     hub_segment_view(stage->segment, 1, &stage->host.view);
-    return hub_slot_pool_init(&stage->host_pool, &stage->segment->geometry,
-                              stage->host.view.host_pool, true);
+    return hub_slots_init_host(&stage->host_pool, stage->segment);
 }
 
 int stage_open_side(struct stage *stage, struct side *side, enum hub_role role)
@@ -75,8 +74,7 @@ static int attach_guest(struct stage *stage)
     if (r == 0) {
         stage_let_fork(guest->segment);
         guest->pool = &stage->guest_pool;
-        r = hub_slot_pool_init(guest->pool, &guest->segment->geometry, guest->view.guest_pool,
-                               true);
+        r = hub_slots_init_guest(guest->pool, guest->segment, &guest->view, stage->peer);
     }
     if (r == 0)
         r = stage_open_side(stage, guest, HUB_ROLE_GUEST);
@@ -132,7 +130,7 @@ static void close_side(struct side *side)
 static void close_guest(struct stage *stage)
 {
     close_side(&stage->guest);
-    hub_slot_pool_fini(&stage->guest_pool);
+    hub_slots_fini(&stage->guest_pool);
     hub_segment_release(&stage->guest.segment);
     memset(&stage->guest_pool, 0, sizeof stage->guest_pool);
 }
@@ -150,7 +148,7 @@ static void teardown(struct stage *stage)
     hub_calls_answer_fini(&stage->answer);
     close_guest(stage);
     close_side(&stage->host);
-    hub_slot_pool_fini(&stage->host_pool);
+    hub_slots_fini(&stage->host_pool);
     hub_segment_release(&stage->segment);
 }
 
@@ -161,9 +159,9 @@ static int check_pools(struct stage *stage, struct sweep_point *point)
     const struct hub_a64 *bitmap =
         (const struct hub_a64 *)(const void *)stage->host.view.guest_pool;
 
-    if (hub_slot_pool_free_count(&stage->host_pool) != STAGE_SLOTS)
+    if (hub_slots_free_count(&stage->host_pool) != STAGE_SLOTS)
         return sweep_fail(point, "host pool: %u of %d slots",
-                          hub_slot_pool_free_count(&stage->host_pool), STAGE_SLOTS);
+                          hub_slots_free_count(&stage->host_pool), STAGE_SLOTS);
     if (hub_peek64(bitmap) != (1u << STAGE_SLOTS) - 1)
         return sweep_fail(point, "guest bitmap is %llx", (unsigned long long)hub_peek64(bitmap));
     return 0;

@@ -13,15 +13,15 @@
 struct side {
     struct hub_segment *segment;
     struct hub_segment_view view;
-    struct hub_slot_pool *pool;
+    struct hub_slots *pool;
     struct hub_connection connection;
     int doorbell;
 };
 
 struct stage {
     struct hub_segment *segment; /* the host's */
-    struct hub_slot_pool host_pool;
-    struct hub_slot_pool guest_pool;
+    struct hub_slots host_pool;
+    struct hub_slots guest_pool;
     struct side host, guest;
     uint32_t peer, epoch;
     uint8_t payload[STAGE_PAYLOAD];

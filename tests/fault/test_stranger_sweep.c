@@ -50,8 +50,7 @@ static void attach(struct stage *stage)
     if (hub_stranger_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
                            &stage->peer) < 0)
         return;
-    if (hub_slot_pool_init(&stage->guest_pool, &guest->segment->geometry, guest->view.guest_pool,
-                           true) < 0)
+    if (hub_slots_init_guest(&stage->guest_pool, guest->segment, &guest->view, stage->peer) < 0)
         return;
     hub_wait_init(&wait, &guest->view.entry->guest_wait, &guest->view.entry->host_wait, -1, -1);
     (void)hub_peer_table_attach(guest->view.entry, &stage->epoch);
@@ -98,7 +97,7 @@ static int setup_attached(struct stage *stage)
     guest->pool = &stage->guest_pool;
     host->segment = stage->segment;
     host->pool = &stage->host_pool;
-    r = hub_slot_pool_init(guest->pool, &guest->segment->geometry, guest->view.guest_pool, true);
+    r = hub_slots_init_guest(guest->pool, guest->segment, &guest->view, stage->peer);
     stage->epoch = hub_peek(&guest->view.entry->epoch);
     if (r == 0)
         r = stage_open_side(stage, guest, HUB_ROLE_GUEST);
@@ -215,9 +214,9 @@ static int check_reclaimed(struct stage *stage, struct sweep_point *point)
     if (point->finished && state != HUB_PEER_EMPTY)
         return sweep_fail(point, "it is reclaimed, and its state is %u", state);
     clear_away(stage);
-    if (hub_slot_pool_free_count(&stage->host_pool) != STAGE_SLOTS)
+    if (hub_slots_free_count(&stage->host_pool) != STAGE_SLOTS)
         return sweep_fail(point, "host pool: %u of %d slots",
-                          hub_slot_pool_free_count(&stage->host_pool), STAGE_SLOTS);
+                          hub_slots_free_count(&stage->host_pool), STAGE_SLOTS);
     return check_next(stage, point);
 }
 

@@ -34,7 +34,7 @@ static const struct hub_limits limits = {.payload_max = 252,
 struct stage {
     struct hub_segment segment;
     struct hub_segment_view view;
-    struct hub_slot_pool pool;
+    struct hub_slots pool;
     struct hub_connection connection;
     enum hub_role role;
     const uint8_t *at, *end; /* of the input */
@@ -312,8 +312,9 @@ static void finish(struct stage *stage)
 static void rest(struct stage *stage)
 {
     hub_link_rest(stage->connection.link);
-    (void)hub_slot_pool_reclaim(&stage->pool, take_byte(stage) & PEER);
-    FUZZ_HOLDS(hub_slot_pool_free_count(&stage->pool) <= limits.slot_count);
+    if (stage->role == HUB_ROLE_HOST && (take_byte(stage) & PEER))
+        hub_slots_take_back(&stage->pool, PEER);
+    FUZZ_HOLDS(hub_slots_free_count(&stage->pool) <= limits.slot_count);
 }
 
 /* ---- the whole ---- */
@@ -372,7 +373,8 @@ static bool open_stage(struct stage *stage, uint8_t kind)
     stage->cells = guest ? stage->view.host_to_guest : stage->view.guest_to_host;
     stage->head =
         guest ? &stage->view.entry->host_to_guest_head : &stage->view.entry->guest_to_host_head;
-    if (hub_slot_pool_init(&stage->pool, &stage->segment.geometry, stage->our_pool, kind & 2) < 0 ||
+    if ((guest ? hub_slots_init_guest(&stage->pool, &stage->segment, &stage->view, PEER)
+               : hub_slots_init_host(&stage->pool, &stage->segment)) < 0 ||
         hub_connection_open(&stage->connection, &options, &events) < 0)
         return false;
     hub_note(guest ? &stage->view.entry->host_wait : &stage->view.entry->guest_wait, HUB_WAIT_PART);
@@ -404,7 +406,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hub_channels_drop(&stage.channels);
     if (stage.connection.link)
         hub_connection_close(&stage.connection);
-    hub_slot_pool_fini(&stage.pool);
+    hub_slots_fini(&stage.pool);
     free(stage.segment.mapping.data);
     return 0;
 }

@@ -25,7 +25,7 @@
 struct end {
     struct hub_segment *segment;
     struct hub_segment_view view;
-    struct hub_slot_pool pool;
+    struct hub_slots pool;
     struct hub_connection connection;
     int doorbell;
     struct hub_a32 requests, ready, pending, closed, hints;
@@ -111,10 +111,12 @@ static void pair_open_end(struct pair *pair, struct end *end, enum hub_role role
                                                  NULL};
     bool host = role == HUB_ROLE_HOST;
 
-    assert_int_equal(hub_slot_pool_init(&end->pool, &end->segment->geometry,
-                                        host ? end->view.host_pool : end->view.guest_pool,
-                                        end->segment->shared),
-                     0);
+    if (host) {
+        assert_int_equal(hub_slots_init_host(&end->pool, end->segment), 0);
+        hub_slots_endow(&end->pool, pair->peer);
+    } else {
+        assert_int_equal(hub_slots_init_guest(&end->pool, end->segment, &end->view, pair->peer), 0);
+    }
     assert_int_equal(hub_connection_open(&end->connection, &options, &events), 0);
 }
 
@@ -146,7 +148,7 @@ __attribute__((unused)) static void pair_open(struct pair *pair, const struct hu
 static void pair_close_end(struct end *end)
 {
     hub_connection_close(&end->connection);
-    hub_slot_pool_fini(&end->pool);
+    hub_slots_fini(&end->pool);
     hub_segment_release(&end->segment);
     if (end->doorbell >= 0)
         close(end->doorbell);

@@ -2,6 +2,7 @@
 /* link: space, slots, tokens, violations. */
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include "tests/unit/link/pair.h"
 
@@ -57,8 +58,32 @@ static void slots_run_out_and_come_back_when_the_payload_is_taken(void **state)
     assert_int_equal(send_request(&pair.host, 6, bytes, sizeof bytes, 0), 0);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 64), 1);
     hub_link_rest(pair.host.connection.link);
-    assert_int_equal(hub_slot_pool_free_count(&pair.host.pool), 4);
+    assert_int_equal(hub_slots_free_count(&pair.host.pool), 4);
     pair_close(&pair);
+}
+
+/* r[verify hub.layout.pools] r[verify shm.varslot.selection] r[verify shm.varslot.classes] */
+static void payloads_of_any_size_cross_both_ways_in_slots_of_several_sizes(void **state)
+{
+    static const size_t sizes[] = {100, 10 * 1024, 900 * 1024, 1 << 20};
+    struct hub_limits limits = pair_limits();
+    uint8_t *bytes = calloc(1, 1 << 20);
+    struct pair pair;
+
+    (void)state;
+    assert_non_null(bytes);
+    limits.payload_max = 1 << 20;
+    pair_open(&pair, &limits, 0);
+    for (uint32_t i = 0; i < 40; i++) {
+        size_t size = sizes[i % 4];
+
+        assert_int_equal(send_request(&pair.host, 1 + i, bytes, size, 0), 0);
+        assert_int_equal(send_request(&pair.guest, 1 + i, bytes, size, 0), 0);
+        assert_true(hub_link_sweep(pair.guest.connection.link, 64) >= 1);
+        assert_true(hub_link_sweep(pair.host.connection.link, 64) >= 1);
+    }
+    pair_close(&pair);
+    free(bytes);
 }
 
 static void a_payload_beyond_the_limit_is_refused(void **state)
@@ -352,8 +377,8 @@ static void a_slot_that_comes_from_another_guest_is_found(void **state)
     limits.guests_max = 2;
     pair_open(&pair, &limits, 0);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(hub_slot_pool_loan(&pair.host.pool, 2, &slot, &generation), 0);
-        hub_slot_pool_sent(&pair.host.pool, slot);
+        assert_int_equal(hub_slot_pool_loan(&pair.host.pool.pool, 2, &slot, &generation), 0);
+        hub_slot_pool_sent(&pair.host.pool.pool, slot);
     }
     pthread_create(&thread, NULL, send_large, &pair.host);
     while (hub_peek64(&hub_link_counters(pair.host.connection.link)->waits_slot) == 0)
@@ -371,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_of_8_takes_7_and_the_eighth_waits),
         cmocka_unit_test(slots_run_out_and_come_back_when_the_payload_is_taken),
+        cmocka_unit_test(payloads_of_any_size_cross_both_ways_in_slots_of_several_sizes),
         cmocka_unit_test(a_payload_beyond_the_limit_is_refused),
         cmocka_unit_test(both_sides_with_full_rings_never_wait_for_each_other),
         cmocka_unit_test(a_message_for_a_channel_that_was_never_opened_ends_the_link),

@@ -19,7 +19,7 @@ static const struct hub_limits limits = {.payload_max = 60,
 /* A host with two guests of which the first has died in the middle of everything. */
 struct rig {
     struct hub_segment *segment;
-    struct hub_slot_pool pool; /* the host's */
+    struct hub_slots pool; /* the host's */
     struct hub_segment_view dead, other;
     uint8_t other_before[64];
 };
@@ -28,8 +28,8 @@ static void send_to(struct rig *rig, uint32_t peer)
 {
     uint32_t slot, generation;
 
-    assert_int_equal(hub_slot_pool_loan(&rig->pool, peer, &slot, &generation), 0);
-    hub_slot_pool_sent(&rig->pool, slot);
+    assert_int_equal(hub_slot_pool_loan(&rig->pool.pool, peer, &slot, &generation), 0);
+    hub_slot_pool_sent(&rig->pool.pool, slot);
 }
 
 static void leave_traces(struct hub_segment_view *view)
@@ -57,8 +57,7 @@ static void begin(struct rig *rig)
     assert_int_equal(hub_segment_create(&limits, true, &rig->segment), 0);
     hub_segment_view(rig->segment, PEER, &rig->dead);
     hub_segment_view(rig->segment, OTHER, &rig->other);
-    assert_int_equal(
-        hub_slot_pool_init(&rig->pool, &rig->segment->geometry, rig->dead.host_pool, true), 0);
+    assert_int_equal(hub_slots_init_host(&rig->pool, rig->segment), 0);
     for (uint32_t i = 1; i <= 2; i++)
         assert_int_equal(hub_peer_table_reserve(rig->segment, &peer, &epoch), 0);
     assert_int_equal(hub_peer_table_attach(rig->dead.entry, &epoch), 0);
@@ -74,7 +73,7 @@ static void begin(struct rig *rig)
 
 static void end(struct rig *rig)
 {
-    hub_slot_pool_fini(&rig->pool);
+    hub_slots_fini(&rig->pool);
     hub_segment_release(&rig->segment);
 }
 
@@ -117,7 +116,7 @@ static void all_that_a_dead_guest_had_is_given_back(void **state)
     begin(&rig);
     hub_reclaim_peer(rig.segment, &rig.pool, PEER);
     assert_clean(&rig);
-    assert_int_equal(hub_slot_pool_free_count(&rig.pool), 5);
+    assert_int_equal(hub_slots_free_count(&rig.pool), 5);
     for (uint32_t slot = 0; slot < limits.slot_count; slot++)
         assert_int_equal(generation_in(&rig, rig.dead.guest_pool, slot), 1);
     assert_int_equal(generation_in(&rig, rig.dead.host_pool, 0), 2);
@@ -148,7 +147,7 @@ static void it_may_be_done_again_from_the_start(void **state)
     hub_reclaim_peer(rig.segment, &rig.pool, PEER);
     hub_reclaim_peer(rig.segment, &rig.pool, PEER);
     assert_clean(&rig);
-    assert_int_equal(hub_slot_pool_free_count(&rig.pool), 5);
+    assert_int_equal(hub_slots_free_count(&rig.pool), 5);
     end(&rig);
 }
 

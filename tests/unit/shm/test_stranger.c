@@ -178,12 +178,10 @@ static void one_that_died_while_it_attached_is_proven_gone(void **state)
 static void one_that_left_is_gone_though_its_process_lives(void **state)
 {
     struct hub_segment *host = *state;
-    struct hub_slot_pool pool;
-    struct hub_segment_view view;
+    struct hub_slots pool;
     struct visit visit;
 
-    hub_segment_view(host, 1, &view);
-    assert_int_equal(hub_slot_pool_init(&pool, &host->geometry, view.host_pool, true), 0);
+    assert_int_equal(hub_slots_init_host(&pool, host), 0);
     for (uint32_t cycle = 1; cycle <= 10; cycle++) {
         assert_int_equal(enter(host, &visit), 0);
         assert_int_equal(visit.peer, 1);
@@ -198,7 +196,7 @@ static void one_that_left_is_gone_though_its_process_lives(void **state)
         hub_reclaim_empty(host, 1);
         assert_found(host, 1, HUB_STRANGER_NONE, 0);
     }
-    hub_slot_pool_fini(&pool);
+    hub_slots_fini(&pool);
 }
 
 /* Straight to Attached, as a guest may that knows nothing of locks: whether it lives nobody can

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slots: payload slots as a link uses them, whether they are of one size (slot_pool) or of several
+ * (slot_bank, slot_purse): which, the segment decides once. */
+#ifndef HUB_SHM_SLOTS_H
+#define HUB_SHM_SLOTS_H
+
+#include "hub/shm/segment.h"
+#include "hub/shm/slot_bank.h"
+#include "hub/shm/slot_pool.h"
+#include "hub/shm/slot_purse.h"
+
+struct hub_slots_kind;
+
+/* The slots this side sends in: the host's of a group, or a guest's. Any thread. */
+struct hub_slots {
+    const struct hub_slots_kind *kind;
+    union {
+        struct hub_slot_pool pool;
+        struct hub_slot_bank bank;
+        struct hub_slot_purse purse;
+    };
+};
+
+/* As the host of a segment; as the guest `peer` in it. -ENOMEM. `fini` accepts what was never
+ * initialised but zeroed. */
+int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segment);
+int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segment,
+                         const struct hub_segment_view *view, uint32_t peer);
+void hub_slots_fini(struct hub_slots *slots);
+
+/* Host: so many guests are in the segment. r[impl hub.slot.quota] */
+void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
+
+/* Fills in slot and generation of a descriptor for `size` bytes: where they go, until `sent` or
+ * `drop`; NULL with *code: -EAGAIN (without a diagnosis), RAPAHUB_EPROTOCOL. */
+uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                        struct hub_descriptor *descriptor, int *code);
+void hub_slots_sent(struct hub_slots *slots, uint32_t slot);
+void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
+
+/* Would a loan succeed? The look before a sleep. */
+bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size);
+
+/* May a slot come without a wake-up on the link? Then it is looked for in slices. */
+bool hub_slots_shared(const struct hub_slots *slots);
+
+/* Guest: must the host be rung, so that it looks what this side has run out of? */
+bool hub_slots_ask(const struct hub_slots *slots);
+
+/* Host: gives a guest that comes its first share; what it asks for since: how many slots. */
+void hub_slots_endow(struct hub_slots *slots, uint32_t peer);
+uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer);
+
+/* Before a long sleep: what need not be held is given back. */
+void hub_slots_rest(struct hub_slots *slots);
+
+/* Host: takes back all that a guest of several sizes had, after proof of its death or where it
+ * never came. */
+void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
+
+/* Slots that could be lent now: not lent, or given back; of several sizes, in the reserve of the
+ * host, or at hand of the guest. Claims of the other side that the records denied, and that blamed
+ * nobody. */
+uint32_t hub_slots_free_count(struct hub_slots *slots);
+uint64_t hub_slots_stray(struct hub_slots *slots);
+
+/* The slots the other side sends in. Under the receive token. */
+struct hub_slots_in {
+    struct hub_slots *own; /* with several sizes one set of records serves both directions */
+    uint32_t peer;
+    struct hub_slot_reader reader;
+};
+
+/* `memory` is the other's pool. */
+int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
+                      const struct hub_geometry *geometry, uint8_t *memory, uint32_t peer);
+void hub_slots_in_fini(struct hub_slots_in *in);
+
+/* Checks a private copy of a descriptor; the slot is held until `free`. With `to` its payload is
+ * copied there. RAPAHUB_EPROTOCOL with the rule. */
+int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
+int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot);
+
+/* The words that giving a slot back changes: what a peer that takes no part may sleep on. */
+void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
+
+#endif
