@@ -11,7 +11,6 @@
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
 #include "hub/base/clock.h"
-#include "hub/shm/doorbell.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -305,7 +304,7 @@ static void settle_all(struct guest *guest, uint64_t deadline)
     while (!settle(guest) && hub_clock_left(deadline) != 0) {
         struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
 
-        if (poll(&bell, 1, 1) > 0 && !hub_doorbell_drain(bell.fd))
+        if (poll(&bell, 1, 1) > 0 && !hub_link_hear(guest->connection.link))
             break;
     }
 }

@@ -10,7 +10,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define RESERVED 8
+#define RESERVED  8
+#define VAR_BYTES (UINT64_C(256) << 20)
 
 static int check_reserved(const uint64_t *reserved, const char *what)
 {
@@ -34,10 +35,11 @@ static uint64_t or_default64(uint64_t given, uint64_t otherwise)
 
 static void take_limits(const struct rapahub_host_options *given, struct hub_limits *out)
 {
-    uint32_t slot_size = or_default(given->slot_size, 65536);
+    uint32_t slot_size = or_default(given->slot_size, 4096);
+    uint32_t payload = given->slot_size > 4 ? given->slot_size - 4 : UINT32_C(1) << 20;
 
     *out = (struct hub_limits){
-        .payload_max = or_default(given->payload_max, slot_size > 4 ? slot_size - 4 : slot_size),
+        .payload_max = or_default(given->payload_max, payload),
         .credit_size = or_default(given->credit_size, 65536),
         .guests_max = or_default(given->guests_max, 16),
         .ring_size = or_default(given->ring_size, 256),
@@ -45,9 +47,18 @@ static void take_limits(const struct rapahub_host_options *given, struct hub_lim
         .slot_count = or_default(given->slot_count, 64),
         .channels_max = or_default(given->channels_max, 64),
         .heartbeat_ns = or_default64(given->heartbeat_ns, HUB_SECOND),
+        .var_bytes_max = given->var_bytes_max,
     };
     if (given->heartbeat_ns == UINT64_MAX)
         out->heartbeat_ns = 0;
+}
+
+/* Who asks for large messages has asked for their memory. */
+static uint64_t default_bytes(const struct hub_size_classes *classes)
+{
+    uint64_t first = hub_size_classes_bytes(classes);
+
+    return first > VAR_BYTES ? first : VAR_BYTES;
 }
 
 /* Its address lies in this very library. */
@@ -101,7 +112,11 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
         return rapahub_fail(RAPAHUB_EINVAL, "", "a path is of no use without the option anonymous");
     take_limits(given, &out->limits);
     r = hub_geometry_compute(&out->limits, &geometry);
-    return r < 0 ? r : take_strings(given, out);
+    if (r < 0)
+        return r;
+    if (given->var_bytes_max == 0)
+        out->limits.var_bytes_max = default_bytes(&geometry.classes);
+    return take_strings(given, out);
 }
 
 void host_options_fini(struct host_options *options)

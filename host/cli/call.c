@@ -13,6 +13,7 @@
 #include "host/cli/failure.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
+#include "host/cli/limits.h"
 #include "host/cli/remote.h"
 #include "host/cli/session.h"
 #include "host/cli/target.h"
@@ -94,6 +95,8 @@ static int open_session(struct calling *calling)
         .timeout_ns = calling->timeout_ns};
     int r = plain_signatures(calling, plain);
 
+    if (r == 0)
+        r = cli_limits_take(&calling->cli->arguments, &options.limits);
     if (r < 0)
         return r;
     options.plain = plain[0] ? plain : NULL;
@@ -260,8 +263,8 @@ static void give_hint(struct calling *calling, int code)
     else if (died)
         cli_failure_hint(calling->cli, "rapahub logs %s", target->name);
     else if (code == RAPAHUB_EMSGSIZE)
-        cli_failure_hint(calling->cli, "rapahub run --limit slot=4M %s takes larger ones",
-                         target->is_file ? target->file : "FILE");
+        cli_failure_hint(calling->cli, "rapahub call --limit payload=64M %s takes larger ones",
+                         target->is_file ? target->file : "FILE.METHOD");
     else if (code == RAPAHUB_ENOENT && target->is_file)
         cli_failure_hint(calling->cli, "look at the path; rapahub build makes build/NAME.so");
 }

@@ -90,6 +90,14 @@ static const struct cli_option build_options[] = {
         .text = "handed to the init of the container, as the module wants it" \
     }
 
+#define LIMIT_OPTION                                                                        \
+    {                                                                                       \
+        .name = "limit", .value = CLI_TEXT, .what = "KEY=N,...", .repeats = true,           \
+        .fallback = "guests=16,payload=1M,slot=4K,slots=64,ring=256,memory=256M",           \
+        .text = "guests of the host; bytes of a message; bytes of the smallest slots, how " \
+                "many, and ring entries, of a guest; bytes of slots of all sizes"           \
+    }
+
 static const struct cli_option run_options[] = {
     {.name = "name",
      .value = CLI_TEXT,
@@ -113,12 +121,7 @@ static const struct cli_option run_options[] = {
      .what = "N/DUR",
      .fallback = "5/60s",
      .text = "restarts within a period before it is given up; none: no restart"},
-    {.name = "limit",
-     .value = CLI_TEXT,
-     .what = "KEY=N,...",
-     .repeats = true,
-     .fallback = "guests=16,slot=64K,slots=64,ring=256",
-     .text = "guests of the host; bytes of a slot, slots and ring entries of a guest"},
+    LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
     {.name = "anonymous",
@@ -140,6 +143,7 @@ static const struct cli_option call_options[] = {
      .what = "N",
      .fallback = "1",
      .text = "call so often; the last result is printed, the time of one on standard error"},
+    LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
     {.name = "raw", .text = "one argument, the POSTCARD tuple; the result as POSTCARD"},

@@ -75,13 +75,15 @@ static int spawn(struct cli_session *session, const struct cli_session_options *
 static int create(struct cli_session *session, const struct cli_session_options *options)
 {
     char program[CLI_PROGRAM_PATH];
-    const struct rapahub_host_options host = {.name = POOL_NAME,
-                                              .guests_max = 1,
-                                              .call_timeout_ns = options->timeout_ns,
-                                              .guest_program = program,
-                                              .on_event = show_event,
-                                              .user = session};
+    struct rapahub_host_options host = options->limits;
     int r = cli_program_guest(program);
+
+    host.name = POOL_NAME;
+    host.guests_max = 1;
+    host.call_timeout_ns = options->timeout_ns;
+    host.guest_program = program;
+    host.on_event = show_event;
+    host.user = session;
 
     return r < 0 ? r : rapahub_host_create(&host, &session->host);
 }

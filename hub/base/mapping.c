@@ -30,9 +30,9 @@ void hub_mapping_init(struct hub_mapping *mapping)
     *mapping = (struct hub_mapping){.fd = -1};
 }
 
-static int map(int fd, size_t size, struct hub_mapping *out)
+static int map_part(int fd, uint64_t offset, size_t size, struct hub_mapping *out)
 {
-    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
     if (data == MAP_FAILED)
         return rapahub_fail(-errno, "shm.file.mmap-posix", "cannot map %zu bytes of shared memory",
@@ -42,6 +42,11 @@ static int map(int fd, size_t size, struct hub_mapping *out)
     out->data = data;
     out->size = size;
     return 0;
+}
+
+static int map(int fd, size_t size, struct hub_mapping *out)
+{
+    return map_part(fd, 0, size, out);
 }
 
 /* Kernels before 6.3 do not know the seal against execution. */
@@ -123,15 +128,14 @@ static int open_new(const char *prefix, char path[HUB_MAPPING_PATH_MAX])
                         TRIES);
 }
 
-/* posix_fallocate takes the pages now: later there would be a SIGBUS instead of an error. */
-static int reserve(int fd, size_t size)
+/* posix_fallocate takes the pages now, and makes the file as long as that: later there would be a
+ * SIGBUS instead of an error. */
+static int reserve(int fd, uint64_t offset, uint64_t size)
 {
     int error;
 
-    if (ftruncate(fd, (off_t)size) < 0)
-        return -errno;
     do
-        error = posix_fallocate(fd, 0, (off_t)size);
+        error = posix_fallocate(fd, (off_t)offset, (off_t)size);
     while (error == EINTR);
     return -error;
 }
@@ -140,7 +144,7 @@ static int reserve(int fd, size_t size)
 static int fill_file(int made, const char *path, size_t size, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = made;
-    int r = reserve(fd, size);
+    int r = reserve(fd, 0, size);
 
     if (r < 0)
         r = rapahub_fail(r, "shm.file.create", "no room for %zu bytes at '%s': %s", size, path,
@@ -231,6 +235,52 @@ int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out)
 int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out)
 {
     return map_opened(open(path, O_RDWR | O_CLOEXEC | O_NOCTTY), path, least, out);
+}
+
+uint64_t hub_mapping_page_align(uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return (size + page - 1) / page * page;
+}
+
+int hub_mapping_append(const struct hub_mapping *file, uint64_t end, uint64_t size,
+                       struct hub_mapping *out)
+{
+    uint64_t offset = hub_mapping_page_align(end);
+    int r = reserve(file->fd, offset, size);
+
+    if (r < 0)
+        return rapahub_fail(r, "shm.varslot.extents",
+                            "no room for %" PRIu64 " bytes more at '%s': %s", size, file->path,
+                            strerrordesc_np(-r));
+    return map_part(file->fd, offset, size, out);
+}
+
+int hub_mapping_open_part(int fd, uint64_t offset, uint64_t size, struct hub_mapping *out)
+{
+    struct stat file;
+
+    if (fstat(fd, &file) < 0 || hub_mapping_page_align(offset) != offset ||
+        size > (uint64_t)file.st_size || offset > (uint64_t)file.st_size - size)
+        return rapahub_fail(RAPAHUB_EFORMAT, "shm.varslot.extents",
+                            "%" PRIu64 " bytes at %" PRIu64 " are no part of the segment's file",
+                            size, offset);
+    return map_part(fd, offset, size, out);
+}
+
+int hub_mapping_adopt_sealed(int sent, uint64_t size, struct hub_mapping *out)
+{
+    OWN(hub_fd) int fd = sent;
+    int seals = fcntl(fd, F_GET_SEALS);
+    struct stat file;
+
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &file) < 0 ||
+        (uint64_t)file.st_size != size)
+        return rapahub_fail(RAPAHUB_EFORMAT, "hub.file.seal",
+                            "a memory that was sent is not sealed, or not of %" PRIu64 " bytes",
+                            size);
+    return map_part(fd, 0, size, out);
 }
 
 /* r[impl shm.file.cleanup] */

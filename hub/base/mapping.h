@@ -37,6 +37,22 @@ int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
 /* The same, but always through a new open file description, so that its locks are nobody else's. */
 int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out);
 
+/* The next multiple of the size of a page. */
+uint64_t hub_mapping_page_align(uint64_t size);
+
+/* Makes `file` larger, from the first page behind `end` on, and maps what is new, on its own and
+ * zeroed. -ENOSPC as above; then the file may be longer, and what was mapped before stays. */
+int hub_mapping_append(const struct hub_mapping *file, uint64_t end, uint64_t size,
+                       struct hub_mapping *out);
+
+/* Maps a part of an open file that another process made longer; refused where it does not lie
+ * inside the file or does not begin with a page. */
+int hub_mapping_open_part(int fd, uint64_t offset, uint64_t size, struct hub_mapping *out);
+
+/* Maps all of a memfd that was sent, and takes the descriptor: refused where it is not sealed
+ * against shrinking, or of another size. r[impl hub.file.seal] */
+int hub_mapping_adopt_sealed(int fd, uint64_t size, struct hub_mapping *out);
+
 /* Unmaps, closes, unlinks what this side created. Accepts the empty mapping; keeps errno. */
 void hub_mapping_fini(struct hub_mapping *mapping);
 

@@ -139,6 +139,14 @@ static void on_pending(void *user)
     connection->events.on_pending(connection->events.user);
 }
 
+/* One request of any size always has room. */
+static size_t request_bytes(const struct hub_link_options *options)
+{
+    size_t one = options->segment->geometry.limits.payload_max;
+
+    return one > REQUEST_BYTES_MAX ? one : REQUEST_BYTES_MAX;
+}
+
 int hub_connection_open(struct hub_connection *connection, const struct hub_link_options *options,
                         const struct hub_connection_events *events)
 {
@@ -154,7 +162,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     of_link.user = connection;
     r = hub_calls_create(HUB_CALLS_MAX, &connection->calls);
     if (r == 0)
-        r = hub_served_create(HUB_CALLS_MAX, REQUEST_BYTES_MAX, &connection->served);
+        r = hub_served_create(HUB_CALLS_MAX, request_bytes(options), &connection->served);
     if (r == 0)
         r = hub_channels_create(&options->segment->geometry.limits, options->role,
                                 &connection->channels);

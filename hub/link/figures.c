@@ -24,6 +24,8 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_RING_OUT] = {"ring_out", true},
     [HUB_FIGURE_RING_IN] = {"ring_in", true},
     [HUB_FIGURE_SLOTS_FREE] = {"slots_free", true},
+    [HUB_FIGURE_SLOTS_TOTAL] = {"slots_total", true},
+    [HUB_FIGURE_SLOTS_GRANTED] = {"slots_granted", true},
     [HUB_FIGURE_CALLS_OPEN] = {"calls_open", true},
     [HUB_FIGURE_CALLS_SERVED] = {"calls_served", true},
     [HUB_FIGURE_CHANNELS_OPEN] = {"channels_open", true},
@@ -45,8 +47,10 @@ static void read_link(const struct hub_link *link, uint64_t *values)
     values[HUB_FIGURE_WAITS_SLOT] = hub_peek64(&counters->waits_slot);
     values[HUB_FIGURE_RING_OUT] = gauges.ring_out;
     values[HUB_FIGURE_RING_IN] = gauges.ring_in;
-    values[HUB_FIGURE_SLOTS_FREE] = gauges.slots_free;
-    values[HUB_FIGURE_STRAY_BITS] = gauges.stray_bits;
+    values[HUB_FIGURE_SLOTS_FREE] = gauges.slots.free;
+    values[HUB_FIGURE_SLOTS_TOTAL] = gauges.slots.total;
+    values[HUB_FIGURE_SLOTS_GRANTED] = gauges.slots.granted;
+    values[HUB_FIGURE_STRAY_BITS] = gauges.slots.stray;
 }
 
 static void read_wait(const struct hub_wait *wait, uint64_t *values)

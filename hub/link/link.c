@@ -37,6 +37,33 @@ static void open_rings(struct hub_link *link)
     link->out.convention = link->in.convention = HUB_RING_UNKNOWN;
 }
 
+/* A leader may be asleep, on a byte that is read here: it looks again. */
+static void hear(void *user)
+{
+    struct hub_link *link = user;
+
+    (void)hub_wait_drain(&link->wait);
+    hub_wait_wake_own(&link->wait);
+}
+
+bool hub_link_hear(struct hub_link *link)
+{
+    return hub_wait_drain(&link->wait);
+}
+
+static int open_slots(struct hub_link *link)
+{
+    const struct hub_link_options *options = &link->options;
+    const struct hub_slots_line line = {options->doorbell, hear, link};
+    bool host = options->role == HUB_ROLE_HOST;
+    int r = hub_slots_in_init(&link->slots, options->pool, &options->segment->geometry,
+                              host ? link->view.guest_pool : link->view.host_pool, options->peer);
+
+    if (r == 0)
+        link->wait.inbox = hub_slots_connect(options->pool, &line);
+    return r;
+}
+
 int hub_link_create(const struct hub_link_options *options, struct hub_link **out)
 {
     OWN(hub_link) struct hub_link *link = calloc(1, sizeof *link);
@@ -63,8 +90,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
         return rapahub_fail(-errno, "", "cannot make an eventfd for a link");
     if (options->by_lock)
         link->wait.host_lock = options->segment->mapping.fd;
-    r = hub_slots_in_init(&link->slots, options->pool, &options->segment->geometry,
-                          host ? link->view.guest_pool : link->view.host_pool, options->peer);
+    r = open_slots(link);
     if (r < 0)
         return r;
     *out = TAKE(link);
@@ -73,8 +99,12 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
 
 void hub_link_release(struct hub_link **link)
 {
+    static const struct hub_slots_line none = {.bell = -1};
+
     if (!*link)
         return;
+    if ((*link)->slots.own)
+        (void)hub_slots_connect((*link)->slots.own, &none);
     if ((*link)->wait.nudge >= 0)
         close((*link)->wait.nudge);
     hub_slots_in_fini(&(*link)->slots);
@@ -258,7 +288,6 @@ void hub_link_gauge(const struct hub_link *link, struct hub_link_gauges *out)
     bool host = link->options.role == HUB_ROLE_HOST;
 
     *out = (struct hub_link_gauges){.ring_out = host ? to_guest : to_host,
-                                    .ring_in = host ? to_host : to_guest,
-                                    .slots_free = hub_slots_free_count(link->options.pool),
-                                    .stray_bits = hub_slots_stray(link->options.pool)};
+                                    .ring_in = host ? to_host : to_guest};
+    hub_slots_count(link->options.pool, &out->slots);
 }

@@ -159,6 +159,10 @@ bool hub_link_host_left(const struct hub_link *link);
 /* Are both rings empty, as far as this side can tell? For a graceful detach. */
 bool hub_link_quiet(struct hub_link *link);
 
+/* Reads the doorbell, for a side that nobody else receives for: false where the other end is gone.
+ */
+bool hub_link_hear(struct hub_link *link);
+
 /* Makes cached slots free again before a long sleep. */
 void hub_link_rest(struct hub_link *link);
 
@@ -175,9 +179,8 @@ const struct hub_wait *hub_link_wakes(const struct hub_link *link); /* for its c
 /* How much of everything there is now; any thread. What the peer has shown is cut at the size of a
  * ring. */
 struct hub_link_gauges {
-    uint32_t ring_out, ring_in; /* descriptors that nobody has taken yet */
-    uint32_t slots_free;        /* of our own pool */
-    uint64_t stray_bits;        /* that our pool ignored, of whichever guest */
+    uint32_t ring_out, ring_in;   /* descriptors that nobody has taken yet */
+    struct hub_slot_counts slots; /* our own, of whichever guest */
 };
 void hub_link_gauge(const struct hub_link *link, struct hub_link_gauges *out);
 

@@ -9,7 +9,6 @@
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
-#include "hub/shm/doorbell.h"
 
 #define ROUNDS      16                      /* of a leader, between two looks at the clock */
 #define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for the leader */
@@ -215,7 +214,7 @@ static void answer_bell(struct hub_link *link)
     if (hub_observe(&link->bell_pending) == 0)
         return;
     hub_publish(&link->bell_pending, 0);
-    if (!hub_doorbell_drain(link->options.doorbell))
+    if (!hub_wait_drain(&link->wait))
         link->options.on_hint(link->options.user);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <rapahub/error.h>
@@ -78,15 +79,74 @@ enum hub_bell hub_doorbell_ring(int fd)
     return HUB_BELL_OWED;
 }
 
-/* No control data is asked for, so descriptors that a peer sends along are closed by the kernel.
- * A datagram may be empty; on a stream, nothing read is its end.
- * r[impl shm.doorbell.wait] r[impl shm.doorbell.death] */
-bool hub_doorbell_drain(int fd)
+bool hub_doorbell_send(int fd, int sent)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    char one = 1;
+    struct iovec byte = {&one, 1};
+    struct msghdr message = {.msg_iov = &byte,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+
+    control.header = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+    memcpy(CMSG_DATA(&control.header), &sent, sizeof sent);
+    for (int i = 0; i < RING_ROUNDS; i++) {
+        if (sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+            return true;
+        if (errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+static void hand_over(struct msghdr *message, const struct hub_doorbell_inbox *inbox)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    int fd;
+
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof fd)) {
+        memcpy(&fd, CMSG_DATA(header), sizeof fd);
+        inbox->take(inbox->user, fd);
+    }
+    if (message->msg_flags & MSG_CTRUNC)
+        inbox->cut(inbox->user);
+}
+
+/* Without an inbox no control data is asked for, so the kernel closes what a peer sends along. With
+ * one there is room for one descriptor. */
+static ssize_t read_some(int fd, const struct hub_doorbell_inbox *inbox)
 {
     char bytes[READ_SIZE];
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec into = {bytes, sizeof bytes};
+    struct msghdr message = {.msg_iov = &into, .msg_iovlen = 1};
+    ssize_t n;
 
+    if (inbox) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_LEN(sizeof(int)); /* no padding: it would hold another */
+    }
+    n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n >= 0 && inbox)
+        hand_over(&message, inbox);
+    return n;
+}
+
+/* A datagram may be empty; on a stream, nothing read is its end.
+ * r[impl shm.doorbell.wait] r[impl shm.doorbell.death] */
+bool hub_doorbell_drain(int fd, const struct hub_doorbell_inbox *inbox)
+{
     for (int i = 0; i < READ_ROUNDS; i++) {
-        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        ssize_t n = read_some(fd, inbox);
 
         if (n < 0 && (errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS))
             return true;

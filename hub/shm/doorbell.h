@@ -24,7 +24,19 @@ enum hub_bell hub_doorbell_ring(int fd);
 /* Is it of datagrams? Then it never reports that its other end is gone. */
 bool hub_doorbell_of_datagrams(int fd);
 
-/* Reads what is there, at most 64 KiB: false where the other end is gone. */
-bool hub_doorbell_drain(int fd);
+/* One byte with a descriptor, which stays the caller's: false where it could not be sent now. */
+bool hub_doorbell_send(int fd, int sent);
+
+/* What takes a descriptor that came with a byte, and owns it from then on; `cut`: more came at once
+ * than one, or than this process has room for. */
+struct hub_doorbell_inbox {
+    void (*take)(void *user, int fd);
+    void (*cut)(void *user);
+    void *user;
+};
+
+/* Reads what is there, at most 64 KiB: false where the other end is gone. Without an inbox
+ * descriptors that came along are closed, unseen. */
+bool hub_doorbell_drain(int fd, const struct hub_doorbell_inbox *inbox);
 
 #endif

@@ -100,6 +100,7 @@ static int check_limits(const struct hub_limits *limits)
         {"slot_size", limits->slot_size, 64, SLOT_MAX, 64, "shm.slot.generation"},
         {"slot_count", limits->slot_count, 1, SLOTS_MAX, 1, "shm.slot.generation"},
         {"payload_max", limits->payload_max, HUB_INLINE_SIZE, SLOT_MAX, 1, "shm.slot.generation"},
+        {"var_bytes_max", limits->var_bytes_max, 0, TOTAL_MAX, 1, "hub.limits"},
         {"heartbeat_ns", heartbeat, HEARTBEAT_LEAST, HEARTBEAT_MOST, 1, "shm.crash.heartbeat"},
     };
 
@@ -155,6 +156,19 @@ int hub_geometry_compute_classes(const struct hub_limits *limits,
     return r;
 }
 
+/* r[impl hub.limits] */
+static int check_bytes(const struct hub_limits *limits, const struct hub_size_classes *classes)
+{
+    uint64_t sum = hub_size_classes_bytes(classes);
+
+    if (limits->var_bytes_max != 0 && sum > limits->var_bytes_max)
+        return rapahub_fail(RAPAHUB_EINVAL, "hub.limits",
+                            "slots for messages of %" PRIu32 " bytes take %" PRIu64
+                            " bytes; var_bytes_max is %" PRIu64,
+                            limits->payload_max, sum, limits->var_bytes_max);
+    return 0;
+}
+
 /* r[impl hub.layout.pools] */
 int hub_geometry_compute(const struct hub_limits *limits, struct hub_geometry *out)
 {
@@ -168,6 +182,8 @@ int hub_geometry_compute(const struct hub_limits *limits, struct hub_geometry *o
     if (limits->payload_max <= limits->slot_size - GENERATION_SIZE)
         return compute_fixed(limits, out);
     r = hub_size_classes_choose(&choice, &classes);
+    if (r == 0)
+        r = check_bytes(limits, &classes);
     return r < 0 ? r : hub_geometry_compute_classes(limits, &classes, out);
 }
 

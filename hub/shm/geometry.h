@@ -12,14 +12,15 @@
 
 /* What a host chooses. */
 struct hub_limits {
-    uint32_t payload_max;  /* bytes of a message; 32 to 2^30; above slot_size - 4: size classes */
-    uint32_t credit_size;  /* bytes; 1 to 2^31 - 1 */
-    uint32_t guests_max;   /* 1 to 255 */
-    uint32_t ring_size;    /* descriptors; a power of two, 4 to 65,536 */
-    uint32_t slot_size;    /* bytes; a multiple of 64, 64 to 2^30; of the smallest class */
-    uint32_t slot_count;   /* of each pool; 1 to 65,536; of the smallest class, for each side */
-    uint32_t channels_max; /* 4 to 65,536 */
-    uint64_t heartbeat_ns; /* 0, or 10 ms to 1 h */
+    uint32_t payload_max;   /* bytes of a message; 32 to 2^30; above slot_size - 4: size classes */
+    uint32_t credit_size;   /* bytes; 1 to 2^31 - 1 */
+    uint32_t guests_max;    /* 1 to 255 */
+    uint32_t ring_size;     /* descriptors; a power of two, 4 to 65,536 */
+    uint32_t slot_size;     /* bytes; a multiple of 64, 64 to 2^30; of the smallest class */
+    uint32_t slot_count;    /* of each pool; 1 to 65,536; of the smallest class, for each side */
+    uint32_t channels_max;  /* 4 to 65,536 */
+    uint64_t heartbeat_ns;  /* 0, or 10 ms to 1 h */
+    uint64_t var_bytes_max; /* bytes of size classes, with all that is added; 0: no more is */
 };
 
 struct hub_geometry {

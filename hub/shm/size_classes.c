@@ -71,6 +71,15 @@ uint64_t hub_size_classes_extent_size(const struct hub_size_class *size_class)
            (uint64_t)size_class->slots_per_extent * size_class->slot_size;
 }
 
+uint64_t hub_size_classes_bytes(const struct hub_size_classes *classes)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t c = 0; c < classes->count; c++)
+        sum += hub_size_classes_extent_size(&classes->of[c]);
+    return sum;
+}
+
 uint64_t hub_size_classes_peer_block(const struct hub_size_classes *classes, uint32_t peer)
 {
     CHECK(peer >= 1 && peer <= HUB_GUESTS_MAX);

@@ -47,6 +47,9 @@ uint64_t hub_size_classes_head_size(const struct hub_size_classes *classes, uint
 uint64_t hub_size_classes_extent_size(const struct hub_size_class *size_class);
 uint64_t hub_size_classes_data_offset(const struct hub_size_class *size_class);
 
+/* Bytes of the first extents. */
+uint64_t hub_size_classes_bytes(const struct hub_size_classes *classes);
+
 /* Offset of what `peer` has of class 0; those of the other classes follow. */
 uint64_t hub_size_classes_peer_block(const struct hub_size_classes *classes, uint32_t peer);
 

@@ -1,43 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slot_bank: each slot taken from a foreign stack is held to its record, and the record changed,
  * before its link is followed: a circle meets a record it has changed itself. */
-#include "hub/shm/slot_bank.h"
-
 #include <stdlib.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
-
-static struct hub_bank_record *record_of(const struct hub_slot_bank *bank, uint32_t ref)
-    REQUIRES(bank->lock)
-{
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-
-    CHECK(hub_slot_class_has(&bank->map, ref));
-    return &bank->of[at.size_class].records[at.extent][at.index];
-}
-
-static struct hub_bank_class *class_of(const struct hub_slot_bank *bank, uint32_t ref)
-    REQUIRES(bank->lock)
-{
-    return &bank->of[ref >> 24];
-}
+#include "hub/base/own.h"
+#include "hub/shm/slot_bank_state.h"
 
 static void to_reserve(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
 {
-    struct hub_bank_class *of = class_of(bank, ref);
+    struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
-    record_of(bank, ref)->state = HUB_BANK_RESERVE;
+    hub_slot_bank_record_of(bank, ref)->state = HUB_BANK_RESERVE;
     hub_note(&meta->state, HUB_META_FREE);
     hub_note(&meta->owner_peer, 0);
     CHECK(of->in_reserve < of->total);
     of->reserve[of->in_reserve++] = ref;
 }
 
-/* The lowest slot of an extent lies on top. */
-static int add_extent(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
+/* Records of an extent, and room for it in the reserve. */
+static int make_room(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
     uint32_t count = bank->map.of[c].per_extent;
@@ -48,10 +33,37 @@ static int add_extent(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) R
     of->records[extent] = calloc(count, sizeof *of->records[extent]);
     if (!reserve || !of->records[extent])
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
+    return 0;
+}
+
+/* The lowest slot of an extent lies on top. */
+static void stock(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
+{
+    struct hub_bank_class *of = &bank->of[c];
+    uint32_t count = bank->map.of[c].per_extent;
+
     of->total += count;
     for (uint32_t i = count; i-- > 0;)
         of->reserve[of->in_reserve++] = hub_slot_ref_pack((struct hub_slot_ref){c, extent, i});
-    return 0;
+}
+
+/* Somebody needs a slot of a class: is there one, now or after it has grown? Nothing is made before
+ * the records of it are there. r[impl shm.varslot.extents] */
+bool hub_slot_bank_replenish(struct hub_slot_bank *bank, uint32_t c)
+{
+    struct hub_bank_class *of = &bank->of[c];
+    uint32_t extent = bank->map.of[c].extent_count;
+
+    if (of->in_reserve > 0)
+        return true;
+    if (!hub_slot_growth_wants(&bank->growth, &bank->map, c) || make_room(bank, c, extent) < 0)
+        return false;
+    if (hub_slot_growth_add(&bank->growth, &bank->map, c) < 0) {
+        hub_memory_release(&of->records[extent]);
+        return false;
+    }
+    stock(bank, c, extent);
+    return true;
 }
 
 int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *geometry,
@@ -67,8 +79,11 @@ int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *ge
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
     hub_mutex_init(&bank->lock);
     hub_mutex_lock(&bank->lock);
-    for (uint32_t c = 0; c < bank->map.count && r == 0; c++)
-        r = add_extent(bank, c, 0);
+    for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
+        r = make_room(bank, c, 0);
+        if (r == 0)
+            stock(bank, c, 0);
+    }
     hub_mutex_unlock(&bank->lock);
     if (r < 0)
         hub_slot_bank_fini(bank);
@@ -85,8 +100,24 @@ void hub_slot_bank_fini(struct hub_slot_bank *bank)
         free(bank->of[c].reserve);
     }
     free(bank->of);
+    hub_slot_growth_fini(&bank->growth);
+    hub_slot_class_fini(&bank->map);
     hub_mutex_fini(&bank->lock);
     *bank = (struct hub_slot_bank){0};
+}
+
+void hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan)
+{
+    hub_mutex_lock(&bank->lock);
+    hub_slot_growth_init(&bank->growth, &bank->map, plan);
+    hub_mutex_unlock(&bank->lock);
+}
+
+void hub_slot_bank_set_bell(struct hub_slot_bank *bank, int bell)
+{
+    hub_mutex_lock(&bank->lock);
+    bank->growth.bell = bell;
+    hub_mutex_unlock(&bank->lock);
 }
 
 void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota)
@@ -97,10 +128,10 @@ void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota)
 }
 
 /* A slot that a guest pushed for us: one we sent, or one it had been granted. */
-static bool take_back(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
 {
-    struct hub_bank_class *of = class_of(bank, ref);
-    struct hub_bank_record *record = record_of(bank, ref);
+    struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
 
     if (record->state == HUB_BANK_SENT) {
         of->lent[record->peer]--;
@@ -118,7 +149,7 @@ static bool take_back(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->l
 
 /* Takes what guests pushed for us. The rest behind a ref that cannot be is dropped: those slots
  * come back when the guest that has them dies. r[impl shm.varslot.freeing] */
-static int gather(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock)
+int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t ref = hub_slot_class_pop_all(&bank->map.of[c].header->free_head);
 
@@ -127,7 +158,7 @@ static int gather(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock)
         uint32_t next =
             there ? hub_peek(&hub_slot_class_meta(&bank->map, ref)->next_free) : HUB_SLOT_REF_NONE;
 
-        if (!there || !take_back(bank, ref)) {
+        if (!there || !hub_slot_bank_take_back(bank, ref)) {
             bank->stray_refs++;
             if (bank->shared)
                 return 0;
@@ -155,7 +186,7 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
 {
     struct hub_bank_class *of = &bank->of[c];
     uint32_t ref = of->reserve[--of->in_reserve];
-    struct hub_bank_record *record = record_of(bank, ref);
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
     record->state = HUB_BANK_LOANED;
@@ -167,27 +198,38 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
     descriptor->payload_generation = record->generation;
 }
 
+/* The smallest class that has one: 0, -EAGAIN, or what gathering found out. */
+static int find(struct hub_slot_bank *bank, uint32_t peer, uint32_t first, uint32_t *found)
+    REQUIRES(bank->lock)
+{
+    for (uint32_t c = first; c < bank->map.count; c++) {
+        int r = may_loan(bank, c, peer) ? 0 : hub_slot_bank_gather(bank, c);
+
+        if (r < 0)
+            return r;
+        *found = c;
+        if (may_loan(bank, c, peer))
+            return 0;
+    }
+    *found = first;
+    if (first < bank->map.count && hub_slot_bank_replenish(bank, first) &&
+        may_loan(bank, first, peer))
+        return 0;
+    return -EAGAIN;
+}
+
 /* r[impl shm.varslot.selection] r[impl hub.slot.quota] */
 int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
                        struct hub_descriptor *descriptor)
 {
-    int r = -EAGAIN;
+    uint32_t found;
+    int r;
 
     CHECK(peer >= 1 && peer <= bank->guests_max);
     hub_mutex_lock(&bank->lock);
-    for (uint32_t c = hub_slot_class_select(&bank->map, size); c < bank->map.count; c++) {
-        int verdict = may_loan(bank, c, peer) ? 0 : gather(bank, c);
-
-        if (verdict < 0) {
-            r = verdict;
-            break;
-        }
-        if (may_loan(bank, c, peer)) {
-            loan_top(bank, c, peer, descriptor);
-            r = 0;
-            break;
-        }
-    }
+    r = find(bank, peer, hub_slot_class_select(&bank->map, size), &found);
+    if (r == 0)
+        loan_top(bank, found, peer, descriptor);
     hub_mutex_unlock(&bank->lock);
     return r;
 }
@@ -209,8 +251,8 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
 void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
 {
     hub_mutex_lock(&bank->lock);
-    CHECK(record_of(bank, ref)->state == HUB_BANK_LOANED);
-    record_of(bank, ref)->state = HUB_BANK_SENT;
+    CHECK(hub_slot_bank_record_of(bank, ref)->state == HUB_BANK_LOANED);
+    hub_slot_bank_record_of(bank, ref)->state = HUB_BANK_SENT;
     hub_note(&hub_slot_class_meta(&bank->map, ref)->state, HUB_META_IN_FLIGHT);
     hub_mutex_unlock(&bank->lock);
 }
@@ -218,111 +260,10 @@ void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
 void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref)
 {
     hub_mutex_lock(&bank->lock);
-    CHECK(record_of(bank, ref)->state == HUB_BANK_LOANED);
-    class_of(bank, ref)->lent[record_of(bank, ref)->peer]--;
+    CHECK(hub_slot_bank_record_of(bank, ref)->state == HUB_BANK_LOANED);
+    hub_slot_bank_class_of(bank, ref)->lent[hub_slot_bank_record_of(bank, ref)->peer]--;
     to_reserve(bank, ref);
     hub_mutex_unlock(&bank->lock);
-}
-
-/* The push is tried again at the next look: a guest that spoils it without end harms itself. */
-static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
-{
-    struct hub_bank_record *record = record_of(bank, ref);
-    struct hub_peer_class *block = hub_slot_class_peer(&bank->map, record->peer, ref >> 24);
-
-    if (hub_slot_class_push(&bank->map, &block->free_head, ref))
-        return;
-    record->next = bank->deferred;
-    bank->deferred = ref;
-}
-
-/* One try for each. */
-static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
-{
-    uint32_t ref = bank->deferred;
-
-    bank->deferred = HUB_SLOT_REF_NONE;
-    while (ref != HUB_SLOT_REF_NONE) {
-        uint32_t next = record_of(bank, ref)->next;
-
-        give(bank, ref);
-        ref = next;
-    }
-}
-
-static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
-{
-    struct hub_bank_class *of = &bank->of[c];
-    uint32_t ref = of->reserve[--of->in_reserve];
-    struct hub_bank_record *record = record_of(bank, ref);
-    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
-
-    *record = (struct hub_bank_record){.generation = record->generation,
-                                       .state = HUB_BANK_GRANTED,
-                                       .peer = (uint8_t)peer,
-                                       .next = HUB_SLOT_REF_NONE};
-    hub_note(&meta->owner_peer, peer);
-    of->granted_sum++;
-    of->granted[peer]++;
-    hub_note(&hub_slot_class_peer(&bank->map, peer, c)->granted, of->granted[peer]);
-    give(bank, ref);
-}
-
-/* However much it asks for, a guest never has more than half of a class. */
-static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint32_t share)
-    REQUIRES(bank->lock)
-{
-    struct hub_bank_class *of = &bank->of[c];
-    uint32_t most = of->total / 2, wanted = share > 0 ? share : 1, given = 0;
-
-    if (of->in_reserve < wanted)
-        (void)gather(bank, c);
-    while (given < wanted && of->in_reserve > 0 && of->granted[peer] < most) {
-        grant_top(bank, c, peer);
-        given++;
-    }
-    return given;
-}
-
-uint32_t hub_slot_bank_endow(struct hub_slot_bank *bank, uint32_t peer)
-{
-    uint32_t given = 0;
-
-    hub_mutex_lock(&bank->lock);
-    for (uint32_t c = 0; c < bank->map.count; c++)
-        given += grant(bank, c, peer, bank->of[c].total / 2 / bank->guests_max);
-    hub_mutex_unlock(&bank->lock);
-    return given;
-}
-
-/* Asked at each sweep: without the lock, so that a grant that waits for a later one is the most
- * that may go wrong. */
-static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
-{
-    for (uint32_t c = 0; c < bank->map.count; c++)
-        if (hub_peek(&hub_slot_class_peer(&bank->map, peer, c)->wanted) != 0)
-            return true;
-    return false;
-}
-
-uint32_t hub_slot_bank_attend(struct hub_slot_bank *bank, uint32_t peer)
-{
-    uint32_t given = 0;
-
-    if (!asks(bank, peer))
-        return 0;
-    hub_mutex_lock(&bank->lock);
-    give_deferred(bank);
-    for (uint32_t c = 0; c < bank->map.count; c++) {
-        struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
-
-        if (hub_peek(&block->wanted) == 0)
-            continue;
-        hub_note(&block->wanted, 0);
-        given += grant(bank, c, peer, bank->of[c].total / 4 / bank->guests_max);
-    }
-    hub_mutex_unlock(&bank->lock);
-    return given;
 }
 
 /* r[impl shm.varslot.ownership] r[impl hub.slot.twice] */
@@ -342,7 +283,7 @@ static int check_record(const struct hub_bank_record *record, uint32_t peer,
 static int hold(struct hub_slot_bank *bank, uint32_t peer, const struct hub_descriptor *descriptor)
     REQUIRES(bank->lock)
 {
-    struct hub_bank_record *record = record_of(bank, descriptor->payload_slot);
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, descriptor->payload_slot);
     int r = check_record(record, peer, descriptor);
 
     if (r == 0)
@@ -369,108 +310,16 @@ int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
     return hub_slot_class_copy(&bank->map, descriptor, to);
 }
 
-int hub_slot_bank_free(struct hub_slot_bank *bank, uint32_t ref)
+void hub_slot_bank_count(struct hub_slot_bank *bank, struct hub_slot_counts *out)
 {
-    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
-    int r = 0;
-
-    hub_mutex_lock(&bank->lock);
-    CHECK(record_of(bank, ref)->held);
-    record_of(bank, ref)->held = false;
-    if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
-        r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
-                         "slot %#x was given back already", ref);
-    if (r == 0) {
-        hub_note(&meta->state, HUB_META_FREE);
-        give(bank, ref);
-    }
-    hub_mutex_unlock(&bank->lock);
-    return r;
-}
-
-static void forget_deferred(struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)
-{
-    uint32_t ref = bank->deferred;
-
-    bank->deferred = HUB_SLOT_REF_NONE;
-    while (ref != HUB_SLOT_REF_NONE) {
-        struct hub_bank_record *record = record_of(bank, ref);
-        uint32_t next = record->next;
-
-        if (record->peer != peer) {
-            record->next = bank->deferred;
-            bank->deferred = ref;
-        }
-        ref = next;
-    }
-}
-
-static uint32_t reclaim_extent(struct hub_slot_bank *bank, struct hub_slot_ref at, uint32_t peer)
-    REQUIRES(bank->lock)
-{
-    uint32_t count = 0;
-
-    for (at.index = 0; at.index < bank->map.of[at.size_class].per_extent; at.index++) {
-        uint32_t ref = hub_slot_ref_pack(at);
-        struct hub_bank_record *record = record_of(bank, ref);
-
-        if (record->peer != peer ||
-            (record->state != HUB_BANK_SENT && record->state != HUB_BANK_GRANTED))
-            continue;
-        record->held = false;
-        (void)take_back(bank, ref);
-        hub_note(&hub_slot_class_meta(&bank->map, ref)->generation, ++record->generation);
-        count++;
-    }
-    return count;
-}
-
-static void reset_block(struct hub_peer_class *block)
-{
-    uint32_t tag = hub_slot_ref_tag(hub_peek64(&block->free_head));
-
-    hub_note64(&block->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, tag + 1));
-    hub_note(&block->wanted, 0);
-    hub_note(&block->granted, 0);
-}
-
-/* What the dead peer gave back itself is found by the gathering; what others did wrong is theirs.
- * r[impl shm.crash.recovery] */
-uint32_t hub_slot_bank_reclaim(struct hub_slot_bank *bank, uint32_t peer)
-{
-    uint32_t count = 0;
-
-    hub_mutex_lock(&bank->lock);
-    forget_deferred(bank, peer);
-    for (uint32_t c = 0; c < bank->map.count; c++) {
-        (void)gather(bank, c);
-        for (uint32_t e = 0; e < HUB_EXTENTS_MAX && bank->of[c].records[e]; e++)
-            count += reclaim_extent(bank, (struct hub_slot_ref){c, e, 0}, peer);
-        reset_block(hub_slot_class_peer(&bank->map, peer, c));
-    }
-    hub_mutex_unlock(&bank->lock);
-    return count;
-}
-
-uint32_t hub_slot_bank_free_count(struct hub_slot_bank *bank)
-{
-    uint32_t count = 0;
-
+    *out = (struct hub_slot_counts){0};
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++) {
-        (void)gather(bank, c);
-        count += bank->of[c].in_reserve;
+        (void)hub_slot_bank_gather(bank, c);
+        out->total += bank->of[c].total;
+        out->free += bank->of[c].in_reserve;
+        out->granted += bank->of[c].granted_sum;
     }
+    out->stray = bank->stray_refs;
     hub_mutex_unlock(&bank->lock);
-    return count;
-}
-
-uint64_t hub_slot_bank_stray_refs(struct hub_slot_bank *bank)
-{
-    uint64_t count;
-
-    hub_mutex_lock(&bank->lock);
-    count = bank->stray_refs;
-    hub_mutex_unlock(&bank->lock);
-    return count;
 }

@@ -12,6 +12,7 @@
 
 #include "hub/base/mutex.h"
 #include "hub/shm/slot_class.h"
+#include "hub/shm/slot_growth.h"
 
 enum hub_bank_state {
     HUB_BANK_RESERVE, /* in the reserve of its class */
@@ -47,6 +48,7 @@ struct hub_slot_bank {
     struct hub_bank_class *of GUARDED_BY(lock);
     uint32_t deferred GUARDED_BY(lock); /* slots whose push others spoiled; tried again */
     uint64_t stray_refs GUARDED_BY(lock);
+    struct hub_slot_growth growth GUARDED_BY(lock);
 };
 
 /* All slots are in the reserve. -ENOMEM. `fini` accepts what was never initialised but zeroed. */
@@ -55,8 +57,14 @@ int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *ge
 void hub_slot_bank_fini(struct hub_slot_bank *bank);
 void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota);
 
-/* A slot of ours for `size` bytes to `peer`: of the smallest class with one, its generation raised:
- * 0, -EAGAIN, RAPAHUB_EPROTOCOL (shm.varslot.freeing) where the guest pushed what it did not have.
+/* Classes whose reserve is empty grow from now on; what must be told to a guest goes by its
+ * doorbell, -1: not now. */
+void hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan);
+void hub_slot_bank_set_bell(struct hub_slot_bank *bank, int bell);
+
+/* A slot of ours for `size` bytes to `peer`: of the smallest class with one, which grows where all
+ * have none; its generation raised: 0, -EAGAIN, RAPAHUB_EPROTOCOL (shm.varslot.freeing) where the
+ * guest pushed what it did not have.
  */
 int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
                        struct hub_descriptor *descriptor);
@@ -64,28 +72,18 @@ void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref);
 void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref);
 bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size);
 
-/* The first share of a guest that comes; more where it says it has run dry: how many slots.
- * r[impl hub.var.single-popper] */
-uint32_t hub_slot_bank_endow(struct hub_slot_bank *bank, uint32_t peer);
-uint32_t hub_slot_bank_attend(struct hub_slot_bank *bank, uint32_t peer);
-
 /* A private copy of a descriptor from `peer`: checks it, and holds the slot until `free`:
  * RAPAHUB_EPROTOCOL with shm.payload.slot, shm.slot.payload-offset, shm.varslot.ownership,
  * hub.slot.twice or shm.slot.generation. With `to` its payload is copied there. */
 int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
                          const struct hub_descriptor *descriptor, void *to);
 
-/* Gives a held slot back to the guest it is granted to: RAPAHUB_EPROTOCOL (shm.varslot.freeing)
- * where the slot is not in flight any more. */
-int hub_slot_bank_free(struct hub_slot_bank *bank, uint32_t ref);
-
-/* After proof of a guest's death: all it had is in the reserve again: how many slots. What is
- * loaned for it stays with the threads that write it. May be repeated.
- * r[impl shm.varslot.ownership] */
-uint32_t hub_slot_bank_reclaim(struct hub_slot_bank *bank, uint32_t peer);
-
-/* Slots in reserve, pushed ones included; refs that guests pushed without having them. */
-uint32_t hub_slot_bank_free_count(struct hub_slot_bank *bank);
-uint64_t hub_slot_bank_stray_refs(struct hub_slot_bank *bank);
+/* Of all classes: slots; of these in reserve, pushed ones included, and granted to guests; the rest
+ * are lent. Refs that guests pushed without having them. */
+struct hub_slot_counts {
+    uint32_t total, free, granted;
+    uint64_t stray;
+};
+void hub_slot_bank_count(struct hub_slot_bank *bank, struct hub_slot_counts *out);
 
 #endif

@@ -9,6 +9,14 @@
 
 #define TRIES 128 /* of a swap that others may spoil */
 
+static void place_at(struct hub_slot_extent *extent, const struct hub_size_class *place,
+                     uint8_t *memory)
+{
+    extent->metas = (struct hub_slot_meta *)(void *)(memory + sizeof(struct hub_extent_header));
+    extent->data = memory + hub_size_classes_data_offset(place);
+    hub_publish(&extent->there, 1);
+}
+
 void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
                          uint8_t *segment)
 {
@@ -20,19 +28,41 @@ void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *ge
 
         of->slot_size = place->slot_size;
         of->per_extent = place->slots_per_extent;
-        of->extent_count = place->extent_count;
+        of->extent_count = 1;
         of->header = (struct hub_size_class_header *)(void *)(segment + map->places.base) + c;
-        for (uint32_t e = 0; e < of->extent_count; e++) {
-            uint8_t *memory = segment + place->extents[e];
-
-            if (place->extents[e] == HUB_EXTENT_OWN_MEMORY)
-                continue;
-            of->extents[e] = (struct hub_slot_extent){
-                .metas =
-                    (struct hub_slot_meta *)(void *)(memory + sizeof(struct hub_extent_header)),
-                .data = memory + hub_size_classes_data_offset(place)};
-        }
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
+            hub_mapping_init(&of->extents[e].memory);
+        place_at(&of->extents[0], place, segment + place->extents[0]);
     }
+}
+
+void hub_slot_class_fini(struct hub_slot_map *map)
+{
+    for (uint32_t c = 0; c < map->count; c++)
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
+            hub_mapping_fini(&map->of[c].extents[e].memory);
+    map->count = 0;
+}
+
+void hub_slot_class_add(struct hub_slot_map *map, struct hub_extent_name name,
+                        struct hub_mapping *memory)
+{
+    struct hub_slot_class *of = &map->of[name.size_class];
+
+    CHECK(!hub_peek(&of->extents[name.extent].there));
+    of->extents[name.extent].memory = *memory;
+    hub_mapping_init(memory);
+    place_at(&of->extents[name.extent], &map->places.of[name.size_class],
+             of->extents[name.extent].memory.data);
+    of->extent_count++;
+}
+
+uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_class,
+                              uint32_t guests_max)
+{
+    uint32_t share = map->of[size_class].per_extent / 2 / guests_max;
+
+    return share > 0 ? share : 1;
 }
 
 struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
@@ -48,7 +78,7 @@ bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
     struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
     return at.size_class < map->count && at.index < map->of[at.size_class].per_extent &&
-           map->of[at.size_class].extents[at.extent].metas != NULL;
+           hub_observe(&map->of[at.size_class].extents[at.extent].there) != 0;
 }
 
 struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map, uint32_t ref)
@@ -93,6 +123,14 @@ bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, u
     return false;
 }
 
+static bool is_unmapped(const struct hub_slot_map *map, uint32_t ref, uint32_t size_class)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    return at.size_class == size_class && at.index < map->of[size_class].per_extent &&
+           !hub_observe(&map->of[size_class].extents[at.extent].there);
+}
+
 /* What is popped cannot be popped by another: so its link does not change under us, and a head that
  * is still the old one has not been away. r[impl shm.varslot.allocation]
  * r[impl hub.var.single-popper] */
@@ -105,15 +143,16 @@ int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uin
 
         if (first == HUB_SLOT_REF_NONE)
             return -EAGAIN;
+        *ref = first;
+        if (is_unmapped(map, first, size_class))
+            return -ENXIO;
         if (!hub_slot_class_has(map, first) || hub_slot_ref_unpack(first).size_class != size_class)
             return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
                                 "the free slots of size class %u begin with %#x, which is none",
                                 size_class, first);
         next = hub_peek(&hub_slot_class_meta(map, first)->next_free);
-        if (hub_claim64(head, old, hub_slot_ref_head(next, hub_slot_ref_tag(old) + 1))) {
-            *ref = first;
+        if (hub_claim64(head, old, hub_slot_ref_head(next, hub_slot_ref_tag(old) + 1)))
             return 0;
-        }
     }
     return -EAGAIN;
 }

@@ -8,16 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hub/base/mapping.h"
 #include "hub/shm/geometry.h"
 #include "hub/shm/slot_ref.h"
 
 struct hub_slot_extent {
-    struct hub_slot_meta *metas; /* NULL: not mapped */
+    struct hub_a32 there; /* the rest is valid, and does not change any more */
+    struct hub_slot_meta *metas;
     uint8_t *data;
+    struct hub_mapping memory; /* of its own; empty for one that lies in the segment */
 };
 
 struct hub_slot_class {
-    uint32_t slot_size, per_extent, extent_count;
+    uint32_t slot_size, per_extent;
+    uint32_t extent_count;                /* mapped here; under the owner's lock */
     struct hub_size_class_header *header; /* in the segment */
     struct hub_slot_extent extents[HUB_EXTENTS_MAX];
 };
@@ -29,9 +33,18 @@ struct hub_slot_map {
     struct hub_slot_class of[HUB_CLASSES_MAX];
 };
 
-/* `segment` is the first byte of the mapping. */
+/* `segment` is the first byte of the mapping, in which the first extent of each class lies. */
 void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
                          uint8_t *segment);
+void hub_slot_class_fini(struct hub_slot_map *map);
+
+/* One extent more: takes the mapping over. One thread at a time; others see it whole, or not. */
+void hub_slot_class_add(struct hub_slot_map *map, struct hub_extent_name name,
+                        struct hub_mapping *memory);
+
+/* The slots of a class that a guest is granted when it comes: half of the first extent, divided. */
+uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_class,
+                              uint32_t guests_max);
 
 /* What `peer` has of a class, in the segment. */
 struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
@@ -51,8 +64,9 @@ uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 /* Pushes a slot: false where others changed the head too often. Any thread of any process. */
 bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
 
-/* The first slot: 0; -EAGAIN where there is none, or others changed the head too often;
- * RAPAHUB_EPROTOCOL where the head names no slot of `size_class`. One popper at a time. */
+/* The first slot: 0; -EAGAIN where there is none, or others changed the head too often; -ENXIO,
+ * without a diagnosis, where it lies in an extent that is not mapped here; RAPAHUB_EPROTOCOL where
+ * the head names no slot of `size_class`. One popper at a time. */
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t *ref);
 

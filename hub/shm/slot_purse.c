@@ -17,36 +17,46 @@ static struct hub_purse_record *record_of(const struct hub_slot_purse *purse, ui
     return &purse->of[at.size_class].records[at.extent][at.index];
 }
 
-static int add_class(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
+static int make_records(struct hub_slot_purse *purse, struct hub_extent_name name)
+    REQUIRES(purse->lock)
 {
-    struct hub_purse_class *of = &purse->of[c];
-    const struct hub_slot_class *map = &purse->map.of[c];
+    struct hub_purse_record **records = &purse->of[name.size_class].records[name.extent];
+    uint32_t count = purse->map.of[name.size_class].per_extent;
 
-    of->kept = HUB_SLOT_REF_NONE;
-    of->share = of->granted = hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
-    for (uint32_t e = 0; e < map->extent_count; e++) {
-        of->records[e] = calloc(map->per_extent, sizeof *of->records[e]);
-        if (!of->records[e])
-            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots",
-                                map->per_extent);
-    }
+    if (!*records)
+        *records = calloc(count, sizeof **records);
+    if (!*records)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
 }
 
+static int add_class(struct hub_slot_purse *purse, uint32_t c, uint32_t guests_max)
+    REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[c];
+
+    of->kept = HUB_SLOT_REF_NONE;
+    of->share = hub_slot_class_share(&purse->map, c, guests_max);
+    of->granted = hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
+    return make_records(purse, (struct hub_extent_name){c, 0});
+}
+
 int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry *geometry,
-                        uint8_t *segment, uint32_t peer)
+                        const struct hub_mapping *segment, uint32_t peer)
 {
     int r = 0;
 
-    *purse = (struct hub_slot_purse){.peer = peer, .deferred = HUB_SLOT_REF_NONE};
-    hub_slot_class_init(&purse->map, geometry, segment);
+    *purse =
+        (struct hub_slot_purse){.peer = peer, .deferred = HUB_SLOT_REF_NONE, .file = segment->fd};
     purse->of = calloc(HUB_CLASSES_MAX, sizeof *purse->of);
     if (!purse->of)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
+    hub_slot_class_init(&purse->map, geometry, segment->data);
+    hub_slot_arrivals_init(&purse->arrivals);
     hub_mutex_init(&purse->lock);
     hub_mutex_lock(&purse->lock);
     for (uint32_t c = 0; c < purse->map.count && r == 0; c++)
-        r = add_class(purse, c);
+        r = add_class(purse, c, geometry->limits.guests_max);
     hub_mutex_unlock(&purse->lock);
     if (r < 0)
         hub_slot_purse_fini(purse);
@@ -61,8 +71,49 @@ void hub_slot_purse_fini(struct hub_slot_purse *purse)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
             free(purse->of[c].records[e]);
     free(purse->of);
+    hub_slot_arrivals_fini(&purse->arrivals);
+    hub_slot_class_fini(&purse->map);
     hub_mutex_fini(&purse->lock);
     *purse = (struct hub_slot_purse){0};
+}
+
+void hub_slot_purse_listen(struct hub_slot_purse *purse, void (*hear)(void *user), void *user)
+{
+    hub_mutex_lock(&purse->lock);
+    purse->hear = hear;
+    purse->user = user;
+    hub_mutex_unlock(&purse->lock);
+}
+
+static int map_extent(struct hub_slot_purse *purse, struct hub_extent_name name)
+    REQUIRES(purse->lock)
+{
+    int r = make_records(purse, name);
+
+    if (r < 0)
+        return r;
+    r = hub_slot_arrivals_map(&purse->arrivals, &purse->map, name, purse->file);
+    if (r == -ENOENT && purse->hear) {
+        purse->hear(purse->user);
+        r = hub_slot_arrivals_map(&purse->arrivals, &purse->map, name, purse->file);
+    }
+    if (r == -ENOENT)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.extents",
+                            "extent %u of size class %u is used, and nobody sent it", name.extent,
+                            name.size_class);
+    return r;
+}
+
+/* Extents are mapped when a slot of them is met. What no extent can have is for others to refuse.
+ * r[impl shm.varslot.extents] */
+static int reach(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    if (hub_slot_class_has(&purse->map, ref) || at.size_class >= purse->map.count ||
+        at.index >= purse->map.of[at.size_class].per_extent)
+        return 0;
+    return map_extent(purse, (struct hub_extent_name){at.size_class, at.extent});
 }
 
 /* Pops one of ours. One that we write or read just now cannot be in our stack. */
@@ -70,8 +121,11 @@ static int pop(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRES
 {
     struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
     struct hub_purse_record *record;
-    int r = hub_slot_class_pop(&purse->map, &block->free_head, c, ref);
+    int r;
 
+    do
+        r = hub_slot_class_pop(&purse->map, &block->free_head, c, ref);
+    while (r == -ENXIO && (r = reach(purse, *ref)) == 0);
     if (r < 0)
         return r;
     record = record_of(purse, *ref);
@@ -204,12 +258,14 @@ static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descr
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to)
 {
-    int r = hub_slot_class_check(&purse->map, descriptor);
+    int r;
 
-    if (r < 0)
-        return r;
     hub_mutex_lock(&purse->lock);
-    r = hold(purse, descriptor);
+    r = reach(purse, descriptor->payload_slot);
+    if (r == 0)
+        r = hub_slot_class_check(&purse->map, descriptor);
+    if (r == 0)
+        r = hold(purse, descriptor);
     hub_mutex_unlock(&purse->lock);
     return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "hub/base/mutex.h"
+#include "hub/shm/slot_arrivals.h"
 #include "hub/shm/slot_class.h"
 
 enum hub_purse_state {
@@ -43,23 +44,33 @@ struct hub_slot_purse {
     uint32_t peer;
     struct hub_purse_class *of GUARDED_BY(lock);
     uint32_t deferred GUARDED_BY(lock); /* slots of the host whose push others spoiled */
+    int file;                           /* of the segment, the caller's */
+    struct hub_slot_arrivals arrivals;  /* extents that were sent and not met yet */
+    void (*hear)(void *user);           /* reads the doorbell now, into them; or NULL */
+    void *user;
 };
 
-/* -ENOMEM. `fini` accepts what was never initialised but zeroed. */
+/* Over a segment that is mapped, and whose file is open as long: -ENOMEM. `fini` accepts what was
+ * never initialised but zeroed. */
 int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry *geometry,
-                        uint8_t *segment, uint32_t peer);
+                        const struct hub_mapping *segment, uint32_t peer);
 void hub_slot_purse_fini(struct hub_slot_purse *purse);
+
+/* How to hear of memory that was sent: `hear` may be called by any thread, under the purse's lock.
+ * Before other threads use the purse. */
+void hub_slot_purse_listen(struct hub_slot_purse *purse, void (*hear)(void *user), void *user);
 
 /* A slot of ours for `size` bytes: of the smallest class that has one: 0, -EAGAIN where all have
  * run dry, which the host is told in the segment, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a
- * stack holds what cannot be there. */
+ * stack holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor);
 void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref);
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref);
 bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);
 
-/* As hub_slot_bank_accept and _free, for a slot of the host. */
+/* As hub_slot_bank_accept and _free, for a slot of the host; RAPAHUB_EPROTOCOL also with
+ * shm.varslot.extents. */
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to);
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);

@@ -2,9 +2,13 @@
 /* slots: one table of functions for each kind; nobody else asks which it is. */
 #include "hub/shm/slots.h"
 
+#include <stdlib.h>
+
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/own.h"
+#include "hub/shm/slot_grants.h"
 
 struct hub_slots_kind {
     int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
@@ -18,8 +22,7 @@ struct hub_slots_kind {
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
     uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */
-    uint32_t (*free_count)(struct hub_slots *slots);
-    uint64_t (*stray)(struct hub_slots *slots);
+    void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
     void (*fini)(struct hub_slots *slots);
 };
 
@@ -79,14 +82,11 @@ static uint32_t pool_take_back(struct hub_slots *slots, uint32_t peer)
     return hub_slot_pool_reclaim(&slots->pool, peer);
 }
 
-static uint32_t pool_free_count(struct hub_slots *slots)
+static void pool_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    return hub_slot_pool_free_count(&slots->pool);
-}
-
-static uint64_t pool_stray(struct hub_slots *slots)
-{
-    return hub_slot_pool_stray_bits(&slots->pool);
+    *out = (struct hub_slot_counts){.total = slots->pool.count,
+                                    .free = hub_slot_pool_free_count(&slots->pool),
+                                    .stray = hub_slot_pool_stray_bits(&slots->pool)};
 }
 
 static void pool_fini(struct hub_slots *slots)
@@ -97,37 +97,37 @@ static void pool_fini(struct hub_slots *slots)
 static int bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                      struct hub_descriptor *descriptor)
 {
-    return hub_slot_bank_loan(&slots->bank, peer, size, descriptor);
+    return hub_slot_bank_loan(slots->bank, peer, size, descriptor);
 }
 
 static uint8_t *bank_payload(const struct hub_slots *slots, uint32_t slot)
 {
-    return hub_slot_class_data(&slots->bank.map, slot);
+    return hub_slot_class_data(&slots->bank->map, slot);
 }
 
 static void bank_sent(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_bank_sent(&slots->bank, slot);
+    hub_slot_bank_sent(slots->bank, slot);
 }
 
 static void bank_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_bank_drop(&slots->bank, slot);
+    hub_slot_bank_drop(slots->bank, slot);
 }
 
 static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
-    return hub_slot_bank_ready(&slots->bank, peer, size);
+    return hub_slot_bank_ready(slots->bank, peer, size);
 }
 
 static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
-    return hub_slot_bank_accept(&in->own->bank, in->peer, descriptor, to);
+    return hub_slot_bank_accept(in->own->bank, in->peer, descriptor, to);
 }
 
 static int bank_release(struct hub_slots_in *in, uint32_t slot)
 {
-    return hub_slot_bank_free(&in->own->bank, slot);
+    return hub_slot_grants_free(in->own->bank, slot);
 }
 
 static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
@@ -138,91 +138,84 @@ static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
 
 static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
 {
-    halves(&hub_slot_class_peer(&in->own->bank.map, in->peer, slot >> 24)->free_head, out);
+    halves(&hub_slot_class_peer(&in->own->bank->map, in->peer, slot >> 24)->free_head, out);
 }
 
 static uint32_t bank_take_back(struct hub_slots *slots, uint32_t peer)
 {
-    return hub_slot_bank_reclaim(&slots->bank, peer);
+    return hub_slot_grants_reclaim(slots->bank, peer);
 }
 
-static uint32_t bank_free_count(struct hub_slots *slots)
+static void bank_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    return hub_slot_bank_free_count(&slots->bank);
-}
-
-static uint64_t bank_stray(struct hub_slots *slots)
-{
-    return hub_slot_bank_stray_refs(&slots->bank);
+    hub_slot_bank_count(slots->bank, out);
 }
 
 static void bank_fini(struct hub_slots *slots)
 {
-    hub_slot_bank_fini(&slots->bank);
+    hub_slot_bank_fini(slots->bank);
+    hub_memory_release(&slots->bank);
 }
 
 static int purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                       struct hub_descriptor *descriptor)
 {
     (void)peer;
-    return hub_slot_purse_loan(&slots->purse, size, descriptor);
+    return hub_slot_purse_loan(slots->purse, size, descriptor);
 }
 
 static uint8_t *purse_payload(const struct hub_slots *slots, uint32_t slot)
 {
-    return hub_slot_class_data(&slots->purse.map, slot);
+    return hub_slot_class_data(&slots->purse->map, slot);
 }
 
 static void purse_sent(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_purse_sent(&slots->purse, slot);
+    hub_slot_purse_sent(slots->purse, slot);
 }
 
 static void purse_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_purse_drop(&slots->purse, slot);
+    hub_slot_purse_drop(slots->purse, slot);
 }
 
 static bool purse_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
     (void)peer;
-    return hub_slot_purse_ready(&slots->purse, size);
+    return hub_slot_purse_ready(slots->purse, size);
 }
 
 static void purse_rest(struct hub_slots *slots)
 {
-    hub_slot_purse_rest(&slots->purse);
+    hub_slot_purse_rest(slots->purse);
 }
 
 static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
-    return hub_slot_purse_accept(&in->own->purse, descriptor, to);
+    return hub_slot_purse_accept(in->own->purse, descriptor, to);
 }
 
 static int purse_release(struct hub_slots_in *in, uint32_t slot)
 {
-    return hub_slot_purse_free(&in->own->purse, slot);
+    return hub_slot_purse_free(in->own->purse, slot);
 }
 
 static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
 {
-    halves(&in->own->purse.map.of[slot >> 24].header->free_head, out);
+    halves(&in->own->purse->map.of[slot >> 24].header->free_head, out);
 }
 
-static uint32_t purse_free_count(struct hub_slots *slots)
+static void purse_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    return hub_slot_purse_free_count(&slots->purse);
-}
+    uint32_t free = hub_slot_purse_free_count(slots->purse);
 
-static uint64_t purse_stray(struct hub_slots *slots)
-{
-    (void)slots;
-    return 0;
+    *out = (struct hub_slot_counts){.total = free, .free = free};
 }
 
 static void purse_fini(struct hub_slots *slots)
 {
-    hub_slot_purse_fini(&slots->purse);
+    hub_slot_purse_fini(slots->purse);
+    hub_memory_release(&slots->purse);
 }
 
 static const struct hub_slots_kind pool_kind = {
@@ -236,8 +229,7 @@ static const struct hub_slots_kind pool_kind = {
     .release = pool_release,
     .words = pool_words,
     .take_back = pool_take_back,
-    .free_count = pool_free_count,
-    .stray = pool_stray,
+    .count = pool_count,
     .fini = pool_fini,
 };
 static const struct hub_slots_kind bank_kind = {
@@ -250,8 +242,7 @@ static const struct hub_slots_kind bank_kind = {
     .release = bank_release,
     .words = bank_words,
     .take_back = bank_take_back,
-    .free_count = bank_free_count,
-    .stray = bank_stray,
+    .count = bank_count,
     .fini = bank_fini,
 };
 static const struct hub_slots_kind purse_kind = {
@@ -264,46 +255,88 @@ static const struct hub_slots_kind purse_kind = {
     .take = purse_take,
     .release = purse_release,
     .words = purse_words,
-    .free_count = purse_free_count,
-    .stray = purse_stray,
+    .count = purse_count,
     .fini = purse_fini,
 };
 
+static int no_memory(void)
+{
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the slots of a segment");
+}
+
 static int init_pool(struct hub_slots *slots, const struct hub_segment *segment, uint8_t *memory)
 {
-    slots->kind = &pool_kind;
-    return hub_slot_pool_init(&slots->pool, &segment->geometry, memory, segment->shared);
+    int r = hub_slot_pool_init(&slots->pool, &segment->geometry, memory, segment->shared);
+
+    if (r == 0)
+        slots->kind = &pool_kind;
+    return r;
+}
+
+static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
+{
+    const struct hub_geometry *geometry = &segment->geometry;
+    struct hub_header *header = (struct hub_header *)(void *)segment->mapping.data;
+    const struct hub_slot_growth_plan plan = {.file = segment->shared ? &segment->mapping : NULL,
+                                              .current_size =
+                                                  segment->shared ? &header->current_size : NULL,
+                                              .most = geometry->limits.var_bytes_max};
+    OWN(hub_memory) struct hub_slot_bank *bank = calloc(1, sizeof *bank);
+    int r;
+
+    if (!bank)
+        return no_memory();
+    r = hub_slot_bank_init(bank, geometry, segment->mapping.data, segment->shared);
+    if (r < 0)
+        return r;
+    hub_slot_bank_let_grow(bank, &plan);
+    slots->bank = TAKE(bank);
+    slots->kind = &bank_kind;
+    return 0;
+}
+
+static int init_purse(struct hub_slots *slots, const struct hub_segment *segment, uint32_t peer)
+{
+    OWN(hub_memory) struct hub_slot_purse *purse = calloc(1, sizeof *purse);
+    int r;
+
+    if (!purse)
+        return no_memory();
+    r = hub_slot_purse_init(purse, &segment->geometry, &segment->mapping, peer);
+    if (r < 0)
+        return r;
+    slots->purse = TAKE(purse);
+    slots->kind = &purse_kind;
+    return 0;
 }
 
 /* r[impl hub.layout.pools] */
 int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segment)
 {
     const struct hub_geometry *geometry = &segment->geometry;
-    uint8_t *memory = segment->mapping.data;
-    int r;
 
-    *slots = (struct hub_slots){.kind = &bank_kind};
-    r = geometry->classes.count > 0
-            ? hub_slot_bank_init(&slots->bank, geometry, memory, segment->shared)
-            : init_pool(slots, segment, memory + geometry->slot_region);
-    if (r < 0)
-        slots->kind = NULL;
-    return r;
+    if (geometry->classes.count > 0)
+        return init_bank(slots, segment);
+    return init_pool(slots, segment, segment->mapping.data + geometry->slot_region);
 }
 
 int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segment,
                          const struct hub_segment_view *view, uint32_t peer)
 {
-    const struct hub_geometry *geometry = &segment->geometry;
-    int r;
+    if (segment->geometry.classes.count > 0)
+        return init_purse(slots, segment, peer);
+    return init_pool(slots, segment, view->guest_pool);
+}
 
-    *slots = (struct hub_slots){.kind = &purse_kind};
-    r = geometry->classes.count > 0
-            ? hub_slot_purse_init(&slots->purse, geometry, segment->mapping.data, peer)
-            : init_pool(slots, segment, view->guest_pool);
-    if (r < 0)
-        slots->kind = NULL;
-    return r;
+const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
+                                                   const struct hub_slots_line *line)
+{
+    if (slots->kind == &bank_kind)
+        hub_slot_bank_set_bell(slots->bank, line->bell);
+    if (slots->kind != &purse_kind)
+        return NULL;
+    hub_slot_purse_listen(slots->purse, line->hear, line->user);
+    return &slots->purse->arrivals.inbox;
 }
 
 void hub_slots_fini(struct hub_slots *slots)
@@ -320,7 +353,7 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
     uint32_t count = slots->pool.count;
 
     if (slots->kind == &bank_kind)
-        hub_slot_bank_set_quota(&slots->bank, guests >= 2);
+        hub_slot_bank_set_quota(slots->bank, guests >= 2);
     else
         hub_slot_pool_set_quota(&slots->pool, guests >= 2 ? count / 2 : count);
 }
@@ -360,12 +393,12 @@ bool hub_slots_ask(const struct hub_slots *slots)
 void hub_slots_endow(struct hub_slots *slots, uint32_t peer)
 {
     if (slots->kind == &bank_kind)
-        (void)hub_slot_bank_endow(&slots->bank, peer);
+        (void)hub_slot_grants_endow(slots->bank, peer);
 }
 
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer)
 {
-    return slots->kind == &bank_kind ? hub_slot_bank_attend(&slots->bank, peer) : 0;
+    return slots->kind == &bank_kind ? hub_slot_grants_attend(slots->bank, peer) : 0;
 }
 
 void hub_slots_rest(struct hub_slots *slots)
@@ -380,14 +413,17 @@ void hub_slots_take_back(struct hub_slots *slots, uint32_t peer)
     (void)slots->kind->take_back(slots, peer);
 }
 
-uint32_t hub_slots_free_count(struct hub_slots *slots)
+void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    return slots->kind->free_count(slots);
+    slots->kind->count(slots, out);
 }
 
-uint64_t hub_slots_stray(struct hub_slots *slots)
+uint32_t hub_slots_free_count(struct hub_slots *slots)
 {
-    return slots->kind->stray(slots);
+    struct hub_slot_counts counts;
+
+    hub_slots_count(slots, &counts);
+    return counts.free;
 }
 
 int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,

@@ -16,8 +16,8 @@ struct hub_slots {
     const struct hub_slots_kind *kind;
     union {
         struct hub_slot_pool pool;
-        struct hub_slot_bank bank;
-        struct hub_slot_purse purse;
+        struct hub_slot_bank *bank; /* owned, as the next */
+        struct hub_slot_purse *purse;
     };
 };
 
@@ -27,6 +27,17 @@ int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segme
 int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segment,
                          const struct hub_segment_view *view, uint32_t peer);
 void hub_slots_fini(struct hub_slots *slots);
+
+/* How memory that is added goes to the other side: a host sends it by its end of the doorbell (of a
+ * segment with one guest; -1: none now), a guest calls `hear`, which reads its end into the inbox
+ * that this returns: NULL where nothing is ever sent. */
+struct hub_slots_line {
+    int bell;
+    void (*hear)(void *user); /* any thread */
+    void *user;
+};
+const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
+                                                   const struct hub_slots_line *line);
 
 /* Host: so many guests are in the segment. r[impl hub.slot.quota] */
 void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
@@ -59,10 +70,10 @@ void hub_slots_rest(struct hub_slots *slots);
 void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
 
 /* Slots that could be lent now: not lent, or given back; of several sizes, in the reserve of the
- * host, or at hand of the guest. Claims of the other side that the records denied, and that blamed
- * nobody. */
+ * host, or at hand of the guest. What there is in all, and claims of the other side that the
+ * records denied, and that blamed nobody. */
+void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out);
 uint32_t hub_slots_free_count(struct hub_slots *slots);
-uint64_t hub_slots_stray(struct hub_slots *slots);
 
 /* The slots the other side sends in. Under the receive token. */
 struct hub_slots_in {

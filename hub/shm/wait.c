@@ -17,7 +17,6 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/lock.h"
-#include "hub/shm/doorbell.h"
 
 #define SPIN_FULL     (20 * HUB_MICROSECOND)
 #define SPIN_LEAST    HUB_MICROSECOND
@@ -156,6 +155,11 @@ void hub_wait_note_bell(struct hub_wait *wait)
     for (int i = 0; i < 2; i++)
         traffic += wait->messages[i] ? hub_peek64(wait->messages[i]) : 0;
     hub_flood_note(&wait->flood, hub_clock_now(), traffic);
+}
+
+bool hub_wait_drain(struct hub_wait *wait)
+{
+    return hub_doorbell_drain(wait->doorbell, wait->inbox);
 }
 
 void hub_wait_pay(struct hub_wait *wait)
@@ -327,7 +331,7 @@ static void see_bell(struct watch *watch, short events)
 
     if (events & POLLIN) {
         hub_wait_note_bell(wait);
-        gone = !hub_doorbell_drain(wait->doorbell) || gone;
+        gone = !hub_wait_drain(wait) || gone;
     }
     if (gone && !hub_exchange(&wait->peer_gone, 1))
         watch->order->hung_up(watch->order->user);

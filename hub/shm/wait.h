@@ -13,15 +13,17 @@
 #include <sys/types.h>
 
 #include "hub/base/atomic.h"
+#include "hub/shm/doorbell.h"
 #include "hub/shm/flood.h"
 #include "hub/shm/layout.h"
 
 struct hub_wait {
-    struct hub_a32 *own;  /* our word */
-    struct hub_a32 *peer; /* theirs */
-    int doorbell;         /* our end; -1: none */
-    int pidfd;            /* of the peer; -1: unknown */
-    int nudge;            /* eventfd that ends a poll; -1: none */
+    struct hub_a32 *own;                    /* our word */
+    struct hub_a32 *peer;                   /* theirs */
+    int doorbell;                           /* our end; -1: none */
+    int pidfd;                              /* of the peer; -1: unknown */
+    int nudge;                              /* eventfd that ends a poll; -1: none */
+    const struct hub_doorbell_inbox *inbox; /* of what comes with its bytes; NULL: unwanted */
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;  /* pauses between two looks */
     bool one_cpu;  /* all our threads share one */
@@ -55,6 +57,9 @@ bool hub_wait_takes_part(const struct hub_wait *wait);
 /* Our doorbell woke us: a peer that rings for nothing again and again is not listened to for a
  * while. */
 void hub_wait_note_bell(struct hub_wait *wait);
+
+/* Reads our doorbell: false where the other end is gone. Nobody else reads it. */
+bool hub_wait_drain(struct hub_wait *wait);
 
 /* Rings again if a bell is owed. */
 void hub_wait_pay(struct hub_wait *wait);

@@ -99,8 +99,11 @@ STAGED void check_done(int r)
 /* The raw guest, a peer as `words` say. */
 STAGED void open_stage(struct stage *stage, const char *const *words)
 {
-    const struct rapahub_host_options options = {
-        .guest_program = PROGRAM, .on_event = on_event, .user = stage, .heartbeat_ns = UINT64_MAX};
+    const struct rapahub_host_options options = {.guest_program = PROGRAM,
+                                                 .slot_size = 65536,
+                                                 .on_event = on_event,
+                                                 .user = stage,
+                                                 .heartbeat_ns = UINT64_MAX};
     const struct rapahub_guest_options guest = {.chimod = PROCESS_CHIMOD("echo"), .plain = words};
     const struct rapahub_container_options begin = {.id = guest_side, .pool_name = "raw"};
     const struct rapahub_container_options offer = {.id = host_side, .pool_name = "host"};

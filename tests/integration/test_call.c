@@ -145,8 +145,7 @@ static void an_argument_too_large_is_refused(void **state)
     (void)state;
     open_calc(&on);
     assert_refused(ask(&on, "echo(bytes) -> bytes", (const void *const[]){&in, NULL}, &out),
-                   RAPAHUB_EMSGSIZE,
-                   "argument of 2 MiB; a message of this hub carries 65,532 bytes");
+                   RAPAHUB_EMSGSIZE, "argument of 2 MiB; a message of this hub carries 1 MiB");
     free(data);
     close_host(&on);
 }

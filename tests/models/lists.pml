@@ -11,7 +11,9 @@
  *   MUTANT_PLAIN_PUSH     the head is stored, not swapped
  *   MUTANT_LATE_NEXT      a slot is linked after it is the head
  *   MUTANT_OWNER_AT_POP   a slot's owner is written when it is taken, not when it is granted
- *   MUTANT_EARLY_RECLAIM  the host takes back before its threads have put back what they hold */
+ *   MUTANT_EARLY_RECLAIM  the host takes back before its threads have put back what they hold
+ *
+ * r[verify hub.var.single-popper] r[verify shm.varslot.freelist] */
 
 #ifndef TAGS
 #define TAGS 1

@@ -9,7 +9,9 @@
  *   MUTANT_PLAIN_TAKE     the list is read, then emptied
  *   MUTANT_PLAIN_PUSH     the head is stored, not swapped
  *   MUTANT_LATE_NEXT      a slot is linked after it is the head
- *   MUTANT_EARLY_RECLAIM  slots are taken back while the guest may still live */
+ *   MUTANT_EARLY_RECLAIM  slots are taken back while the guest may still live
+ *
+ * r[verify shm.varslot.freeing] r[verify shm.varslot.ownership] */
 
 #ifndef SLOTS
 #define SLOTS 3

@@ -62,9 +62,12 @@ struct rapahub_host_options {
     const char *path;          /* of the segment they attach to; a new name in /dev/shm */
     uint32_t guests_max;       /* all guests; 1 to 255; 16 */
     uint32_t ring_size;        /* descriptors, a power of two; 256 */
-    uint32_t slot_size;        /* bytes; 65,536 */
-    uint32_t slot_count;       /* for each guest; 64 */
-    uint32_t payload_max;      /* bytes of a message; slot_size - 4 */
+    uint32_t slot_size;        /* bytes, of the smallest slots; 4,096 */
+    uint32_t slot_count;       /* of those, for each guest; 64 */
+    uint32_t payload_max;      /* bytes of a message; 1 MiB, or slot_size - 4 where that is given;
+                                  above slot_size - 4 there are slots of several sizes, and their
+                                  number grows with what is asked for */
+    uint64_t var_bytes_max;    /* bytes of all slots of several sizes of a segment; 256 MiB */
     uint32_t channels_max;     /* for each guest; 64 */
     uint32_t credit_size;      /* bytes, of a new channel; 65,536 */
     uint64_t heartbeat_ns;     /* 1 s; UINT64_MAX: none */

@@ -14,8 +14,9 @@ static void nothing_given_means_the_defaults(void **state)
     assert_string_equal(options.name, "host");
     assert_int_equal(options.limits.guests_max, 16);
     assert_int_equal(options.limits.ring_size, 256);
-    assert_int_equal(options.limits.slot_size, 65536);
-    assert_int_equal(options.limits.payload_max, 65532);
+    assert_int_equal(options.limits.slot_size, 4096);
+    assert_int_equal(options.limits.payload_max, 1 << 20);
+    assert_int_equal(options.limits.var_bytes_max, 256 << 20);
     assert_int_equal(options.limits.heartbeat_ns, HUB_SECOND);
     assert_int_equal(options.call_timeout_ns, 30 * HUB_SECOND);
     assert_non_null(strstr(options.guest_program, "rapahub-guest"));

@@ -9,6 +9,7 @@
 #include <rapahub/error.h>
 
 #include "hub/shm/slot_bank.h"
+#include "hub/shm/slot_grants.h"
 #include "hub/shm/slot_purse.h"
 #include "tests/support/testing.h"
 
@@ -19,6 +20,7 @@
 struct class_rig {
     struct hub_geometry geometry;
     uint8_t *memory;
+    struct hub_mapping segment; /* of that memory; no file */
     struct hub_slot_bank bank;
     struct hub_slot_purse purses[CLASS_RIG_GUESTS]; /* of peers 1 and 2 */
 };
@@ -39,12 +41,13 @@ static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
     rig->memory = aligned_alloc(64, rig->geometry.total_size);
     assert_non_null(rig->memory);
     memset(rig->memory, 0, rig->geometry.total_size);
+    rig->segment = (struct hub_mapping){.data = rig->memory, .fd = -1};
     hub_size_classes_format(&rig->geometry.classes, guests, rig->memory);
     assert_int_equal(hub_slot_bank_init(&rig->bank, &rig->geometry, rig->memory, shared), 0);
     for (uint32_t peer = 1; peer <= guests; peer++) {
-        hub_slot_bank_endow(&rig->bank, peer);
+        hub_slot_grants_endow(&rig->bank, peer);
         assert_int_equal(
-            hub_slot_purse_init(&rig->purses[peer - 1], &rig->geometry, rig->memory, peer), 0);
+            hub_slot_purse_init(&rig->purses[peer - 1], &rig->geometry, &rig->segment, peer), 0);
     }
     return rig;
 }
@@ -86,6 +89,14 @@ static inline struct hub_descriptor host_sends(struct class_rig *rig, uint32_t p
     memset(hub_slot_class_data(&rig->bank.map, descriptor.payload_slot), fill, size);
     hub_slot_bank_sent(&rig->bank, descriptor.payload_slot);
     return descriptor;
+}
+
+static inline uint32_t bank_free(struct hub_slot_bank *bank)
+{
+    struct hub_slot_counts counts;
+
+    hub_slot_bank_count(bank, &counts);
+    return counts.free;
 }
 
 static inline struct hub_slot_meta *meta_of(struct class_rig *rig, uint32_t ref)

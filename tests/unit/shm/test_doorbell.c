@@ -48,14 +48,14 @@ static void a_ring_is_one_byte_and_a_drain_takes_all(void **state)
 
     (void)state;
     assert_int_equal(hub_doorbell_create(&own, &peer), 0);
-    assert_true(hub_doorbell_drain(own));
+    assert_true(hub_doorbell_drain(own, NULL));
     assert_int_equal(hub_doorbell_ring(peer), HUB_BELL_RUNG);
     assert_int_equal(recv(own, &byte, 1, MSG_DONTWAIT), 1);
     assert_int_equal(byte, 1);
     for (int i = 0; i < 100; i++)
         assert_int_equal(hub_doorbell_ring(peer), HUB_BELL_RUNG);
     assert_true(has_input(own));
-    assert_true(hub_doorbell_drain(own));
+    assert_true(hub_doorbell_drain(own, NULL));
     assert_false(has_input(own));
     close(own);
     close(peer);
@@ -90,7 +90,7 @@ static void a_drain_ends_after_64_kib(void **state)
     while ((n = send(peer, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
         sent += (size_t)n;
     assert_true(sent > 65536);
-    assert_true(hub_doorbell_drain(own));
+    assert_true(hub_doorbell_drain(own, NULL));
     assert_true(has_input(own));
     close(own);
     close(peer);
@@ -105,7 +105,7 @@ static void a_closed_end_is_gone_for_ring_and_drain(void **state)
     assert_int_equal(hub_doorbell_create(&own, &peer), 0);
     assert_int_equal(hub_doorbell_ring(peer), HUB_BELL_RUNG);
     close(peer);
-    assert_false(hub_doorbell_drain(own));
+    assert_false(hub_doorbell_drain(own, NULL));
     assert_int_equal(hub_doorbell_ring(own), HUB_BELL_GONE);
     close(own);
 }
@@ -145,7 +145,7 @@ static void an_empty_datagram_is_no_hang_up(void **state)
     assert_int_equal(hub_doorbell_adopt(ends[0]), 0);
     assert_int_equal(send(ends[1], "", 0, MSG_DONTWAIT), 0);
     assert_int_equal(send(ends[1], "x", 1, MSG_DONTWAIT), 1);
-    assert_true(hub_doorbell_drain(ends[0]));
+    assert_true(hub_doorbell_drain(ends[0], NULL));
     assert_false(has_input(ends[0]));
     close(ends[1]);
     assert_int_equal(hub_doorbell_ring(ends[0]), HUB_BELL_GONE);
@@ -177,7 +177,7 @@ static void descriptors_sent_along_are_not_taken(void **state)
     memcpy(CMSG_DATA(header), &gift, sizeof(int));
     assert_int_equal(sendmsg(peer, &message, MSG_DONTWAIT), 1);
     close(gift);
-    assert_true(hub_doorbell_drain(own));
+    assert_true(hub_doorbell_drain(own, NULL));
     close(own);
     close(peer);
     leak_assert_none(leak);

@@ -14,7 +14,7 @@ static void assert_arrives(struct class_rig *rig, uint32_t peer,
     assert_int_equal(hub_slot_bank_accept(&rig->bank, peer, descriptor, got), 0);
     for (size_t i = 0; i < descriptor->payload_len; i++)
         assert_int_equal(got[i], fill);
-    assert_int_equal(hub_slot_bank_free(&rig->bank, descriptor->payload_slot), 0);
+    assert_int_equal(hub_slot_grants_free(&rig->bank, descriptor->payload_slot), 0);
 }
 
 /* r[verify shm.varslot.selection] */
@@ -67,14 +67,14 @@ static void a_dropped_loan_is_in_the_reserve_again(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
     struct hub_descriptor d = {0};
-    uint32_t free_before = hub_slot_bank_free_count(&rig->bank);
+    uint32_t free_before = bank_free(&rig->bank);
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(hub_slot_bank_loan(&rig->bank, 1, 4000, &d), 0);
         hub_slot_bank_drop(&rig->bank, d.payload_slot);
     }
-    assert_int_equal(hub_slot_bank_free_count(&rig->bank), free_before);
+    assert_int_equal(bank_free(&rig->bank), free_before);
     class_rig_end(rig);
 }
 
@@ -91,7 +91,7 @@ static void grants_are_a_share_and_never_more_than_half_of_a_class(void **state)
         assert_int_equal(hub_peek(&block->granted), total / 4);
         for (unsigned i = 0; i < 100; i++) {
             hub_note(&block->wanted, UINT32_MAX);
-            (void)hub_slot_bank_attend(&rig->bank, 1);
+            (void)hub_slot_grants_attend(&rig->bank, 1);
             assert_int_equal(hub_peek(&block->wanted), 0);
         }
         assert_int_equal(hub_peek(&block->granted), total / 2);
@@ -163,7 +163,7 @@ static void a_slot_is_accepted_once_and_given_back_once(void **state)
     assert_int_equal(hub_slot_bank_accept(&rig->bank, 1, &d, NULL), 0);
     assert_broken(hub_slot_bank_accept(&rig->bank, 1, &d, NULL), "hub.slot.twice");
     hub_note(&meta_of(rig, d.payload_slot)->state, HUB_META_FREE);
-    assert_broken(hub_slot_bank_free(&rig->bank, d.payload_slot), "shm.varslot.freeing");
+    assert_broken(hub_slot_grants_free(&rig->bank, d.payload_slot), "shm.varslot.freeing");
     class_rig_end(rig);
 }
 
@@ -241,18 +241,18 @@ static void all_a_dead_guest_had_is_in_the_reserve_again(void **state)
     (void)guest_sends(rig, 1, 4096, 1);
     assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 1024, &d), 0);
     hub_note64(&hub_slot_class_peer(&rig->bank.map, 1, 1)->free_head, 0x7777777777777777);
-    before = hub_slot_bank_free_count(&rig->bank);
-    after = before + hub_slot_bank_reclaim(&rig->bank, 1);
-    assert_int_equal(hub_slot_bank_free_count(&rig->bank), after);
-    assert_int_equal(hub_slot_bank_reclaim(&rig->bank, 1), 0);
+    before = bank_free(&rig->bank);
+    after = before + hub_slot_grants_reclaim(&rig->bank, 1);
+    assert_int_equal(bank_free(&rig->bank), after);
+    assert_int_equal(hub_slot_grants_reclaim(&rig->bank, 1), 0);
     for (uint32_t c = 0; c < 3; c++) {
         struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, c);
 
         assert_int_equal(hub_peek(&block->granted), 0);
         assert_int_equal(hub_slot_ref_first(hub_peek64(&block->free_head)), HUB_SLOT_REF_NONE);
     }
-    (void)hub_slot_bank_reclaim(&rig->bank, 2);
-    assert_int_equal(hub_slot_bank_free_count(&rig->bank), all);
+    (void)hub_slot_grants_reclaim(&rig->bank, 2);
+    assert_int_equal(bank_free(&rig->bank), all);
     class_rig_end(rig);
 }
 

@@ -47,7 +47,7 @@ static void a_dropped_loan_is_lent_first(void **state)
 /* r[verify hub.var.single-popper] */
 static void a_stack_that_holds_what_cannot_be_there_is_a_violation(void **state)
 {
-    static const uint32_t heads[] = {0x00000018, 0x01000000, 0x00400000, 0x77777777};
+    static const uint32_t heads[] = {0x00000018, 0x01000000, 0x00400018, 0x77777777};
 
     (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
@@ -103,15 +103,15 @@ static void what_is_above_the_first_share_goes_back_before_a_sleep_and_only_once
 
     (void)state;
     hub_note(&block->wanted, 1);
-    more = hub_slot_bank_attend(&rig->bank, 1);
+    more = hub_slot_grants_attend(&rig->bank, 1);
     assert_true(more > 0);
     assert_int_equal(hub_peek(&block->granted), share + more);
     hub_slot_purse_rest(&rig->purses[0]);
     hub_slot_purse_rest(&rig->purses[0]);
-    (void)hub_slot_bank_free_count(&rig->bank);
+    (void)bank_free(&rig->bank);
     assert_int_equal(hub_peek(&block->granted), share);
     hub_slot_purse_rest(&rig->purses[0]);
-    (void)hub_slot_bank_free_count(&rig->bank);
+    (void)bank_free(&rig->bank);
     assert_int_equal(hub_peek(&block->granted), share);
     class_rig_end(rig);
 }
@@ -179,7 +179,8 @@ static void *host_end(void *user)
         if (!hand_over(ends, &ends->to_host, true))
             return fault(ends, "the guest does not send");
         if (hub_slot_bank_accept(bank, 1, &ends->to_host.descriptor, got) < 0 ||
-            got[0] != (uint8_t)i || hub_slot_bank_free(bank, ends->to_host.descriptor.payload_slot))
+            got[0] != (uint8_t)i ||
+            hub_slot_grants_free(bank, ends->to_host.descriptor.payload_slot))
             return fault(ends, "a message of the guest");
         hub_publish(&ends->to_host.full, 0);
         if (!hand_over(ends, &ends->to_guest, false))
@@ -187,7 +188,7 @@ static void *host_end(void *user)
         ends->to_guest.descriptor = host_sends(ends->rig, 1, 64 + i % 3000, (uint8_t)i);
         hub_publish(&ends->to_guest.full, 1);
         if (i % 32 == 0)
-            (void)hub_slot_bank_attend(bank, 1);
+            (void)hub_slot_grants_attend(bank, 1);
     }
     return NULL;
 }

@@ -149,7 +149,7 @@ static void a_state_larger_than_a_message_moves_to_another_container(void **stat
 /* A host chooses the size of its messages. */
 static void a_state_moves_in_messages_of_any_size(void **state)
 {
-    const struct hub_limits small = {508, 1024, 1, 16, 512, 16, 4, 0};
+    const struct hub_limits small = {508, 1024, 1, 16, 512, 16, 4, 0, 0};
     const struct hub_begin order = {.handle = 2, .load_follows = true};
     struct hub_saved saved;
     struct whole whole;

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot_grants: the bank's other half. */
+#include "hub/shm/slot_grants.h"
+
+#include <rapahub/error.h>
+
+#include "hub/shm/slot_bank_state.h"
+
+/* The push is tried again at the next look: a guest that spoils it without end harms itself. */
+static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+{
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+    struct hub_peer_class *block = hub_slot_class_peer(&bank->map, record->peer, ref >> 24);
+
+    if (hub_slot_class_push(&bank->map, &block->free_head, ref))
+        return;
+    record->next = bank->deferred;
+    bank->deferred = ref;
+}
+
+/* One try for each. */
+static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
+{
+    uint32_t ref = bank->deferred;
+
+    bank->deferred = HUB_SLOT_REF_NONE;
+    while (ref != HUB_SLOT_REF_NONE) {
+        uint32_t next = hub_slot_bank_record_of(bank, ref)->next;
+
+        give(bank, ref);
+        ref = next;
+    }
+}
+
+static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+{
+    struct hub_bank_class *of = &bank->of[c];
+    uint32_t ref = of->reserve[--of->in_reserve];
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
+
+    *record = (struct hub_bank_record){.generation = record->generation,
+                                       .state = HUB_BANK_GRANTED,
+                                       .peer = (uint8_t)peer,
+                                       .next = HUB_SLOT_REF_NONE};
+    hub_note(&meta->owner_peer, peer);
+    of->granted_sum++;
+    of->granted[peer]++;
+    hub_note(&hub_slot_class_peer(&bank->map, peer, c)->granted, of->granted[peer]);
+    give(bank, ref);
+}
+
+/* However much it asks for, a guest never has more than half of a class. */
+static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint32_t wanted)
+    REQUIRES(bank->lock)
+{
+    struct hub_bank_class *of = &bank->of[c];
+    uint32_t given = 0;
+
+    if (of->in_reserve < wanted)
+        (void)hub_slot_bank_gather(bank, c);
+    while (given < wanted && of->granted[peer] < of->total / 2 &&
+           hub_slot_bank_replenish(bank, c)) {
+        grant_top(bank, c, peer);
+        given++;
+    }
+    return given;
+}
+
+uint32_t hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
+{
+    uint32_t given = 0;
+
+    hub_mutex_lock(&bank->lock);
+    for (uint32_t c = 0; c < bank->map.count; c++)
+        given += grant(bank, c, peer, hub_slot_class_share(&bank->map, c, bank->guests_max));
+    hub_mutex_unlock(&bank->lock);
+    return given;
+}
+
+/* Asked at each sweep: without the lock, so that a grant that waits for a later one is the most
+ * that may go wrong. */
+static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
+{
+    for (uint32_t c = 0; c < bank->map.count; c++)
+        if (hub_peek(&hub_slot_class_peer(&bank->map, peer, c)->wanted) != 0)
+            return true;
+    return false;
+}
+
+/* What a guest gets that asks for more. */
+static uint32_t more(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock)
+{
+    uint32_t part = bank->of[c].total / 4 / bank->guests_max;
+
+    return part > 0 ? part : 1;
+}
+
+uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
+{
+    uint32_t given = 0;
+
+    if (!asks(bank, peer))
+        return 0;
+    hub_mutex_lock(&bank->lock);
+    give_deferred(bank);
+    for (uint32_t c = 0; c < bank->map.count; c++) {
+        struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
+
+        if (hub_peek(&block->wanted) == 0)
+            continue;
+        hub_note(&block->wanted, 0);
+        given += grant(bank, c, peer, more(bank, c));
+    }
+    hub_mutex_unlock(&bank->lock);
+    return given;
+}
+
+int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
+{
+    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
+    int r = 0;
+
+    hub_mutex_lock(&bank->lock);
+    CHECK(hub_slot_bank_record_of(bank, ref)->held);
+    hub_slot_bank_record_of(bank, ref)->held = false;
+    if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
+        r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
+                         "slot %#x was given back already", ref);
+    if (r == 0) {
+        hub_note(&meta->state, HUB_META_FREE);
+        give(bank, ref);
+    }
+    hub_mutex_unlock(&bank->lock);
+    return r;
+}
+
+static void forget_deferred(struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)
+{
+    uint32_t ref = bank->deferred;
+
+    bank->deferred = HUB_SLOT_REF_NONE;
+    while (ref != HUB_SLOT_REF_NONE) {
+        struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+        uint32_t next = record->next;
+
+        if (record->peer != peer) {
+            record->next = bank->deferred;
+            bank->deferred = ref;
+        }
+        ref = next;
+    }
+}
+
+static uint32_t reclaim_extent(struct hub_slot_bank *bank, struct hub_slot_ref at, uint32_t peer)
+    REQUIRES(bank->lock)
+{
+    uint32_t count = 0;
+
+    for (at.index = 0; at.index < bank->map.of[at.size_class].per_extent; at.index++) {
+        uint32_t ref = hub_slot_ref_pack(at);
+        struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+
+        if (record->peer != peer ||
+            (record->state != HUB_BANK_SENT && record->state != HUB_BANK_GRANTED))
+            continue;
+        record->held = false;
+        (void)hub_slot_bank_take_back(bank, ref);
+        hub_note(&hub_slot_class_meta(&bank->map, ref)->generation, ++record->generation);
+        count++;
+    }
+    return count;
+}
+
+static void reset_block(struct hub_peer_class *block)
+{
+    uint32_t tag = hub_slot_ref_tag(hub_peek64(&block->free_head));
+
+    hub_note64(&block->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, tag + 1));
+    hub_note(&block->wanted, 0);
+    hub_note(&block->granted, 0);
+}
+
+/* What the dead peer gave back itself is found by the gathering; what others did wrong is theirs.
+ * r[impl shm.crash.recovery] */
+uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer)
+{
+    uint32_t count = 0;
+
+    hub_mutex_lock(&bank->lock);
+    forget_deferred(bank, peer);
+    for (uint32_t c = 0; c < bank->map.count; c++) {
+        (void)hub_slot_bank_gather(bank, c);
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX && bank->of[c].records[e]; e++)
+            count += reclaim_extent(bank, (struct hub_slot_ref){c, e, 0}, peer);
+        reset_block(hub_slot_class_peer(&bank->map, peer, c));
+    }
+    hub_mutex_unlock(&bank->lock);
+    return count;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of all sizes, through slots of several sizes; and where there is no room for them. */
+#include "tests/integration/hosting.h"
+
+#define MIB ((size_t)1 << 20)
+
+static void fill(uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        data[i] = (uint8_t)(i * 2654435761U >> 13);
+}
+
+/* A host with these limits, and a guest with its container. */
+static void open_large(struct hosting *on, const struct rapahub_host_options *limits,
+                       enum rapahub_trust trust)
+{
+    const struct rapahub_guest_options guest = {.chimod = CALC, .trust = trust};
+    const struct rapahub_container_options container = {.id = here, .pool_name = "large"};
+
+    open_host(on, *limits);
+    assert_done(rapahub_host_spawn(on->host, &guest, &on->guest));
+    assert_done(rapahub_host_add_container(on->host, on->guest, &container));
+}
+
+static void echo_same(struct hosting *on, const uint8_t *data, size_t size)
+{
+    struct rapahub_bytes in = {data, size}, out = {NULL, 0};
+
+    assert_done(ask(on, "echo(bytes) -> bytes", (const void *const[]){&in, NULL}, &out));
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, data, size);
+}
+
+/* r[verify hub.layout.pools] r[verify shm.varslot.selection] */
+static void messages_of_all_sizes_come_back(void **state)
+{
+    static const size_t sizes[] = {0,    1,     31,    4000,  4095,    4096,
+                                   4097, 65000, 65536, 65537, 1000000, MIB - 100};
+    static const enum rapahub_trust trusts[] = {RAPAHUB_TRUST_STANDARD, RAPAHUB_TRUST_TRUSTED};
+    uint8_t *data = malloc(MIB);
+
+    (void)state;
+    fill(data, MIB);
+    for (unsigned t = 0; t < 2; t++) {
+        struct hosting on;
+
+        open_large(&on, &(struct rapahub_host_options){.guests_max = 2}, trusts[t]);
+        for (unsigned round = 0; round < 20; round++)
+            for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+                echo_same(&on, data, sizes[i]);
+        close_host(&on);
+    }
+    free(data);
+}
+
+/* r[verify hub.layout.pools] */
+static void a_message_of_64_MiB_comes_back(void **state)
+{
+    const struct rapahub_host_options limits = {.payload_max = 64 * MIB};
+    const size_t size = 64 * MIB - 100;
+    uint8_t *data = malloc(size);
+    struct hosting on;
+
+    (void)state;
+    assert_non_null(data);
+    fill(data, size);
+    open_large(&on, &limits, RAPAHUB_TRUST_STANDARD);
+    for (unsigned round = 0; round < 3; round++)
+        echo_same(&on, data, size);
+    close_host(&on);
+    free(data);
+}
+
+static void more_memory_than_allowed_is_refused_at_once(void **state)
+{
+    const struct rapahub_host_options options = {.payload_max = 64 * MIB,
+                                                 .var_bytes_max = 100 * MIB};
+    struct rapahub_host *host = NULL;
+
+    (void)state;
+    assert_refused(rapahub_host_create(&options, &host), RAPAHUB_EINVAL,
+                   "slots for messages of 67108864 bytes take");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_of_all_sizes_come_back),
+        cmocka_unit_test(a_message_of_64_MiB_comes_back),
+        cmocka_unit_test(more_memory_than_allowed_is_refused_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
