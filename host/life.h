@@ -80,6 +80,7 @@ struct host_life {
     uint64_t pulse_seen_ns;      /* when it changed */
     uint64_t traffic;            /* messages seen last, of a guest that wakes nobody */
     uint64_t traffic_ns;         /* when that changed */
+    uint64_t looked_ns;          /* at the ring of one that takes part, by time */
     char why[256];               /* what killed it, where the exit status does not tell; or "" */
     struct hub_list link;        /* of the host's lives, or of those that have ended */
 };

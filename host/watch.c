@@ -18,6 +18,7 @@
 #define MISSES       2 /* intervals without a beat */
 #define SILENT_BUSY  HUB_MILLISECOND
 #define SILENT_IDLE  (10 * HUB_MILLISECOND)
+#define AWAKE_LOOK   HUB_SECOND
 #define SILENT_AFTER HUB_SECOND /* without traffic it counts as idle */
 
 static void violated(struct host_life *life, const char *rule)
@@ -181,12 +182,27 @@ static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
     return HUB_NEVER;
 }
 
+/* One that takes part wakes us; if it does not, or a wake-up is lost, we look all the same: at its
+ * ring, and at what slots it wants. r[impl hub.wait.bound] */
+static uint64_t look_at_awake(struct host_life *life, uint64_t now)
+{
+    uint64_t spent = now - life->looked_ns;
+
+    if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
+        return HUB_NEVER;
+    if (spent < AWAKE_LOOK)
+        return AWAKE_LOOK - spent;
+    life->looked_ns = now;
+    hub_arm(&life->work, HOST_WORK_SWEEP);
+    return AWAKE_LOOK;
+}
+
 static uint64_t look_at(struct host_life *life, uint64_t now)
 {
     uint64_t of_deaf = life->deaf && life->proven_ns == 0 ? look_at_deaf(life, now) : HUB_NEVER;
-    uint64_t of_silent = is_silent(life) ? look_at_silent(life, now) : HUB_NEVER;
+    uint64_t other = is_silent(life) ? look_at_silent(life, now) : look_at_awake(life, now);
 
-    return of_deaf < of_silent ? of_deaf : of_silent;
+    return of_deaf < other ? of_deaf : other;
 }
 
 /* r[impl hub.wait.foreign] */

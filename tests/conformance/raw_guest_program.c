@@ -218,6 +218,16 @@ static int refuse(struct raw_link *link, const struct raw_message *request, void
     return raw_link_send(link, &message, CALL_MS);
 }
 
+/* From now on it wakes nobody, and takes its time. */
+static int fall_silent(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    int r = raw_call_answer(link, request->id, NULL, CALL_MS);
+
+    ((struct peer *)user)->slow = true;
+    link->behaviour.never_wakes = link->behaviour.never_rings = true;
+    return r;
+}
+
 /* ---- ends ---- */
 
 static int leave(struct raw_link *link, const struct raw_message *request, void *user)
@@ -298,6 +308,7 @@ static const struct raw_method methods[] = {
     {MAKE, make},
     {"fetch(u64) -> i64", fetch},
     {"refuse(u64) -> void", refuse},
+    {"fall_silent() -> void", fall_silent},
     {"leave() -> void", leave},
     {"die() -> void", die},
     {"die_before_publishing() -> void", die_before_publishing},

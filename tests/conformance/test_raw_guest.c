@@ -110,6 +110,47 @@ static void a_guest_that_neither_rings_nor_wakes_is_served(void **state)
     check_foreign((const char *const[]){"foreign", "mute", "look", NULL});
 }
 
+static void note_sum(void *user, int status, const void *result)
+{
+    *(int64_t *)user = status == 0 ? *(const int64_t *)result : status;
+}
+
+/* Nobody of ours waits for the answer but the loop. */
+static void check_add_from_loop(struct stage *stage)
+{
+    const int64_t a = 40, b = 2;
+    const struct rapahub_call call = {.target = guest_side,
+                                      .method = "add(i64, i64) -> i64",
+                                      .arguments = (const void *const[]){&a, &b, NULL}};
+    uint64_t start = now_ms();
+    int64_t sum = 0;
+
+    check_done(rapahub_host_call_async(stage->host, &call, note_sum, &sum, NULL));
+    while (sum == 0 && now_ms() - start < 5000)
+        check_done(rapahub_host_dispatch(stage->host, 1000));
+    assert_int_equal(sum, 42);
+    assert_in_range(now_ms() - start, 0, 2500);
+}
+
+/* It takes part, and wakes nobody any more: we look by ourselves, once a second at the latest.
+ * r[verify hub.wait.bound] */
+static void calls_end_though_nobody_wakes_us(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, NULL);
+    check_done(ask(&stage, "fall_silent() -> void", NULL, NULL));
+    for (int64_t i = 0; i < 3; i++) {
+        uint64_t start = now_ms();
+
+        check_add(&stage, i, i);
+        assert_in_range(now_ms() - start, 0, 2500);
+    }
+    check_add_from_loop(&stage);
+    close_stage(&stage);
+}
+
 /* ---- ends ---- */
 
 /* r[verify shm.goodbye.guest] r[verify hub.goodbye.drain] */
@@ -184,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_only_waits_in_futexes_is_served),
         cmocka_unit_test(a_guest_that_only_polls_its_doorbell_is_served),
         cmocka_unit_test(a_guest_that_neither_rings_nor_wakes_is_served),
+        cmocka_unit_test(calls_end_though_nobody_wakes_us),
         cmocka_unit_test(a_guest_that_says_goodbye_has_not_crashed),
         cmocka_unit_test(a_guest_goes_when_the_host_asks),
         cmocka_unit_test(a_guest_that_dies_in_a_call_is_started_again),

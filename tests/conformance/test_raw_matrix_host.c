@@ -402,6 +402,32 @@ static void a_zombie_writes_nothing(void **state)
     }
 }
 
+/* The host takes part, and does not wake the guest that waits for its answer.
+ * r[verify hub.wait.bound] */
+static void a_guest_that_nobody_wakes_looks_by_itself(void **state)
+{
+    struct raw_config config = RAW_HOST_NARROW;
+    struct raw_postcard_rest rest;
+    struct raw_message message;
+    struct raw_hosting on;
+
+    (void)state;
+    memset(&on, 0, sizeof(on));
+    raw_hosting_open_module(&on, &config, RAW_BELL_STREAM, MIRROR_MODULE);
+    for (int i = 0; i < 3; i++) {
+        uint32_t id = begin(&on, REFLECT, "12", 2);
+
+        assert_int_equal(raw_link_receive(&on.link, CALL_MS, &message), 0);
+        (void)poll(NULL, 0, 5); /* it is asleep by now */
+        on.link.behaviour.never_wakes = on.link.behaviour.never_rings = true;
+        assert_int_equal(raw_call_answer_bytes(&on.link, message.id, "12", 2, CALL_MS), 0);
+        on.link.behaviour.never_wakes = on.link.behaviour.never_rings = false;
+        assert_int_equal(raw_call_await(&on.link, id, 1500, &rest), 0);
+        check_same(&rest, "12", 2);
+    }
+    raw_hosting_close(&on, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +435,7 @@ int main(void)
         cmocka_unit_test(who_takes_no_part),
         cmocka_unit_test(whose_indices_are_modulo_the_size_of_the_ring),
         cmocka_unit_test(a_zombie_writes_nothing),
+        cmocka_unit_test(a_guest_that_nobody_wakes_looks_by_itself),
     };
 
     if (!process_possible())
