@@ -59,7 +59,11 @@ static int open_connection(struct guest *guest)
         on_request, on_nothing, on_nothing, on_nothing,
         on_hint,    on_goodbye, guest,      guest_serve_streams};
 
-    return hub_connection_open(&guest->connection, &options, &events);
+    int r = hub_connection_open(&guest->connection, &options, &events);
+
+    if (r == 0) /* a guest trusts its host */
+        hub_served_let_view(guest->connection.served);
+    return r;
 }
 
 /* A host that died before this process asked to die with it left a doorbell that is closed. */

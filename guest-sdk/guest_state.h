@@ -25,6 +25,8 @@ struct guest_frame {
     struct guest_container *container; /* NULL: of the host itself */
     const char *method;
     struct guest_arena arena;
+    bool lends;           /* its result is bytes: a loan may hold them */
+    struct hub_loan loan; /* memory for the result in a slot; data NULL: none */
 };
 
 struct guest {

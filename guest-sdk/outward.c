@@ -149,7 +149,7 @@ static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapah
 {
     const struct hub_call call = {
         .method_id = method_id,
-        .payload = {payload, {NULL, 0}},
+        .payload = {.head = payload},
         .deadline_ns = errand->deadline_ns,
         .answer = errand->answer,
         .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
@@ -280,6 +280,8 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
 
     if (!call->method)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a call without a method");
+    if (call->loan)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a chimod's own calls take no loan");
     if (guest->depth == GUEST_DEPTH_MAX)
         return rapahub_fail(RAPAHUB_EFULL, "", "%d calls wait inside of each other",
                             GUEST_DEPTH_MAX);
@@ -295,5 +297,5 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
 void guest_outward_fini(struct guest *guest)
 {
     for (uint32_t i = 0; i < GUEST_DEPTH_MAX; i++)
-        hub_calls_answer_fini(&guest->answers[i]);
+        hub_answers_fini(&guest->answers[i]);
 }

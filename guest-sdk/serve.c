@@ -25,7 +25,8 @@
 /* What is to be answered. */
 struct answer {
     struct hub_response response;
-    struct rapahub_bytes body;
+    struct hub_parts body;
+    uint8_t length[16]; /* of what lies in a loan, as it stands on the wire */
 };
 
 static struct rapahub_string own_text(int status)
@@ -76,8 +77,26 @@ static void answer_result(struct guest *guest, const struct hub_writer *writer,
                      guest->frame->method);
         answer_failure(guest, RAPAHUB_EINVAL, answer);
     } else {
-        answer->body = (struct rapahub_bytes){guest->scratch, writer->size};
+        answer->body.tail = (struct rapahub_bytes){guest->scratch, writer->size};
     }
+}
+
+static bool lies_in_loan(const struct guest_frame *frame, const struct rapahub_bytes *result)
+{
+    return frame->lends && frame->loan.data && result->data == frame->loan.data &&
+           result->size <= frame->loan.room;
+}
+
+/* It is sent as it lies. r[impl hub.loan.align] */
+static void answer_loan(struct guest_frame *frame, const struct rapahub_bytes *result,
+                        struct answer *answer)
+{
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, answer->length, sizeof answer->length);
+    hub_postcard_put_unsigned(&writer, result->size);
+    answer->body = (struct hub_parts){
+        .head = {answer->length, writer.size}, .tail = *result, .loan = &frame->loan};
 }
 
 static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
@@ -87,6 +106,10 @@ static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
 
     if (outcome->status != 0) {
         answer_failure(guest, outcome->status, answer);
+        return;
+    }
+    if (lies_in_loan(guest->frame, outcome->result)) {
+        answer_loan(guest->frame, outcome->result, answer);
         return;
     }
     start_result(guest, &writer);
@@ -134,6 +157,7 @@ static void run_method(struct guest *guest, struct answer *answer)
         return;
     }
     frame->method = hub_invoke_signature(invoke)->name;
+    frame->lends = hub_invoke_signature(invoke)->types[0]->kind == RAPAHUB_KIND_BYTES;
     frame->container->open++;
     hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
     rapahub_clear_error();
@@ -192,7 +216,9 @@ static void run(struct guest *guest, struct hub_request *request)
         run_method(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     (void)guest_heartbeat_run(&guest->heartbeat, outer);
-    (void)hub_served_answer(guest->connection.served, request, &answer.response, answer.body);
+    (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
+                                  &answer.body);
+    hub_loan_drop(guest->connection.link, &frame.loan);
     (void)guest_heartbeat_enter(&guest->heartbeat, stage);
     guest->frame = frame.outer;
     guest_arena_fini(&frame.arena);
@@ -377,6 +403,6 @@ int guest_serve_announce(struct guest *guest)
         return rapahub_fail(RAPAHUB_EABI, "", "%s: its .version is no UTF-8 text of fitting length",
                             guest->module.name);
     r = await_ready(guest, &call);
-    hub_calls_answer_fini(&answer);
+    hub_answers_fini(&answer);
     return r;
 }

@@ -135,8 +135,8 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
     uint8_t head[HOST_EXCHANGE_HEAD_MAX];
     const struct hub_call wanted = {
         .method_id = async->method_id,
-        .payload = {{head, host_exchange_head(route->handle, async->chain, head)},
-                    async->arguments},
+        .payload = {.head = {head, host_exchange_head(route->handle, async->chain, head)},
+                    .tail = async->arguments},
         .deadline_ns = async->deadline_ns,
         .done = on_answered,
         .user = async,
@@ -308,7 +308,7 @@ static bool serve_offer(struct rapahub_host *host, struct host_async *async)
 
         r = host_offers_answer(host, where.container, &request, &answer);
         host_asyncs_end(async, r, &answer);
-        hub_calls_answer_fini(&answer);
+        hub_answers_fini(&answer);
     }
     host_route_drop(&where);
     return is_offer;
@@ -454,8 +454,11 @@ int host_asyncs_call(struct rapahub_host *host, const struct host_asyncs_order *
     struct host_prepared prepared = {0};
     struct host_async *async = NULL;
     struct host_route where;
-    int r = host_route_find(host, order->call->target, &where);
+    int r;
 
+    if (order->call->loan)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
+    r = host_route_find(host, order->call->target, &where);
     if (r == 0 || r == -EAGAIN)
         r = host_route_prepare(host, order->call, &where, &prepared);
     if (r == 0) {

@@ -2,6 +2,7 @@
 #include "host/exchange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/host.h"
 #include "host/turn.h"
@@ -14,6 +15,7 @@
 #include "hub/wire/response.h"
 
 #define FULL_AGAIN (2 * HUB_MILLISECOND)
+#define SHOWN_HEAD 256 /* bytes: metadata of a response and a length always fit */
 
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 {
@@ -56,6 +58,19 @@ static int begin(struct rapahub_host *host, struct hub_calls *calls, const struc
     return r;
 }
 
+/* With a loan all that stands before its bytes, as far as there is room: else it is refused. */
+static size_t put_head(const struct host_exchange *exchange, uint64_t chain, uint8_t *to)
+{
+    size_t size = host_exchange_head(exchange->container, chain, to);
+
+    if (!exchange->loan)
+        return size;
+    if (exchange->arguments.size > HOST_EXCHANGE_HEAD_MAX - size)
+        return HOST_EXCHANGE_HEAD_MAX;
+    memcpy(to + size, exchange->arguments.data, exchange->arguments.size);
+    return size + exchange->arguments.size;
+}
+
 int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
                       struct hub_answer *answer)
 {
@@ -64,10 +79,12 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
     uint8_t head[HOST_EXCHANGE_HEAD_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
-        .payload = {{head, host_exchange_head(exchange->container, owner ? host->chain : 0, head)},
-                    exchange->arguments},
+        .payload = {.head = {head, put_head(exchange, owner ? host->chain : 0, head)},
+                    .tail = exchange->loan ? exchange->loaned : exchange->arguments,
+                    .loan = exchange->loan},
         .deadline_ns = exchange->deadline_ns,
         .answer = answer,
+        .view = exchange->view && exchange->life->trusted,
         .at_once = owner,
         .channels = exchange->streams ? hub_streams_channels(exchange->streams) : NULL,
     };
@@ -95,12 +112,56 @@ static int violation(struct host_life *life, const char *method)
     return host_life_explain(life, RAPAHUB_EPROTOCOL, method);
 }
 
-int host_exchange_take(struct host_life *life, const struct hub_answer *answer, const char *method,
+/* What stands before the bytes is decoded from a copy: a guest may change what is shown. False
+ * where that is no answer of bytes and nothing else. r[impl hub.view.release] */
+static bool take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
+                       void *result)
+{
+    uint8_t head[SHOWN_HEAD];
+    struct hub_response response;
+    struct hub_reader reader;
+    uint64_t size;
+    size_t before;
+
+    if (!result || type->kind != RAPAHUB_KIND_BYTES || answer->size < sizeof head)
+        return false;
+    hub_atomic_copy_bytes(head, answer->view.data, sizeof head);
+    hub_reader_init(&reader, head, sizeof head);
+    if (hub_response_take(&reader, &response) < 0 || response.kind != HUB_RESPONSE_OK)
+        return false;
+    size = hub_postcard_take_unsigned(&reader, 64);
+    before = sizeof head - hub_reader_left(&reader);
+    if (reader.failure < 0 || size != answer->size - before)
+        return false;
+    *(struct rapahub_bytes *)result =
+        (struct rapahub_bytes){answer->view.data + before, (size_t)size};
+    return true;
+}
+
+/* Copied once, and shown no longer. */
+static int copy_shown(struct hub_answer *answer)
+{
+    uint32_t size = answer->size;
+    uint8_t *data = malloc(size);
+
+    if (!data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer of %u bytes", size);
+    hub_atomic_copy_bytes(data, answer->view.data, size);
+    hub_answers_fini(answer);
+    *answer = (struct hub_answer){.data = data, .size = size, .capacity = size};
+    return 0;
+}
+
+int host_exchange_take(struct host_life *life, struct hub_answer *answer, const char *method,
                        const struct rapahub_type *type, void *result)
 {
     struct hub_reader reader;
     struct hub_response response;
 
+    if (answer->view.link && take_shown(answer, type, result))
+        return 0;
+    if (answer->view.link && copy_shown(answer) < 0)
+        return RAPAHUB_ENOMEM;
     hub_reader_init(&reader, answer->data, answer->size);
     if (hub_response_take(&reader, &response) < 0)
         return violation(life, method);

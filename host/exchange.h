@@ -13,8 +13,11 @@
 struct host_exchange {
     struct host_life *life; /* the caller is one of its users */
     uint64_t method_id;
-    uint64_t container; /* its handle; 0: the guest's only one */
-    struct rapahub_bytes arguments;
+    uint64_t container;             /* its handle; 0: the guest's only one */
+    struct rapahub_bytes arguments; /* with a loan: what stands before its bytes */
+    struct hub_loan *loan;          /* NULL: none */
+    struct rapahub_bytes loaned;    /* in the loan */
+    bool view;                      /* a large answer may be shown where it lies */
     uint64_t deadline_ns;
     const char *method;                            /* for texts */
     struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */
@@ -32,8 +35,9 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
                       struct hub_answer *answer);
 
 /* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
- * of what the guest answered, with its diagnosis. A malformed one is a violation. */
-int host_exchange_take(struct host_life *life, const struct hub_answer *answer, const char *method,
+ * of what the guest answered, with its diagnosis. A malformed one is a violation. What is shown
+ * where it lies stays so for a result of bytes; anything else is copied first. */
+int host_exchange_take(struct host_life *life, struct hub_answer *answer, const char *method,
                        const struct rapahub_type *type, void *result);
 
 /* One of the messages of hub/wire/lifecycle.h, waited for at most the host's call time-out. Owner.

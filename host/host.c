@@ -74,6 +74,7 @@ static void free_host(struct rapahub_host *host)
     host_events_fini(&host->events);
     host_asyncs_close(&host->asyncs);
     host_scratch_close(&host->scratches);
+    hub_mutex_fini(&host->loans.lock);
     host_loop_fini(&host->loop);
     host_threads_fini(&host->threads);
     host_options_fini(&host->options);
@@ -101,6 +102,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
     hub_list_init(&host->relays);
+    host_loans_open(&host->loans);
     host->linger.on = on_linger;
     return host;
 }
@@ -168,6 +170,8 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host_streaming_await(host);
     while (host_events_deliver(host) > 0)
         continue;
+    host_loans_close(&host->loans);
+    host_scratch_hide_all(&host->scratches);
     host->depth = 1;
     host_death_sweep(host);
     host->depth = 0;
@@ -414,6 +418,17 @@ int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id gues
 int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
 {
     return host_route_call(host, call, result);
+}
+
+int rapahub_host_loan(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                      struct rapahub_loan *out)
+{
+    return host_loans_take(host, target, size, out);
+}
+
+void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahub_loan *loan)
+{
+    host_loans_drop(host, loan);
 }
 
 int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call *call,

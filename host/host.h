@@ -13,6 +13,7 @@
 #include "host/events.h"
 #include "host/group.h"
 #include "host/guest.h"
+#include "host/loans.h"
 #include "host/loop.h"
 #include "host/options.h"
 #include "host/scratch.h"
@@ -23,6 +24,7 @@ struct rapahub_host {
     struct host_options options;
     struct host_threads threads;
     struct host_scratches scratches;
+    struct host_loans loans;
     struct host_asyncs asyncs;
 
     pthread_rwlock_t routes;           /* order of locks: this one first; see hub/base/mutex.h */

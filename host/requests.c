@@ -253,7 +253,7 @@ static void run_offer(struct rapahub_host *host, struct host_life *life,
         hand_on(life, request, &made);
     else
         refuse(life, request, r);
-    hub_calls_answer_fini(&made);
+    hub_answers_fini(&made);
     host_life_drop(life);
 }
 

@@ -7,11 +7,13 @@
 
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/loans.h"
 #include "host/offers.h"
 #include "host/streaming.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
 
 #define ENCODE_FIRST 4096                    /* bytes tried at first */
 #define NOTICE       (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
@@ -274,6 +276,50 @@ static void put_arguments(struct hub_writer *writer, const struct rapahub_type *
         hub_stream_ids_put(writer, types, arguments, &out->marks);
 }
 
+/* All but the last argument, and the length of that one. */
+static int encode_before_loan(const struct rapahub_call *call,
+                              const struct rapahub_type *const *types, size_t count,
+                              struct host_prepared *out)
+{
+    const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1] = {NULL};
+    const struct rapahub_bytes *last = call->arguments[count - 1];
+    struct hub_writer writer;
+
+    memcpy(before, types, (count - 1) * sizeof *before);
+    hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
+    put_arguments(&writer, before, call->arguments, out);
+    hub_postcard_put_unsigned(&writer, last->size);
+    if (writer.failure < 0)
+        return rapahub_fail(writer.failure, "hub.loan.align", "too much stands before the loan");
+    out->arguments = (struct rapahub_bytes){out->buffer.data, writer.size};
+    out->loaned = *last;
+    return 0;
+}
+
+/* What is of the host itself needs no loan: it is encoded as any call. */
+static int prepare_loan(struct rapahub_host *host, const struct rapahub_call *call,
+                        const struct host_route *route, const struct rapahub_type *const *types,
+                        struct host_prepared *out)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    size_t count = 0;
+    int r;
+
+    while (types[count])
+        count++;
+    if (count == 0 || count > HUB_SIGNATURE_ARGUMENTS_MAX ||
+        types[count - 1]->kind != RAPAHUB_KIND_BYTES)
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "hub.loan.align",
+                            "the last argument of %s is not bytes, so it cannot be a loan",
+                            out->name);
+    r = host_loans_find(call->loan, route, call->arguments[count - 1], &out->loan);
+    if (r < 0 || !out->loan)
+        return r;
+    if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+        return RAPAHUB_ENOMEM;
+    return encode_before_loan(call, types, count, out);
+}
+
 static int encode(struct rapahub_host *host, const struct rapahub_type *const *types,
                   const void *const *arguments, struct host_prepared *out)
 {
@@ -310,13 +356,17 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
     int r;
 
     out->storage = NULL;
+    out->loan = NULL;
+    out->view = call->view;
     out->marks.count = 0;
     out->of_offer = route->container && route->container->offer;
     out->buffer = (struct host_buffer){0};
     r = resolve(call, route, out, &types);
     if (r == 0 && types[1] && !call->arguments)
         r = rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s takes arguments; none were given", out->name);
-    if (r == 0)
+    if (r == 0 && call->loan)
+        r = prepare_loan(host, call, route, types + 1, out);
+    if (r == 0 && !out->loan)
         r = encode(host, types + 1, call->arguments ? call->arguments : none, out);
     return r;
 }
@@ -348,6 +398,9 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
                                            .method_id = prepared->method_id,
                                            .container = route->handle,
                                            .arguments = prepared->arguments,
+                                           .loan = prepared->loan,
+                                           .loaned = prepared->loaned,
+                                           .view = prepared->view,
                                            .deadline_ns = deadline,
                                            .method = prepared->name};
     struct hub_answer answer = host_scratch_answer(scratch);
@@ -357,7 +410,7 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
 
     if (r == 0)
         r = host_exchange_take(route->life, &answer, prepared->name, prepared->result, result);
-    host_scratch_show(scratch, &answer);
+    host_scratch_show_of(scratch, &answer, route->life);
     if (r == RAPAHUB_ENOMETHOD)
         return host_methods_refuse(route->methods, route->name, prepared->name);
     return r;
@@ -391,9 +444,11 @@ int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, 
 
     do {
         r = try_call(host, call, deadline, &route, result);
-        if (r == RAPAHUB_ESTALE && route.life && look_again(host, &route, &patience))
+        if (r == RAPAHUB_ESTALE && !call->loan && route.life && look_again(host, &route, &patience))
             r = -EAGAIN;
         host_route_drop(&route);
     } while (r == -EAGAIN);
+    if (call->loan)
+        host_loans_settle(host, call->loan);
     return r;
 }

@@ -36,7 +36,10 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route,
 struct host_prepared {
     uint64_t method_id;
     const struct rapahub_type *result;
-    struct rapahub_bytes arguments; /* in the buffer */
+    struct rapahub_bytes arguments; /* in the buffer; with a loan what stands before its bytes */
+    struct hub_loan *loan;          /* NULL: none */
+    struct rapahub_bytes loaned;    /* in it */
+    bool view;                      /* asked for */
     char name[RAPAHUB_METHOD_NAME_MAX + 1];
     struct hub_signature *storage; /* or NULL */
     bool of_offer;                 /* the host itself serves the call */

@@ -5,11 +5,21 @@
 
 #include <rapahub/error.h>
 
+/* In this order: the view is of the life's link. */
+static void hide(struct host_scratch *scratch)
+{
+    hub_view_release(&scratch->shown.view);
+    if (scratch->life)
+        host_life_drop(scratch->life);
+    scratch->life = NULL;
+}
+
 static void free_one(struct host_scratch *scratch)
 {
     hub_list_remove(&scratch->link);
-    hub_calls_answer_fini(&scratch->shown);
-    hub_calls_answer_fini(&scratch->spare);
+    hide(scratch);
+    hub_answers_fini(&scratch->shown);
+    hub_answers_fini(&scratch->spare);
     free(scratch->buffer.data);
     free(scratch);
 }
@@ -113,10 +123,31 @@ struct hub_answer host_scratch_answer(struct host_scratch *scratch)
 
 void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer)
 {
+    hide(scratch);
     if (!scratch->spare.data)
         scratch->spare = scratch->shown;
     else
-        hub_calls_answer_fini(&scratch->shown);
+        hub_answers_fini(&scratch->shown);
     scratch->shown = *answer;
     *answer = (struct hub_answer){0};
+}
+
+void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answer,
+                          struct host_life *life)
+{
+    bool shown = answer->view.link != NULL;
+
+    host_scratch_show(scratch, answer);
+    if (!shown)
+        return;
+    host_life_hold(life);
+    scratch->life = life;
+}
+
+void host_scratch_hide_all(struct host_scratches *scratches)
+{
+    hub_mutex_lock(&scratches->lock);
+    HUB_LIST_EACH (&scratches->all, link)
+        hide(HUB_LIST_ITEM(link, struct host_scratch, link));
+    hub_mutex_unlock(&scratches->lock);
 }

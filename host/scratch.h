@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/life.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
@@ -30,6 +31,7 @@ struct host_scratch {
     struct host_scratches *owner;
     struct host_buffer buffer;
     struct hub_answer shown, spare;
+    struct host_life *life; /* whose memory `shown` shows; held; NULL: our own */
     struct hub_list link;
 };
 
@@ -48,5 +50,12 @@ void host_scratch_give(struct host_buffer *buffer); /* harmless twice */
  * own. host_scratch_show makes it the thread's last result; the one before is lost. */
 struct hub_answer host_scratch_answer(struct host_scratch *scratch);
 void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer);
+
+/* The same for one of `life` that may be shown where it lies: the life is held as long. */
+void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answer,
+                          struct host_life *life);
+
+/* Nobody looks at a result any more. No thread is inside. */
+void host_scratch_hide_all(struct host_scratches *scratches);
 
 #endif

@@ -147,7 +147,7 @@ static void begin_all(struct host_life *life)
 
 static void ask_methods(struct host_life *life);
 
-static int take_methods(struct host_life *life, const struct hub_answer *answer)
+static int take_methods(struct host_life *life, struct hub_answer *answer)
 {
     struct host_methods *methods = life->startup.methods;
     uint32_t before = methods->count;

@@ -198,7 +198,7 @@ static void *run(void *user)
 
     while (!carry_out(&errand))
         continue;
-    hub_calls_answer_fini(&errand.answer);
+    hub_answers_fini(&errand.answer);
     hub_add(&host->streaming, UINT32_MAX);
     return NULL;
 }

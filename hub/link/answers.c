@@ -7,6 +7,13 @@
 #include "hub/link/call_table.h"
 #include "hub/wire/response.h"
 
+void hub_answers_fini(struct hub_answer *answer)
+{
+    hub_view_release(&answer->view);
+    free(answer->data);
+    *answer = (struct hub_answer){0};
+}
+
 static bool reserve(struct hub_answer *answer, uint32_t size)
 {
     uint32_t capacity = answer->capacity ? answer->capacity : 256;
@@ -82,6 +89,40 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
             end_zombie(calls, entry);
     }
     hub_mutex_unlock(&calls->lock);
+}
+
+bool hub_answers_want_view(struct hub_calls *calls, uint32_t id)
+{
+    const struct hub_call_entry *entry;
+    bool wants;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    wants = entry && entry->state == HUB_CALL_OPEN && entry->view;
+    hub_mutex_unlock(&calls->lock);
+    return wants;
+}
+
+/* Its caller may have given up since it was asked. */
+void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *view)
+{
+    struct hub_call_entry *entry;
+    bool taken;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    taken = entry && entry->state == HUB_CALL_OPEN && entry->view;
+    if (taken) {
+        entry->answer->view = *view;
+        entry->answer->size = view->size;
+        hub_add64(&calls->answered, 1);
+        hub_call_table_end(calls, entry, 0);
+    }
+    hub_mutex_unlock(&calls->lock);
+    if (taken)
+        return;
+    hub_view_release(view);
+    hub_answers_accept(calls, id, NULL, 0);
 }
 
 void hub_answers_drop(struct hub_calls *calls, uint32_t id)

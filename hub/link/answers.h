@@ -14,4 +14,8 @@ void hub_answers_drop(struct hub_calls *calls, uint32_t id);
 /* The receive token is free: another waiting caller may lead. */
 void hub_answers_hand_over(struct hub_calls *calls);
 
+/* May the answer be shown where it lies? And then it is. */
+bool hub_answers_want_view(struct hub_calls *calls, uint32_t id);
+void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *view);
+
 #endif

@@ -50,6 +50,7 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
                                      .state = HUB_CALL_OPEN,
                                      .deadline_ns = call->deadline_ns,
                                      .own = kept,
+                                     .view = call->view && call->answer && !call->channels,
                                      .done = call->done,
                                      .user = call->user};
     entry->answer = call->answer ? call->answer : &entry->own;

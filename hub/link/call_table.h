@@ -26,6 +26,7 @@ struct hub_call_entry {
     bool sent;      /* the Request is published: the end may be delivered */
     bool in_loop;   /* its caller waits in the owner's loop */
     bool cancelled; /* Cancel was asked for */
+    bool view;      /* the answer may be shown where it lies */
     int code;
     uint64_t deadline_ns;
     struct hub_answer *answer; /* the caller's, or `own` */

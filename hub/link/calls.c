@@ -16,12 +16,6 @@
 #define SLICE      (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
 #define FULL_SLICE HUB_MILLISECOND         /* of who may not receive before its side has answered */
 
-void hub_calls_answer_fini(struct hub_answer *answer)
-{
-    free(answer->data);
-    *answer = (struct hub_answer){0};
-}
-
 static void ignore(void *user)
 {
     (void)user;
@@ -72,7 +66,7 @@ void hub_calls_release(struct hub_calls **calls)
     for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++) {
         if ((*calls)->entries[i].state != HUB_CALL_FREE)
             hub_call_table_forget(*calls, &(*calls)->entries[i]);
-        hub_calls_answer_fini(&(*calls)->entries[i].own);
+        hub_answers_fini(&(*calls)->entries[i].own);
     }
     hub_mutex_unlock(&(*calls)->lock);
     free((*calls)->entries);
@@ -161,7 +155,7 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
 static void send_cancel(struct hub_calls *calls, uint32_t id)
 {
     const struct hub_message message = {HUB_CANCEL, id, 0};
-    const struct hub_parts nothing = {{NULL, 0}, {NULL, 0}};
+    const struct hub_parts nothing = {.loan = NULL};
 
     (void)hub_link_send(calls->link, &message, &nothing, hub_clock_after(HUB_MILLISECOND));
 }
@@ -440,17 +434,18 @@ uint32_t hub_calls_finish(struct hub_calls *calls)
         if (finished.cancel != 0)
             send_cancel(calls, finished.cancel);
         finished.done(finished.user, finished.code, &finished.answer);
-        hub_calls_answer_fini(&finished.answer);
+        hub_answers_fini(&finished.answer);
     }
     return count;
 }
 
 uint64_t hub_calls_next_deadline(struct hub_calls *calls)
 {
-    uint64_t next;
+    uint64_t next = 0;
 
     hub_mutex_lock(&calls->lock);
-    next = hub_list_empty(&calls->finished) ? calls->next_deadline : 0;
+    if (hub_list_empty(&calls->finished))
+        next = calls->next_deadline;
     hub_mutex_unlock(&calls->lock);
     return next;
 }

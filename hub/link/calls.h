@@ -20,12 +20,13 @@
 #endif
 #define HUB_CALLS_CANCEL_WAIT (UINT64_C(1000000000))
 
-/* A growing buffer for an answer; zeroed at first, freed by hub_calls_answer_fini. */
+/* A growing buffer for an answer; zeroed at first, freed by hub_answers_fini. */
 struct hub_answer {
     uint8_t *data;
     uint32_t size, capacity;
+    struct hub_view view; /* of a call with `view`: the whole answer may lie there instead */
 };
-void hub_calls_answer_fini(struct hub_answer *answer);
+void hub_answers_fini(struct hub_answer *answer);
 
 /* Runs once for a call nobody waits for: code 0 and the answer, or the failure. On the thread of
  * hub_calls_finish. */
@@ -46,6 +47,7 @@ struct hub_call {
     struct hub_answer *answer; /* of a call that is waited for: the caller's; else NULL */
     hub_calls_done *done;      /* of a call that is not: else NULL */
     void *user;
+    bool view;    /* the answer may be shown where it lies; not with channels */
     bool at_once; /* where there is no space now: -EAGAIN, and nothing is left */
     const struct hub_channel_list *channels; /* its arguments name; NULL: none */
 };

@@ -442,7 +442,7 @@ static void settle_one(struct hub_channel *channel, bool done)
 
 bool hub_channels_settle(struct hub_channels *set)
 {
-    const struct hub_parts nothing = {{NULL, 0}, {NULL, 0}};
+    const struct hub_parts nothing = {.loan = NULL};
     struct hub_channel *channel;
 
     while ((channel = next_owing(set))) {

@@ -61,6 +61,26 @@ static int accept(void *user, const struct hub_message *message, void *payload, 
     }
 }
 
+static bool wants_view(void *user, const struct hub_message *message, uint32_t size)
+{
+    struct hub_connection *connection = user;
+
+    (void)size;
+    if (message->type == HUB_RESPONSE)
+        return hub_answers_want_view(connection->calls, message->id);
+    return message->type == HUB_REQUEST && hub_served_wants_view(connection->served);
+}
+
+static int view(void *user, const struct hub_message *message, struct hub_view *view)
+{
+    struct hub_connection *connection = user;
+
+    if (message->type == HUB_REQUEST)
+        return hub_served_view(connection->served, message, view);
+    hub_answers_view(connection->calls, message->id, view);
+    return 0;
+}
+
 static void drop(void *user, const struct hub_message *message, void *payload)
 {
     struct hub_connection *connection = user;
@@ -154,8 +174,8 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
-    of_link.events =
-        (struct hub_link_events){place, accept, drop, full, after, granted, connection};
+    of_link.events = (struct hub_link_events){place, accept, wants_view, view,      drop,
+                                              full,  after,  granted,    connection};
     of_link.on_close = on_close;
     of_link.on_hint = on_hint;
     of_link.on_pending = on_pending;

@@ -15,7 +15,9 @@
 #include <rapahub/value.h>
 
 #include "hub/base/atomic.h"
+#include "hub/link/loan.h"
 #include "hub/link/message.h"
+#include "hub/link/view.h"
 #include "hub/shm/segment.h"
 #include "hub/shm/slots.h"
 #include "hub/shm/wait.h"
@@ -31,6 +33,10 @@ struct hub_link_events {
     /* The message, its payload copied to what `place` gave, its slot free again: 0, or
      * RAPAHUB_EPROTOCOL where the message breaks a rule. */
     int (*accept)(void *user, const struct hub_message *message, void *payload, uint32_t size);
+    /* Is this one rather shown where it lies, as long as the sender has slots? Then `view` takes it
+     * over instead of place and accept, with what pins it. NULL: nothing is ever shown. */
+    bool (*wants_view)(void *user, const struct hub_message *message, uint32_t size);
+    int (*view)(void *user, const struct hub_message *message, struct hub_view *view);
     /* Instead of accept: the payload could not be read; the link closes next. */
     void (*drop)(void *user, const struct hub_message *message, void *payload);
     /* No more may be received before `after` has run: the sweep stops. */
@@ -73,10 +79,11 @@ void hub_link_release(struct hub_link **link);
 
 /* Sends a message whose payload is `size` bytes, in two parts so that nothing is copied twice.
  * `deadline_ns` 0 never waits (-EAGAIN). -ETIMEDOUT, -EMSGSIZE; RAPAHUB_ESTALE where the link is
- * closed or the guest's entry is not its own any more: nothing was sent.
+ * closed or the guest's entry is not its own any more: nothing was sent, a loan stays.
  * r[impl shm.payload.inline] r[impl shm.payload.slot] r[impl hub.ring.fifo] */
 struct hub_parts {
     struct rapahub_bytes head, tail;
+    struct hub_loan *loan; /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns);

@@ -23,6 +23,7 @@ struct hub_link {
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
 
+    struct hub_a32 loans;   /* slots that are filled before there is a message */
     struct hub_a32 news;    /* what sleeps in hub_link_wait sleeps on it */
     struct hub_a32 crowd;   /* how many */
     struct hub_a32 spacers; /* threads that wait for something the peer gives back */

@@ -253,7 +253,7 @@ static int begin_end(struct hub_channel *channel)
 int hub_outlet_end(struct hub_channel *channel)
 {
     const struct hub_message close = {HUB_CLOSE, channel->id, 0};
-    const struct hub_parts nothing = {{NULL, 0}, {NULL, 0}};
+    const struct hub_parts nothing = {.loan = NULL};
     int r = begin_end(channel);
 
     if (r != 1)

@@ -79,20 +79,21 @@ static bool reset_first(struct hub_served *served)
 
 /* r[impl call.response.encoding] */
 static int send_response(struct hub_served *served, uint32_t id,
-                         const struct hub_response *response, struct rapahub_bytes body)
+                         const struct hub_response *response, const struct hub_parts *body)
 {
     const struct hub_message message = {HUB_RESPONSE, id, 0};
     uint8_t head[HEAD_MAX];
     struct hub_writer writer;
-    struct hub_parts parts = {.tail = body};
+    struct hub_parts parts = {.tail = body->tail, .loan = body->loan};
     int r;
 
     hub_writer_init(&writer, head, sizeof head);
     hub_response_put(&writer, response);
+    hub_writer_put(&writer, body->head.data, body->head.size);
     parts.head = (struct rapahub_bytes){head, writer.size};
     if (writer.failure < 0)
         return writer.failure;
-    if (writer.size + body.size > hub_link_limits(served->link)->payload_max)
+    if (writer.size + body->tail.size > hub_link_limits(served->link)->payload_max)
         return -EMSGSIZE;
     r = -EAGAIN;
     if (reset_first(served) || !served->keeps)
@@ -103,14 +104,14 @@ static int send_response(struct hub_served *served, uint32_t id,
 
 /* What must not be lost for lack of space is not: a peer that takes no answer loses the link. */
 int hub_owed_send(struct hub_served *served, uint32_t id, const struct hub_response *response,
-                  struct rapahub_bytes body)
+                  const struct hub_parts *body)
 {
     const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
-    const struct rapahub_bytes nothing = {NULL, 0};
+    const struct hub_parts nothing = {.loan = NULL};
     int r = send_response(served, id, response, body);
 
     if (r == -EMSGSIZE)
-        r = send_response(served, id, &too_large, nothing);
+        r = send_response(served, id, &too_large, &nothing);
     if (r == -ETIMEDOUT || r == -ENOMEM)
         hub_link_close(served->link, RAPAHUB_ECLOSED, "");
     return r;
@@ -196,7 +197,7 @@ static bool send_kept(struct hub_served *served)
 /* False where the peer must read first. */
 static bool send_owed(struct hub_served *served)
 {
-    const struct rapahub_bytes nothing = {NULL, 0};
+    const struct hub_parts nothing = {.loan = NULL};
     struct hub_request *request;
     enum hub_fault fault;
     uint32_t id;
@@ -209,7 +210,7 @@ static bool send_owed(struct hub_served *served)
         response.fault = fault;
         if (request)
             hub_channels_answer(&request->channels, false);
-        (void)hub_owed_send(served, id, &response, nothing);
+        (void)hub_owed_send(served, id, &response, &nothing);
         hub_served_free(request);
     }
     return false;

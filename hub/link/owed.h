@@ -9,7 +9,7 @@
 /* Sends the Response `id`: what is too large is answered so, what finds no space is kept, and what
  * must not be lost for lack of space ends the link. */
 int hub_owed_send(struct hub_served *served, uint32_t id, const struct hub_response *response,
-                  struct rapahub_bytes body);
+                  const struct hub_parts *body);
 
 /* Is there something for settle to send? While there is, call it now and then. Any thread. */
 bool hub_owed_any(struct hub_served *served);

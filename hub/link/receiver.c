@@ -62,15 +62,12 @@ static void wake_for_slot(struct hub_link *link, uint32_t slot)
         hub_futex_wake(words[1], UINT32_MAX);
 }
 
-static int free_slot(struct hub_link *link, const struct hub_descriptor *descriptor)
+int hub_receiver_free(struct hub_link *link, uint32_t slot)
 {
-    int r;
+    int r = hub_slots_in_free(&link->slots, slot);
 
-    if (descriptor->payload_slot == HUB_INLINE)
-        return 0;
-    r = hub_slots_in_free(&link->slots, descriptor->payload_slot);
     if (r == 0)
-        wake_for_slot(link, descriptor->payload_slot);
+        wake_for_slot(link, slot);
     return r;
 }
 
@@ -85,8 +82,30 @@ static void count_received(struct hub_link *link, const struct hub_descriptor *d
         hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
 }
 
+static bool is_wanted_as_view(struct hub_link *link, const struct hub_descriptor *descriptor,
+                              const struct hub_message *message)
+{
+    const struct hub_link_events *events = &link->options.events;
+
+    return events->wants_view && hub_view_may(link, descriptor) &&
+           events->wants_view(events->user, message, descriptor->payload_len);
+}
+
+static int show(struct hub_link *link, const struct hub_descriptor *descriptor,
+                const struct hub_message *message)
+{
+    const struct hub_link_events *events = &link->options.events;
+    struct hub_view view;
+    int r = hub_view_take(link, descriptor, &view);
+
+    if (r < 0)
+        return r;
+    count_received(link, descriptor);
+    return events->view(events->user, message, &view);
+}
+
 /* One message, completely, before the next: its payload is copied and its slot free before anybody
- * sees it, so no slot of the peer is ever held. r[impl hub.slot.hold] */
+ * sees it, or it is shown. r[impl hub.slot.hold] */
 static int handle(struct hub_link *link, const struct hub_descriptor *descriptor)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -96,10 +115,12 @@ static int handle(struct hub_link *link, const struct hub_descriptor *descriptor
 
     if (r < 0)
         return r;
+    if (is_wanted_as_view(link, descriptor, &message))
+        return show(link, descriptor, &message);
     payload = events->place(events->user, &message, descriptor->payload_len);
     r = copy_payload(link, descriptor, payload);
-    if (r == 0)
-        r = free_slot(link, descriptor);
+    if (r == 0 && descriptor->payload_slot != HUB_INLINE)
+        r = hub_receiver_free(link, descriptor->payload_slot);
     if (r < 0) {
         if (payload)
             events->drop(events->user, &message, payload);

@@ -61,8 +61,12 @@ static int place_payload(struct hub_link *link, const struct hub_parts *payload,
     descriptor->payload_len = (uint32_t)size;
     if (size <= HUB_INLINE_SIZE) {
         copy_parts(descriptor->inline_payload, payload);
+        if (payload->loan)
+            hub_loan_drop(link, payload->loan);
         return 0;
     }
+    if (payload->loan)
+        return hub_loan_place(link, payload, descriptor);
     to = hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, &r);
     if (!to)
         return r;
@@ -183,12 +187,18 @@ static bool is_first(struct hub_link *link, struct sender *sender) REQUIRES(link
     return link->senders.next == &sender->link;
 }
 
+/* What must be had of a slot: nothing for a loan. */
+static size_t slot_bytes(const struct hub_parts *payload)
+{
+    return payload->loan ? 0 : payload->head.size + payload->tail.size;
+}
+
 /* Joins the queue of senders, in order of arrival. r[impl shm.ring.full] r[impl
  * shm.slot.exhaustion] r[impl hub.ring.fifo] */
 static int queue_and_send(struct hub_link *link, const struct hub_message *message,
                           const struct hub_parts *payload, uint64_t deadline) REQUIRES(link->send)
 {
-    struct sender self = {.size = payload->head.size + payload->tail.size};
+    struct sender self = {.size = slot_bytes(payload)};
     int r = -EAGAIN;
 
     hub_list_append(&link->senders, &self.link);

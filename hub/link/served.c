@@ -65,6 +65,7 @@ void hub_served_free(struct hub_request *request)
     if (!request)
         return;
     hub_channels_drop(&request->channels);
+    hub_view_release(&request->view);
     free(request);
 }
 
@@ -132,15 +133,21 @@ void hub_served_forget(struct hub_served *served, struct hub_request *request)
         hub_id_map_remove(served->by_id, request->id);
     hub_list_remove(&request->queue);
     served->count--;
-    served->bytes -= request->payload_size;
+    if (!request->view.link)
+        served->bytes -= request->payload_size;
+}
+
+static void drop(struct hub_served *served, struct hub_request *request)
+{
+    hub_mutex_lock(&served->lock);
+    hub_served_forget(served, request);
+    hub_mutex_unlock(&served->lock);
+    hub_served_free(request);
 }
 
 void hub_served_drop(struct hub_served *served, void *payload)
 {
-    hub_mutex_lock(&served->lock);
-    hub_served_forget(served, request_of(payload));
-    hub_mutex_unlock(&served->lock);
-    hub_served_free(request_of(payload));
+    drop(served, request_of(payload));
 }
 
 /* r[impl hub.call.fault] */
@@ -198,19 +205,12 @@ static int register_streams(struct hub_served *served, struct hub_request *reque
                                               &request->channels);
 }
 
-int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload)
+static int admit(struct hub_served *served, struct hub_request *request)
 {
-    struct hub_request *request;
     struct hub_reader reader;
     int r;
 
-    if (!payload) {
-        hub_channels_refused(served->channels);
-        refuse(served, message->id);
-        return 0;
-    }
-    request = request_of(payload);
-    hub_reader_init(&reader, payload, request->payload_size);
+    hub_reader_init(&reader, request->payload, request->payload_size);
     r = hub_metadata_read(&reader, &request->metadata);
     request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
     if (r == 0)
@@ -218,11 +218,69 @@ int hub_served_accept(struct hub_served *served, const struct hub_message *messa
     if (r == 0)
         r = register_request(served, request);
     if (r < 0) {
-        hub_served_drop(served, payload);
+        drop(served, request);
         return r;
     }
     served->on_request(served->user);
     return 0;
+}
+
+static int turn_away(struct hub_served *served, uint32_t id)
+{
+    hub_channels_refused(served->channels);
+    refuse(served, id);
+    return 0;
+}
+
+int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload)
+{
+    return payload ? admit(served, request_of(payload)) : turn_away(served, message->id);
+}
+
+/* ---- shown where they lie ---- */
+
+void hub_served_let_view(struct hub_served *served)
+{
+    served->views = true;
+}
+
+bool hub_served_wants_view(struct hub_served *served)
+{
+    return served->views;
+}
+
+/* Counted as any, but it takes no private memory. */
+static struct hub_request *enter_view(struct hub_served *served, const struct hub_message *message)
+{
+    struct hub_request *request = NULL;
+
+    hub_mutex_lock(&served->lock);
+    if (served->count < served->limit)
+        request = calloc(1, sizeof *request);
+    if (request)
+        served->count++;
+    hub_mutex_unlock(&served->lock);
+    if (!request)
+        return NULL;
+    request->id = message->id;
+    request->method_id = message->method_id;
+    hub_list_init(&request->queue);
+    return request;
+}
+
+int hub_served_view(struct hub_served *served, const struct hub_message *message,
+                    struct hub_view *view)
+{
+    struct hub_request *request = enter_view(served, message);
+
+    if (!request) {
+        hub_view_release(view);
+        return turn_away(served, message->id);
+    }
+    request->view = *view;
+    request->payload = (void *)(uintptr_t)view->data;
+    request->payload_size = view->size;
+    return admit(served, request);
 }
 
 /* A running call gets its flag, a queued one is answered and not run.
@@ -279,6 +337,14 @@ struct hub_request *hub_served_next(struct hub_served *served,
 
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body)
+{
+    const struct hub_parts parts = {.tail = body};
+
+    return hub_served_answer_parts(served, request, response, &parts);
+}
+
+int hub_served_answer_parts(struct hub_served *served, struct hub_request *request,
+                            const struct hub_response *response, const struct hub_parts *body)
 {
     uint32_t id = request->id;
     int r;

@@ -17,11 +17,12 @@ struct hub_request {
     uint32_t id;
     uint64_t method_id;
     struct hub_metadata metadata;     /* views into payload */
-    struct rapahub_bytes arguments;   /* views into payload; private memory */
+    struct rapahub_bytes arguments;   /* views into payload */
     struct hub_a32 cancelled;         /* nobody waits any more; any thread may look */
     struct hub_channel_list channels; /* its arguments name, in order */
-    void *payload;
+    void *payload;                    /* private memory, or what `view` shows */
     uint32_t payload_size;
+    struct hub_view view;
     bool running;
     struct hub_list queue;
 };
@@ -69,14 +70,25 @@ struct hub_request *hub_served_next(struct hub_served *served,
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body);
 
+/* The same for a body in two parts, `head` of at most 16 bytes, `tail` perhaps in a loan: one that
+ * was not sent stays. */
+int hub_served_answer_parts(struct hub_served *served, struct hub_request *request,
+                            const struct hub_response *response, const struct hub_parts *body);
+
 /* The link closed: queued requests are dropped, running ones get their flag. */
 void hub_served_end_all(struct hub_served *served);
 
 uint32_t hub_served_open(struct hub_served *served);
 
+/* Large payloads may be read where they lie, from now on: of a peer that is trusted. */
+void hub_served_let_view(struct hub_served *served);
+
 /* What the link hands up. */
 void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size);
 int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload);
+bool hub_served_wants_view(struct hub_served *served);
+int hub_served_view(struct hub_served *served, const struct hub_message *message,
+                    struct hub_view *view);
 void hub_served_drop(struct hub_served *served, void *payload);
 void hub_served_cancel(struct hub_served *served, uint32_t id);
 bool hub_served_full(struct hub_served *served);

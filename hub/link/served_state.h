@@ -14,6 +14,7 @@ struct hub_served {
     hub_served_streams *streams;
     void *streams_user;
     bool keeps; /* answers that find no space */
+    bool views; /* large payloads are read where they lie */
     struct hub_mutex lock;
     uint32_t limit;
     size_t bytes_max;

@@ -89,7 +89,7 @@ uint64_t hub_slot_pool_stray_bits(struct hub_slot_pool *pool);
 struct hub_slot_seen {
     uint32_t generation; /* accepted last */
     bool accepted;       /* there was one */
-    bool held;           /* accepted, not given back yet */
+    struct hub_a32 held; /* accepted, not given back yet; any thread may give it back */
 };
 
 /* The receiver's side of the other's pool. Under the receive token. */
@@ -114,9 +114,12 @@ int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descri
 /* The same checks without a copy, for a message whose payload nobody wants. */
 int hub_slot_reader_check(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor);
 
-/* Gives back a slot that is held: 0, or RAPAHUB_EPROTOCOL (shm.slot.free) where its bit was set
- * already.
- * r[impl shm.slot.free] */
+/* Where the payload of a slot that is held begins. */
+const uint8_t *hub_slot_reader_payload(const struct hub_slot_reader *reader,
+                                       const struct hub_descriptor *descriptor);
+
+/* Gives back a slot that is held, on any thread: 0, or RAPAHUB_EPROTOCOL (shm.slot.free) where its
+ * bit was set already. r[impl shm.slot.free] */
 int hub_slot_reader_free(struct hub_slot_reader *reader, uint32_t slot);
 
 /* The half of the bitmap word with its bit: what a peer that takes no part sleeps on. */

@@ -46,8 +46,10 @@ int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry 
 {
     int r = 0;
 
-    *purse =
-        (struct hub_slot_purse){.peer = peer, .deferred = HUB_SLOT_REF_NONE, .file = segment->fd};
+    *purse = (struct hub_slot_purse){.peer = peer,
+                                     .guests_max = geometry->limits.guests_max,
+                                     .deferred = HUB_SLOT_REF_NONE,
+                                     .file = segment->fd};
     purse->of = calloc(HUB_CLASSES_MAX, sizeof *purse->of);
     if (!purse->of)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");

@@ -41,7 +41,7 @@ struct hub_purse_class {
 struct hub_slot_purse {
     struct hub_mutex lock;
     struct hub_slot_map map;
-    uint32_t peer;
+    uint32_t peer, guests_max;
     struct hub_purse_class *of GUARDED_BY(lock);
     uint32_t deferred GUARDED_BY(lock); /* slots of the host whose push others spoiled */
     int file;                           /* of the segment, the caller's */

@@ -73,7 +73,8 @@ static int check_once(const struct hub_slot_reader *reader, const struct hub_des
 {
     const struct hub_slot_seen *seen = &reader->seen[descriptor->payload_slot];
 
-    if (seen->held || (seen->accepted && seen->generation == descriptor->payload_generation))
+    if (hub_observe(&seen->held) != 0 ||
+        (seen->accepted && seen->generation == descriptor->payload_generation))
         return rapahub_fail(RAPAHUB_EPROTOCOL, "hub.slot.twice",
                             "slot %u came twice with generation %u", descriptor->payload_slot,
                             descriptor->payload_generation);
@@ -88,9 +89,13 @@ static int accept_slot(struct hub_slot_reader *reader, const struct hub_descript
         r = check_once(reader, descriptor);
     if (r == 0)
         r = check_generation(reader, descriptor, "before its payload");
-    if (r == 0)
-        reader->seen[descriptor->payload_slot] = (struct hub_slot_seen){
-            .generation = descriptor->payload_generation, .accepted = true, .held = true};
+    if (r == 0) {
+        struct hub_slot_seen *seen = &reader->seen[descriptor->payload_slot];
+
+        seen->generation = descriptor->payload_generation;
+        seen->accepted = true;
+        hub_publish(&seen->held, 1);
+    }
     return r;
 }
 
@@ -103,11 +108,15 @@ int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descri
 
     if (r < 0)
         return r;
-    hub_atomic_copy_bytes(to,
-                          reader->slots + (size_t)descriptor->payload_slot * reader->slot_size +
-                              GENERATION_SIZE + descriptor->payload_offset,
-                          descriptor->payload_len);
+    hub_atomic_copy_bytes(to, hub_slot_reader_payload(reader, descriptor), descriptor->payload_len);
     return check_generation(reader, descriptor, "behind its payload");
+}
+
+const uint8_t *hub_slot_reader_payload(const struct hub_slot_reader *reader,
+                                       const struct hub_descriptor *descriptor)
+{
+    return reader->slots + (size_t)descriptor->payload_slot * reader->slot_size + GENERATION_SIZE +
+           descriptor->payload_offset;
 }
 
 int hub_slot_reader_check(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor)
@@ -119,8 +128,7 @@ int hub_slot_reader_free(struct hub_slot_reader *reader, uint32_t slot)
 {
     uint64_t bit = UINT64_C(1) << slot % WORD_BITS;
 
-    CHECK(slot < reader->count && reader->seen[slot].held);
-    reader->seen[slot].held = false;
+    CHECK(slot < reader->count && hub_exchange(&reader->seen[slot].held, 0) != 0);
     if (hub_set_bits64(&reader->bitmap[slot / WORD_BITS], bit) & bit)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.free", "slot %u was given back already",
                             slot);

@@ -9,255 +9,7 @@
 #include "hub/base/check.h"
 #include "hub/base/own.h"
 #include "hub/shm/slot_grants.h"
-
-struct hub_slots_kind {
-    int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
-                struct hub_descriptor *descriptor);
-    uint8_t *(*payload)(const struct hub_slots *slots, uint32_t slot);
-    void (*sent)(struct hub_slots *slots, uint32_t slot);
-    void (*drop)(struct hub_slots *slots, uint32_t slot);
-    bool (*ready)(struct hub_slots *slots, uint32_t peer, size_t size);
-    void (*rest)(struct hub_slots *slots); /* NULL: there is nothing to do */
-    int (*take)(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
-    int (*release)(struct hub_slots_in *in, uint32_t slot);
-    void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
-    uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */
-    void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
-    void (*fini)(struct hub_slots *slots);
-};
-
-static int pool_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                     struct hub_descriptor *descriptor)
-{
-    (void)size;
-    return hub_slot_pool_loan(&slots->pool, peer, &descriptor->payload_slot,
-                              &descriptor->payload_generation);
-}
-
-static uint8_t *pool_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_pool_payload(&slots->pool, slot);
-}
-
-static void pool_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_pool_sent(&slots->pool, slot);
-}
-
-static void pool_drop(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_pool_drop(&slots->pool, slot);
-}
-
-static bool pool_ready(struct hub_slots *slots, uint32_t peer, size_t size)
-{
-    (void)size;
-    return hub_slot_pool_ready(&slots->pool, peer);
-}
-
-static void pool_rest(struct hub_slots *slots)
-{
-    hub_slot_pool_return_cache(&slots->pool);
-}
-
-static int pool_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
-{
-    return to ? hub_slot_reader_copy(&in->reader, descriptor, to)
-              : hub_slot_reader_check(&in->reader, descriptor);
-}
-
-static int pool_release(struct hub_slots_in *in, uint32_t slot)
-{
-    return hub_slot_reader_free(&in->reader, slot);
-}
-
-static void pool_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
-{
-    out[0] = hub_slot_reader_word(&in->reader, slot);
-    out[1] = hub_slot_reader_word(&in->reader, 0);
-}
-
-static uint32_t pool_take_back(struct hub_slots *slots, uint32_t peer)
-{
-    return hub_slot_pool_reclaim(&slots->pool, peer);
-}
-
-static void pool_count(struct hub_slots *slots, struct hub_slot_counts *out)
-{
-    *out = (struct hub_slot_counts){.total = slots->pool.count,
-                                    .free = hub_slot_pool_free_count(&slots->pool),
-                                    .stray = hub_slot_pool_stray_bits(&slots->pool)};
-}
-
-static void pool_fini(struct hub_slots *slots)
-{
-    hub_slot_pool_fini(&slots->pool);
-}
-
-static int bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                     struct hub_descriptor *descriptor)
-{
-    return hub_slot_bank_loan(slots->bank, peer, size, descriptor);
-}
-
-static uint8_t *bank_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_data(&slots->bank->map, slot);
-}
-
-static void bank_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_bank_sent(slots->bank, slot);
-}
-
-static void bank_drop(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_bank_drop(slots->bank, slot);
-}
-
-static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
-{
-    return hub_slot_bank_ready(slots->bank, peer, size);
-}
-
-static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
-{
-    return hub_slot_bank_accept(in->own->bank, in->peer, descriptor, to);
-}
-
-static int bank_release(struct hub_slots_in *in, uint32_t slot)
-{
-    return hub_slot_grants_free(in->own->bank, slot);
-}
-
-static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
-{
-    out[0] = (struct hub_a32 *)(void *)head;
-    out[1] = out[0] + 1;
-}
-
-static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
-{
-    halves(&hub_slot_class_peer(&in->own->bank->map, in->peer, slot >> 24)->free_head, out);
-}
-
-static uint32_t bank_take_back(struct hub_slots *slots, uint32_t peer)
-{
-    return hub_slot_grants_reclaim(slots->bank, peer);
-}
-
-static void bank_count(struct hub_slots *slots, struct hub_slot_counts *out)
-{
-    hub_slot_bank_count(slots->bank, out);
-}
-
-static void bank_fini(struct hub_slots *slots)
-{
-    hub_slot_bank_fini(slots->bank);
-    hub_memory_release(&slots->bank);
-}
-
-static int purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                      struct hub_descriptor *descriptor)
-{
-    (void)peer;
-    return hub_slot_purse_loan(slots->purse, size, descriptor);
-}
-
-static uint8_t *purse_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_data(&slots->purse->map, slot);
-}
-
-static void purse_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_purse_sent(slots->purse, slot);
-}
-
-static void purse_drop(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_purse_drop(slots->purse, slot);
-}
-
-static bool purse_ready(struct hub_slots *slots, uint32_t peer, size_t size)
-{
-    (void)peer;
-    return hub_slot_purse_ready(slots->purse, size);
-}
-
-static void purse_rest(struct hub_slots *slots)
-{
-    hub_slot_purse_rest(slots->purse);
-}
-
-static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
-{
-    return hub_slot_purse_accept(in->own->purse, descriptor, to);
-}
-
-static int purse_release(struct hub_slots_in *in, uint32_t slot)
-{
-    return hub_slot_purse_free(in->own->purse, slot);
-}
-
-static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
-{
-    halves(&in->own->purse->map.of[slot >> 24].header->free_head, out);
-}
-
-static void purse_count(struct hub_slots *slots, struct hub_slot_counts *out)
-{
-    uint32_t free = hub_slot_purse_free_count(slots->purse);
-
-    *out = (struct hub_slot_counts){.total = free, .free = free};
-}
-
-static void purse_fini(struct hub_slots *slots)
-{
-    hub_slot_purse_fini(slots->purse);
-    hub_memory_release(&slots->purse);
-}
-
-static const struct hub_slots_kind pool_kind = {
-    .loan = pool_loan,
-    .payload = pool_payload,
-    .sent = pool_sent,
-    .drop = pool_drop,
-    .ready = pool_ready,
-    .rest = pool_rest,
-    .take = pool_take,
-    .release = pool_release,
-    .words = pool_words,
-    .take_back = pool_take_back,
-    .count = pool_count,
-    .fini = pool_fini,
-};
-static const struct hub_slots_kind bank_kind = {
-    .loan = bank_loan,
-    .payload = bank_payload,
-    .sent = bank_sent,
-    .drop = bank_drop,
-    .ready = bank_ready,
-    .take = bank_take,
-    .release = bank_release,
-    .words = bank_words,
-    .take_back = bank_take_back,
-    .count = bank_count,
-    .fini = bank_fini,
-};
-static const struct hub_slots_kind purse_kind = {
-    .loan = purse_loan,
-    .payload = purse_payload,
-    .sent = purse_sent,
-    .drop = purse_drop,
-    .ready = purse_ready,
-    .rest = purse_rest,
-    .take = purse_take,
-    .release = purse_release,
-    .words = purse_words,
-    .count = purse_count,
-    .fini = purse_fini,
-};
+#include "hub/shm/slots_kind.h"
 
 static int no_memory(void)
 {
@@ -269,7 +21,7 @@ static int init_pool(struct hub_slots *slots, const struct hub_segment *segment,
     int r = hub_slot_pool_init(&slots->pool, &segment->geometry, memory, segment->shared);
 
     if (r == 0)
-        slots->kind = &pool_kind;
+        slots->kind = &hub_slots_pool_kind;
     return r;
 }
 
@@ -291,7 +43,7 @@ static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
         return r;
     hub_slot_bank_let_grow(bank, &plan);
     slots->bank = TAKE(bank);
-    slots->kind = &bank_kind;
+    slots->kind = &hub_slots_classes_bank;
     return 0;
 }
 
@@ -306,7 +58,7 @@ static int init_purse(struct hub_slots *slots, const struct hub_segment *segment
     if (r < 0)
         return r;
     slots->purse = TAKE(purse);
-    slots->kind = &purse_kind;
+    slots->kind = &hub_slots_classes_purse;
     return 0;
 }
 
@@ -331,9 +83,9 @@ int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segm
 const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
                                                    const struct hub_slots_line *line)
 {
-    if (slots->kind == &bank_kind)
+    if (slots->kind == &hub_slots_classes_bank)
         hub_slot_bank_set_bell(slots->bank, line->bell);
-    if (slots->kind != &purse_kind)
+    if (slots->kind != &hub_slots_classes_purse)
         return NULL;
     hub_slot_purse_listen(slots->purse, line->hear, line->user);
     return &slots->purse->arrivals.inbox;
@@ -352,7 +104,7 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
 {
     uint32_t count = slots->pool.count;
 
-    if (slots->kind == &bank_kind)
+    if (slots->kind == &hub_slots_classes_bank)
         hub_slot_bank_set_quota(slots->bank, guests >= 2);
     else
         hub_slot_pool_set_quota(&slots->pool, guests >= 2 ? count / 2 : count);
@@ -363,6 +115,21 @@ uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
 {
     *code = slots->kind->loan(slots, peer, size, descriptor);
     return *code < 0 ? NULL : slots->kind->payload(slots, descriptor->payload_slot);
+}
+
+size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot)
+{
+    return slots->kind->room(slots, slot);
+}
+
+uint32_t hub_slots_start(const struct hub_slots *slots)
+{
+    return slots->kind->start;
+}
+
+size_t hub_slots_largest(const struct hub_slots *slots)
+{
+    return slots->kind->largest(slots);
 }
 
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot)
@@ -382,23 +149,23 @@ bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 
 bool hub_slots_shared(const struct hub_slots *slots)
 {
-    return slots->kind != &pool_kind || slots->pool.shared;
+    return slots->kind != &hub_slots_pool_kind || slots->pool.shared;
 }
 
 bool hub_slots_ask(const struct hub_slots *slots)
 {
-    return slots->kind == &purse_kind;
+    return slots->kind == &hub_slots_classes_purse;
 }
 
 void hub_slots_endow(struct hub_slots *slots, uint32_t peer)
 {
-    if (slots->kind == &bank_kind)
+    if (slots->kind == &hub_slots_classes_bank)
         (void)hub_slot_grants_endow(slots->bank, peer);
 }
 
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer)
 {
-    return slots->kind == &bank_kind ? hub_slot_grants_attend(slots->bank, peer) : 0;
+    return slots->kind == &hub_slots_classes_bank ? hub_slot_grants_attend(slots->bank, peer) : 0;
 }
 
 void hub_slots_rest(struct hub_slots *slots)
@@ -430,7 +197,8 @@ int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
                       const struct hub_geometry *geometry, uint8_t *memory, uint32_t peer)
 {
     *in = (struct hub_slots_in){.own = own, .peer = peer};
-    return own->kind == &pool_kind ? hub_slot_reader_init(&in->reader, geometry, memory) : 0;
+    return own->kind == &hub_slots_pool_kind ? hub_slot_reader_init(&in->reader, geometry, memory)
+                                             : 0;
 }
 
 void hub_slots_in_fini(struct hub_slots_in *in)
@@ -452,4 +220,26 @@ int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot)
 void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
 {
     in->own->kind->words(in, slot, out);
+}
+
+static struct hub_a32 *shown_of(struct hub_slots_in *in, uint32_t slot)
+{
+    return &in->shown[in->reader.seen ? 0 : slot >> 24 & (HUB_CLASSES_MAX - 1)];
+}
+
+/* The slot of a descriptor that nobody has checked yet may be any number. */
+bool hub_slots_in_may_hold(struct hub_slots_in *in, uint32_t slot)
+{
+    return hub_peek(shown_of(in, slot)) < in->own->kind->holds(in, slot);
+}
+
+const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor)
+{
+    (void)hub_add(shown_of(in, descriptor->payload_slot), 1);
+    return in->own->kind->show(in, descriptor);
+}
+
+void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot)
+{
+    (void)hub_add(shown_of(in, slot), UINT32_MAX);
 }

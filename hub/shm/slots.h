@@ -49,6 +49,11 @@ uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot);
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
 
+/* Where the payload area begins in a slot; its bytes in the largest slots; in this slot. */
+uint32_t hub_slots_start(const struct hub_slots *slots);
+size_t hub_slots_largest(const struct hub_slots *slots);
+size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot);
+
 /* Would a loan succeed? The look before a sleep. */
 bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size);
 
@@ -75,11 +80,12 @@ void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
 void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out);
 uint32_t hub_slots_free_count(struct hub_slots *slots);
 
-/* The slots the other side sends in. Under the receive token. */
+/* The slots the other side sends in. Under the receive token, but where something else is said. */
 struct hub_slots_in {
     struct hub_slots *own; /* with several sizes one set of records serves both directions */
     uint32_t peer;
     struct hub_slot_reader reader;
+    struct hub_a32 shown[HUB_CLASSES_MAX]; /* slots that are held for long; of each class */
 };
 
 /* `memory` is the other's pool. */
@@ -90,7 +96,14 @@ void hub_slots_in_fini(struct hub_slots_in *in);
 /* Checks a private copy of a descriptor; the slot is held until `free`. With `to` its payload is
  * copied there. RAPAHUB_EPROTOCOL with the rule. */
 int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
-int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot);
+int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot); /* any thread */
+
+/* A slot that is held for long: may it be, so that the sender still has half of its own? The
+ * payload of one that was taken; and that it is held no longer, before it is freed (any thread).
+ * r[impl hub.slot.hold] */
+bool hub_slots_in_may_hold(struct hub_slots_in *in, uint32_t slot);
+const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor);
+void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot);
 
 /* The words that giving a slot back changes: what a peer that takes no part may sleep on. */
 void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);

@@ -12,7 +12,7 @@
 static void send_a_request(struct stage *stage)
 {
     const struct hub_message message = {HUB_REQUEST, 9, 1};
-    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
 
     (void)hub_link_send(stage->guest.connection.link, &message, &parts, 0);
 }
@@ -58,7 +58,7 @@ static int setup_response(struct stage *stage)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                                  .payload = {.head = {stage->payload, STAGE_PAYLOAD}},
                                   .deadline_ns = HUB_NEVER,
                                   .answer = &stage->answer};
     struct hub_request *request;

@@ -145,7 +145,7 @@ static void teardown(struct stage *stage)
 {
     stage_drop_channels(stage);
     hub_slot_reader_fini(&stage->reader);
-    hub_calls_answer_fini(&stage->answer);
+    hub_answers_fini(&stage->answer);
     close_guest(stage);
     close_side(&stage->host);
     hub_slots_fini(&stage->host_pool);
@@ -186,7 +186,7 @@ int stage_check_next_guest(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_call call = {.method_id = 1,
-                            .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                            .payload = {.head = {stage->payload, STAGE_PAYLOAD}},
                             .deadline_ns = HUB_NEVER,
                             .answer = &stage->answer};
     struct hub_request *request = NULL;
@@ -247,7 +247,7 @@ int stage_check_recovered(struct stage *stage, struct sweep_point *point)
 int stage_look_at_host(struct stage *stage, struct sweep_point *point)
 {
     static const struct hub_message message = {HUB_REQUEST, 77, 1};
-    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
     uint32_t state = hub_peek(&stage->host.view.entry->state);
     int r = hub_link_sweep(stage->host.connection.link, 8);
 

@@ -109,7 +109,7 @@ static int setup_attached(struct stage *stage)
 static int setup_detach(struct stage *stage)
 {
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}},
+                                  .payload = {.head = {stage->payload, STAGE_PAYLOAD}},
                                   .deadline_ns = UINT64_MAX,
                                   .answer = &stage->answer};
     int r = setup_attached(stage);
@@ -132,7 +132,7 @@ static void detach(struct stage *stage)
 static int look_at_leaving(struct stage *stage, struct sweep_point *point)
 {
     static const struct hub_message message = {HUB_REQUEST, 77, 1};
-    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
     int r = hub_link_sweep(stage->host.connection.link, 8);
 
     if (r < 0)
@@ -177,7 +177,7 @@ static int check_detached(struct stage *stage, struct sweep_point *point)
 static int setup_dead(struct stage *stage)
 {
     static const struct hub_message message = {HUB_REQUEST, 9, 1};
-    const struct hub_parts parts = {{stage->payload, STAGE_PAYLOAD}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
     int r = setup_detach(stage);
 
     if (r == 0)

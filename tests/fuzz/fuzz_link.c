@@ -211,7 +211,7 @@ static void call(struct stage *stage)
 {
     static const uint8_t payload[252] = {0};
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{payload, take_byte(stage)}, {NULL, 0}},
+                                  .payload = {.head = {payload, take_byte(stage)}},
                                   .deadline_ns = HUB_NEVER,
                                   .done = on_done,
                                   .user = stage,

@@ -89,7 +89,9 @@ extern RAPAHUB_API const struct rapahub_chimod rapahub_chimod;
  * rapahub_host_call. */
 RAPAHUB_API_CHECKED int rapahub_chimod_call(const struct rapahub_call *call, void *result);
 
-/* Memory for what a result shows, good until the call that runs now is answered; NULL for none. */
+/* Memory for what a result shows, good until the call that runs now is answered; NULL for none. Of
+ * a method whose result is bytes, 4 KiB and more lie where the host reads them, if there is room:
+ * what begins there is not copied. */
 RAPAHUB_API void *rapahub_chimod_alloc(size_t size);
 
 /* Nobody waits for the call that runs now any more: return -ECANCELED soon. A guest whose method

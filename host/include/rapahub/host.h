@@ -193,13 +193,26 @@ RAPAHUB_API_CHECKED int rapahub_host_figures(
  * diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE, RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP,
  * RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), -ETIMEDOUT, -ECANCELED. Bytes and
- * strings in *result hold until this thread's next call. `result` may be NULL where it is void. */
+ * strings in *result hold until this thread's next call. `result` may be NULL where it is void.
+ * With `view` a result of type bytes may lie in the memory of a trusted guest, which can change it.
+ */
 RAPAHUB_API_CHECKED int rapahub_host_call(struct rapahub_host *host,
                                           const struct rapahub_call *call, void *result);
 
+/* Lends memory for the last argument of a call, of type bytes: `size` bytes that the caller fills,
+ * and then names in `loan` of the call, which sends them as they lie. What comes before them on the
+ * wire must fit in 60 bytes (else -EMSGSIZE). The loan's guest may die: then the call ends with
+ * RAPAHUB_ESTALE and the memory stays until it is dropped. Drop all before rapahub_host_destroy.
+ * Never waits for a slot: -EAGAIN where there is none now, -EBUSY where 64 are out, -EMSGSIZE; and
+ * what a call gets that cannot reach its target. Any thread. */
+RAPAHUB_API_CHECKED int rapahub_host_loan(struct rapahub_host *host,
+                                          struct rapahub_container_id target, size_t size,
+                                          struct rapahub_loan *out);
+RAPAHUB_API void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahub_loan *loan);
+
 /* Starts a call and returns; any thread. on_done runs once, on the owner, unless this fails.
- * `result` is NULL unless status is 0, and where it is void; it and the diagnosis hold until
- * on_done returns. `out` may be NULL. */
+ * `call->loan` must be NULL. `result` is NULL unless status is 0, and where it is void; it and the
+ * diagnosis hold until on_done returns. `out` may be NULL. */
 typedef void rapahub_on_done(void *user, int status, const void *result);
 RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
                                                 const struct rapahub_call *call,

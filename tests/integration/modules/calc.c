@@ -36,6 +36,25 @@ static int calc_mirror(void *self, struct point p, struct point *out)
     return 0;
 }
 
+/* Do they lie in memory that this process shares with its host? */
+static int calc_shown(void *self, struct rapahub_bytes data, bool *shown)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+
+    (void)self;
+    *shown = false;
+    while (maps && fgets(line, sizeof line, maps)) {
+        uintptr_t first, end, at = (uintptr_t)data.data;
+
+        if (sscanf(line, "%lx-%lx", &first, &end) == 2 && at >= first && at < end)
+            *shown = strstr(line, "rapahub") != NULL;
+    }
+    if (maps)
+        fclose(maps);
+    return maps ? 0 : RAPAHUB_EINVAL;
+}
+
 static int calc_echo(void *self, struct rapahub_bytes data, struct rapahub_bytes *out)
 {
     void *copy = rapahub_chimod_alloc(data.size);
@@ -120,6 +139,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(divide, calc_divide, i64, i64, i64),
     RAPAHUB_METHOD(mirror, calc_mirror, point, point),
     RAPAHUB_METHOD(echo, calc_echo, bytes, bytes),
+    RAPAHUB_METHOD(shown, calc_shown, bool, bytes),
     RAPAHUB_METHOD(pid, calc_pid, i32, void),
     RAPAHUB_METHOD(nap, calc_nap, void, u32),
     RAPAHUB_METHOD(hold, calc_hold, void, u32),

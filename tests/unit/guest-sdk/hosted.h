@@ -243,7 +243,7 @@ __attribute__((unused)) static int hosted_ask(struct hosted *hosted, const struc
 
     if (r == 0)
         r = hosted_end(hosted, &answer, number, call->types[0], result);
-    hub_calls_answer_fini(&hosted->answer);
+    hub_answers_fini(&hosted->answer);
     hosted->answer = answer;
     return r;
 }
@@ -299,7 +299,7 @@ __attribute__((unused)) static int hosted_await_end(struct hosted *hosted)
 
 __attribute__((unused)) static void hosted_release(struct hosted *hosted)
 {
-    hub_calls_answer_fini(&hosted->answer);
+    hub_answers_fini(&hosted->answer);
     pair_close_end(&hosted->pair.host);
     if (hosted->pair.guest.doorbell >= 0)
         close(hosted->pair.guest.doorbell);

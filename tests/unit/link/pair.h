@@ -197,7 +197,7 @@ __attribute__((unused)) static int pair_call(struct end *end, uint8_t fill, uint
     uint8_t head = 0, bytes[1024]; /* no metadata */
     struct hub_answer answer = {0};
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{&head, 1}, {bytes, size}},
+                                  .payload = {.head = {&head, 1}, .tail = {bytes, size}},
                                   .deadline_ns = deadline,
                                   .answer = &answer};
     uint64_t number = 0;
@@ -210,7 +210,7 @@ __attribute__((unused)) static int pair_call(struct end *end, uint8_t fill, uint
     if (r == 0 && (answer.size != size + 2 || memcmp(answer.data, "\0\0", 2) != 0 ||
                    memcmp(answer.data + 2, bytes, size) != 0))
         r = 1;
-    hub_calls_answer_fini(&answer);
+    hub_answers_fini(&answer);
     return r;
 }
 

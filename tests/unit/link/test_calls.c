@@ -125,7 +125,7 @@ static uint64_t begin_async(struct end *end, int *codes, uint64_t span)
 {
     static const uint8_t payload[] = {0, 7};
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{payload, sizeof payload}, {NULL, 0}},
+                                  .payload = {.head = {payload, sizeof payload}},
                                   .deadline_ns = hub_clock_after(span),
                                   .done = note_code,
                                   .user = codes};
@@ -218,7 +218,7 @@ static void a_full_table_refuses_and_the_close_ends_every_call_once(void **state
     int codes[3] = {0, 0, 0};
     struct pair pair;
     static const uint8_t payload[] = {0};
-    const struct hub_call call = {.payload = {{payload, 1}, {NULL, 0}},
+    const struct hub_call call = {.payload = {.head = {payload, 1}},
                                   .deadline_ns = hub_clock_after(SOON),
                                   .done = note_code,
                                   .user = codes};
@@ -333,7 +333,7 @@ static void *begin_late(void *user)
     static const uint8_t payload[] = {0, 7};
     struct late_call *late = user;
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{payload, sizeof payload}, {NULL, 0}},
+                                  .payload = {.head = {payload, sizeof payload}},
                                   .deadline_ns = late->deadline_ns,
                                   .answer = late->answer,
                                   .done = late->answer ? NULL : note_code,
@@ -383,7 +383,7 @@ static void a_call_that_is_refused_leaves_no_answer_half_written(void **state)
     hub_answers_accept(pair.host.connection.calls, 8, to, 100);
     pthread_join(thread, NULL);
     assert_int_equal(late.r, -ETIMEDOUT);
-    hub_calls_answer_fini(&answer);
+    hub_answers_fini(&answer);
     pair_close(&pair);
 }
 

@@ -178,7 +178,7 @@ static void a_reset_that_waits_for_space_goes_before_the_response(void **state)
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_channel_list list = {.count = 1};
     const struct hub_call call = {
-        .payload = {{"", 1}, {NULL, 0}}, .deadline_ns = hub_clock_after(SOON), .channels = &list};
+        .payload = {.head = {"", 1}}, .deadline_ns = hub_clock_after(SOON), .channels = &list};
     struct hub_request *request;
     struct hub_served *served;
     struct flow flow;

@@ -73,7 +73,7 @@ static void send_bytes(struct end *end, uint32_t id, size_t size)
 {
     static const uint8_t bytes[100];
     const struct hub_message message = {HUB_REQUEST, id, 99};
-    const struct hub_parts parts = {{bytes, size}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {bytes, size}};
 
     assert_int_equal(hub_link_send(end->connection.link, &message, &parts, 0), 0);
 }

@@ -10,7 +10,7 @@ static int send_request(struct end *end, uint32_t id, const void *data, size_t s
                         uint64_t deadline)
 {
     const struct hub_message message = {HUB_REQUEST, id, 99};
-    const struct hub_parts parts = {{data, size}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {data, size}};
 
     return hub_link_send(end->connection.link, &message, &parts, deadline);
 }
@@ -260,7 +260,7 @@ static void a_guest_that_leaves_gets_answers_and_no_work(void **state)
 {
     const struct hub_limits limits = pair_limits();
     const struct hub_message response = {HUB_RESPONSE, 1, 0};
-    const struct hub_parts parts = {{"\0", 1}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {"\0", 1}};
     struct pair pair;
 
     (void)state;

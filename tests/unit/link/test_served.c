@@ -22,7 +22,7 @@ static int begin(struct pair *pair, int *code, uint32_t size)
 {
     static const uint8_t zeros[1020];
     const struct hub_call call = {.method_id = 3,
-                                  .payload = {{zeros, size}, {NULL, 0}},
+                                  .payload = {.head = {zeros, size}},
                                   .deadline_ns = hub_clock_after(SOON),
                                   .done = take_code,
                                   .user = code};
@@ -115,7 +115,7 @@ static void metadata_that_cannot_be_read_ends_the_link(void **state)
     static const uint8_t bad[] = {1, 3, 'k', 'e', 'y', 9};
     const struct hub_limits limits = pair_limits();
     const struct hub_message message = {HUB_REQUEST, 1, 3};
-    const struct hub_parts parts = {{bad, sizeof bad}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {bad, sizeof bad}};
     struct pair pair;
 
     (void)state;
@@ -177,7 +177,7 @@ static void answers_a_guest_does_not_read_are_kept(void **state)
     served = pair.host.connection.served;
     for (int i = 0; i < 14; i++) {
         const struct hub_call call = {.method_id = 3,
-                                      .payload = {{(const uint8_t *)"", 1}, {NULL, 0}},
+                                      .payload = {.head = {(const uint8_t *)"", 1}},
                                       .deadline_ns = hub_clock_after(SOON),
                                       .done = take_code,
                                       .user = &codes[i]};
@@ -207,7 +207,7 @@ static void a_call_that_finds_no_space_leaves_nothing(void **state)
 {
     const struct hub_limits limits = pair_limits();
     const struct hub_call call = {.method_id = 3,
-                                  .payload = {{(const uint8_t *)"", 1}, {NULL, 0}},
+                                  .payload = {.head = {(const uint8_t *)"", 1}},
                                   .deadline_ns = hub_clock_after(SOON),
                                   .done = take_code,
                                   .user = &(int){0},
@@ -236,7 +236,7 @@ static uint64_t cpu_of_thread(void)
 static void flood(struct pair *pair)
 {
     static const uint8_t payload[] = {0};
-    const struct hub_parts parts = {{payload, sizeof payload}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {payload, sizeof payload}};
     uint32_t id = 1;
 
     for (; !hub_served_full(pair->host.connection.served); id++) {
@@ -295,7 +295,7 @@ static void who_waits_for_an_answer_behind_a_flood_sleeps(void **state)
     const struct hub_limits limits = pair_limits();
     struct hub_answer answer = {0};
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {{payload, sizeof payload}, {NULL, 0}},
+                                  .payload = {.head = {payload, sizeof payload}},
                                   .deadline_ns = hub_clock_after(HUB_SECOND),
                                   .answer = &answer};
     struct pair pair;
@@ -308,7 +308,7 @@ static void who_waits_for_an_answer_behind_a_flood_sleeps(void **state)
     start = cpu_of_thread();
     assert_int_equal(hub_calls_wait(pair.host.connection.calls, number, false), -ETIMEDOUT);
     assert_true(cpu_of_thread() - start < 200 * HUB_MILLISECOND);
-    hub_calls_answer_fini(&answer);
+    hub_answers_fini(&answer);
     pair_close(&pair);
 }
 

@@ -366,7 +366,7 @@ static void a_guest_whose_entry_was_taken_away_exits_with_75_and_writes_nothing(
 static void a_host_that_breaks_a_rule_is_left_with_76_and_told_the_rule(void **state)
 {
     const struct hub_message data = {HUB_DATA, 1, 0};
-    const struct hub_parts parts = {{"x", 1}, {NULL, 0}};
+    const struct hub_parts parts = {.head = {"x", 1}};
     struct whole whole;
 
     (void)state;

@@ -255,7 +255,7 @@ __attribute__((unused)) static int whole_finish(struct whole *whole, struct whol
     while (!whole_is_over(whole, errand))
         whole_turn(whole);
     r = hub_calls_wait(whole_host(whole)->connection.calls, errand->number, false);
-    hub_calls_answer_fini(&whole->shown);
+    hub_answers_fini(&whole->shown);
     whole->shown = errand->answer;
     if (r < 0)
         return r;
@@ -367,7 +367,7 @@ __attribute__((unused)) static int whole_await_end(struct whole *whole)
 
 __attribute__((unused)) static void whole_release(struct whole *whole)
 {
-    hub_calls_answer_fini(&whole->shown);
+    hub_answers_fini(&whole->shown);
     if (whole->module >= 0)
         close(whole->module);
     hosted_release(&whole->hosted);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/loans.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "host/host.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define LINE 64
+
+struct host_loan {
+    struct hub_list link;
+    struct host_life *life; /* NULL: the target is the host itself, the memory our own */
+    struct hub_loan slot;
+    void *own;
+};
+
+void host_loans_open(struct host_loans *loans)
+{
+    hub_mutex_init(&loans->lock);
+    hub_mutex_lock(&loans->lock);
+    hub_list_init(&loans->all);
+    hub_mutex_unlock(&loans->lock);
+}
+
+/* Gives back what it still holds. */
+static void release(struct host_loan *loan)
+{
+    if (loan->life) {
+        hub_loan_drop(loan->life->connection.link, &loan->slot);
+        host_life_drop(loan->life);
+    }
+    free(loan->own);
+    free(loan);
+}
+
+void host_loans_close(struct host_loans *loans)
+{
+    struct hub_list *link;
+
+    hub_mutex_lock(&loans->lock);
+    while ((link = hub_list_pop(&loans->all)))
+        release(HUB_LIST_ITEM(link, struct host_loan, link));
+    hub_mutex_unlock(&loans->lock);
+}
+
+static struct host_loan *loan_of(const struct rapahub_loan *loan)
+{
+    return (struct host_loan *)(uintptr_t)loan->handle[0]; /* NULL for one that is gone */
+}
+
+/* Of an offer of the host there is nothing to save: its method reads the caller's memory. */
+static int take_own(size_t size, struct host_loan *loan)
+{
+    loan->own = aligned_alloc(LINE, (size / LINE + 1) * LINE);
+    if (!loan->own)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan of %zu bytes", size);
+    loan->slot = (struct hub_loan){.data = loan->own, .room = size};
+    return 0;
+}
+
+static int fill(const struct host_route *route, size_t size, struct host_loan *loan)
+{
+    int r;
+
+    if (route->container->offer)
+        return take_own(size, loan);
+    r = hub_loan_take(route->life->connection.link, size, &loan->slot);
+    if (r == -EAGAIN)
+        return rapahub_fail(RAPAHUB_EAGAIN, "", "%s has no slot for %zu bytes now", route->name,
+                            size);
+    if (r < 0)
+        return r;
+    loan->life = route->life;
+    host_life_hold(loan->life);
+    return 0;
+}
+
+static int find_target(struct rapahub_host *host, struct rapahub_container_id target,
+                       struct host_route *route)
+{
+    uint64_t deadline = hub_clock_after(host->options.call_timeout_ns);
+    int r;
+
+    while ((r = host_route_find(host, target, route)) == -EAGAIN) {
+        r = host_route_wait(host, route, deadline);
+        host_route_drop(route);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+/* The route is used by this thread, so its life may be held without the lock of routes. */
+int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                    struct rapahub_loan *out)
+{
+    OWN(hub_memory) struct host_loan *loan = calloc(1, sizeof *loan);
+    struct host_route route;
+    int r;
+
+    *out = (struct rapahub_loan){.data = NULL};
+    if (!loan)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
+    r = find_target(host, target, &route);
+    if (r == 0)
+        r = fill(&route, size, loan);
+    host_route_drop(&route);
+    if (r < 0)
+        return r;
+    hub_mutex_lock(&host->loans.lock);
+    hub_list_append(&host->loans.all, &loan->link);
+    hub_mutex_unlock(&host->loans.lock);
+    *out = (struct rapahub_loan){.data = loan->slot.data,
+                                 .size = loan->slot.room,
+                                 .handle = {(uint64_t)(uintptr_t)TAKE(loan)}};
+    return 0;
+}
+
+void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+
+    *loan = (struct rapahub_loan){.data = NULL};
+    if (!own)
+        return;
+    hub_mutex_lock(&host->loans.lock);
+    hub_list_remove(&own->link);
+    hub_mutex_unlock(&host->loans.lock);
+    release(own);
+}
+
+int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
+                    const struct rapahub_bytes *last, struct hub_loan **out)
+{
+    struct host_loan *own = loan_of(loan);
+
+    *out = NULL;
+    if (!own || !own->slot.data || last->data != own->slot.data || last->size > own->slot.room)
+        return rapahub_fail(RAPAHUB_EINVAL, "hub.loan.align",
+                            "the last argument is not what begins where the loan does");
+    if (own->life != route->life)
+        return rapahub_fail(RAPAHUB_ESTALE, "hub.loan.align",
+                            "the loan is of a life of %s that is over", route->name);
+    if (own->life)
+        *out = &own->slot;
+    return 0;
+}
+
+void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+
+    if (own && !own->slot.data)
+        host_loans_drop(host, loan);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loans: memory in a guest's segment that a caller fills before it calls. A loan holds the life of
+ * its guest, so that the memory stays mapped whatever becomes of the guest. Any thread. */
+#ifndef HOST_LOANS_H
+#define HOST_LOANS_H
+
+#include <rapahub/host.h>
+
+#include "host/route.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/link/loan.h"
+
+struct host_loans {
+    struct hub_mutex lock;
+    struct hub_list all GUARDED_BY(lock);
+};
+
+void host_loans_open(struct host_loans *loans);
+
+/* Drops all that are out: nobody may use one any more. */
+void host_loans_close(struct host_loans *loans);
+
+/* The whole of rapahub_host_loan and rapahub_host_drop_loan. */
+int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                    struct rapahub_loan *out);
+void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan);
+
+/* What a call is to send: its slot, NULL where the target is the host itself; RAPAHUB_ESTALE where
+ * the target lives elsewhere now, -EINVAL where `last` does not lie at the start of the loan. */
+int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
+                    const struct rapahub_bytes *last, struct hub_loan **out);
+
+/* Behind the call: a loan that was sent is the caller's no more. */
+void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/loan.h"
+
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "hub/link/link_state.h"
+#include "hub/link/sender.h"
+
+#define LOANS_MAX 64
+#define LINE      64 /* bytes: data begins with the second line of its slot */
+
+/* Others shall find slots too. */
+static bool enter(struct hub_link *link)
+{
+    if (hub_add(&link->loans, 1) < LOANS_MAX)
+        return true;
+    (void)hub_add(&link->loans, (uint32_t)-1);
+    return false;
+}
+
+static void leave(struct hub_link *link)
+{
+    (void)hub_add(&link->loans, (uint32_t)-1);
+}
+
+static int refuse_size(size_t size, size_t most)
+{
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.loan.align",
+                        "a loan of %zu bytes; the largest of this hub has %zu", size, most);
+}
+
+/* The bytes of its slot before those of a loan: the rest of the first line. */
+static size_t lead_of(const struct hub_link *link)
+{
+    return LINE - hub_slots_start(link->options.pool);
+}
+
+/* What stands before them counts as payload too. */
+static size_t largest(const struct hub_link *link)
+{
+    size_t slot = hub_slots_largest(link->options.pool), most = link->limits.payload_max;
+
+    if (slot < most)
+        most = slot;
+    return most > lead_of(link) ? most - lead_of(link) : 0;
+}
+
+int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
+{
+    struct hub_slots *pool = link->options.pool;
+    struct hub_descriptor descriptor;
+    size_t lead = lead_of(link);
+    uint8_t *first;
+    int r;
+
+    *out = (struct hub_loan){.data = NULL};
+    if (size > largest(link))
+        return refuse_size(size, largest(link));
+    if (!hub_sender_may(link))
+        return rapahub_fail(RAPAHUB_ESTALE, "", "the link of the loan is closed");
+    if (!enter(link))
+        return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);
+    first = hub_slots_loan(pool, link->options.peer, size + lead, &descriptor, &r);
+    if (!first) {
+        leave(link);
+        return r;
+    }
+    *out = (struct hub_loan){.data = first + lead,
+                             .room = hub_slots_room(pool, descriptor.payload_slot) - lead,
+                             .slot = descriptor.payload_slot,
+                             .generation = descriptor.payload_generation,
+                             .first = first};
+    return 0;
+}
+
+void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
+{
+    if (!loan->data)
+        return;
+    hub_slots_drop(link->options.pool, loan->slot);
+    leave(link);
+    loan->data = NULL;
+    hub_link_tell(link); /* who waits for a slot of ours */
+    hub_link_nudge(link);
+}
+
+/* What stands before the data goes into the line before it. Small payloads are inline, as any. */
+int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
+                   struct hub_descriptor *descriptor)
+{
+    struct hub_loan *loan = payload->loan;
+    size_t head = payload->head.size;
+    uint8_t *start = loan->data - head;
+
+    if (head > HUB_LOAN_HEAD || payload->tail.size > loan->room || payload->tail.data != loan->data)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.loan.align",
+                            "%zu bytes before %zu of a loan that has room for %d and %zu", head,
+                            payload->tail.size, HUB_LOAN_HEAD, loan->room);
+    memcpy(start, payload->head.data, head);
+    descriptor->payload_slot = loan->slot;
+    descriptor->payload_generation = loan->generation;
+    descriptor->payload_offset = (uint32_t)(start - loan->first);
+    hub_slots_sent(link->options.pool, loan->slot);
+    leave(link);
+    loan->data = NULL;
+    return 0;
+}

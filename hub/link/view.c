@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/view.h"
+
+#include <rapahub/error.h>
+
+#include "hub/link/link_state.h"
+#include "hub/link/receiver.h"
+#include "hub/link/sender.h"
+
+bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor)
+{
+    return descriptor->payload_slot != HUB_INLINE && descriptor->payload_len > HUB_VIEW_LEAST &&
+           hub_wait_takes_part(&link->wait) &&
+           hub_slots_in_may_hold(&link->slots, descriptor->payload_slot);
+}
+
+int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor,
+                  struct hub_view *out)
+{
+    int r = hub_slots_in_take(&link->slots, descriptor, NULL);
+
+    if (r < 0)
+        return r;
+    *out = (struct hub_view){.data = hub_slots_in_show(&link->slots, descriptor),
+                             .size = descriptor->payload_len,
+                             .slot = descriptor->payload_slot,
+                             .link = link};
+    return 0;
+}
+
+/* Of an entry that is not ours any more nothing is touched. */
+void hub_view_release(struct hub_view *view)
+{
+    struct hub_link *link = view->link;
+    uint32_t slot = view->slot;
+
+    if (!link)
+        return;
+    *view = (struct hub_view){.link = NULL};
+    hub_slots_in_hide(&link->slots, slot);
+    if (hub_sender_may(link) && hub_receiver_free(link, slot) < 0)
+        hub_link_close(link, RAPAHUB_EPROTOCOL, rapahub_last_error()->rule);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view: a payload that is read where its sender wrote it. The sender, and in a shared segment other
+ * guests, may change the bytes meanwhile: whoever decodes reads each once. */
+#ifndef HUB_LINK_VIEW_H
+#define HUB_LINK_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hub_descriptor;
+struct hub_link;
+
+#define HUB_VIEW_LEAST 4096 /* bytes; less is copied faster */
+
+/* Pins its slot until it is released. Zeroed: none. */
+struct hub_view {
+    const uint8_t *data;
+    uint32_t size;
+    uint32_t slot;
+    struct hub_link *link; /* NULL: none, or released */
+};
+
+/* May this payload be shown? The link's own look, before who wants it is asked. */
+bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor);
+
+/* Checks and pins it: RAPAHUB_EPROTOCOL. Under the token. */
+int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor,
+                  struct hub_view *out);
+
+/* Gives the slot back. Any thread; twice is harmless. The link may be closed, but is not released
+ * yet. r[impl hub.view.release] */
+void hub_view_release(struct hub_view *view);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slots_classes: slots of several sizes, as links use them. */
+#include "hub/base/own.h"
+#include "hub/shm/slot_grants.h"
+#include "hub/shm/slots_kind.h"
+
+static int bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                     struct hub_descriptor *descriptor)
+{
+    return hub_slot_bank_loan(slots->bank, peer, size, descriptor);
+}
+
+static uint8_t *bank_payload(const struct hub_slots *slots, uint32_t slot)
+{
+    return hub_slot_class_data(&slots->bank->map, slot);
+}
+
+static size_t largest_of(const struct hub_slot_map *map)
+{
+    return map->of[map->count - 1].slot_size;
+}
+
+static size_t bank_room(const struct hub_slots *slots, uint32_t slot)
+{
+    return slots->bank->map.of[slot >> 24].slot_size;
+}
+
+static size_t bank_largest(const struct hub_slots *slots)
+{
+    return largest_of(&slots->bank->map);
+}
+
+static void bank_sent(struct hub_slots *slots, uint32_t slot)
+{
+    hub_slot_bank_sent(slots->bank, slot);
+}
+
+static void bank_drop(struct hub_slots *slots, uint32_t slot)
+{
+    hub_slot_bank_drop(slots->bank, slot);
+}
+
+static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
+{
+    return hub_slot_bank_ready(slots->bank, peer, size);
+}
+
+static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
+{
+    return hub_slot_bank_accept(in->own->bank, in->peer, descriptor, to);
+}
+
+static int bank_release(struct hub_slots_in *in, uint32_t slot)
+{
+    return hub_slot_grants_free(in->own->bank, slot);
+}
+
+static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
+{
+    out[0] = (struct hub_a32 *)(void *)head;
+    out[1] = out[0] + 1;
+}
+
+static const uint8_t *show_in(const struct hub_slot_map *map,
+                              const struct hub_descriptor *descriptor)
+{
+    return hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset;
+}
+
+/* Of what each guest has been granted at first; of what the host has for each of them. */
+static uint32_t half_of_share(const struct hub_slot_map *map, uint32_t slot, uint32_t guests_max)
+{
+    uint32_t c = slot >> 24;
+
+    return c < map->count ? hub_slot_class_share(map, c, guests_max) / 2 : 0;
+}
+
+static uint32_t bank_holds(const struct hub_slots_in *in, uint32_t slot)
+{
+    return half_of_share(&in->own->bank->map, slot, in->own->bank->guests_max);
+}
+
+static const uint8_t *bank_show(const struct hub_slots_in *in,
+                                const struct hub_descriptor *descriptor)
+{
+    return show_in(&in->own->bank->map, descriptor);
+}
+
+static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
+{
+    halves(&hub_slot_class_peer(&in->own->bank->map, in->peer, slot >> 24)->free_head, out);
+}
+
+static uint32_t bank_take_back(struct hub_slots *slots, uint32_t peer)
+{
+    return hub_slot_grants_reclaim(slots->bank, peer);
+}
+
+static void bank_count(struct hub_slots *slots, struct hub_slot_counts *out)
+{
+    hub_slot_bank_count(slots->bank, out);
+}
+
+static void bank_fini(struct hub_slots *slots)
+{
+    hub_slot_bank_fini(slots->bank);
+    hub_memory_release(&slots->bank);
+}
+
+static int purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                      struct hub_descriptor *descriptor)
+{
+    (void)peer;
+    return hub_slot_purse_loan(slots->purse, size, descriptor);
+}
+
+static uint8_t *purse_payload(const struct hub_slots *slots, uint32_t slot)
+{
+    return hub_slot_class_data(&slots->purse->map, slot);
+}
+
+static size_t purse_room(const struct hub_slots *slots, uint32_t slot)
+{
+    return slots->purse->map.of[slot >> 24].slot_size;
+}
+
+static size_t purse_largest(const struct hub_slots *slots)
+{
+    return largest_of(&slots->purse->map);
+}
+
+static void purse_sent(struct hub_slots *slots, uint32_t slot)
+{
+    hub_slot_purse_sent(slots->purse, slot);
+}
+
+static void purse_drop(struct hub_slots *slots, uint32_t slot)
+{
+    hub_slot_purse_drop(slots->purse, slot);
+}
+
+static bool purse_ready(struct hub_slots *slots, uint32_t peer, size_t size)
+{
+    (void)peer;
+    return hub_slot_purse_ready(slots->purse, size);
+}
+
+static void purse_rest(struct hub_slots *slots)
+{
+    hub_slot_purse_rest(slots->purse);
+}
+
+static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
+{
+    return hub_slot_purse_accept(in->own->purse, descriptor, to);
+}
+
+static int purse_release(struct hub_slots_in *in, uint32_t slot)
+{
+    return hub_slot_purse_free(in->own->purse, slot);
+}
+
+static uint32_t purse_holds(const struct hub_slots_in *in, uint32_t slot)
+{
+    return half_of_share(&in->own->purse->map, slot, in->own->purse->guests_max);
+}
+
+static const uint8_t *purse_show(const struct hub_slots_in *in,
+                                 const struct hub_descriptor *descriptor)
+{
+    return show_in(&in->own->purse->map, descriptor);
+}
+
+static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
+{
+    halves(&in->own->purse->map.of[slot >> 24].header->free_head, out);
+}
+
+static void purse_count(struct hub_slots *slots, struct hub_slot_counts *out)
+{
+    uint32_t free = hub_slot_purse_free_count(slots->purse);
+
+    *out = (struct hub_slot_counts){.total = free, .free = free};
+}
+
+static void purse_fini(struct hub_slots *slots)
+{
+    hub_slot_purse_fini(slots->purse);
+    hub_memory_release(&slots->purse);
+}
+
+const struct hub_slots_kind hub_slots_classes_bank = {
+    .loan = bank_loan,
+    .payload = bank_payload,
+    .room = bank_room,
+    .largest = bank_largest,
+    .sent = bank_sent,
+    .drop = bank_drop,
+    .ready = bank_ready,
+    .take = bank_take,
+    .release = bank_release,
+    .holds = bank_holds,
+    .show = bank_show,
+    .words = bank_words,
+    .take_back = bank_take_back,
+    .count = bank_count,
+    .fini = bank_fini,
+};
+const struct hub_slots_kind hub_slots_classes_purse = {
+    .loan = purse_loan,
+    .payload = purse_payload,
+    .room = purse_room,
+    .largest = purse_largest,
+    .sent = purse_sent,
+    .drop = purse_drop,
+    .ready = purse_ready,
+    .rest = purse_rest,
+    .take = purse_take,
+    .release = purse_release,
+    .holds = purse_holds,
+    .show = purse_show,
+    .words = purse_words,
+    .count = purse_count,
+    .fini = purse_fini,
+};

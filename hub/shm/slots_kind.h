@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slots_kind: what each kind of slots can do; nobody but slots asks which it is. */
+#ifndef HUB_SHM_SLOTS_KIND_H
+#define HUB_SHM_SLOTS_KIND_H
+
+#include "hub/shm/slots.h"
+
+struct hub_slots_kind {
+    uint32_t start; /* of the payload area, in a slot */
+    int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
+                struct hub_descriptor *descriptor);
+    uint8_t *(*payload)(const struct hub_slots *slots, uint32_t slot);
+    size_t (*room)(const struct hub_slots *slots, uint32_t slot);
+    size_t (*largest)(const struct hub_slots *slots);
+    void (*sent)(struct hub_slots *slots, uint32_t slot);
+    void (*drop)(struct hub_slots *slots, uint32_t slot);
+    bool (*ready)(struct hub_slots *slots, uint32_t peer, size_t size);
+    void (*rest)(struct hub_slots *slots); /* NULL: there is nothing to do */
+    int (*take)(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
+    int (*release)(struct hub_slots_in *in, uint32_t slot);
+    uint32_t (*holds)(const struct hub_slots_in *in, uint32_t slot); /* at most, of its class */
+    const uint8_t *(*show)(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
+    void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
+    uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */
+    void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
+    void (*fini)(struct hub_slots *slots);
+};
+
+extern const struct hub_slots_kind hub_slots_pool_kind;     /* of one size */
+extern const struct hub_slots_kind hub_slots_classes_bank;  /* of several, the host's */
+extern const struct hub_slots_kind hub_slots_classes_purse; /* of several, a guest's */
+
+#endif
