@@ -21,15 +21,27 @@
 
 #define TRIPS      20000 /* a round */
 #define ROUNDS_MAX 101
+#define LARGE      921600
+#define LARGE_PART 50 /* of the trips: so many fewer for payloads of that size */
 
 RAPAHUB_STUB(i64, i64, i64);
 RAPAHUB_STUB(bytes, bytes, bytes);
 
-enum subject { BASE_SOCKET, BASE_FUTEX, CALL_INLINE, CALL_4K, CALL_48K, SUBJECTS };
+enum subject {
+    BASE_SOCKET,
+    BASE_FUTEX,
+    CALL_INLINE,
+    CALL_4K,
+    CALL_48K,
+    CALL_900K,
+    LOAN_48K,
+    LOAN_900K,
+    SUBJECTS
+};
 
-static const char *const names[SUBJECTS] = {"socket pair, 1 byte", "futex, 2 words",
-                                            "call i64(i64)", "call bytes(4 KiB)",
-                                            "call bytes(48 KiB)"};
+static const char *const names[SUBJECTS] = {
+    "socket pair, 1 byte", "futex, 2 words",      "call i64(i64)",       "call bytes(4 KiB)",
+    "call bytes(48 KiB)",  "call bytes(900 KiB)", "loan, view (48 KiB)", "loan, view (900 KiB)"};
 
 struct bench {
     struct rapahub_host *host;
@@ -109,7 +121,7 @@ static void close_bases(struct bench *bench)
 
 static int open_host(struct bench *bench)
 {
-    const struct rapahub_guest_options plugin = {.chimod = ECHO};
+    const struct rapahub_guest_options plugin = {.chimod = ECHO, .trust = RAPAHUB_TRUST_TRUSTED};
     const struct rapahub_container_options pool = {.id = {{1, 0}, 0}, .pool_name = "bench"};
     struct rapahub_guest_id guest;
     int r = rapahub_host_create(NULL, &bench->host);
@@ -126,10 +138,28 @@ static int open_host(struct bench *bench)
 
 static int call_bytes(struct bench *bench, size_t size)
 {
-    static uint8_t data[49152];
+    static uint8_t data[LARGE];
     struct rapahub_bytes answer;
 
     return bytes(bench->host, bench->echo, (struct rapahub_bytes){data, size}, &answer);
+}
+
+/* Written where the guest reads it, and read where the guest wrote it. */
+static int call_loan(struct bench *bench, size_t size)
+{
+    struct rapahub_loan loan;
+    struct rapahub_bytes in, answer;
+    const void *const arguments[] = {&in, NULL};
+    const struct rapahub_call call = {.target = bench->echo,
+                                      .method = "bytes(bytes) -> bytes",
+                                      .arguments = arguments,
+                                      .loan = &loan,
+                                      .view = true};
+
+    if (rapahub_host_loan(bench->host, bench->echo, size, &loan) < 0)
+        return -1;
+    in = (struct rapahub_bytes){loan.data, size};
+    return rapahub_host_call(bench->host, &call, &answer);
 }
 
 /* One round trip. */
@@ -150,8 +180,14 @@ static int trip(struct bench *bench, enum subject subject, uint32_t *turn)
         return i64(bench->host, bench->echo, 42, &same);
     case CALL_4K:
         return call_bytes(bench, 4096);
-    default:
+    case CALL_48K:
         return call_bytes(bench, 49152);
+    case CALL_900K:
+        return call_bytes(bench, LARGE);
+    case LOAN_48K:
+        return call_loan(bench, 49152);
+    default:
+        return call_loan(bench, LARGE);
     }
 }
 
@@ -168,12 +204,14 @@ static int measure(struct bench *bench, int rounds)
 
     for (int round = 0; round < rounds; round++)
         for (int subject = 0; subject < SUBJECTS; subject++) {
+            bool large = subject == CALL_900K || subject == LOAN_900K;
+            int trips = large ? TRIPS / LARGE_PART : TRIPS;
             double start = now_ns();
 
-            for (int i = 0; i < TRIPS; i++)
+            for (int i = 0; i < trips; i++)
                 if (trip(bench, (enum subject)subject, &turn) < 0)
                     return -1;
-            bench->ns[subject][round] = (now_ns() - start) / TRIPS;
+            bench->ns[subject][round] = (now_ns() - start) / trips;
         }
     return 0;
 }
