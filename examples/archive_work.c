@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece that cannot be compressed still fits one message of 65,532 bytes. */
+/* A piece that cannot be compressed still fits a message of 64 KiB. */
 #define PIECE_SIZE (48u << 10)
 #define LEVEL      3
 
