@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/conformance/raw_guest_slots.h"
 #include "tests/conformance/raw_guest_streams.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_guest.h"
@@ -316,12 +317,11 @@ static const struct raw_method methods[] = {
     {NULL, NULL},
 };
 
-static void join_methods(struct raw_method *to)
+static struct raw_method *join(struct raw_method *to, const struct raw_method *from)
 {
-    for (const struct raw_method *from = methods; from->signature; from++)
-        *to++ = *from;
-    for (const struct raw_method *from = raw_guest_streams; from->signature; from++)
-        *to++ = *from;
+    while (from->signature)
+        *to++ = *from++;
+    return to;
 }
 
 int main(int argc, char **argv)
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
     struct raw_link link;
     int r;
 
-    join_methods(all);
+    (void)join(join(join(all, methods), raw_guest_streams), raw_guest_slots);
     if (raw_guest_ticket(argc, argv, &ticket) < 0)
         return 64;
     if (raw_guest_attach(&ticket, &peer.behaviour, &link) < 0)

@@ -96,15 +96,25 @@ STAGED void check_done(int r)
     assert_true(r >= 0);
 }
 
-/* The raw guest, a peer as `words` say. */
-STAGED void open_stage(struct stage *stage, const char *const *words)
+/* What of a stage is not always the same. */
+struct staging {
+    uint32_t slot_size, slot_count, payload_max, guests_max;
+    enum rapahub_trust trust;
+    const char *const *words;
+};
+
+STAGED void open_stage_with(struct stage *stage, const struct staging *with)
 {
     const struct rapahub_host_options options = {.guest_program = PROGRAM,
-                                                 .slot_size = 65536,
+                                                 .slot_size = with->slot_size,
+                                                 .slot_count = with->slot_count,
+                                                 .payload_max = with->payload_max,
+                                                 .guests_max = with->guests_max,
                                                  .on_event = on_event,
                                                  .user = stage,
                                                  .heartbeat_ns = UINT64_MAX};
-    const struct rapahub_guest_options guest = {.chimod = PROCESS_CHIMOD("echo"), .plain = words};
+    const struct rapahub_guest_options guest = {
+        .chimod = PROCESS_CHIMOD("echo"), .plain = with->words, .trust = with->trust};
     const struct rapahub_container_options begin = {.id = guest_side, .pool_name = "raw"};
     const struct rapahub_container_options offer = {.id = host_side, .pool_name = "host"};
 
@@ -115,6 +125,12 @@ STAGED void open_stage(struct stage *stage, const char *const *words)
     check_done(rapahub_host_offer(stage->host, &offer, offered, NULL));
     check_done(rapahub_host_spawn(stage->host, &guest, &stage->guest));
     check_done(rapahub_host_add_container(stage->host, stage->guest, &begin));
+}
+
+/* The raw guest, a peer as `words` say. */
+STAGED void open_stage(struct stage *stage, const char *const *words)
+{
+    open_stage_with(stage, &(struct staging){.slot_size = 65536, .words = words});
 }
 
 STAGED void close_stage(struct stage *stage)

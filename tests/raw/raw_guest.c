@@ -68,7 +68,9 @@ static int map_segment(struct raw_link *link, const char *path)
         link->base = r == 0 ? data : NULL;
         link->mapped = r == 0;
     }
-    close(fd);
+    link->file = fd;
+    if (r < 0)
+        close(fd);
     return r;
 }
 
@@ -77,6 +79,8 @@ int raw_guest_attach_mapped(struct raw_link *link, uint8_t *base, size_t size, u
     int r;
 
     link->host = false;
+    if (!link->mapped)
+        link->file = -1;
     r = raw_link_init(link, base, size, peer);
     if (r == 0) {
         raw_link_read_indices(link);

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/raw/raw_bank.h"
+#include "tests/raw/raw_class.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
 
@@ -24,6 +26,7 @@ extern char **environ;
 
 struct layout {
     uint64_t slot_region, pool, guest_area, guest_stride, total;
+    uint64_t block, extents[4]; /* with size classes: bytes of a guest's block; first extents */
 };
 
 static uint64_t align64(uint64_t size)
@@ -31,14 +34,35 @@ static uint64_t align64(uint64_t size)
     return (size + 63) & ~(uint64_t)63;
 }
 
+static uint64_t extent_size(const struct raw_class_config *of)
+{
+    return 64 + raw_class_records_size(of->slots) + (uint64_t)of->slots * of->slot_size;
+}
+
+/* Where the rings begin, behind pools or classes. */
+static uint64_t place_slots(const struct raw_config *config, struct layout *l)
+{
+    uint64_t at = l->slot_region + 64 * (uint64_t)config->class_count;
+
+    if (config->class_count == 0)
+        return align64(l->slot_region + ((uint64_t)config->max_guests + 1) * l->pool);
+    l->block = align64(16 * (uint64_t)config->class_count);
+    at += config->max_guests * l->block;
+    for (uint32_t c = 0; c < config->class_count; c++) {
+        l->extents[c] = at;
+        at = align64(at + extent_size(&config->classes[c]));
+    }
+    return at;
+}
+
 static struct layout layout_of(const struct raw_config *config)
 {
-    struct layout l;
+    struct layout l = {0};
 
     l.slot_region = align64(128 + 64 * (uint64_t)config->max_guests);
     l.pool = align64(8 * (((uint64_t)config->slot_count + 63) / 64)) +
              (uint64_t)config->slot_count * config->slot_size;
-    l.guest_area = align64(l.slot_region + ((uint64_t)config->max_guests + 1) * l.pool);
+    l.guest_area = place_slots(config, &l);
     l.guest_stride = align64(2 * (uint64_t)config->ring_size * 64) +
                      align64(16 * (uint64_t)config->max_channels);
     l.total = l.guest_area + config->max_guests * l.guest_stride;
@@ -71,7 +95,7 @@ static void write_entry(uint8_t *base, const struct raw_config *config, const st
     for (unsigned i = 8; i <= 20; i += 4)
         raw_store32(base, entry + i, config->first_index);
     raw_store64(base, entry + 32, area);
-    raw_store64(base, entry + 40, l->slot_region + peer * l->pool);
+    raw_store64(base, entry + 40, l->slot_region + (config->class_count ? 0 : peer * l->pool));
     raw_store64(base, entry + 48, area + 2 * (uint64_t)config->ring_size * 64);
 }
 
@@ -81,6 +105,30 @@ static void write_bitmap(uint8_t *base, uint64_t at, uint32_t count)
         raw_set64(base, at + i / 64 * 8, (uint64_t)1 << i % 64);
 }
 
+static void write_classes(uint8_t *base, const struct raw_config *config, const struct layout *l)
+{
+    uint64_t blocks = l->slot_region + 64 * (uint64_t)config->class_count;
+
+    raw_store64(base, 80, l->slot_region);
+    raw_store64(base, 88, l->total);
+    raw_store32(base, 104, config->class_count);
+    for (uint32_t c = 0; c < config->class_count; c++) {
+        uint64_t header = l->slot_region + 64 * (uint64_t)c;
+        const struct raw_class_config *of = &config->classes[c];
+        const struct raw_extent_name name = {c, 0, of->slots, of->slot_size};
+
+        raw_store32(base, header, of->slot_size);
+        raw_store32(base, header + 4, of->slots);
+        raw_store32(base, header + 8, 1);
+        raw_store64(base, header + 16, (uint64_t)RAW_NO_SLOT << 32);
+        raw_store64(base, header + 24, l->extents[c]);
+        raw_bank_format(base + l->extents[c], &name);
+        for (uint32_t peer = 0; peer < config->max_guests; peer++)
+            raw_store64(base, blocks + peer * l->block + 16 * (uint64_t)c,
+                        (uint64_t)RAW_NO_SLOT << 32);
+    }
+}
+
 static void write_segment(uint8_t *base, const struct raw_config *config, const struct layout *l)
 {
     write_header(base, config, l);
@@ -88,6 +136,8 @@ static void write_segment(uint8_t *base, const struct raw_config *config, const 
         write_entry(base, config, l, peer);
     for (uint32_t pool = 0; pool <= config->max_guests; pool++)
         write_bitmap(base, l->slot_region + pool * l->pool, config->slot_count);
+    if (config->class_count > 0)
+        write_classes(base, config, l);
     raw_store64(base, 0, 0x0142554841504152);
 }
 
@@ -169,6 +219,7 @@ int raw_host_reserve(struct raw_host *host, uint32_t peer, enum raw_bell kind,
 
     link->host = true;
     link->bell = -1;
+    link->file = host->path[0] ? host->fd : -1;
     r = raw_link_init(link, host->base, host->size, peer);
     if (r < 0)
         return r;

@@ -11,12 +11,18 @@
 
 #include "tests/raw/raw_link.h"
 
+struct raw_class_config {
+    uint32_t slot_size, slots; /* slots of an extent */
+};
+
 struct raw_config {
     uint32_t max_payload, initial_credit, max_guests, ring_size;
     uint32_t slot_size, slot_count, max_channels;
     uint64_t heartbeat_ns;
     uint32_t first_index; /* all four indices of every entry begin here */
     bool file;            /* in /dev/shm; else a sealed memfd */
+    uint32_t class_count; /* slots of several sizes; then slot_size and slot_count are 0 */
+    struct raw_class_config classes[4];
 };
 
 struct raw_host {

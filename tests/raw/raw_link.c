@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/raw/raw_class.h"
 #include "tests/raw/raw_slot.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
@@ -56,6 +57,16 @@ static void turn_to_host(struct raw_link *link)
     swap_words(&link->own_wait, &link->peer_wait);
 }
 
+/* Where it fails, raw_link_fini releases what there is. */
+static int make_room(struct raw_link *link)
+{
+    uint32_t most = raw_load32(link->base, 24);
+
+    link->classes = NULL;
+    link->received = calloc(1, link->slot_size > most ? link->slot_size : most);
+    return link->received ? raw_class_init(link, raw_load32(link->base, 32)) : -ENOMEM;
+}
+
 int raw_link_init(struct raw_link *link, uint8_t *base, size_t size, uint32_t peer)
 {
     uint64_t pool, ring;
@@ -80,16 +91,18 @@ int raw_link_init(struct raw_link *link, uint8_t *base, size_t size, uint32_t pe
         return -EPROTO;
     if (link->host)
         turn_to_host(link);
-    link->received = calloc(1, link->slot_size);
-    return link->received ? 0 : -ENOMEM;
+    return make_room(link);
 }
 
 void raw_link_fini(struct raw_link *link)
 {
     free(link->received);
     link->received = NULL;
-    if (link->mapped)
+    raw_class_fini(link);
+    if (link->mapped) {
         munmap(link->base, link->size);
+        close(link->file);
+    }
     link->mapped = false;
     if (link->bell >= 0)
         close(link->bell);
@@ -221,6 +234,28 @@ int raw_link_send_descriptor(struct raw_link *link, const uint8_t descriptor[64]
     return r;
 }
 
+static int place_in_class(struct raw_link *link, struct raw_message *message, int timeout_ms)
+{
+    struct raw_wait wait = {0, 0x08, 0x10, raw_class_ready};
+    int r;
+
+    link->wanted_size = message->length;
+    while ((r = raw_class_take(link, message->length, &message->slot, &message->generation)) ==
+           -EAGAIN) {
+        const struct raw_class *of = &link->classes->of[raw_class_select(link, message->length)];
+
+        wait.word = link->host ? of->header + 16 : of->block;
+        r = raw_wait_for(link, &wait, timeout_ms);
+        if (r < 0)
+            return r;
+    }
+    if (r < 0)
+        return r;
+    memcpy(raw_class_bytes(link, message->slot), message->payload, message->length);
+    raw_class_sent(link, message->slot);
+    return 0;
+}
+
 static int place_payload(struct raw_link *link, struct raw_message *message, int timeout_ms)
 {
     const struct raw_wait wait = {link->out_pool, 0x08, 0x10, slot_to_take};
@@ -230,6 +265,8 @@ static int place_payload(struct raw_link *link, struct raw_message *message, int
     message->generation = message->offset = 0;
     if (message->length <= 32)
         return 0;
+    if (link->classes)
+        return place_in_class(link, message, timeout_ms);
     if (message->length > link->slot_size - 4)
         return -EMSGSIZE;
     while ((r = raw_slot_take(link, &message->slot, &message->generation)) == -EAGAIN) {
@@ -266,6 +303,8 @@ static int fetch_payload(struct raw_link *link, const uint8_t descriptor[64],
         memcpy(link->received, descriptor + 32, message->length);
         return 0;
     }
+    if (link->classes)
+        return raw_class_accept(link, message);
     if (message->slot >= link->slot_count || message->length <= 32 ||
         (uint64_t)message->offset + message->length > link->slot_size - 4)
         return -EPROTO;

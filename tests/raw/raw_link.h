@@ -47,6 +47,8 @@ struct raw_message {
     const uint8_t *payload; /* received: until the next receive */
 };
 
+struct raw_classes;
+
 struct raw_link {
     uint8_t *base; /* of the segment */
     size_t size;   /* of the mapping */
@@ -64,10 +66,13 @@ struct raw_link {
     uint32_t head, tail; /* own indices, as published */
     int bell;            /* own end of the doorbell, or -1 */
     bool mapped;         /* base is this link's own mapping */
+    int file;            /* of the segment, where it may grow; -1: it does not */
     struct raw_behaviour behaviour;
     uint8_t *received;  /* payload of the last message */
     uint64_t credit_at; /* who waits for credit: the counter, and what it must reach */
     uint32_t credit_wanted;
+    struct raw_classes *classes; /* slots of several sizes; NULL: pools of one size */
+    uint32_t wanted_size;        /* who waits for a slot of them: for so many bytes */
 };
 
 /* Fills in all but bell, epoch and indices from the header and the entry of `peer`, which must lie

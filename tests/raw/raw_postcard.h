@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define RAW_POSTCARD_MAX \
-    70000 /* a little more than the largest slot, so that a test may exceed it */
+    210000 /* a little more than the largest slot, so that a test may exceed it */
 
 struct raw_postcard {
     uint8_t bytes[RAW_POSTCARD_MAX];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "tests/raw/raw_class.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
 
@@ -49,6 +50,8 @@ int raw_slot_free(struct raw_link *link, uint32_t slot)
 {
     uint64_t at = link->in_pool + slot / 64 * 8, bit = (uint64_t)1 << slot % 64;
 
+    if (link->classes)
+        return raw_class_free(link, slot);
     if (raw_set64(link->base, at, bit) & bit)
         return -EPROTO;
     raw_wait_wake(link, 0x18, at + (slot % 64 >= 32 ? 4 : 0));

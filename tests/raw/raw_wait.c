@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/raw/raw_bank.h"
+#include "tests/raw/raw_class.h"
 #include "tests/raw/raw_words.h"
 
 #define SLICE_MS 100 /* no sleep is longer: a peer that never wakes is found all the same */
@@ -60,19 +63,48 @@ void raw_wait_wake(struct raw_link *link, uint32_t mask, uint64_t seed_word)
         raw_wait_ring(link);
 }
 
-/* Returns false if nobody can ring any more. */
-static bool poll_bell(const struct raw_link *link, int ms)
+/* Room for one descriptor: more are not sent with one message. */
+static ssize_t hear_some(struct raw_link *link)
 {
-    struct pollfd bell = {.fd = link->bell, .events = POLLIN};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
     char bytes[256];
+    struct iovec into = {bytes, sizeof(bytes)};
+    struct msghdr message = {.msg_iov = &into,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t size = recvmsg(link->bell, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *header = size >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    int fd;
+
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+        raw_class_keep(link, fd);
+    }
+    return size;
+}
+
+bool raw_wait_hear(struct raw_link *link)
+{
     ssize_t size;
 
-    if (poll(&bell, 1, ms) <= 0)
+    if (link->bell < 0)
         return true;
     do {
-        size = recv(link->bell, bytes, sizeof(bytes), MSG_DONTWAIT);
+        size = hear_some(link);
     } while (size > 0);
     return size < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Returns false if nobody can ring any more. */
+static bool poll_bell(struct raw_link *link, int ms)
+{
+    struct pollfd bell = {.fd = link->bell, .events = POLLIN};
+
+    return poll(&bell, 1, ms) <= 0 || raw_wait_hear(link);
 }
 
 static void wait_futex(struct raw_link *link, uint64_t at, uint32_t value, int ms)
@@ -118,6 +150,8 @@ int raw_wait_for(struct raw_link *link, const struct raw_wait *wait, int timeout
     while (!wait->check(link)) {
         int64_t left = deadline - now_ms();
 
+        if (link->host && link->classes)
+            raw_bank_attend(link);
         if (raw_link_left(link))
             return wait->check(link) ? 0 : -EPIPE;
         if (left <= 0)

@@ -23,6 +23,10 @@ int raw_wait_for(struct raw_link *link, const struct raw_wait *wait, int timeout
  * says; a foreign peer wakes the futex on the word at offset `seed_word`. */
 void raw_wait_wake(struct raw_link *link, uint32_t mask, uint64_t seed_word);
 
+/* Reads all that is in the doorbell, and keeps the descriptors that came with it; false if the
+ * other side hung up. */
+bool raw_wait_hear(struct raw_link *link);
+
 /* One byte into the doorbell, whatever the behaviour. 0 or -errno. */
 int raw_wait_ring(const struct raw_link *link);
 

@@ -56,6 +56,24 @@ static void a_new_segment_has_the_golden_bytes(void **state)
     raw_host_destroy(&host);
 }
 
+/* r[verify shm.varslot.classes] r[verify shm.varslot.extent-layout] */
+static void a_new_segment_with_classes_has_the_golden_bytes(void **state)
+{
+    const struct raw_config config = {.max_payload = 256,
+                                      .initial_credit = 1024,
+                                      .max_guests = 1,
+                                      .ring_size = 4,
+                                      .max_channels = 4,
+                                      .class_count = 2,
+                                      .classes = {{64, 4}, {256, 2}}};
+    struct raw_host host;
+
+    (void)state;
+    assert_int_equal(raw_host_create(&config, &host), 0);
+    assert_segment(&host, "segment-golden-var");
+    raw_host_destroy(&host);
+}
+
 static void two_messages_leave_the_golden_bytes_behind(void **state)
 {
     struct raw_pair pair = {.guest = {.bell = -1}};
@@ -241,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_segment_has_the_golden_bytes),
+        cmocka_unit_test(a_new_segment_with_classes_has_the_golden_bytes),
         cmocka_unit_test(two_messages_leave_the_golden_bytes_behind),
         cmocka_unit_test(other_geometries_have_the_golden_size),
         cmocka_unit_test(the_ticket_has_the_golden_arguments),
