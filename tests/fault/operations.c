@@ -12,21 +12,20 @@
 static void send_a_request(struct stage *stage)
 {
     const struct hub_message message = {HUB_REQUEST, 9, 1};
-    const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
+    const struct hub_parts parts = {.head = {stage->payload, stage->size}};
 
     (void)hub_link_send(stage->guest.connection.link, &message, &parts, 0);
 }
 
-/* What arrived is whole. */
-static int take_the_request(struct stage *stage, struct sweep_point *point)
+int operations_take_request(struct stage *stage, struct sweep_point *point)
 {
     const struct rapahub_bytes none = {NULL, 0};
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_request *request;
 
     request = hub_served_next(stage->host.connection.served, NULL, NULL);
-    if (request && (request->id != 9 || request->arguments.size != STAGE_PAYLOAD - 1 ||
-                    memcmp(request->arguments.data, stage->payload + 1, STAGE_PAYLOAD - 1) != 0))
+    if (request && (request->id != 9 || request->arguments.size != stage->size - 1 ||
+                    memcmp(request->arguments.data, stage->payload + 1, stage->size - 1) != 0))
         return sweep_fail(point, "the request is torn");
     if (request)
         (void)hub_served_answer(stage->host.connection.served, request, &ok, none);
@@ -37,7 +36,7 @@ static int look_at_request(struct stage *stage, struct sweep_point *point)
 {
     int r = stage_look_at_host(stage, point);
 
-    return r < 0 ? r : take_the_request(stage, point);
+    return r < 0 ? r : operations_take_request(stage, point);
 }
 
 /* It arrived once if it was sent, and was sent wholly or not at all. */
@@ -48,7 +47,7 @@ static int check_request(struct stage *stage, struct sweep_point *point)
     if (n < 0 || stage->arrived + (uint32_t)n > 1 ||
         (point->finished && stage->arrived + (uint32_t)n != 1))
         return sweep_fail(point, "%d requests arrived, and %u before", n, stage->arrived);
-    if (take_the_request(stage, point) < 0)
+    if (operations_take_request(stage, point) < 0)
         return -1;
     return stage_check_recovered(stage, point);
 }
@@ -80,23 +79,23 @@ static void take_a_response(struct stage *stage)
 /* All but what a guest writes when it attaches is done: to open a segment writes nothing. */
 static int setup_attach(struct stage *stage)
 {
-    struct side *guest = &stage->guest;
     int r = stage_setup_host(stage);
 
     if (r == 0)
-        r = hub_segment_attach(stage->segment->mapping.path, stage->peer, &guest->segment,
-                               &guest->view);
+        r = stage_map_guest(stage);
     if (r == 0)
-        stage_let_fork(guest->segment);
+        stage_let_fork(stage->guest.segment);
     return r;
 }
 
+/* The records of classes are private memory: many instructions that nobody else sees. */
 static void attach(struct stage *stage)
 {
     struct side *guest = &stage->guest;
     struct hub_wait wait;
 
-    if (hub_slots_init_guest(&stage->guest_pool, guest->segment, &guest->view, stage->peer) < 0)
+    if (stage->memory == STAGE_POOLS &&
+        hub_slots_init_guest(&stage->guest_pool, guest->segment, &guest->view, stage->peer) < 0)
         return;
     hub_wait_init(&wait, &guest->view.entry->guest_wait, &guest->view.entry->host_wait,
                   guest->doorbell, -1);
@@ -196,11 +195,14 @@ static int look_at_freeing(struct stage *stage, struct sweep_point *point)
 }
 
 const struct stage_operation operations_swept[] = {
-    {"send a request", stage_setup_pair, send_a_request, look_at_request, check_request},
-    {"take a response", setup_response, take_a_response, stage_look_at_host, stage_check_recovered},
-    {"attach", setup_attach, attach, look_at_attaching, check_attached},
-    {"reserve a peer", stage_setup_segment, reserve_a_peer, look_at_reserving, check_reserved},
-    {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered},
+    {"send a request", stage_setup_pair, send_a_request, look_at_request, check_request,
+     STAGE_POOLS},
+    {"take a response", setup_response, take_a_response, stage_look_at_host, stage_check_recovered,
+     STAGE_POOLS},
+    {"attach", setup_attach, attach, look_at_attaching, check_attached, STAGE_POOLS},
+    {"reserve a peer", stage_setup_segment, reserve_a_peer, look_at_reserving, check_reserved,
+     STAGE_POOLS},
+    {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered, STAGE_POOLS},
 };
 
 _Static_assert(sizeof operations_swept / sizeof *operations_swept == OPERATION_OPEN,

@@ -27,4 +27,7 @@ extern const struct stage_operation operations_on_channels[OPERATIONS_COUNT - OP
 /* Any of them. */
 const struct stage_operation *operations_find(enum operation operation);
 
+/* The host takes what arrived of "send a request", which is whole, and answers it. */
+int operations_take_request(struct stage *stage, struct sweep_point *point);
+
 #endif

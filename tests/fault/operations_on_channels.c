@@ -165,9 +165,13 @@ static int check_reset(struct stage *stage, struct sweep_point *point)
 }
 
 const struct stage_operation operations_on_channels[] = {
-    {"open a channel", stage_setup_pair, open_a_channel, stage_look_at_host, check_opened},
-    {"write an element", setup_of_host, write_an_element, look_at_bytes, check_bytes},
-    {"read and grant", setup_received, read_and_grant, stage_look_at_host, check_granted},
-    {"close a channel", setup_of_guest, close_a_channel, stage_look_at_host, check_closed},
-    {"reset a channel", setup_of_guest, reset_a_channel, stage_look_at_host, check_reset},
+    {"open a channel", stage_setup_pair, open_a_channel, stage_look_at_host, check_opened,
+     STAGE_POOLS},
+    {"write an element", setup_of_host, write_an_element, look_at_bytes, check_bytes, STAGE_POOLS},
+    {"read and grant", setup_received, read_and_grant, stage_look_at_host, check_granted,
+     STAGE_POOLS},
+    {"close a channel", setup_of_guest, close_a_channel, stage_look_at_host, check_closed,
+     STAGE_POOLS},
+    {"reset a channel", setup_of_guest, reset_a_channel, stage_look_at_host, check_reset,
+     STAGE_POOLS},
 };

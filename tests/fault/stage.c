@@ -33,14 +33,7 @@ void stage_let_fork(const struct hub_segment *segment)
 
 static int open_segment(struct stage *stage)
 {
-    static const struct hub_limits limits = {.payload_max = 252,
-                                             .credit_size = 256,
-                                             .guests_max = 2,
-                                             .ring_size = 4,
-                                             .slot_size = 256,
-                                             .slot_count = STAGE_SLOTS,
-                                             .channels_max = 4};
-    int r = hub_segment_create(&limits, true, &stage->segment);
+    int r = stage_slots_create(stage->memory, &stage->segment);
 
     if (r < 0)
         return r;
@@ -65,11 +58,18 @@ int stage_open_side(struct stage *stage, struct side *side, enum hub_role role)
     return hub_connection_open(&side->connection, &options, &events);
 }
 
+int stage_map_guest(struct stage *stage)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", stage->segment->mapping.fd);
+    return hub_segment_attach(path, stage->peer, &stage->guest.segment, &stage->guest.view);
+}
+
 static int attach_guest(struct stage *stage)
 {
     struct side *guest = &stage->guest;
-    int r = hub_segment_attach(stage->segment->mapping.path, stage->peer, &guest->segment,
-                               &guest->view);
+    int r = stage_map_guest(stage);
 
     if (r == 0) {
         stage_let_fork(guest->segment);
@@ -92,14 +92,15 @@ static int open_host(struct stage *stage)
     stage->host.segment = stage->segment;
     stage->host.pool = &stage->host_pool;
     hub_segment_view(stage->segment, stage->peer, &stage->host.view);
+    hub_slots_endow(&stage->host_pool, stage->peer);
     return r == 0 ? stage_open_side(stage, &stage->host, HUB_ROLE_HOST) : r;
 }
 
 int stage_setup_segment(struct stage *stage)
 {
-    memset(stage, 0, sizeof *stage);
+    *stage = (struct stage){.memory = stage->memory, .size = STAGE_PAYLOAD};
     stage->host.doorbell = stage->guest.doorbell = -1;
-    for (size_t i = 0; i < STAGE_PAYLOAD; i++)
+    for (size_t i = 0; i < STAGE_PAYLOAD_MAX; i++)
         stage->payload[i] = (uint8_t)(i * 7);
     stage->payload[0] = 0; /* no metadata */
     return open_segment(stage);
@@ -141,7 +142,7 @@ void stage_drop_channels(struct stage *stage)
     hub_channels_drop(&stage->of_guest);
 }
 
-static void teardown(struct stage *stage)
+void stage_teardown(struct stage *stage)
 {
     stage_drop_channels(stage);
     hub_slot_reader_fini(&stage->reader);
@@ -153,19 +154,6 @@ static void teardown(struct stage *stage)
 }
 
 /* ---- what must hold after a death ---- */
-
-static int check_pools(struct stage *stage, struct sweep_point *point)
-{
-    const struct hub_a64 *bitmap =
-        (const struct hub_a64 *)(const void *)stage->host.view.guest_pool;
-
-    if (hub_slots_free_count(&stage->host_pool) != STAGE_SLOTS)
-        return sweep_fail(point, "host pool: %u of %d slots",
-                          hub_slots_free_count(&stage->host_pool), STAGE_SLOTS);
-    if (hub_peek64(bitmap) != (1u << STAGE_SLOTS) - 1)
-        return sweep_fail(point, "guest bitmap is %llx", (unsigned long long)hub_peek64(bitmap));
-    return 0;
-}
 
 int stage_check_entry(struct stage *stage, struct sweep_point *point)
 {
@@ -181,38 +169,50 @@ int stage_check_entry(struct stage *stage, struct sweep_point *point)
     return 0;
 }
 
-/* A call of the next guest in the same entry, there and back, through slots of both pools. */
-int stage_check_next_guest(struct stage *stage, struct sweep_point *point)
+/* There and back, through slots of both sides. */
+static int call_guest(struct stage *stage, uint32_t size, struct sweep_point *point)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_call call = {.method_id = 1,
-                            .payload = {.head = {stage->payload, STAGE_PAYLOAD}},
+                            .payload = {.head = {stage->payload, size}},
                             .deadline_ns = HUB_NEVER,
                             .answer = &stage->answer};
     struct hub_request *request = NULL;
-    uint32_t before = stage->peer, epoch = stage->epoch;
     uint64_t number = 0;
+    int r;
+
+    hub_answers_fini(&stage->answer);
+    if (hub_calls_begin(stage->host.connection.calls, &call, &number) == 0 &&
+        hub_link_sweep(stage->guest.connection.link, 8) == 1)
+        request = hub_served_next(stage->guest.connection.served, NULL, NULL);
+    if (!request ||
+        hub_served_answer(stage->guest.connection.served, request, &ok, request->arguments) < 0)
+        return sweep_fail(point, "the next guest got no call of %u bytes", size);
+    r = hub_calls_wait(stage->host.connection.calls, number, false);
+    if (r < 0 || stage->answer.size != size + 1 ||
+        memcmp(stage->answer.data + 2, stage->payload + 1, size - 1) != 0)
+        return sweep_fail(point, "the next guest's answer: %d, %u bytes", r, stage->answer.size);
+    return 0;
+}
+
+int stage_check_next_guest(struct stage *stage, struct sweep_point *point)
+{
+    uint32_t before = stage->peer, epoch = stage->epoch;
     int r;
 
     close_side(&stage->host);
     close_guest(stage);
+    if (stage->memory == STAGE_PRIVATE_CLASSES)
+        return 0;
     r = open_host(stage);
     if (r == 0)
         r = attach_guest(stage);
     if (r < 0 || stage->peer != before || stage->epoch != epoch + 1)
         return sweep_fail(point, "the next guest is peer %u epoch %u: %d", stage->peer,
                           stage->epoch, r);
-    if (hub_calls_begin(stage->host.connection.calls, &call, &number) == 0 &&
-        hub_link_sweep(stage->guest.connection.link, 8) == 1)
-        request = hub_served_next(stage->guest.connection.served, NULL, NULL);
-    if (!request ||
-        hub_served_answer(stage->guest.connection.served, request, &ok, request->arguments) < 0)
-        return sweep_fail(point, "the next guest got no call");
-    r = hub_calls_wait(stage->host.connection.calls, number, false);
-    if (r < 0 || stage->answer.size != STAGE_PAYLOAD + 1 ||
-        memcmp(stage->answer.data + 2, stage->payload + 1, STAGE_PAYLOAD - 1) != 0)
-        return sweep_fail(point, "the next guest's answer: %d, %u bytes", r, stage->answer.size);
-    return 0;
+    for (const uint32_t *size = stage_slots_sizes(stage->memory); *size > 0 && r == 0; size++)
+        r = call_guest(stage, *size, point);
+    return r;
 }
 
 /* The host's steps on proof of death. */
@@ -236,7 +236,7 @@ int stage_check_recovered(struct stage *stage, struct sweep_point *point)
     if (r == 0)
         r = stage_check_entry(stage, point);
     if (r == 0)
-        r = check_pools(stage, point);
+        r = stage_slots_check(&stage->host_pool, &stage->host.view, stage->peer, point);
     if (r == 0)
         r = stage_check_next_guest(stage, point);
     return r;
@@ -293,7 +293,7 @@ static int look_or_check(void *user, struct sweep_point *point)
 
 static void tear_down(void *user)
 {
-    teardown(&((struct sweeping *)user)->stage);
+    stage_teardown(&((struct sweeping *)user)->stage);
 }
 
 int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode)
@@ -312,9 +312,10 @@ int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode)
     if (!sweeping)
         return -1;
     sweeping->operation = operation;
+    sweeping->stage.memory = operation->memory;
     r = sweep_run(&sweep, &result);
     free(sweeping);
-    printf("%-11s | %-16s | %5llu points | %llu failures\n", names[mode], operation->name,
+    printf("%-11s | %-32s | %5llu points | %llu failures\n", names[mode], operation->name,
            (unsigned long long)result.points, (unsigned long long)result.failures);
     if (r == 0 && result.failures == 0 && result.complete && result.points > 2)
         return 0;

@@ -5,10 +5,10 @@
 #define TESTS_FAULT_STAGE_H
 
 #include "hub/link/connection.h"
+#include "tests/fault/stage_slots.h"
 #include "tests/support/sweep.h"
 
 #define STAGE_PAYLOAD 200 /* bytes: takes a slot */
-#define STAGE_SLOTS   4
 
 struct side {
     struct hub_segment *segment;
@@ -19,12 +19,14 @@ struct side {
 };
 
 struct stage {
+    enum stage_memory memory;
     struct hub_segment *segment; /* the host's */
     struct hub_slots host_pool;
     struct hub_slots guest_pool;
     struct side host, guest;
     uint32_t peer, epoch;
-    uint8_t payload[STAGE_PAYLOAD];
+    uint8_t payload[STAGE_PAYLOAD_MAX];
+    uint32_t size; /* bytes of it that the operation sends */
     struct hub_answer answer;
     uint64_t call;
     uint32_t slot;
@@ -33,10 +35,14 @@ struct stage {
     struct hub_channel_list of_host, of_guest; /* the two ends of one channel */
 };
 
-/* 0, or a failure: a segment alone; with the host's end of the link; with the guest's too. */
+/* 0, or a failure: a segment alone, of stage->memory; with the host's end of the link; with the
+ * guest's too. */
 int stage_setup_segment(struct stage *stage);
 int stage_setup_host(struct stage *stage);
 int stage_setup_pair(struct stage *stage);
+
+/* The guest's mapping of the segment, for peer stage->peer. */
+int stage_map_guest(struct stage *stage);
 
 /* Opens the link of one side: its segment, view and pool, and the stage's peer and epoch, are set.
  */
@@ -45,11 +51,15 @@ int stage_open_side(struct stage *stage, struct side *side, enum hub_role role);
 /* Lets the child see a mapping, too. */
 void stage_let_fork(const struct hub_segment *segment);
 
+/* Closes all; may be repeated. */
+void stage_teardown(struct stage *stage);
+
 /* Gives up what both sides hold of channels. */
 void stage_drop_channels(struct stage *stage);
 
-/* The entry is as one nobody ever had; a next guest in it calls and is called; all that after the
- * host has buried the guest. */
+/* The entry is as one nobody ever had; a next guest in it calls and is called, with a payload for
+ * each kind of slot; all that after the host has buried the guest. A private segment has no next
+ * guest. */
 int stage_check_entry(struct stage *stage, struct sweep_point *point);
 int stage_check_next_guest(struct stage *stage, struct sweep_point *point);
 int stage_check_recovered(struct stage *stage, struct sweep_point *point);
@@ -63,6 +73,7 @@ struct stage_operation {
     void (*operation)(struct stage *stage);
     int (*look)(struct stage *stage, struct sweep_point *point);  /* it stands still */
     int (*check)(struct stage *stage, struct sweep_point *point); /* it is dead, or has ended */
+    enum stage_memory memory;
 };
 
 /* Sweeps one and prints a line: 0 if nothing failed, else -1. */

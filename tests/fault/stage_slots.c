@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fault/stage_slots.h"
+
+#include <rapahub/error.h>
+
+static const struct hub_limits limits[] = {
+    [STAGE_POOLS] = {.payload_max = 252,
+                     .credit_size = 256,
+                     .guests_max = 2,
+                     .ring_size = 4,
+                     .slot_size = 256,
+                     .slot_count = STAGE_SLOTS,
+                     .channels_max = 4},
+    [STAGE_CLASSES] = {.payload_max = STAGE_PAYLOAD_MAX,
+                       .credit_size = 256,
+                       .guests_max = 2,
+                       .ring_size = 4,
+                       .slot_size = 64,
+                       .slot_count = STAGE_SLOTS,
+                       .channels_max = 4,
+                       .var_bytes_max = 1 << 20},
+    [STAGE_PRIVATE_CLASSES] = {.payload_max = STAGE_PAYLOAD_MAX,
+                               .credit_size = 256,
+                               .guests_max = 1,
+                               .ring_size = 4,
+                               .slot_size = 64,
+                               .slot_count = STAGE_SLOTS,
+                               .channels_max = 4,
+                               .var_bytes_max = 1 << 20},
+};
+
+int stage_slots_create(enum stage_memory memory, struct hub_segment **out)
+{
+    return hub_segment_create(&limits[memory], memory != STAGE_PRIVATE_CLASSES, out);
+}
+
+const uint32_t *stage_slots_sizes(enum stage_memory memory)
+{
+    static const uint32_t of_pool[] = {200, 0}, of_classes[] = {40, 200, 1400, 0};
+
+    return memory == STAGE_POOLS ? of_pool : of_classes;
+}
+
+static struct hub_peer_class *block_of(const struct hub_slot_map *map, uint32_t size)
+{
+    return hub_slot_class_peer(map, 1, hub_slot_class_select(map, size));
+}
+
+int stage_slots_use_up(struct hub_slots *guest, uint32_t size)
+{
+    struct hub_descriptor descriptor;
+    int r = 0;
+
+    for (uint32_t n = hub_peek(&block_of(&guest->purse->map, size)->granted); n > 0 && r == 0; n--)
+        (void)hub_slots_loan(guest, 1, size, &descriptor, &r);
+    return r;
+}
+
+int stage_slots_grow(struct hub_slots *host, uint32_t size)
+{
+    struct hub_descriptor descriptor = {.payload_slot = 0};
+    int r = 0;
+
+    while (r == 0 && hub_slot_ref_unpack(descriptor.payload_slot).extent == 0)
+        if (hub_slots_loan(host, 1, size, &descriptor, &r))
+            hub_slots_sent(host, descriptor.payload_slot);
+    return r;
+}
+
+uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
+{
+    hub_publish(&block_of(&host->bank->map, size)->wanted, 1);
+    return hub_slots_attend(host, 1);
+}
+
+static int check_bitmap(const struct hub_segment_view *view, struct sweep_point *point)
+{
+    const struct hub_a64 *bitmap = (const struct hub_a64 *)(const void *)view->guest_pool;
+
+    if (hub_peek64(bitmap) != (1u << STAGE_SLOTS) - 1)
+        return sweep_fail(point, "guest bitmap is %llx", (unsigned long long)hub_peek64(bitmap));
+    return 0;
+}
+
+static int check_block(const struct hub_peer_class *block, uint32_t c, struct sweep_point *point)
+{
+    if (hub_slot_ref_first(hub_peek64(&block->free_head)) != HUB_SLOT_REF_NONE ||
+        hub_peek(&block->wanted) != 0 || hub_peek(&block->granted) != 0)
+        return sweep_fail(point, "class %u of the guest has head %llx, wants %u, has %u", c,
+                          (unsigned long long)hub_peek64(&block->free_head),
+                          hub_peek(&block->wanted), hub_peek(&block->granted));
+    return 0;
+}
+
+static bool is_twice(const struct hub_bank_class *of, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (of->reserve[i] == of->reserve[at])
+            return true;
+    return false;
+}
+
+static int check_class(struct hub_slot_bank *bank, uint32_t c, struct sweep_point *point)
+    REQUIRES(bank->lock)
+{
+    const struct hub_bank_class *of = &bank->of[c];
+
+    if (of->in_reserve != of->total)
+        return sweep_fail(point, "class %u: %u of %u slots", c, of->in_reserve, of->total);
+    for (uint32_t i = 0; i < of->total; i++) {
+        const struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, of->reserve[i]);
+
+        if (is_twice(of, i))
+            return sweep_fail(point, "slot %#x is in the reserve twice", of->reserve[i]);
+        if (hub_peek(&meta->state) != HUB_META_FREE || hub_peek(&meta->owner_peer) != 0)
+            return sweep_fail(point, "slot %#x has state %u and owner %u", of->reserve[i],
+                              hub_peek(&meta->state), hub_peek(&meta->owner_peer));
+    }
+    return 0;
+}
+
+static int check_classes(struct hub_slot_bank *bank, uint32_t peer, struct sweep_point *point)
+{
+    int r = 0;
+
+    hub_mutex_lock(&bank->lock);
+    for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
+        r = check_class(bank, c, point);
+        if (r == 0)
+            r = check_block(hub_slot_class_peer(&bank->map, peer, c), c, point);
+    }
+    hub_mutex_unlock(&bank->lock);
+    return r;
+}
+
+int stage_slots_check(struct hub_slots *host, const struct hub_segment_view *view, uint32_t peer,
+                      struct sweep_point *point)
+{
+    struct hub_slot_counts counts;
+
+    hub_slots_count(host, &counts);
+    if (counts.free != counts.total || counts.granted != 0 || counts.stray != 0)
+        return sweep_fail(point, "%u of %u slots are free, %u granted, %llu stray", counts.free,
+                          counts.total, counts.granted, (unsigned long long)counts.stray);
+    return view->guest_pool == view->host_pool ? check_classes(host->bank, peer, point)
+                                               : check_bitmap(view, point);
+}
