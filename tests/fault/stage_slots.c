@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fault/stage_slots.h"
 
+#include <sys/mman.h>
+
 #include <rapahub/error.h>
 
 static const struct hub_limits limits[] = {
@@ -56,21 +58,58 @@ int stage_slots_use_up(struct hub_slots *guest, uint32_t size)
     return r;
 }
 
-int stage_slots_grow(struct hub_slots *host, uint32_t size)
+/* Sends slots until there is one of `extent`. */
+static int lend_until(struct hub_slots *host, uint32_t size, uint32_t extent, uint32_t most)
 {
     struct hub_descriptor descriptor = {.payload_slot = 0};
     int r = 0;
 
-    while (r == 0 && hub_slot_ref_unpack(descriptor.payload_slot).extent == 0)
+    while (r == 0 && most-- > 0 && hub_slot_ref_unpack(descriptor.payload_slot).extent < extent)
         if (hub_slots_loan(host, 1, size, &descriptor, &r))
             hub_slots_sent(host, descriptor.payload_slot);
     return r;
 }
 
-uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
+static uint32_t count_reserve(struct hub_slot_bank *bank, uint32_t size)
+{
+    uint32_t count;
+
+    hub_mutex_lock(&bank->lock);
+    count = bank->of[hub_slot_class_select(&bank->map, size)].in_reserve;
+    hub_mutex_unlock(&bank->lock);
+    return count;
+}
+
+int stage_slots_lend_all(struct hub_slots *host, uint32_t size)
+{
+    return lend_until(host, size, HUB_EXTENTS_MAX, count_reserve(host->bank, size));
+}
+
+int stage_slots_grow(struct hub_slots *host, uint32_t size)
+{
+    return lend_until(host, size, 1, UINT32_MAX);
+}
+
+void stage_slots_want(struct hub_slots *host, uint32_t size)
 {
     hub_publish(&block_of(&host->bank->map, size)->wanted, 1);
+}
+
+uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
+{
+    stage_slots_want(host, size);
     return hub_slots_attend(host, 1);
+}
+
+void stage_slots_let_fork(const struct hub_slots *host)
+{
+    for (uint32_t c = 0; c < host->bank->map.count; c++)
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++) {
+            const struct hub_mapping *memory = &host->bank->map.of[c].extents[e].memory;
+
+            if (memory->data)
+                (void)madvise(memory->data, memory->size, MADV_DOFORK);
+        }
 }
 
 static int check_bitmap(const struct hub_segment_view *view, struct sweep_point *point)

@@ -24,12 +24,17 @@ const uint32_t *stage_slots_sizes(enum stage_memory memory);
 /* The guest takes all that it is granted of the class for `size` bytes, and sends none of it. */
 int stage_slots_use_up(struct hub_slots *guest, uint32_t size);
 
-/* The host sends all that it has of the class for `size` bytes to guest 1, and one slot more, of a
+/* The host sends all that it has of the class for `size` bytes to guest 1; and one slot more, of a
  * new extent. */
+int stage_slots_lend_all(struct hub_slots *host, uint32_t size);
 int stage_slots_grow(struct hub_slots *host, uint32_t size);
 
-/* Guest 1 wants more of that class, and gets it: how many slots. */
+/* Guest 1 wants more of that class; and gets it: how many slots. */
+void stage_slots_want(struct hub_slots *host, uint32_t size);
 uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size);
+
+/* Lets the child see the extents that the host has added. */
+void stage_slots_let_fork(const struct hub_slots *host);
 
 /* All of the host is in its reserve, once; guest `peer` has nothing. */
 int stage_slots_check(struct hub_slots *host, const struct hub_segment_view *view, uint32_t peer,
