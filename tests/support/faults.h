@@ -40,7 +40,8 @@
     X(pread, EIO)                 \
     X(write, EINTR)               \
     X(send, ENOBUFS)              \
-    X(recv, ENOMEM)               \
+    X(recvmsg, ENOMEM)            \
+    X(sendmsg, ENOMEM)            \
     X(readlink, ENAMETOOLONG)     \
     X(getrandom, EINTR)           \
     X(clone, EAGAIN)              \
