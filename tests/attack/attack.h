@@ -67,29 +67,38 @@ ATTACK void check_done(int r)
     assert_true(r >= 0);
 }
 
-ATTACK void start(struct stage *stage, const char *chimod, struct rapahub_container_id id,
-                  struct rapahub_guest_id *out)
+/* What of a stage is not always the same. */
+struct setting {
+    uint64_t heartbeat_ns;
+    uint32_t slot_size, guests_max;
+    enum rapahub_trust trust;
+};
+
+ATTACK void start_as(struct stage *stage, const char *chimod, struct rapahub_container_id id,
+                     enum rapahub_trust trust, struct rapahub_guest_id *out)
 {
     const struct rapahub_supervision never = {.restart = RAPAHUB_RESTART_TEMPORARY,
                                               .stop_timeout_ns = 500 * MS};
-    const struct rapahub_guest_options guest = {.chimod = chimod, .supervision = &never};
+    const struct rapahub_guest_options guest = {
+        .chimod = chimod, .supervision = &never, .trust = trust};
     const struct rapahub_container_options container = {.id = id, .pool_name = "attack"};
 
     check_done(rapahub_host_spawn(stage->host, &guest, out));
     check_done(rapahub_host_add_container(stage->host, *out, &container));
 }
 
-ATTACK void open_stage(struct stage *stage, uint64_t heartbeat_ns)
+ATTACK void open_stage_with(struct stage *stage, const struct setting *setting)
 {
     const struct rapahub_host_options options = {.guest_program = PROGRAM,
                                                  .on_event = on_event,
                                                  .user = stage,
                                                  .ring_size = 16,
-                                                 .slot_size = 4096,
+                                                 .slot_size = setting->slot_size,
+                                                 .guests_max = setting->guests_max,
                                                  .slot_count = 8,
                                                  .credit_size = 2000,
                                                  .payload_max = 1000,
-                                                 .heartbeat_ns = heartbeat_ns,
+                                                 .heartbeat_ns = setting->heartbeat_ns,
                                                  .call_timeout_ns = CALL_MS * MS};
 
     memset(stage, 0, sizeof(*stage));
@@ -97,8 +106,13 @@ ATTACK void open_stage(struct stage *stage, uint64_t heartbeat_ns)
     stage->leak = leak_begin();
     rapahub_log_to(drop_line, NULL, RAPAHUB_LOG_DEBUG);
     check_done(rapahub_host_create(&options, &stage->host));
-    start(stage, PROCESS_CHIMOD("echo"), honest, &stage->neighbour);
-    start(stage, PROCESS_CHIMOD("kv"), hostile, &stage->attacker);
+    start_as(stage, PROCESS_CHIMOD("echo"), honest, setting->trust, &stage->neighbour);
+    start_as(stage, PROCESS_CHIMOD("kv"), hostile, setting->trust, &stage->attacker);
+}
+
+ATTACK void open_stage(struct stage *stage, uint64_t heartbeat_ns)
+{
+    open_stage_with(stage, &(struct setting){.heartbeat_ns = heartbeat_ns, .slot_size = 4096});
 }
 
 ATTACK uint64_t now_ms(void)

@@ -17,6 +17,7 @@ struct hostile {
 /* Each ends with a NULL name. */
 extern const struct hostile hostile_words[];    /* indices, state, epoch, heartbeat, wait words */
 extern const struct hostile hostile_messages[]; /* descriptors, slots, payloads, floods */
+extern const struct hostile hostile_slots[];    /* of several sizes */
 
 /* The same for a call with two streams; their ids. */
 struct hostile_streams {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A guest that attacks its host as it is told. Where the module is echo it becomes the real guest
  * program instead: one host starts one program for all its guests, and the neighbour is honest. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +38,8 @@ static int attack(struct raw_link *link, const struct raw_message *request, void
     run = find(hostile_words, name, size);
     if (!run)
         run = find(hostile_messages, name, size);
+    if (!run && link->classes)
+        run = find(hostile_slots, name, size);
     if (!run)
         return raw_call_fail(link, kept.id, RAW_INVALID_PAYLOAD, CALL_MS);
     run(link, &kept);
@@ -100,7 +104,9 @@ int main(int argc, char **argv)
         return 64;
     if (raw_guest_attach(&ticket, NULL, &link) < 0)
         return 70;
+    /* What the host did to a slot that it was robbed of is for the host to notice: it ends us. */
     if (raw_module_announce(&link, &module, CALL_MS) == 0)
-        (void)raw_module_serve(&link, &module);
+        while (raw_module_serve(&link, &module) == -EPROTO)
+            poll(NULL, 0, 10);
     return 1; /* without a goodbye */
 }
