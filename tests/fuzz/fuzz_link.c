@@ -4,7 +4,8 @@
  * receives, reads and writes streams. Nothing but a violation may come of it, which names its rule,
  * and every call ends once.
  *
- * The first byte: bit 0 we are the guest, bit 1 the group is shared. Then steps: a byte that says
+ * The first byte: bit 0 we are the guest, bit 1 the group is shared, bit 2 slots are of several
+ * sizes. Then steps: a byte that says
  * which, and what that one takes of the input. */
 #include <string.h>
 
@@ -18,20 +19,33 @@
 #include "hub/link/owed.h"
 #include "hub/wire/postcard.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/hostile_slots.h"
 
 #define CALLS_MAX 32 /* begun in one input */
 #define PEER      1
 #define EPOCH     1
 
-static const struct hub_limits limits = {.payload_max = 252,
-                                         .credit_size = 256,
-                                         .guests_max = 1,
-                                         .ring_size = 8,
-                                         .slot_size = 256,
-                                         .slot_count = 4,
-                                         .channels_max = 4};
+#define PAYLOAD_MAX 1000
+
+static const struct hub_limits pools = {.payload_max = 252,
+                                        .credit_size = 256,
+                                        .guests_max = 1,
+                                        .ring_size = 8,
+                                        .slot_size = 256,
+                                        .slot_count = 4,
+                                        .channels_max = 4};
+/* Of 64 and of 1,024 bytes, 8 slots each. */
+static const struct hub_limits classes = {.payload_max = PAYLOAD_MAX,
+                                          .credit_size = 256,
+                                          .guests_max = 1,
+                                          .ring_size = 8,
+                                          .slot_size = 64,
+                                          .slot_count = 4,
+                                          .channels_max = 4};
 
 struct stage {
+    const struct hub_limits *limits;
+    struct hostile_slots hostile; /* where `limits` are `classes` */
     struct hub_segment segment;
     struct hub_segment_view view;
     struct hub_slots pool;
@@ -55,6 +69,11 @@ static void take(struct stage *stage, void *to, size_t size)
     memset(to, 0, size);
     memcpy(to, stage->at, n);
     stage->at += n;
+}
+
+static void take_for_slots(void *user, void *to, size_t size)
+{
+    take(user, to, size);
 }
 
 static uint8_t take_byte(struct stage *stage)
@@ -93,8 +112,10 @@ static void on_goodbye(void *user, const char *reason)
 
 static void on_done(void *user, int code, struct hub_answer *answer)
 {
-    FUZZ_HOLDS(code <= 0 && answer->size <= limits.payload_max);
-    ((struct stage *)user)->ended++;
+    struct stage *stage = user;
+
+    FUZZ_HOLDS(code <= 0 && answer->size <= stage->limits->payload_max);
+    stage->ended++;
 }
 
 /* Each request has two streams, whose ids are its first bytes. */
@@ -137,7 +158,7 @@ static void write_goodbye(struct stage *stage)
     hub_publish(&stage->view.header->host_goodbye, take_byte(stage) & 1);
 }
 
-static void write_bits(struct stage *stage)
+static void write_bitmap(struct stage *stage)
 {
     uint8_t which = take_byte(stage);
     struct hub_a64 *bitmap =
@@ -146,11 +167,28 @@ static void write_bits(struct stage *stage)
     hub_note64(bitmap, which & 2 ? take_word(stage) : which >> 2);
 }
 
+static void write_bits(struct stage *stage)
+{
+    if (stage->limits == &classes)
+        hostile_slots_write(&stage->hostile);
+    else
+        write_bitmap(stage);
+}
+
+static uint8_t *slot_of_pool(struct stage *stage, uint32_t slot)
+{
+    return stage->their_pool + 64 + (size_t)(slot % pools.slot_count) * pools.slot_size;
+}
+
 static void write_slot(struct stage *stage)
 {
-    uint32_t slot = take_byte(stage) % limits.slot_count;
-    uint8_t *at = stage->their_pool + 64 + (size_t)slot * limits.slot_size;
+    uint8_t *at;
 
+    if (stage->limits == &classes) {
+        hostile_slots_write_slot(&stage->hostile);
+        return;
+    }
+    at = slot_of_pool(stage, take_byte(stage));
     take(stage, at, take_byte(stage));
 }
 
@@ -158,7 +196,7 @@ static void publish(struct stage *stage, const struct hub_descriptor *descriptor
 {
     uint32_t head = hub_peek(stage->head);
 
-    memcpy(&stage->cells[head & (limits.ring_size - 1)], descriptor, sizeof(*descriptor));
+    memcpy(&stage->cells[head & (stage->limits->ring_size - 1)], descriptor, sizeof(*descriptor));
     hub_publish(stage->head, head + 1);
 }
 
@@ -170,6 +208,16 @@ static void send_any(struct stage *stage)
     publish(stage, &descriptor);
 }
 
+static void place_in_pool(struct stage *stage, uint32_t slot, struct hub_descriptor *descriptor)
+{
+    uint8_t *at = slot_of_pool(stage, slot);
+
+    descriptor->payload_slot = slot;
+    descriptor->payload_generation = take_byte(stage);
+    memcpy(at, &descriptor->payload_generation, 4);
+    take(stage, at + 4, descriptor->payload_len);
+}
+
 /* One that is right but for what the input says, so that deeper places are reached. */
 static void send_likely(struct stage *stage)
 {
@@ -179,17 +227,15 @@ static void send_likely(struct stage *stage)
                                         .payload_slot = HUB_INLINE,
                                         .payload_len = size % 253};
 
-    if (descriptor.payload_len <= HUB_INLINE_SIZE) {
+    if (stage->limits == &classes && descriptor.payload_len >= 128)
+        descriptor.payload_len = descriptor.payload_len * 8 - 1016; /* 8 to 1,000 */
+    if (descriptor.payload_len <= HUB_INLINE_SIZE)
         take(stage, descriptor.inline_payload, descriptor.payload_len);
-    } else {
-        uint8_t slot = type >> 3 & 3;
-        uint8_t *at = stage->their_pool + 64 + (size_t)slot * limits.slot_size;
-
-        descriptor.payload_slot = slot;
-        descriptor.payload_generation = take_byte(stage);
-        memcpy(at, &descriptor.payload_generation, 4);
-        take(stage, at + 4, descriptor.payload_len);
-    }
+    else if (stage->limits == &classes)
+        take(stage, hostile_slots_send(&stage->hostile, descriptor.payload_len, &descriptor),
+             descriptor.payload_len);
+    else
+        place_in_pool(stage, type >> 3 & 3, &descriptor);
     publish(stage, &descriptor);
 }
 
@@ -209,16 +255,17 @@ static void sweep(struct stage *stage)
 
 static void call(struct stage *stage)
 {
-    static const uint8_t payload[252] = {0};
+    static const uint8_t payload[PAYLOAD_MAX] = {0};
+    uint32_t unit = stage->limits == &classes ? 4 : 1;
     const struct hub_call call = {.method_id = 1,
-                                  .payload = {.head = {payload, take_byte(stage)}},
+                                  .payload = {.head = {payload, take_byte(stage) * unit}},
                                   .deadline_ns = HUB_NEVER,
                                   .done = on_done,
                                   .user = stage,
                                   .at_once = true};
     uint64_t number;
 
-    if (stage->begun == CALLS_MAX || call.payload.head.size > limits.payload_max)
+    if (stage->begun == CALLS_MAX || call.payload.head.size > stage->limits->payload_max)
         return;
     if (hub_calls_begin(stage->connection.calls, &call, &number) == 0)
         stage->begun++;
@@ -249,7 +296,7 @@ static void use_channel(struct stage *stage, struct hub_channel *channel)
     uint8_t how = take_byte(stage);
     char bytes[64] = "";
 
-    FUZZ_HOLDS(hub_fifo_size(&channel->fifo) <= 2 * limits.credit_size);
+    FUZZ_HOLDS(hub_fifo_size(&channel->fifo) <= 2 * stage->limits->credit_size);
     if (!channel->sends && (how & 1) && has_bytes(channel))
         FUZZ_HOLDS(hub_channel_read(channel, bytes, 1 + how % 64) != 0);
     else if (channel->sends && (how & 1) && has_room(stage) &&
@@ -265,7 +312,8 @@ static void use_channel(struct stage *stage, struct hub_channel *channel)
 static void use_channels(struct stage *stage)
 {
     uint8_t which = take_byte(stage);
-    struct hub_channel *channel = stage->connection.channels->open[which % limits.channels_max];
+    struct hub_channel *channel =
+        stage->connection.channels->open[which % stage->limits->channels_max];
 
     if (!channel)
         return;
@@ -295,7 +343,7 @@ static void serve(struct stage *stage)
 
     if (!request)
         return;
-    FUZZ_HOLDS(request->arguments.size <= limits.payload_max);
+    FUZZ_HOLDS(request->arguments.size <= stage->limits->payload_max);
     if (take_byte(stage) & 1)
         response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
     (void)hub_served_answer(stage->connection.served, request, &response,
@@ -311,10 +359,13 @@ static void finish(struct stage *stage)
 
 static void rest(struct stage *stage)
 {
+    struct hub_slot_counts counts;
+
     hub_link_rest(stage->connection.link);
     if (stage->role == HUB_ROLE_HOST && (take_byte(stage) & PEER))
         hub_slots_take_back(&stage->pool, PEER);
-    FUZZ_HOLDS(hub_slots_free_count(&stage->pool) <= limits.slot_count);
+    hub_slots_count(&stage->pool, &counts);
+    FUZZ_HOLDS(counts.free + counts.granted <= counts.total);
 }
 
 /* ---- the whole ---- */
@@ -334,19 +385,24 @@ static bool make_segment(struct stage *stage, bool shared)
 {
     struct hub_segment *segment = &stage->segment;
 
-    if (hub_geometry_compute(&limits, &segment->geometry) < 0)
+    if (hub_geometry_compute(stage->limits, &segment->geometry) < 0)
         return false;
     segment->shared = shared;
+    segment->mapping.fd = -1;
     segment->mapping.size = segment->geometry.total_size;
     segment->mapping.data = aligned_alloc(64, (segment->mapping.size + 63) & ~(size_t)63);
     if (!segment->mapping.data)
         return false;
     memset(segment->mapping.data, 0, segment->mapping.size);
     hub_segment_view(segment, PEER, &stage->view);
-    hub_slot_pool_format(&segment->geometry, stage->view.host_pool);
-    hub_slot_pool_format(&segment->geometry, stage->view.guest_pool);
     hub_note(&stage->view.entry->state, HUB_PEER_ATTACHED);
     hub_note(&stage->view.entry->epoch, EPOCH);
+    if (stage->limits == &classes) {
+        hub_size_classes_format(&segment->geometry.classes, 1, segment->mapping.data);
+        return stage->role == HUB_ROLE_HOST || hostile_slots_endow(segment) == 0;
+    }
+    hub_slot_pool_format(&segment->geometry, stage->view.host_pool);
+    hub_slot_pool_format(&segment->geometry, stage->view.guest_pool);
     return true;
 }
 
@@ -365,9 +421,11 @@ static bool open_stage(struct stage *stage, uint8_t kind)
                                        .doorbell = -1,
                                        .pidfd = -1};
 
+    stage->limits = kind & 4 ? &classes : &pools;
+    stage->hostile = (struct hostile_slots){&stage->segment, PEER, take_for_slots, stage};
+    stage->role = options.role;
     if (!make_segment(stage, kind & 2))
         return false;
-    stage->role = options.role;
     stage->our_pool = guest ? stage->view.guest_pool : stage->view.host_pool;
     stage->their_pool = guest ? stage->view.host_pool : stage->view.guest_pool;
     stage->cells = guest ? stage->view.host_to_guest : stage->view.guest_to_host;
@@ -377,9 +435,21 @@ static bool open_stage(struct stage *stage, uint8_t kind)
                : hub_slots_init_host(&stage->pool, &stage->segment)) < 0 ||
         hub_connection_open(&stage->connection, &options, &events) < 0)
         return false;
+    if (!guest)
+        hub_slots_endow(&stage->pool, PEER);
     hub_note(guest ? &stage->view.entry->host_wait : &stage->view.entry->guest_wait, HUB_WAIT_PART);
     hub_served_keep_answers(stage->connection.served);
     return true;
+}
+
+/* Whatever the guest wrote: all slots are the host's again. */
+static void check_slots(struct stage *stage)
+{
+    struct hub_slot_counts counts;
+
+    hub_slots_take_back(&stage->pool, PEER);
+    hub_slots_count(&stage->pool, &counts);
+    FUZZ_HOLDS(counts.free == counts.total && counts.granted == 0);
 }
 
 /* The peer is dead: all ends, once. */
@@ -390,6 +460,8 @@ static void end_all(struct stage *stage)
     while (hub_calls_finish(stage->connection.calls) > 0)
         ;
     FUZZ_HOLDS(stage->ended == stage->begun);
+    if (stage->limits == &classes && stage->role == HUB_ROLE_HOST)
+        check_slots(stage);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
