@@ -177,19 +177,8 @@ static int check_detached(struct stage *stage, struct sweep_point *point)
 
 /* ---- reclaim ---- */
 
-/* With classes it had slots of an extent that was added, too, and wanted more. */
-static int setup_extent(struct stage *stage)
-{
-    int r = stage_slots_grow(&stage->host_pool, LARGE);
-
-    if (r == 0 && stage_slots_grant(&stage->host_pool, LARGE) == 0)
-        r = -1;
-    stage_slots_want(&stage->host_pool, LARGE);
-    stage_slots_let_fork(&stage->host_pool);
-    return r;
-}
-
-/* A guest that died with slots of both sides and messages in both rings. */
+/* A guest that died with slots of both sides and messages in both rings; with classes it wanted
+ * more. */
 static int setup_dead(struct stage *stage)
 {
     static const struct hub_message message = {HUB_REQUEST, 9, 1};
@@ -197,7 +186,7 @@ static int setup_dead(struct stage *stage)
     int r = setup_detach(stage);
 
     if (r == 0 && stage->memory == STAGE_CLASSES)
-        r = setup_extent(stage);
+        stage_slots_want(&stage->host_pool, LARGE);
     if (r == 0)
         r = hub_link_send(stage->host.connection.link, &message, &parts, 0);
     if (r < 0)
