@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stepping: the trap flag raises SIGTRAP after each instruction. The kernel clears the flag while
  * the handler runs and restores it from the saved registers. A breakpoint is the instruction int3,
- * after which the saved registers stand one byte behind it. */
+ * after which the saved registers stand one byte behind it; to pass it, what it covers is put back
+ * for one step. */
 #include "tests/support/stepping.h"
 
 #include <signal.h>
@@ -31,23 +32,34 @@ static bool may_break_at(uintptr_t place)
     return code[-1] != LOCK_PREFIX && !(code[-2] == 0x0f && code[-1] == 0x05);
 }
 
-static bool is_first_time(const struct stepping *stepping, uint64_t step)
+/* How often the place of a step was reached before. */
+static uint32_t count_before(const struct stepping *stepping, uint64_t step)
 {
+    uint32_t count = 0;
+
     for (uint64_t i = 0; i < step; i++)
-        if (stepping->trace[i] == stepping->trace[step])
-            return false;
-    return true;
+        count += stepping->trace[i] == stepping->trace[step];
+    return count;
 }
 
+/* What is least work: two traps for each time the place is passed, one for each step behind it. */
 static void find_anchor(struct stepping *stepping, uint64_t until)
 {
+    uint64_t least = until;
+
     for (uint64_t i = stepping->searched; i < stepping->known; i++)
-        if (stepping->trace[i] != 0 && may_break_at(stepping->trace[i]) &&
-            is_first_time(stepping, i))
-            stepping->anchor = i + 1;
+        stepping->before[i] = count_before(stepping, i);
     stepping->searched = stepping->known;
-    if (stepping->anchor > 0 && stepping->anchor <= until)
-        stepping->breakpoint = stepping->trace[stepping->anchor - 1];
+    for (uint64_t i = 0; i < stepping->known && i < until; i++) {
+        uint64_t work = 2 * (uint64_t)stepping->before[i] + (until - i - 1);
+
+        if (work >= least || stepping->trace[i] == 0 || !may_break_at(stepping->trace[i]))
+            continue;
+        least = work;
+        stepping->anchor = i + 1;
+        stepping->breakpoint = stepping->trace[i];
+        stepping->to_pass = stepping->before[i];
+    }
 }
 
 /* Where it cannot be set, all is stepped. */
@@ -89,7 +101,18 @@ BARE static void note_step(struct stepping *stepping, const greg_t *registers)
     stepping->trace[step] = place;
 }
 
-BARE static bool reach_anchor(struct stepping *stepping, greg_t *registers)
+/* The step that passed the breakpoint is done: it is put back. */
+BARE static bool pass_breakpoint(struct stepping *stepping, greg_t *registers)
+{
+    if (!stepping->passes)
+        return false;
+    *(volatile uint8_t *)stepping->breakpoint = INT3;
+    registers[REG_EFL] &= ~TRAP_FLAG;
+    stepping->passes = false;
+    return true;
+}
+
+BARE static bool reach_breakpoint(struct stepping *stepping, greg_t *registers)
 {
     volatile uint8_t *code = (volatile uint8_t *)stepping->breakpoint;
 
@@ -98,6 +121,11 @@ BARE static bool reach_anchor(struct stepping *stepping, greg_t *registers)
     *code = stepping->covered;
     registers[REG_RIP]--;
     registers[REG_EFL] |= TRAP_FLAG;
+    if (stepping->to_pass > 0) {
+        stepping->to_pass--;
+        stepping->passes = true;
+        return true;
+    }
     stepping->breakpoint = 0;
     stepping->done = stepping->anchor;
     return true;
@@ -110,7 +138,9 @@ BARE static void count_instruction(int number, siginfo_t *info, void *context)
 
     (void)number;
     (void)info;
-    if (!reach_anchor(stepping, registers))
+    if (pass_breakpoint(stepping, registers))
+        return;
+    if (!reach_breakpoint(stepping, registers))
         note_step(stepping, registers);
     if (stepping->done != stepping->until)
         return;
@@ -180,8 +210,9 @@ void stepping_prepare(struct stepping *stepping, uint64_t until, bool freely)
 
     stepping->known = freely ? known : 0;
     if (stepping->known < stepping->searched)
-        stepping->searched = stepping->anchor = 0;
+        stepping->searched = 0;
     stepping->breakpoint = 0;
+    stepping->passes = false;
     if (freely)
         find_anchor(stepping, until);
     stepping->done = 0;

@@ -8,8 +8,8 @@
  *
  * Who steps the same operation again and again, further each time, may let it run freely over what
  * is known of it: each run writes down where every step stood, and the next one sets a breakpoint,
- * in its own copy of the code, on the last place that was then reached for the first time. The
- * count is exact there by definition, and from there on it steps. Each step that is known is
+ * in its own copy of the code, on a place near the wanted step that was not reached often before:
+ * so loops cost two traps a turn. From the turn it needs on it steps. Each step that is known is
  * compared; a run that takes another way says so and ends.
  */
 #ifndef TESTS_SUPPORT_STEPPING_H
@@ -28,10 +28,14 @@ struct stepping {
 
     uint64_t known;       /* steps in `trace` that hold for this run */
     uint64_t searched;    /* of these, by stepping_prepare */
-    uint64_t anchor;      /* step that is run to freely; 0: none */
-    uintptr_t breakpoint; /* its place, until it is reached */
+    uint64_t anchor;      /* step that is run to freely, with a breakpoint */
+    uintptr_t breakpoint; /* its place, until it is reached; 0: none */
+    uint32_t to_pass;     /* so often it is reached before */
+    volatile bool passes; /* the next trap is the step that passes it */
     uint8_t covered;      /* the byte of code that stood there */
     uintptr_t trace[STEPPING_TRACE_MAX];
+    uint32_t
+        before[STEPPING_TRACE_MAX]; /* of each searched step: how often its place came before */
 };
 
 bool stepping_possible(void);
