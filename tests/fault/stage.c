@@ -10,6 +10,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/base/random.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
@@ -296,16 +297,37 @@ static void tear_down(void *user)
     stage_teardown(&((struct sweeping *)user)->stage);
 }
 
-int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode)
+uint32_t stage_stride(int argc, char **argv, uint32_t stride)
 {
-    static const char *const names[] = {"kill", "stop, go on", "stop, kill"};
+    if (argc == 1)
+        return stride;
+    return argc == 2 && strcmp(argv[1], "--every") == 0 ? 1 : 0;
+}
+
+static void print_line(const char *name, const struct sweep *sweep,
+                       const struct sweep_result *result)
+{
+    static const char *const modes[] = {"kill", "stop, go on", "stop, kill"};
+
+    printf("%-11s | %-32s | %5llu points | %llu failures", modes[sweep->mode], name,
+           (unsigned long long)result->points, (unsigned long long)result->failures);
+    if (sweep->stride > 1)
+        printf(" | 1 in %llu, from %llu", (unsigned long long)sweep->stride,
+               (unsigned long long)sweep->start);
+    printf("\n");
+}
+
+int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode, uint32_t stride)
+{
     struct sweeping *sweeping = calloc(1, sizeof *sweeping);
     struct sweep sweep = {.setup = set_up,
                           .operation = operate,
                           .check = look_or_check,
                           .teardown = tear_down,
                           .user = sweeping,
-                          .mode = mode};
+                          .mode = mode,
+                          .start = 1 + hub_random_nonce() % stride,
+                          .stride = stride};
     struct sweep_result result = {.failures = 1};
     int r;
 
@@ -315,8 +337,7 @@ int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode)
     sweeping->stage.memory = operation->memory;
     r = sweep_run(&sweep, &result);
     free(sweeping);
-    printf("%-11s | %-32s | %5llu points | %llu failures\n", names[mode], operation->name,
-           (unsigned long long)result.points, (unsigned long long)result.failures);
+    print_line(operation->name, &sweep, &result);
     if (r == 0 && result.failures == 0 && result.complete && result.points > 2)
         return 0;
     printf("at instruction %llu: %s\n", (unsigned long long)result.first_failure, result.text);

@@ -76,7 +76,11 @@ struct stage_operation {
     enum stage_memory memory;
 };
 
-/* Sweeps one and prints a line: 0 if nothing failed, else -1. */
-int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode);
+/* Sweeps one and prints a line: 0 if nothing failed, else -1. One point in `stride`, 1 for each, is
+ * tried; the line says so, and from where: the first is another one in each run. */
+int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode, uint32_t stride);
+
+/* For the arguments of a sweep's program: `stride`; 1 with --every; 0 if they are wrong. */
+uint32_t stage_stride(int argc, char **argv, uint32_t stride);
 
 #endif

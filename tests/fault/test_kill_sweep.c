@@ -6,7 +6,7 @@
 
 static void run(enum operation operation)
 {
-    assert_int_equal(stage_sweep(operations_find(operation), SWEEP_KILL), 0);
+    assert_int_equal(stage_sweep(operations_find(operation), SWEEP_KILL, 1), 0);
 }
 
 /* r[verify shm.ordering.ring-publish] r[verify shm.slot.allocate] r[verify shm.crash.recovery] */

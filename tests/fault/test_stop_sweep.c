@@ -10,7 +10,7 @@ static void sweep_all(enum sweep_mode mode)
     unsigned failures = 0;
 
     for (int i = 0; i < OPERATIONS_COUNT; i++)
-        failures += stage_sweep(operations_find((enum operation)i), mode) < 0;
+        failures += stage_sweep(operations_find((enum operation)i), mode, 1) < 0;
     assert_int_equal(failures, 0);
 }
 

@@ -34,8 +34,7 @@ struct stepping {
     volatile bool passes; /* the next trap is the step that passes it */
     uint8_t covered;      /* the byte of code that stood there */
     uintptr_t trace[STEPPING_TRACE_MAX];
-    uint32_t
-        before[STEPPING_TRACE_MAX]; /* of each searched step: how often its place came before */
+    uint32_t before[STEPPING_TRACE_MAX]; /* how often the place of each searched step came before */
 };
 
 bool stepping_possible(void);

@@ -8,7 +8,7 @@
  * which check is called too. Only the calling thread exists in the child.
  *
  * The child runs freely over most of what earlier children did, and steps the rest (stepping.h):
- * 2,000 instructions take some 4 s. Where an operation takes another way than before, and with
+ * 2,000 instructions take some 3 s. Where an operation takes another way than before, and with
  * `steps_only`, all is stepped: N instructions cost N * N / 2 traps, and 2,000 take 40 s. In a
  * program linked with -z now no instruction is spent on looking up symbols. Memory under
  * MADV_DONTFORK is not in the child: undo it in setup.
