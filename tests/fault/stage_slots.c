@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fault/stage_slots.h"
 
+#include <sys/mman.h>
+
 #include <rapahub/error.h>
 
 static const struct hub_limits limits[] = {
@@ -97,6 +99,17 @@ uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
 {
     stage_slots_want(host, size);
     return hub_slots_attend(host, 1);
+}
+
+void stage_slots_let_fork(const struct hub_slots *host)
+{
+    for (uint32_t c = 0; c < host->bank->map.count; c++)
+        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++) {
+            const struct hub_mapping *memory = &host->bank->map.of[c].extents[e].memory;
+
+            if (memory->data)
+                (void)madvise(memory->data, memory->size, MADV_DOFORK);
+        }
 }
 
 static int check_bitmap(const struct hub_segment_view *view, struct sweep_point *point)

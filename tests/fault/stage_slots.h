@@ -33,6 +33,9 @@ int stage_slots_grow(struct hub_slots *host, uint32_t size);
 void stage_slots_want(struct hub_slots *host, uint32_t size);
 uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size);
 
+/* Lets the child see the extents that the host has added. */
+void stage_slots_let_fork(const struct hub_slots *host);
+
 /* All of the host is in its reserve, once; guest `peer` has nothing. */
 int stage_slots_check(struct hub_slots *host, const struct hub_segment_view *view, uint32_t peer,
                       struct sweep_point *point);

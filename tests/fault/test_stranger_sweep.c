@@ -16,7 +16,7 @@
 
 #define PEER   1
 #define LARGE  1400 /* bytes: of the last class */
-#define STRIDE 7    /* of the points where one is stopped; a prime */
+#define STRIDE 7    /* of the points where one is stopped, and of the longest; a prime */
 
 static enum hub_stranger find(const struct stage *stage)
 {
@@ -178,13 +178,25 @@ static int check_detached(struct stage *stage, struct sweep_point *point)
 
 /* ---- reclaim ---- */
 
+/* It has a slot of an extent that was added, too. */
+static int setup_extent(struct stage *stage)
+{
+    int r = setup_detach(stage);
+
+    if (r == 0)
+        r = stage_slots_grow(&stage->host_pool, LARGE);
+    if (r == 0 && stage_slots_grant(&stage->host_pool, LARGE) == 0)
+        r = -1;
+    stage_slots_let_fork(&stage->host_pool);
+    return r;
+}
+
 /* A guest that died with slots of both sides and messages in both rings; with classes it wanted
  * more. */
-static int setup_dead(struct stage *stage)
+static int die(struct stage *stage, int r)
 {
     static const struct hub_message message = {HUB_REQUEST, 9, 1};
     const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
-    int r = setup_detach(stage);
 
     if (r == 0 && stage->memory == STAGE_CLASSES)
         stage_slots_want(&stage->host_pool, LARGE);
@@ -196,6 +208,16 @@ static int setup_dead(struct stage *stage)
     hub_segment_release(&stage->guest.segment);
     hub_connection_close(&stage->host.connection);
     return find(stage) == HUB_STRANGER_GONE ? 0 : -1;
+}
+
+static int setup_dead(struct stage *stage)
+{
+    return die(stage, setup_detach(stage));
+}
+
+static int setup_dead_with_extent(struct stage *stage)
+{
+    return die(stage, setup_extent(stage));
 }
 
 static void reclaim(struct stage *stage)
@@ -240,6 +262,13 @@ static const struct stage_operation operations[] = {
                     STAGE_POOLS},
 };
 
+static const struct stage_operation with_extent = {"reclaim, an extent was added",
+                                                   setup_dead_with_extent,
+                                                   reclaim,
+                                                   look_at_reclaiming,
+                                                   check_reclaimed,
+                                                   STAGE_CLASSES};
+
 static void run(enum operation number, enum sweep_mode mode, uint32_t stride)
 {
     struct stage_operation operation = operations[number];
@@ -279,13 +308,14 @@ static void a_guest_stands_still_while_it_detaches(void **state)
 /* r[verify shm.crash.recovery] */
 static void a_host_dies_while_it_reclaims(void **state)
 {
-    (void)state;
     run(RECLAIMING, SWEEP_KILL, 1);
+    assert_int_equal(stage_sweep(&with_extent, SWEEP_KILL, *(uint32_t *)*state), 0);
 }
 
 static void a_host_stands_still_while_it_reclaims(void **state)
 {
     run(RECLAIMING, SWEEP_STOP, *(uint32_t *)*state);
+    assert_int_equal(stage_sweep(&with_extent, SWEEP_STOP, *(uint32_t *)*state), 0);
 }
 
 int main(int argc, char **argv)
@@ -296,7 +326,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(a_guest_stands_still_while_it_attaches_by_itself, &stride),
         cmocka_unit_test(a_guest_dies_while_it_detaches),
         cmocka_unit_test_prestate(a_guest_stands_still_while_it_detaches, &stride),
-        cmocka_unit_test(a_host_dies_while_it_reclaims),
+        cmocka_unit_test_prestate(a_host_dies_while_it_reclaims, &stride),
         cmocka_unit_test_prestate(a_host_stands_still_while_it_reclaims, &stride),
     };
 
