@@ -5,6 +5,7 @@
 #define TESTS_FAULT_STAGE_H
 
 #include "hub/link/connection.h"
+#include "hub/link/loan.h"
 #include "tests/fault/stage_slots.h"
 #include "tests/support/sweep.h"
 
@@ -28,6 +29,7 @@ struct stage {
     uint8_t payload[STAGE_PAYLOAD_MAX];
     uint32_t size; /* bytes of it that the operation sends */
     struct hub_answer answer;
+    struct hub_loan loan; /* of the side that is swept */
     uint64_t call;
     uint32_t slot;
     struct hub_slot_reader reader;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SIGKILL and SIGSTOP after each instruction of what a host does with slots of several sizes: it
- * sends, receives, grants, and makes a class larger. Its guest meanwhile, and whoever comes, finds
- * a segment that is whole: all that is published is there, and nothing else is needed. Once the
- * host is dead, its file is removed by who looks for it. */
+ * sends, receives, grants, lends, borrows, and makes a class larger. Its guest meanwhile, and
+ * whoever comes, finds a segment that is whole: all that is published is there, and nothing else is
+ * needed. Once the host is dead, its file is removed by who looks for it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 
+#include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "tests/fault/stage.h"
 #include "tests/support/testing.h"
 
 #define LARGE    1400 /* bytes: of the last class */
 #define NEWCOMER 2
-#define STRIDE   7 /* of the points where it is stopped; a prime */
+#define SHOWN    5000 /* bytes: read where they lie */
+#define STRIDE   7    /* of the points where it is stopped; a prime */
 
 static const struct hub_message request = {HUB_REQUEST, 9, 1};
 
@@ -58,6 +61,59 @@ static int setup_dry_and_full(struct stage *stage)
     int r = setup_dry(stage);
 
     return r == 0 ? stage_slots_lend_all(&stage->host_pool, LARGE) : r;
+}
+
+static int setup_lent(struct stage *stage)
+{
+    int r = setup_large(stage);
+
+    return r == 0 ? hub_loan_take(stage->host.connection.link, LARGE, &stage->loan) : r;
+}
+
+/* The guest's answer waits in the ring; it has one slot less. */
+static int setup_answered(struct stage *stage)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {.head = {stage->payload, LARGE}},
+                                  .deadline_ns = HUB_NEVER,
+                                  .answer = &stage->answer,
+                                  .view = true};
+    struct hub_request *got;
+    int r = setup_large(stage);
+
+    if (r == 0)
+        r = hub_calls_begin(stage->host.connection.calls, &call, &stage->call);
+    if (r < 0 || hub_link_sweep(stage->guest.connection.link, 8) != 1)
+        return -1;
+    got = hub_served_next(stage->guest.connection.served, NULL, NULL);
+    return hub_served_answer(stage->guest.connection.served, got, &ok,
+                             (struct rapahub_bytes){stage->payload, SHOWN});
+}
+
+static void send_a_loan(struct stage *stage)
+{
+    struct hub_loan loan;
+    struct hub_parts parts = {.head = {stage->payload, 1}, .loan = &loan};
+
+    if (hub_loan_take(stage->host.connection.link, LARGE - 1, &loan) < 0)
+        abort();
+    memcpy(loan.data, stage->payload + 1, LARGE - 1);
+    parts.tail = (struct rapahub_bytes){loan.data, LARGE - 1};
+    (void)hub_link_send(stage->host.connection.link, &request, &parts, 0);
+}
+
+static void drop_a_loan(struct stage *stage)
+{
+    hub_loan_drop(stage->host.connection.link, &stage->loan);
+}
+
+static void borrow(struct stage *stage)
+{
+    (void)hub_calls_wait(stage->host.connection.calls, stage->call, false);
+    if (!stage->answer.view.link)
+        abort();
+    hub_answers_fini(&stage->answer);
 }
 
 static void send_a_request(struct stage *stage)
@@ -207,12 +263,27 @@ static int check_granted(struct stage *stage, struct sweep_point *point)
     return check_one_more(stage, point, 0);
 }
 
+/* It was never the guest's. */
+static int check_dropped(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_slot_meta *meta =
+        hub_slot_class_meta(&stage->host_pool.bank->map, stage->loan.slot);
+    uint32_t state = hub_peek(&meta->state);
+
+    if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))
+        return sweep_fail(point, "the slot of the loan is in state %u", state);
+    return check_one_more(stage, point, 2);
+}
+
 /* ---- the sweeps ---- */
 
 static const struct stage_operation operations[] = {
     {"host: send", setup_large, send_a_request, look, check_sent, STAGE_CLASSES},
     {"host: receive", setup_sent, receive, look, check_received, STAGE_CLASSES},
     {"host: grant", setup_dry, grant, look, check_granted, STAGE_CLASSES},
+    {"host: lend and send", setup_large, send_a_loan, look, check_sent, STAGE_CLASSES},
+    {"host: drop a loan", setup_lent, drop_a_loan, look, check_dropped, STAGE_CLASSES},
+    {"host: borrow and give back", setup_answered, borrow, look, check_received, STAGE_CLASSES},
     {"host: grow the file", setup_full, send_a_request, look, check_sent, STAGE_CLASSES},
     {"host: grow the file to grant", setup_dry_and_full, grant, look, check_granted, STAGE_CLASSES},
     {"host: grow by memory it sends", setup_full, send_a_request, look, check_sent,
@@ -228,7 +299,8 @@ static void sweep_all(enum sweep_mode mode, uint32_t stride)
     assert_int_equal(failures, 0);
 }
 
-/* r[verify shm.varslot.extents] r[verify hub.var.single-popper] r[verify hub.file.sweep] */
+/* r[verify shm.varslot.extents] r[verify hub.var.single-popper] r[verify hub.file.sweep]
+ * r[verify hub.loan.align] r[verify hub.view.release] */
 static void a_host_dies_at_any_instruction(void **state)
 {
     (void)state;
@@ -240,12 +312,18 @@ static void a_host_that_was_stopped_at_any_instruction_goes_on(void **state)
     sweep_all(SWEEP_STOP, *(uint32_t *)*state);
 }
 
+static void a_host_that_was_stopped_at_any_instruction_is_killed(void **state)
+{
+    sweep_all(SWEEP_STOP_KILL, *(uint32_t *)*state);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t stride = stage_stride(argc, argv, STRIDE);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_dies_at_any_instruction),
         cmocka_unit_test_prestate(a_host_that_was_stopped_at_any_instruction_goes_on, &stride),
+        cmocka_unit_test_prestate(a_host_that_was_stopped_at_any_instruction_is_killed, &stride),
     };
 
     if (stride == 0)
