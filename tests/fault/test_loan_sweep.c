@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hub/base/clock.h"
+#include "hub/shm/reclaim.h"
 #include "tests/fault/stage.h"
 #include "tests/support/testing.h"
 
@@ -111,7 +112,8 @@ static int check_marks(const uint8_t *data, uint32_t size, const struct stage *s
                : sweep_fail(point, "the answer of %u bytes is torn", size);
 }
 
-/* Read after the guest's death, where it lies; given back before that is known, and after. */
+/* Read after the guest's death, where it lies; given back before that is known, and after all
+ * was recovered. */
 static int take_answer(struct stage *stage, struct sweep_point *point)
 {
     struct hub_calls *calls = stage->host.connection.calls;
@@ -125,8 +127,10 @@ static int take_answer(struct stage *stage, struct sweep_point *point)
         return sweep_fail(point, "the call ended with %d, %u bytes, and no view", r, answer->size);
     r = check_marks(answer->view.link ? answer->view.data : answer->data, answer->size, stage,
                     point);
-    if (point->step % 2 == 0)
+    if (!point->finished && point->step % 2 == 0) {
         hub_link_dead(stage->host.connection.link);
+        hub_reclaim_peer(stage->segment, &stage->host_pool, stage->peer);
+    }
     hub_answers_fini(answer);
     return r;
 }
