@@ -21,6 +21,7 @@
 #define FURTHER  10000 /* and behind it */
 #define POKES    40    /* calls of the attacker: more than its ring and its slots hold */
 #define CALL_MS  1000  /* time-out of a call */
+#define CREDIT   800   /* of a stream */
 #define SPAN_MAX 500   /* ms, for no single call of the neighbour */
 #define MS       UINT64_C(1000000)
 
@@ -96,7 +97,7 @@ ATTACK void open_stage_with(struct stage *stage, const struct setting *setting)
                                                  .slot_size = setting->slot_size,
                                                  .guests_max = setting->guests_max,
                                                  .slot_count = 8,
-                                                 .credit_size = 2000,
+                                                 .credit_size = CREDIT,
                                                  .payload_max = 1000,
                                                  .heartbeat_ns = setting->heartbeat_ns,
                                                  .call_timeout_ns = CALL_MS * MS};
