@@ -19,6 +19,7 @@ static void settle(struct host_life *life)
     if (life->settled || life->proven_ns == 0 || !hub_link_closed(life->connection.link))
         return;
     life->settled = true;
+    host_guests_blame(life);
     life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
     host_output_finish(&life->output);
     hub_list_remove(&life->link);
@@ -103,7 +104,7 @@ void host_death_on_bell(void *user, uint32_t events)
 
 void host_death_closed(struct host_life *life)
 {
-    if (hub_link_cause(life->connection.link) == RAPAHUB_EPROTOCOL)
+    if (hub_link_broken(life->connection.link))
         host_guests_violated(life);
     else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->proven_ns == 0)
         host_guests_end(life, HOST_CAUSE_NONE, "its link is closed");
@@ -132,6 +133,7 @@ void host_death_sweep(struct rapahub_host *host)
 
         if (!is_over(host, life))
             continue;
+        host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);
         host_life_release(&life);
     }

@@ -204,20 +204,34 @@ void host_guests_leaving(struct host_life *life)
 }
 
 /* r[impl hub.violation] */
-void host_guests_violated(struct host_life *life)
+void host_guests_blame(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_VIOLATION,
+                                  .guest = life->id,
                                   .cause = "it broke a rule of the protocol",
                                   .rule = hub_link_rule(life->connection.link)};
 
-    if (!is_present(life) || !hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL))
+    if (!guest || life->blamed || !hub_link_broken(life->connection.link))
         return;
+    life->blamed = true;
+    hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL);
     guest->violations++;
     host_figures_blame(&guest->figures, event.rule);
-    host_decide_tell(guest, &event);
-    rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s, and is killed", guest->name,
-                event.rule[0] ? event.rule : "the protocol");
+    event.name = guest->name;
+    host_events_post(guest->host, &event);
+    rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s%s", guest->name,
+                event.rule[0] ? event.rule : "the protocol",
+                life->proven_ns == 0 ? ", and is killed" : "");
+}
+
+void host_guests_violated(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+
+    host_guests_blame(life);
+    if (!is_present(life) || life->killed)
+        return;
     if (guest->state != HOST_GUEST_STOPPING)
         host_guest_move(guest, HOST_GUEST_STOPPING, "it broke a rule");
     if (!life->trusted) {

@@ -26,9 +26,12 @@ void host_guests_begin(struct host_life *life);
 void host_guests_attached(struct host_life *life);
 void host_guests_ready(struct host_life *life);
 void host_guests_leaving(struct host_life *life);  /* it goes by itself */
-void host_guests_violated(struct host_life *life); /* it broke a rule: hub_link_rule */
+void host_guests_violated(struct host_life *life); /* it broke a rule: then it is killed */
 void host_guests_ended(struct host_life *life);    /* proven dead, its calls have ended */
 void host_guests_printed(void *life, const char *line);
+
+/* If it broke a rule, that is counted and told, once, though it be dead. */
+void host_guests_blame(struct host_life *life);
 
 /* Kills it for a cause, which is recorded first. */
 void host_guests_end(struct host_life *life, enum host_cause cause, const char *why);

@@ -75,6 +75,7 @@ struct host_life {
     uint32_t calls_lost;         /* that ended without an answer */
     bool deaf;                   /* its doorbell rang too often: it is not in the loop now */
     bool flooded;                /* that was said */
+    bool blamed;                 /* it broke a rule, and that was told */
     bool settled;                /* its end is told and decided about */
     uint64_t pulse;              /* the heartbeat seen last */
     uint64_t pulse_seen_ns;      /* when it changed */

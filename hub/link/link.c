@@ -123,14 +123,32 @@ int hub_link_cause(const struct hub_link *link)
     return hub_link_closed(link) ? link->cause : 0;
 }
 
+bool hub_link_broken(const struct hub_link *link)
+{
+    return hub_observe(&link->broken) != 0;
+}
+
 const char *hub_link_rule(const struct hub_link *link)
 {
+    if (hub_link_broken(link))
+        return link->broken_rule;
     return hub_link_closed(link) ? link->rule : "";
+}
+
+/* Before the link closes: who sees it closed sees why. r[impl hub.violation] */
+static void note_violation(struct hub_link *link, const char *rule)
+{
+    if (!hub_claim(&link->breaking, 0, 1))
+        return;
+    link->broken_rule = rule;
+    hub_publish(&link->broken, 1);
 }
 
 /* r[impl core.error.connection] */
 void hub_link_close(struct hub_link *link, int code, const char *rule)
 {
+    if (code == RAPAHUB_EPROTOCOL)
+        note_violation(link, rule);
     if (!hub_claim(&link->closing, 0, 1))
         return;
     link->cause = code;
@@ -166,9 +184,18 @@ int hub_link_send(struct hub_link *link, const struct hub_message *message,
 {
     int r = hub_sender_send(link, message, payload, deadline_ns);
 
-    if (r == RAPAHUB_EPROTOCOL)
-        hub_link_close(link, r, rapahub_last_error()->rule);
-    return r;
+    return r == RAPAHUB_EPROTOCOL ? hub_link_violated(link) : r;
+}
+
+/* The goodbye may meet another violation: the first is the one that is named.
+ * r[impl hub.violation] */
+int hub_link_violated(struct hub_link *link)
+{
+    const struct rapahub_diagnosis why = *rapahub_last_error();
+
+    hub_sender_goodbye(link, why.rule, why.text);
+    hub_link_close(link, RAPAHUB_EPROTOCOL, why.rule);
+    return RAPAHUB_EPROTOCOL;
 }
 
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context)

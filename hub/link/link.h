@@ -130,8 +130,9 @@ uint64_t hub_link_deaf_until(const struct hub_link *link);
 /* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
 void hub_link_arm(struct hub_link *link);
 
-/* Ends it, once; later calls change nothing. `code` is what calls get: RAPAHUB_EDIED,
- * RAPAHUB_ECLOSED, RAPAHUB_EPROTOCOL. Wakes everybody of this side. Any thread. */
+/* Ends it, once; of later calls only the rule of a first violation is kept: who finds one may be
+ * late, for the peer is dead. `code` is what calls get: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
+ * RAPAHUB_EPROTOCOL. Wakes everybody of this side. Any thread. */
 void hub_link_close(struct hub_link *link, int code, const char *rule);
 bool hub_link_closed(const struct hub_link *link);
 
@@ -141,8 +142,16 @@ void hub_link_dead(struct hub_link *link);
 
 /* The same for a peer that said goodbye before and has unmapped the segment: RAPAHUB_ECLOSED. */
 void hub_link_detached(struct hub_link *link);
-int hub_link_cause(const struct hub_link *link);        /* 0 while it is open */
-const char *hub_link_rule(const struct hub_link *link); /* "" if none; a constant */
+int hub_link_cause(const struct hub_link *link); /* 0 while it is open */
+
+/* Has the peer broken a rule? Whatever ended the link first. The rule, or the one of its end; "" if
+ * none; a constant. */
+bool hub_link_broken(const struct hub_link *link);
+const char *hub_link_rule(const struct hub_link *link);
+
+/* The thread's diagnosis says which rule the peer broke: says goodbye with it, and ends the link:
+ * RAPAHUB_EPROTOCOL. Any thread. */
+int hub_link_violated(struct hub_link *link);
 
 /* Says goodbye with a reason if there is room now; never waits. r[impl message.goodbye.send] */
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context);

@@ -39,6 +39,9 @@ struct hub_link {
     struct hub_a32 closed;       /* published behind cause and rule */
     int cause;
     const char *rule;
+    struct hub_a32 breaking; /* claimed by who finds the first violation, also behind the end */
+    struct hub_a32 broken;   /* published behind the next */
+    const char *broken_rule;
     struct hub_link_counters counters;
 };
 

@@ -74,14 +74,9 @@ struct element {
 /* r[impl shm.flow.wrap-rule] r[impl hub.violation] */
 static int violation(struct hub_channel *channel)
 {
-    static const char rule[] = "shm.flow.wrap-rule";
-    struct hub_link *link = channel->set->link;
-    int r = rapahub_fail(RAPAHUB_EPROTOCOL, rule, "the credit of channel %u went back or too far",
-                         channel->id);
-
-    hub_link_say_goodbye(link, rule, rapahub_last_error()->text);
-    hub_link_close(link, RAPAHUB_EPROTOCOL, rule);
-    return r;
+    (void)rapahub_fail(RAPAHUB_EPROTOCOL, "shm.flow.wrap-rule",
+                       "the credit of channel %u went back or too far", channel->id);
+    return hub_link_violated(channel->set->link);
 }
 
 /* Cuts the next element off and counts it; from here on it may be on its way. -EAGAIN: no credit.

@@ -15,16 +15,6 @@
 #define SPACE_SLICE (10 * HUB_MILLISECOND)  /* where a slot may come without a wake-up */
 #define FULL_SLICE  HUB_MILLISECOND         /* where nobody may receive before an answer is sent */
 
-/* r[impl hub.violation] */
-static int violation(struct hub_link *link)
-{
-    const struct rapahub_diagnosis *why = rapahub_last_error();
-
-    hub_sender_goodbye(link, why->rule, why->text);
-    hub_link_close(link, RAPAHUB_EPROTOCOL, why->rule);
-    return RAPAHUB_EPROTOCOL;
-}
-
 static bool take_token(struct hub_link *link)
 {
     if (!hub_claim(&link->token, 0, 1))
@@ -174,7 +164,7 @@ static int receive(struct hub_link *link, uint32_t max)
         if (r > 0)
             r = handle(link, &link->batch[link->batch_at++]);
         if (r < 0)
-            return violation(link);
+            return hub_link_violated(link);
         count++;
     }
     return (int)count;

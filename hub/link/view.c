@@ -39,5 +39,5 @@ void hub_view_release(struct hub_view *view)
     *view = (struct hub_view){.link = NULL};
     hub_slots_in_hide(&link->slots, slot);
     if (hub_sender_may(link) && hub_receiver_free(link, slot) < 0)
-        hub_link_close(link, RAPAHUB_EPROTOCOL, rapahub_last_error()->rule);
+        (void)hub_link_violated(link);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <rapahub/host.h>
@@ -216,6 +217,23 @@ ATTACK void check_rule(struct stage *stage, const struct trial *trial)
     assert_string_equal(stage->rule, trial->rule);
     assert_true(until(stage, &stage->down, 1));
     assert_int_equal(stage->violations, 1);
+}
+
+ATTACK void note_pid(void *user, const struct rapahub_guest_status *status)
+{
+    if (strcmp(status->name, "hostile") == 0)
+        *(int32_t *)user = status->pid;
+}
+
+/* Its process is dead before the host, which looks at nothing meanwhile, takes note of it. */
+ATTACK void await_death(struct stage *stage)
+{
+    siginfo_t dead;
+    int32_t pid = 0;
+
+    check_done(rapahub_host_guests(stage->host, note_pid, &pid));
+    assert_true(pid > 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOWAIT), 0);
 }
 
 ATTACK void add_violations(void *user, const struct rapahub_guest_status *status)

@@ -14,6 +14,7 @@
 #include "tests/raw/raw_module.h"
 
 #define CALL_MS 10000
+#define GONE    '-' /* before a name: it does it, and is gone at once */
 
 static hostile_attack *find(const struct hostile *list, const uint8_t *name, size_t size)
 {
@@ -30,11 +31,15 @@ static int attack(struct raw_link *link, const struct raw_message *request, void
     hostile_attack *run;
     const uint8_t *name;
     size_t size;
+    bool gone;
 
     (void)user;
     name = raw_postcard_take_bytes(&arguments, &size);
     if (arguments.wrong)
         return raw_call_fail(link, kept.id, RAW_INVALID_PAYLOAD, CALL_MS);
+    gone = size > 0 && name[0] == GONE;
+    name += gone;
+    size -= gone;
     run = find(hostile_words, name, size);
     if (!run)
         run = find(hostile_messages, name, size);
@@ -43,6 +48,8 @@ static int attack(struct raw_link *link, const struct raw_message *request, void
     if (!run)
         return raw_call_fail(link, kept.id, RAW_INVALID_PAYLOAD, CALL_MS);
     run(link, &kept);
+    if (gone)
+        _exit(3);
     return raw_call_answer(link, kept.id, NULL, CALL_MS);
 }
 

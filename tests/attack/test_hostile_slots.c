@@ -103,6 +103,32 @@ static void in_a_shared_segment_nobody_is_hurt_by_it(void **state)
     run(trials, &shared);
 }
 
+/* The host looks at its death first, and finds in what it left, or found as it sent, that it broke
+ * a rule. */
+static void run_gone(const char *attack, const struct trial *trial)
+{
+    struct stage stage;
+
+    open_stage_with(&stage, &own);
+    begin_attack(&stage, attack);
+    await_death(&stage);
+    for (int i = 0; i < POKES; i++)
+        poke(&stage);
+    check_rule(&stage, trial);
+    close_stage(&stage);
+}
+
+/* r[verify hub.violation] r[verify shm.varslot.freeing] */
+static void who_is_gone_at_once_has_broken_the_rule_all_the_same(void **state)
+{
+    static const struct trial received = {"type_zero", "message.unknown-variant", false};
+    static const struct trial sending = {"push_no_class", "shm.varslot.freeing", false};
+
+    (void)state;
+    run_gone("-type_zero", &received);
+    run_gone("-push_no_class", &sending);
+}
+
 /* r[verify hub.var.single-popper] r[verify shm.varslot.freelist] r[verify shm.varslot.classes] */
 static void what_harms_nobody_else_is_no_violation(void **state)
 {
@@ -142,6 +168,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descriptor_that_points_elsewhere_is_a_violation),
         cmocka_unit_test(who_pushes_what_it_does_not_have_ends),
+        cmocka_unit_test(who_is_gone_at_once_has_broken_the_rule_all_the_same),
         cmocka_unit_test(in_a_shared_segment_nobody_is_hurt_by_it),
         cmocka_unit_test(what_harms_nobody_else_is_no_violation),
         cmocka_unit_test(descriptors_that_come_by_the_doorbell_are_not_kept),

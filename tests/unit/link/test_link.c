@@ -204,6 +204,28 @@ static void an_id_that_is_served_already_ends_the_link(void **state)
     pair_close(&pair);
 }
 
+/* Who finds it as it sends may be late: the peer is dead, and the link closed for that.
+ * r[verify hub.violation] */
+static void a_rule_that_was_broken_before_the_end_is_named_behind_it(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct hub_link *link;
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    link = pair.host.connection.link;
+    hub_link_dead(link);
+    assert_int_equal(hub_link_cause(link), RAPAHUB_EDIED);
+    assert_false(hub_link_broken(link));
+    hub_link_close(link, RAPAHUB_EPROTOCOL, "shm.slot.free");
+    hub_link_close(link, RAPAHUB_EPROTOCOL, "shm.ring.capacity");
+    assert_int_equal(hub_link_cause(link), RAPAHUB_EDIED);
+    assert_true(hub_link_broken(link));
+    assert_string_equal(hub_link_rule(link), "shm.slot.free");
+    pair_close(&pair);
+}
+
 /* r[verify call.lifecycle.unknown-request-id] r[verify core.error.call-vs-connection] */
 static void a_response_nobody_asked_for_is_ignored(void **state)
 {
@@ -401,6 +423,7 @@ int main(void)
         cmocka_unit_test(both_sides_with_full_rings_never_wait_for_each_other),
         cmocka_unit_test(a_message_for_a_channel_that_was_never_opened_ends_the_link),
         cmocka_unit_test(an_id_that_is_served_already_ends_the_link),
+        cmocka_unit_test(a_rule_that_was_broken_before_the_end_is_named_behind_it),
         cmocka_unit_test(a_response_nobody_asked_for_is_ignored),
         cmocka_unit_test(a_guest_whose_entry_is_not_its_own_any_more_writes_nothing),
         cmocka_unit_test(a_guest_sees_that_the_host_leaves),
