@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "hub/shm/segment.h"
 #include "hub/shm/slots.h"
@@ -15,6 +16,7 @@ struct host_seat {
     bool taken;        /* by a life of ours, until recovery is over */
     bool quarantined;  /* never to be used again */
     uint32_t epoch;    /* of the last life */
+    pid_t pid;         /* of the stranger that was seen in it last, coming; 0: not known */
     uint64_t since_ns; /* a stranger was seen in it first; 0: there is none */
 };
 

@@ -203,11 +203,24 @@ void host_life_part(struct host_life *life)
     hub_peer_table_goodbye(life->view.entry);
 }
 
+/* A stranger is known by its lock: one that looks for a free entry has the lock of each for a
+ * moment, and may have been seen just then. Who has it no more is not killed for the entry.
+ * r[impl hub.file.lock] */
+static bool is_the_one(const struct host_life *life)
+{
+    pid_t pid = 0;
+
+    return !life->anonymous ||
+           (hub_lock_ask_peer(life->group->segment->mapping.fd, life->id.peer, &pid) == 1 &&
+            pid == life->pid);
+}
+
 /* r[impl shm.crash.recovery] */
 void host_life_kill(struct host_life *life, enum host_cause cause)
 {
     hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
-    syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, 0);
+    if (is_the_one(life))
+        syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, 0);
     if (!host_life_said_goodbye(life))
         host_life_part(life);
 }

@@ -186,11 +186,16 @@ static void shut_out(const struct visitor *visitor, const char *rule, const char
                 visitor->peer, why, rule);
 }
 
-/* One that has reserved an entry for itself and gets no further. */
+/* One that has reserved an entry for itself and gets no further: it has had the lock all the time.
+ * One that only looks whether the entry is free has it for a moment. */
 static void hurry(const struct visitor *visitor)
 {
     OWN(hub_fd) int pidfd = -1;
 
+    if (visitor->seat->pid != visitor->pid) {
+        visitor->seat->pid = visitor->pid;
+        visitor->seat->since_ns = hub_clock_now();
+    }
     if (hub_clock_left(visitor->seat->since_ns + ATTACH_WITHIN) > 0)
         return;
     if (open_process(visitor, &pidfd) == 0 && pidfd >= 0)

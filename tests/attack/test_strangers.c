@@ -1,199 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guests that come by a path and keep to no rule: without a lock, with somebody else's pid, in a
  * state there is none of. Nothing is used again that one of them may still write to. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <rapahub/host.h>
+#include "tests/attack/strangers.h"
 
-#include "tests/raw/raw_words.h"
-#include "tests/support/leak.h"
-#include "tests/support/process.h"
-#include "tests/support/testing.h"
-
-#define PROGRAM  PROCESS_LIBEXEC("rapahub/rapahub-guest")
-#define ECHO     PROCESS_CHIMOD("echo")
-#define SECOND   UINT64_C(1000000000)
-#define BEAT     (SECOND / 50)
-#define EMPTY    0
-#define ATTACHED 1
-#define GOODBYE  2
-
-struct stage {
-    struct leak *leak;
-    struct rapahub_host *host;
-    unsigned attached, down, violations;
-    char rule[64];
-};
-
-static void on_event(void *user, const struct rapahub_event *event)
-{
-    struct stage *stage = user;
-
-    stage->attached += event->kind == RAPAHUB_EVENT_ATTACHED;
-    stage->down += event->kind == RAPAHUB_EVENT_DOWN;
-    if (event->kind != RAPAHUB_EVENT_VIOLATION)
-        return;
-    stage->violations++;
-    snprintf(stage->rule, sizeof stage->rule, "%s", event->rule);
-}
-
-static void drop_line(void *user, enum rapahub_log_level level, const char *topic, const char *text)
-{
-    (void)user;
-    if (getenv("TEST_LOG"))
-        fprintf(stderr, "%d %s: %s\n", (int)level, topic, text);
-}
-
-static void open_stage(struct stage *stage, uint64_t heartbeat_ns)
-{
-    const struct rapahub_host_options options = {.anonymous = true,
-                                                 .guests_max = 3,
-                                                 .slot_size = 4096,
-                                                 .slot_count = 8,
-                                                 .heartbeat_ns = heartbeat_ns,
-                                                 .on_event = on_event,
-                                                 .user = stage};
-
-    memset(stage, 0, sizeof *stage);
-    stage->leak = leak_begin();
-    rapahub_log_to(drop_line, NULL, RAPAHUB_LOG_DEBUG);
-    assert_int_equal(rapahub_host_create(&options, &stage->host), 0);
-}
-
-static void close_stage(struct stage *stage)
-{
-    rapahub_host_destroy(stage->host);
-    leak_assert_none(stage->leak);
-}
-
-/* One that has the file mapped, and does in it what it likes. */
-struct stranger {
-    int fd;
-    uint8_t *base;
-    size_t size;
-    uint64_t entry;
-};
-
-static void come(struct stranger *stranger, const char *path, uint32_t peer)
-{
-    struct stat file;
-
-    stranger->fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_true(stranger->fd >= 0);
-    assert_int_equal(fstat(stranger->fd, &file), 0);
-    stranger->size = (size_t)file.st_size;
-    stranger->base =
-        mmap(NULL, stranger->size, PROT_READ | PROT_WRITE, MAP_SHARED, stranger->fd, 0);
-    assert_true(stranger->base != MAP_FAILED);
-    stranger->entry = 128 + (peer - 1) * UINT64_C(64);
-}
-
-static void go(struct stranger *stranger)
-{
-    munmap(stranger->base, stranger->size);
-    close(stranger->fd);
-}
-
-static void lock(struct stranger *stranger, short type, pid_t pid)
-{
-    const uint64_t peer = (stranger->entry - 128) / 64 + 1;
-    struct flock range = {.l_type = type,
-                          .l_whence = SEEK_SET,
-                          .l_start = (off_t)((UINT64_C(1) << 40) + (peer << 32)),
-                          .l_len = 1 + pid};
-
-    assert_int_equal(fcntl(stranger->fd, F_OFD_SETLK, &range), 0);
-}
-
-/* A lock counts for the entry that says so. */
-static void say_locked(struct stranger *stranger)
-{
-    raw_store32(stranger->base, stranger->entry + 56, 0x20);
-}
-
-/* As the text has it that knows nothing of locks. */
-static void attach(struct stranger *stranger)
-{
-    assert_true(raw_swap32(stranger->base, stranger->entry, EMPTY, ATTACHED));
-    raw_store32(stranger->base, stranger->entry + 4,
-                raw_load32(stranger->base, stranger->entry + 4) + 1);
-}
-
-static uint32_t state_of(struct stranger *stranger)
-{
-    return raw_load32(stranger->base, stranger->entry);
-}
-
-static void dispatch(struct stage *stage, int ms)
-{
-    assert_true(rapahub_host_dispatch(stage->host, ms) >= 0);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* Takes turns until `condition` holds, at most 10 s. */
-#define UNTIL(stage, condition)                                              \
-    for (uint64_t end_ = now_ms() + 10000; !(condition) && now_ms() < end_;) \
-    dispatch(stage, 10)
-
-static void until_state(struct stage *stage, struct stranger *stranger, uint32_t state)
-{
-    UNTIL(stage, state_of(stranger) == state);
-    assert_int_equal(state_of(stranger), state);
-}
-
-static void until_quarantined(struct stage *stage, uint32_t count)
-{
-    UNTIL(stage, rapahub_host_quarantined(stage->host) >= count);
-    assert_int_equal(rapahub_host_quarantined(stage->host), count);
-}
-
-static void stays(struct stage *stage, struct stranger *stranger, uint32_t state)
-{
-    for (uint64_t end = now_ms() + 200; now_ms() < end;) {
-        dispatch(stage, 10);
-        assert_int_equal(state_of(stranger), state);
-    }
-}
-
-/* An honest one finds the next free entry, and is served. */
-static void check_neighbour(struct stage *stage)
-{
-    char path[160];
-    const char *const argv[] = {PROGRAM, path, ECHO, NULL};
-    const struct process_options options = {.argv = argv, .within_ns = 10 * SECOND};
-    unsigned attached = stage->attached, down = stage->down;
-    struct process_result result;
-    struct process process;
-
-    snprintf(path, sizeof path, "--hub-path=%s", rapahub_host_path(stage->host));
-    assert_int_equal(process_start(&options, &process), 0);
-    UNTIL(stage, stage->attached > attached);
-    assert_int_equal(stage->attached, attached + 1);
-    process_kill(&process, SIGTERM);
-    UNTIL(stage, stage->down > down);
-    assert_int_equal(process_finish(&process, &result), 0);
-    assert_int_equal(result.status, 0);
-    process_result_fini(&result);
-}
+#define PATIENCE 10200 /* ms: more than an entry may be reserved by one that gets no further */
 
 /* r[verify hub.death.quarantine] r[verify hub.death.proof] */
 static void one_without_a_lock_is_served_and_never_taken_for_dead(void **state)
@@ -342,6 +155,65 @@ static void a_number_that_is_used_again_is_another_process(void **state)
     close_stage(&stage);
 }
 
+static void ends_by(pid_t pid, int signal)
+{
+    assert_int_equal(kill(pid, signal), 0);
+    reap(pid, signal);
+}
+
+/* The lock was not its own: it held it for a moment, as one does that looks for a free entry, just
+ * when the host looked. r[verify hub.death.proof] r[verify hub.file.lock] */
+static void who_does_not_hold_the_lock_is_not_killed_for_the_entry(void **state)
+{
+    struct stranger stranger;
+    struct stage stage;
+    pid_t child;
+
+    (void)state;
+    open_stage(&stage, BEAT);
+    come(&stranger, rapahub_host_path(stage.host), 1);
+    child = start_child(&stranger, false);
+    lock(&stranger, F_WRLCK, child);
+    attach(&stranger);
+    say_locked(&stranger);
+    UNTIL(&stage, raw_load32(stranger.base, stranger.entry + 60) != 0); /* it is taken in */
+    lock(&stranger, F_UNLCK, child);
+    until_state(&stage, &stranger, GOODBYE); /* by the host: it has no heart */
+    stays(&stage, &stranger, GOODBYE);
+    ends_by(child, SIGTERM);
+    until_state(&stage, &stranger, EMPTY);
+    go(&stranger);
+    close_stage(&stage);
+}
+
+/* Who has reserved an entry for itself and got no further dies, and the next one that looks for a
+ * free entry has the lock of that one for a moment: its own time has only begun.
+ * r[verify hub.death.proof] */
+static void who_passes_an_entry_is_not_killed_for_another_that_stayed(void **state)
+{
+    struct stranger first, next;
+    struct stage stage;
+    pid_t child;
+
+    (void)state;
+    open_stage(&stage, UINT64_MAX);
+    come(&next, rapahub_host_path(stage.host), 1);
+    child = start_child(&next, false);
+    come(&first, rapahub_host_path(stage.host), 1);
+    lock(&first, F_WRLCK, getpid());
+    assert_true(raw_swap32(first.base, first.entry, EMPTY, RESERVED));
+    stays(&stage, &first, RESERVED);
+    poll(NULL, 0, PATIENCE);
+    go(&first);
+    lock(&next, F_WRLCK, child);
+    stays(&stage, &next, RESERVED);
+    ends_by(child, SIGTERM);
+    lock(&next, F_UNLCK, child);
+    until_state(&stage, &next, EMPTY);
+    go(&next);
+    close_stage(&stage);
+}
+
 /* It named another process, which has nothing of the segment. r[verify hub.death.proof] */
 static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
 {
@@ -450,6 +322,8 @@ int main(void)
         cmocka_unit_test(a_dead_process_whose_lock_is_held_is_no_proof),
         cmocka_unit_test(a_free_lock_of_a_process_that_lives_is_no_proof),
         cmocka_unit_test(a_number_that_is_used_again_is_another_process),
+        cmocka_unit_test(who_does_not_hold_the_lock_is_not_killed_for_the_entry),
+        cmocka_unit_test(who_passes_an_entry_is_not_killed_for_another_that_stayed),
         cmocka_unit_test(nobody_is_killed_for_what_a_guest_says_of_itself),
         cmocka_unit_test(a_state_there_is_none_of_costs_that_entry),
         cmocka_unit_test(one_that_does_not_raise_its_epoch_breaks_a_rule),
