@@ -316,15 +316,13 @@ static bool serve_offer(struct rapahub_host *host, struct host_async *async)
 
 static int serve_one(struct rapahub_host *host, struct host_async *async)
 {
-    int r;
+    int r = host_asyncs_cancelled(async);
 
-    if (async->cancelled)
-        r = rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method);
-    else if (hub_clock_left(async->deadline_ns) == 0)
+    if (r == 0 && hub_clock_left(async->deadline_ns) == 0)
         r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not sent in time", async->method);
-    else if (serve_offer(host, async))
+    else if (r == 0 && serve_offer(host, async))
         return 1;
-    else
+    else if (r == 0)
         r = route(host, async);
     if (r == 0)
         return 1;

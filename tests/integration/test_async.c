@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that are not waited for: each ends once, on the owner, whatever becomes of the guest. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "tests/integration/hosting.h"
 
-#define MS UINT64_C(1000000)
+#define MS      UINT64_C(1000000)
+#define CANCELS 2000
 
 struct done {
     unsigned count, good;
@@ -222,6 +226,54 @@ static void an_offer_is_called_without_waiting(void **state)
     close_host(&on);
 }
 
+struct canceller {
+    struct hosting *on;
+    _Atomic uint64_t number; /* of the call to cancel */
+    atomic_bool over;
+};
+
+static void *cancel_all(void *user)
+{
+    struct canceller *canceller = user;
+
+    while (!atomic_load(&canceller->over)) {
+        const struct rapahub_request_id id = {atomic_load(&canceller->number)};
+
+        if (id.number != 0)
+            rapahub_host_cancel(canceller->on->host, id);
+    }
+    return NULL;
+}
+
+/* A call to an offer waits for the owner, who looks whether it was cancelled. */
+static void a_cancel_from_another_thread_ends_a_call_once(void **state)
+{
+    const struct rapahub_container_options options = {.id = here, .pool_name = "offer"};
+    const int64_t number = 21;
+    struct canceller canceller = {0};
+    struct done done = {0};
+    struct hosting on;
+    pthread_t thread;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(rapahub_host_offer(on.host, &options, methods, NULL));
+    canceller.on = &on;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_all, &canceller), 0);
+    for (unsigned i = 1; i <= CANCELS; i++) {
+        struct rapahub_request_id id;
+
+        assert_done(begin(&on, "twice", (const void *const[]){&number, NULL}, &done, &id));
+        atomic_store(&canceller.number, id.number);
+        assert_true(until(&on, &done.count, i));
+        assert_int_equal(done.count, i);
+        assert_true(done.status == 0 || done.status == RAPAHUB_ECANCELED);
+    }
+    atomic_store(&canceller.over, true);
+    pthread_join(thread, NULL);
+    close_host(&on);
+}
+
 /* How deep callbacks that call stand inside of each other. */
 struct pile {
     struct hosting *on;
@@ -321,6 +373,7 @@ int main(void)
         cmocka_unit_test(calls_open_at_the_end_of_the_host_end_too),
         cmocka_unit_test(a_callback_may_call_but_not_dispatch),
         cmocka_unit_test(an_offer_is_called_without_waiting),
+        cmocka_unit_test(a_cancel_from_another_thread_ends_a_call_once),
         cmocka_unit_test(callbacks_that_call_do_not_pile_up),
         cmocka_unit_test(arguments_wait_for_space_whatever_a_callback_calls),
     };
