@@ -296,6 +296,22 @@ static struct hub_a32 *foreign_head(const struct hub_link *link)
                                                : &entry->host_to_guest_head;
 }
 
+/* What it will sleep for. Who begins to wait for space says so, and then looks at `armed`: with the
+ * fence on either side one of the two sees the other, and `rearm` is not set before it is cleared
+ * here. What was armed the last time must not be seen for that. r[impl hub.wait.owner] */
+static uint32_t choose_bits(struct hub_link *link)
+{
+    uint32_t bits = HUB_WAIT_RX;
+
+    hub_publish(&link->armed, bits);
+    hub_publish(&link->rearm, 0);
+    hub_settle(&link->armed);
+    if (hub_observe(&link->spacers) != 0)
+        bits |= HUB_WAIT_TX;
+    hub_publish(&link->armed, bits);
+    return bits;
+}
+
 /* One round of a leader: 0 to go on, 1 when it is done, or a failure. */
 static int lead_once(struct leader *leader)
 {
@@ -317,9 +333,7 @@ static int lead_once(struct leader *leader)
         return 0;
     }
     show_tail(link);
-    hub_publish(&link->rearm, 0);
-    leader->order.bits = HUB_WAIT_RX | (hub_observe(&link->spacers) != 0 ? HUB_WAIT_TX : 0);
-    hub_publish(&link->armed, leader->order.bits);
+    leader->order.bits = choose_bits(link);
     return hub_wait_for(&link->wait, &leader->order);
 }
 
@@ -346,6 +360,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
 /* A leader that sleeps for messages only is made to sleep for space too. */
 static void ask_for_space(struct hub_link *link)
 {
+    hub_settle(&link->armed);
     if (hub_observe(&link->armed) & HUB_WAIT_TX)
         return;
     hub_publish(&link->rearm, 1);
