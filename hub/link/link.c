@@ -123,6 +123,15 @@ int hub_link_cause(const struct hub_link *link)
     return hub_link_closed(link) ? link->cause : 0;
 }
 
+/* Of a guest's that is open the host has left, or has given the entry up. */
+int hub_link_fate(const struct hub_link *link)
+{
+    if (hub_link_closed(link))
+        return link->cause;
+    return hub_observe(&link->dead) != 0 && hub_observe(&link->detached) == 0 ? RAPAHUB_EDIED
+                                                                              : RAPAHUB_ECLOSED;
+}
+
 bool hub_link_broken(const struct hub_link *link)
 {
     return hub_observe(&link->broken) != 0;

@@ -144,6 +144,9 @@ void hub_link_dead(struct hub_link *link);
 void hub_link_detached(struct hub_link *link);
 int hub_link_cause(const struct hub_link *link); /* 0 while it is open */
 
+/* Of one that nothing can be sent on any more: its cause, or the one it will have in a moment. */
+int hub_link_fate(const struct hub_link *link);
+
 /* Has the peer broken a rule? Whatever ended the link first. The rule, or the one of its end; "" if
  * none; a constant. */
 bool hub_link_broken(const struct hub_link *link);

@@ -150,7 +150,9 @@ static int try_send(struct hub_channels *set, const struct hub_message *message,
     return r;
 }
 
-/* Waits for space in the ring in slices, for the stream may end meanwhile: then -EAGAIN. */
+/* Waits for space in the ring in slices, for the stream may end meanwhile: then -EAGAIN. Where the
+ * link has ended the stream has: RAPAHUB_ESTALE says of a call that it was not executed, and would
+ * have the one made again whose argument this stream is. */
 static int send(struct hub_channel *channel, const struct hub_message *message,
                 const struct hub_parts *parts)
 {
@@ -161,6 +163,9 @@ static int send(struct hub_channel *channel, const struct hub_message *message,
     while (
         (r == -EAGAIN || r == -ETIMEDOUT) &&
         !(message->type == HUB_CLOSE ? hub_observe(&channel->stopped) != 0 : is_over_now(channel)));
+    if (r == RAPAHUB_ESTALE)
+        return rapahub_fail(hub_link_fate(channel->set->link), "",
+                            "the stream ended with its link");
     return r == -ETIMEDOUT ? -EAGAIN : r;
 }
 

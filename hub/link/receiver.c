@@ -176,7 +176,7 @@ static void finish_if_dead(struct hub_link *link)
     if (hub_observe(&link->dead) == 0 || hub_link_closed(link))
         return;
     if (receive(link, link->limits.ring_size + HUB_RING_BATCH) >= 0)
-        hub_link_close(link, hub_observe(&link->detached) ? RAPAHUB_ECLOSED : RAPAHUB_EDIED, "");
+        hub_link_close(link, hub_link_fate(link), "");
 }
 
 /* Did something come behind `tail`? Needs no token: it reads what never changes, and the head. */

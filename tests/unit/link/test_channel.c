@@ -333,6 +333,40 @@ static void the_end_of_the_link_comes_behind_what_was_received(void **state)
     flow_close(&flow);
 }
 
+struct late {
+    struct flow *flow;
+    int written, ended;
+};
+
+/* The peer is proven dead while this thread receives: the link closes only when it lets go. */
+static bool write_late(void *user)
+{
+    struct late *late = user;
+    struct hub_channel *sender = flow_sender(late->flow);
+
+    hub_link_dead(late->flow->pair.host.connection.link);
+    late->written = hub_outlet_write(sender, "abc", 3);
+    assert_string_equal(rapahub_last_error()->text, "the stream ended with its link");
+    late->ended = hub_outlet_end(sender);
+    return true;
+}
+
+/* "Nothing was executed" is said of calls, which are then made again; not of a stream. */
+static void a_stream_to_a_dead_peer_is_no_call_that_was_not_executed(void **state)
+{
+    struct flow flow;
+    struct late late = {.flow = &flow};
+    const struct hub_link_until until = {
+        .done = write_late, .user = &late, .stage = HUB_WAIT_SPIN, .deadline_ns = HUB_NEVER};
+
+    (void)state;
+    flow_open(&flow, true);
+    assert_int_equal(hub_link_lead(flow.pair.host.connection.link, &until), 0);
+    assert_int_equal(late.written, RAPAHUB_EDIED);
+    assert_int_equal(late.ended, RAPAHUB_EDIED);
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_reset_waits_for_space_by_itself),
         cmocka_unit_test(a_stop_ends_a_wait),
         cmocka_unit_test(the_end_of_the_link_comes_behind_what_was_received),
+        cmocka_unit_test(a_stream_to_a_dead_peer_is_no_call_that_was_not_executed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
