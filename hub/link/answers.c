@@ -31,6 +31,18 @@ static bool reserve(struct hub_answer *answer, uint32_t size)
     return true;
 }
 
+/* The caller has gone, or there is no memory for its answer: whether the call was refused must be
+ * known all the same, for its channels. */
+static void *place_unwanted(struct hub_calls *calls, struct hub_call_entry *entry, uint32_t size)
+    REQUIRES(calls->lock)
+{
+    if (!entry->channels)
+        return NULL;
+    if (entry->state == HUB_CALL_ZOMBIE && reserve(&entry->own, size))
+        return entry->own.data;
+    return size <= sizeof calls->refused ? calls->refused : NULL;
+}
+
 /* r[impl call.lifecycle.unknown-request-id] r[impl call.lifecycle.ordering] */
 void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
 {
@@ -39,11 +51,11 @@ void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
 
     hub_mutex_lock(&calls->lock);
     entry = hub_id_map_get(calls->by_id, id);
-    if (entry && entry->state == HUB_CALL_ZOMBIE && entry->channels && reserve(&entry->own, size))
-        to = entry->own.data;
     if (entry && entry->state == HUB_CALL_OPEN && reserve(entry->answer, size)) {
         entry->state = HUB_CALL_FILLING;
         to = entry->answer->data;
+    } else if (entry && (entry->state == HUB_CALL_OPEN || entry->state == HUB_CALL_ZOMBIE)) {
+        to = place_unwanted(calls, entry, size);
     }
     hub_mutex_unlock(&calls->lock);
     return to;
@@ -81,7 +93,7 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
         entry->answer->size = size;
         hub_add64(&calls->answered, 1);
         hub_call_table_end(calls, entry, 0);
-    } else if (entry && entry->state == HUB_CALL_OPEN && !payload) {
+    } else if (entry && entry->state == HUB_CALL_OPEN) {
         hub_call_table_end(calls, entry, -ENOMEM);
     } else {
         hub_add64(&calls->late, 1);

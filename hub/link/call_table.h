@@ -39,6 +39,8 @@ struct hub_call_entry {
     struct hub_channel_list *channels; /* NULL: none; held until the id is free */
 };
 
+#define HUB_CALLS_REFUSAL_MAX 256 /* bytes: with little metadata a refusal fits */
+
 struct hub_calls {
     struct hub_link *link;
     struct hub_mutex lock;
@@ -57,6 +59,7 @@ struct hub_calls {
     void (*on_ready)(void *user);
     void *user;
     struct hub_a64 answered, late, lost;
+    uint8_t refused[HUB_CALLS_REFUSAL_MAX]; /* an answer without memory; the token holder's */
 };
 
 /* Takes a free entry, which there must be; NULL for no memory. */
