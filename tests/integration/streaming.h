@@ -40,16 +40,23 @@ UNUSED static struct rapahub_source *pattern_source(size_t size, unsigned char *
 
 /* r[verify flow.channel.initial-credit] r[verify flow.channel.credit-grant]
  * r[verify channeling.data] r[verify channeling.close] */
-UNUSED static void drain(struct hosting *on, size_t size)
+UNUSED static int try_drain(struct hosting *on, size_t size)
 {
     unsigned char *memory;
     struct rapahub_source *source = pattern_source(size, &memory);
     uint64_t count = 1;
+    int r = ask(on, "drain(source) -> u64", (const void *const[]){&source, NULL}, &count);
 
-    assert_done(ask(on, "drain(source) -> u64", (const void *const[]){&source, NULL}, &count));
-    assert_int_equal(count, size);
+    if (r == 0)
+        assert_int_equal(count, size);
     rapahub_source_destroy(source);
     free(memory);
+    return r;
+}
+
+UNUSED static void drain(struct hosting *on, size_t size)
+{
+    assert_done(try_drain(on, size));
 }
 
 /* In and out at once, through the small hub. */
