@@ -26,9 +26,15 @@ struct lines {
     size_t count, capacity;
 };
 
+/* Its number may be another's as soon as it is reaped: that one was born later. */
+struct adopted {
+    pid_t pid;
+    uint64_t born; /* 0: it was gone */
+};
+
 struct leak {
     struct lines before;
-    pid_t adopted[ADOPTED_MAX];
+    struct adopted adopted[ADOPTED_MAX];
     size_t adopted_count;
 };
 
@@ -90,6 +96,20 @@ static void name_of(pid_t pid, char *to, size_t size)
 
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
     read_line(path, to, size);
+}
+
+/* When it was born, in ticks since the start of the machine: the 20th word behind the name, which
+ * is in brackets and may hold anything. 0: there is no such process. */
+static uint64_t birth_of(pid_t pid)
+{
+    char path[64], line[LINE_MAX_SIZE], *at;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    read_line(path, line, sizeof(line));
+    at = strrchr(line, ')');
+    for (int i = 0; at && i < 20; i++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
 }
 
 static void add_descriptors(struct lines *lines)
@@ -188,13 +208,20 @@ static void add_mappings(struct lines *lines)
         fclose(maps);
 }
 
+static bool is_still(const struct adopted *adopted)
+{
+    uint64_t born = birth_of(adopted->pid);
+
+    return born == 0 || born == adopted->born;
+}
+
 static bool is_ours(const struct leak *leak, const pid_t *family, size_t count, pid_t pid)
 {
     for (size_t i = 0; i < count; i++)
         if (family[i] == pid)
             return true;
     for (size_t i = 0; i < leak->adopted_count; i++)
-        if (leak->adopted[i] == pid)
+        if (leak->adopted[i].pid == pid && is_still(&leak->adopted[i]))
             return true;
     return false;
 }
@@ -259,7 +286,7 @@ void leak_adopt(struct leak *leak, pid_t pid)
         fputs("leak: too many processes adopted\n", stderr);
         abort();
     }
-    leak->adopted[leak->adopted_count++] = pid;
+    leak->adopted[leak->adopted_count++] = (struct adopted){pid, birth_of(pid)};
 }
 
 char *leak_left(const struct leak *leak)

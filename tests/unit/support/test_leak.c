@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,6 +114,72 @@ static void a_file_of_this_process_and_of_an_adopted_one_is_named(void **state)
     leak_assert_none(leak);
 }
 
+/* Not of our family: its parent is gone. False where this user may not choose numbers, or another
+ * was faster. */
+static bool start_grandchild_as(pid_t wanted, pid_t *out)
+{
+    int last = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC), ends[2], status;
+    char text[16];
+    pid_t parent;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    poll(NULL, 0, 30); /* its time of birth is told in hundredths of a second */
+    parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        int size = snprintf(text, sizeof(text), "%d", (int)wanted - 1);
+        pid_t pid = last >= 0 && write(last, text, (size_t)size) == size ? fork() : -1;
+
+        if (pid == 0) {
+            close(1); /* a test that fails leaves nobody waiting for it */
+            close(2);
+            poll(NULL, 0, 20000);
+            _exit(0);
+        }
+        _exit(write(ends[1], &pid, sizeof(pid)) != sizeof(pid));
+    }
+    *out = -1;
+    assert_int_equal(read(ends[0], out, sizeof(*out)), sizeof(*out));
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    close(ends[0]);
+    close(ends[1]);
+    if (last >= 0)
+        close(last);
+    if (*out > 0 && *out != wanted)
+        kill(*out, SIGKILL);
+    return *out == wanted;
+}
+
+/* The number was another's before: "adopted" and dead. The file is of who has the number now. */
+static void a_number_that_is_used_again_adopts_nobody(void **state)
+{
+    struct leak *leak = leak_begin();
+    siginfo_t info;
+    pid_t child, other;
+    char file[128];
+    int fd;
+
+    (void)state;
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        pause();
+    leak_adopt(leak, child);
+    kill(child, SIGKILL);
+    waitid(P_PID, (id_t)child, &info, WEXITED);
+    if (!start_grandchild_as(child, &other)) {
+        print_message("the number cannot be had here\n");
+        leak_assert_none(leak);
+        return;
+    }
+    snprintf(file, sizeof(file), "/dev/shm/rapahub-%u-%d-0", getuid(), (int)other);
+    fd = open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    close(fd);
+    leak_assert_none(leak);
+    unlink(file);
+    kill(other, SIGKILL);
+}
+
 static void *wait_for_byte(void *argument)
 {
     const int *fd = argument;
@@ -147,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_mapping_of_a_segment_is_named),
         cmocka_unit_test(a_zombie_is_named),
         cmocka_unit_test(a_file_of_this_process_and_of_an_adopted_one_is_named),
+        cmocka_unit_test(a_number_that_is_used_again_adopts_nobody),
         cmocka_unit_test(a_thread_is_named),
     };
 
