@@ -12,10 +12,12 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "tests/fault/stage.h"
+#include "tests/support/process.h"
 #include "tests/support/testing.h"
 
 #define LARGE    1400 /* bytes: of the last class */
 #define NEWCOMER 2
+#define SOON     (10 * HUB_SECOND)
 #define SHOWN    5000 /* bytes: read where they lie */
 #define STRIDE   7    /* of the points where it is stopped; a prime */
 
@@ -215,6 +217,13 @@ static int look(struct stage *stage, struct sweep_point *point)
 
 /* ---- the end of the host ---- */
 
+/* Who reads of the dead process in /proc right then keeps its memory, and with it the file and the
+ * lock, for a moment longer. */
+static bool is_swept(void *path)
+{
+    return hub_mapping_sweep_at(path);
+}
+
 static int sweep_file(struct stage *stage, struct sweep_point *point)
 {
     char path[HUB_MAPPING_PATH_MAX];
@@ -224,7 +233,7 @@ static int sweep_file(struct stage *stage, struct sweep_point *point)
         return sweep_fail(point, "the file of a living host was removed");
     stage->segment->mapping.path[0] = '\0';
     stage_teardown(stage);
-    return hub_mapping_sweep_at(path) ? 0 : sweep_fail(point, "the file stays");
+    return process_until(is_swept, path, SOON) ? 0 : sweep_fail(point, "the file stays");
 }
 
 static int check(struct stage *stage, struct sweep_point *point)

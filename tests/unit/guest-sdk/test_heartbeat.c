@@ -51,13 +51,15 @@ static void assert_beats(struct heart *heart)
     }
 }
 
-/* A beat may be on its way. */
+/* Beats may be on their way, late on a busy machine. */
 static void assert_silent(struct heart *heart)
 {
-    heart->before = beat_of(heart);
-    (void)process_until(went_on, heart, 3 * INTERVAL);
-    heart->before = beat_of(heart);
-    assert_false(process_until(went_on, heart, SILENCE));
+    uint64_t end = hub_clock_after(SOON);
+
+    do
+        heart->before = beat_of(heart);
+    while (process_until(went_on, heart, SILENCE) && hub_clock_left(end) > 0);
+    assert_true(hub_clock_left(end) > 0);
 }
 
 /* r[verify shm.crash.heartbeat] r[verify shm.crash.heartbeat-clock] */
