@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hub/link/call_table.h"
 #include "hub/wire/response.h"
@@ -61,6 +62,32 @@ void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
     return to;
 }
 
+/* As it will be seen by who takes the end; under the lock, so that a plain sum will do. */
+static void count_answer(struct hub_calls *calls) REQUIRES(calls->lock)
+{
+    hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1);
+}
+
+/* r[impl call.complete] */
+bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size)
+{
+    struct hub_call_entry *entry;
+    bool taken;
+
+    hub_mutex_lock(&calls->lock);
+    entry = hub_id_map_get(calls->by_id, id);
+    taken =
+        entry && entry->state == HUB_CALL_OPEN && !entry->channels && reserve(entry->answer, size);
+    if (taken) {
+        memcpy(entry->answer->data, payload, size);
+        entry->answer->size = size;
+        count_answer(calls);
+        hub_call_table_end(calls, entry, 0);
+    }
+    hub_mutex_unlock(&calls->lock);
+    return taken;
+}
+
 /* Its id is free again: at once, or when its end has been told. */
 static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(calls->lock)
 {
@@ -91,7 +118,7 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
         hub_channels_answered(entry->channels, payload && is_refusal(payload, size));
     if (entry && entry->state == HUB_CALL_FILLING) {
         entry->answer->size = size;
-        hub_add64(&calls->answered, 1);
+        count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     } else if (entry && entry->state == HUB_CALL_OPEN) {
         hub_call_table_end(calls, entry, -ENOMEM);
@@ -127,7 +154,7 @@ void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *vie
     if (taken) {
         entry->answer->view = *view;
         entry->answer->size = view->size;
-        hub_add64(&calls->answered, 1);
+        count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     }
     hub_mutex_unlock(&calls->lock);

@@ -6,6 +6,10 @@
 
 #include "hub/link/calls.h"
 
+/* A small answer, whole; false where it has to go the long way, for its call wants more than bytes,
+ * or nobody waits for it. */
+bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);
+
 /* Where the payload of the Response goes; NULL where nobody waits for it. Then accept or drop. */
 void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
 void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);

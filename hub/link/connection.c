@@ -11,6 +11,14 @@
 
 #define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
 
+static bool take(void *user, const struct hub_message *message, const void *payload, uint32_t size)
+{
+    struct hub_connection *connection = user;
+
+    return message->type == HUB_RESPONSE &&
+           hub_answers_take(connection->calls, message->id, payload, size);
+}
+
 static void *place(void *user, const struct hub_message *message, uint32_t size)
 {
     struct hub_connection *connection = user;
@@ -174,8 +182,16 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
-    of_link.events = (struct hub_link_events){place, accept, wants_view, view,      drop,
-                                              full,  after,  granted,    connection};
+    of_link.events = (struct hub_link_events){.take = take,
+                                              .place = place,
+                                              .accept = accept,
+                                              .wants_view = wants_view,
+                                              .view = view,
+                                              .drop = drop,
+                                              .full = full,
+                                              .after = after,
+                                              .granted = granted,
+                                              .user = connection};
     of_link.on_close = on_close;
     of_link.on_hint = on_hint;
     of_link.on_pending = on_pending;

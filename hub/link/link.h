@@ -27,6 +27,9 @@ enum hub_role { HUB_ROLE_HOST, HUB_ROLE_GUEST };
 /* What a link hands up. All but `after` run under the receive token, on the thread that receives:
  * they must not wait, send or close. */
 struct hub_link_events {
+    /* A payload that stood in the descriptor, of which this is a private copy: taken at once, or
+     * false: place and accept as any other. NULL: none is. */
+    bool (*take)(void *user, const struct hub_message *message, const void *payload, uint32_t size);
     /* Where the payload goes: memory of `size` bytes that holds until `accept` or `drop`; NULL:
      * nobody wants it. Asked for each message, also of size 0. */
     void *(*place)(void *user, const struct hub_message *message, uint32_t size);

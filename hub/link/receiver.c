@@ -107,6 +107,11 @@ static int handle(struct hub_link *link, const struct hub_descriptor *descriptor
         return r;
     if (is_wanted_as_view(link, descriptor, &message))
         return show(link, descriptor, &message);
+    if (descriptor->payload_slot == HUB_INLINE && events->take &&
+        events->take(events->user, &message, descriptor->inline_payload, descriptor->payload_len)) {
+        count_received(link, descriptor);
+        return 0;
+    }
     payload = events->place(events->user, &message, descriptor->payload_len);
     r = copy_payload(link, descriptor, payload);
     if (r == 0 && descriptor->payload_slot != HUB_INLINE)
@@ -155,7 +160,6 @@ static int receive(struct hub_link *link, uint32_t max)
     const struct hub_link_events *events = &link->options.events;
     uint32_t count = 0;
 
-    attend(link);
     while (count < max && !hub_link_closed(link) && !events->full(events->user)) {
         int r = next_batch(link);
 
@@ -187,17 +191,20 @@ static bool has_moved(const struct hub_link *link, uint32_t tail)
 
 /* Whatever came while this thread had the token and could not be told is told now: to the next
  * leader, by `after`; to a loop, by on_pending. Where nothing may be received before what is owed
- * is sent, to look again at once would be in vain. */
-static void let_go(struct hub_link *link)
+ * is sent, to look again at once would be in vain.
+ *
+ * `looks_soon`: this thread receives again before it sleeps, be it in the loop that on_pending
+ * makes look. Then the doorbell is left unarmed: each store to the entry costs the peer the line it
+ * looks at. */
+static void let_go(struct hub_link *link, bool looks_soon)
 {
     const struct hub_link_events *events = &link->options.events;
+    bool left, pending;
     uint32_t tail;
-    bool left;
 
-    show_tail(link);
     do {
         finish_if_dead(link);
-        if (link->options.role == HUB_ROLE_HOST)
+        if (link->options.role == HUB_ROLE_HOST && !looks_soon)
             hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
         tail = link->in.tail_next;
         left = link->batch_at < link->batch_count;
@@ -206,15 +213,22 @@ static void let_go(struct hub_link *link)
     } while (hub_observe(&link->dead) != 0 && !hub_link_closed(link) && take_token(link));
     events->after(events->user);
     hub_link_tell(link);
-    if (!hub_link_closed(link) && !events->full(events->user) &&
-        (hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail)))
+    pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
+    if (pending && !hub_link_closed(link) && !events->full(events->user))
         link->options.on_pending(link->options.user);
+}
+
+/* All is seen: the peer may know it, and what it waits for is given. */
+static void rest(struct hub_link *link)
+{
+    show_tail(link);
+    attend(link);
 }
 
 void hub_receiver_finish(struct hub_link *link)
 {
     if (!hub_link_closed(link) && take_token(link))
-        let_go(link);
+        let_go(link, false);
 }
 
 /* The doorbell is read under the token only: a leader may be asleep on it. A byte that nobody reads
@@ -238,8 +252,10 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
     if (!take_token(link))
         return -EBUSY;
     answer_bell(link);
+    attend(link);
     r = receive(link, max);
-    let_go(link);
+    show_tail(link);
+    let_go(link, false);
     return r;
 }
 
@@ -280,6 +296,11 @@ static bool has_news(void *user)
            hub_observe(&link->hung_up) != 0 || leader->until->done(leader->until->user) ||
            hub_link_host_left(link) || hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
+}
+
+static void rest_of_leader(void *user)
+{
+    rest(((struct leader *)user)->link);
 }
 
 static void note_hang_up(void *user)
@@ -332,7 +353,6 @@ static int lead_once(struct leader *leader)
         link->options.on_hint(link->options.user);
         return 0;
     }
-    show_tail(link);
     leader->order.bits = choose_bits(link);
     return hub_wait_for(&link->wait, &leader->order);
 }
@@ -348,12 +368,15 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .seed_word = foreign_head(link),
                                            .ready = has_news,
                                            .hung_up = note_hang_up,
+                                           .rest = rest_of_leader,
                                            .user = &leader};
     if (!take_token(link))
         return -EBUSY;
     while (r == 0 && !until->done(until->user))
         r = lead_once(&leader);
-    let_go(link);
+    if (r != 0)
+        show_tail(link);
+    let_go(link, r == 0 && until->stage == HUB_WAIT_SPIN);
     return r > 0 ? 0 : r;
 }
 

@@ -204,9 +204,11 @@ void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
     hub_settle(wait->own);
 }
 
+/* A look first: what is not set costs no line. */
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
 {
-    (void)hub_clear_bits(wait->own, bits & BELL_BITS);
+    if (hub_peek(wait->own) & bits & BELL_BITS)
+        (void)hub_clear_bits(wait->own, bits & BELL_BITS);
 }
 
 static bool on_same_cpu(const struct hub_wait *wait)
@@ -476,5 +478,7 @@ int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order)
         return 0;
     if (order->last == HUB_WAIT_SPIN)
         return RAPAHUB_EAGAIN;
+    if (order->rest)
+        order->rest(order->user);
     return sleep_until_ready(wait, order);
 }

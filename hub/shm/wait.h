@@ -82,6 +82,7 @@ struct hub_wait_order {
     bool (*ready)(
         void *user); /* the resource is there, or the link is closed; cheap, no lock held */
     void (*hung_up)(void *user); /* the doorbell, or then the pidfd, reports the peer's end */
+    void (*rest)(void *user);    /* once, before it sleeps; NULL: nothing to do */
     void *user;
 };
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call between two sides that are awake: what it stores into the lines both look at, and what is
+ * made good before anybody sleeps. */
+#include "tests/support/process.h"
+#include "tests/unit/link/pair.h"
+
+/* Begun by the host, answered by the guest, taken by the host, all on this thread. */
+static int call_once(struct pair *pair)
+{
+    static const uint8_t head[] = {0}; /* no metadata */
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    struct hub_served *served = pair->guest.connection.served;
+    struct hub_answer answer = {0};
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {.head = {head, sizeof head}},
+                                  .deadline_ns = hub_clock_after(SOON),
+                                  .answer = &answer};
+    struct hub_request *request;
+    uint64_t number;
+    int r;
+
+    assert_int_equal(hub_calls_begin(pair->host.connection.calls, &call, &number), 0);
+    assert_int_equal(hub_link_sweep(pair->guest.connection.link, 8), 1);
+    request = hub_served_next(served, NULL, NULL);
+    assert_non_null(request);
+    assert_null(hub_served_next(served, NULL, NULL));
+    assert_int_equal(hub_served_answer(served, request, &ok, request->arguments), 0);
+    r = hub_calls_wait(pair->host.connection.calls, number, true);
+    hub_answers_fini(&answer);
+    return r;
+}
+
+static uint32_t tail_of(const struct pair *pair)
+{
+    return hub_peek(&pair->host.view.entry->guest_to_host_tail);
+}
+
+static bool is_armed(const struct pair *pair)
+{
+    return (hub_peek(&pair->host.view.entry->host_wait) & HUB_WAIT_RX_BELL) != 0;
+}
+
+/* r[verify hub.ring.lazy-tail] */
+static void a_tail_is_shown_rarely_and_before_a_sleep(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    assert_int_equal(call_once(&pair), 0);
+    assert_int_equal(tail_of(&pair), 0);
+    assert_int_equal(call_once(&pair), 0);
+    assert_int_equal(tail_of(&pair), 2); /* a quarter of the ring */
+    assert_int_equal(call_once(&pair), 0);
+    assert_int_equal(tail_of(&pair), 2);
+    assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0);
+    assert_int_equal(tail_of(&pair), 3);
+    pair_close(&pair);
+}
+
+/* Who spun for its answer looks again before it sleeps: the loop is told to. */
+static void the_bell_is_armed_again_by_the_look_before_a_sleep(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    hub_link_arm(pair.host.connection.link);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(call_once(&pair), 0);
+        assert_false(is_armed(&pair));
+        assert_int_equal(hub_peek(&pair.host.pending), i);
+    }
+    assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0);
+    assert_true(is_armed(&pair));
+    assert_int_equal(hub_peek(&pair.host.pending), 3);
+    pair_close(&pair);
+}
+
+static bool has_shown(void *user)
+{
+    return tail_of(user) != 0;
+}
+
+static bool is_set(void *user)
+{
+    return hub_observe(user) != 0;
+}
+
+static void *lead_until_set(void *user)
+{
+    struct pair *pair = user;
+    const struct hub_link_until until = {.done = is_set,
+                                         .user = &pair->host.hints,
+                                         .stage = HUB_WAIT_SLEEP,
+                                         .deadline_ns = hub_clock_after(SOON)};
+
+    return hub_link_lead(pair->host.connection.link, &until) == 0 ? NULL : user;
+}
+
+/* r[verify hub.ring.lazy-tail] */
+static void a_leader_shows_its_tail_before_it_sleeps(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+    pthread_t thread;
+    void *failed;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    assert_int_equal(call_once(&pair), 0);
+    assert_int_equal(tail_of(&pair), 0);
+    assert_int_equal(pthread_create(&thread, NULL, lead_until_set, &pair), 0);
+    assert_true(process_until(has_shown, &pair, SOON));
+    assert_int_equal(tail_of(&pair), 1);
+    hub_publish(&pair.host.hints, 1);
+    hub_link_nudge(pair.host.connection.link);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    pair_close(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tail_is_shown_rarely_and_before_a_sleep),
+        cmocka_unit_test(the_bell_is_armed_again_by_the_look_before_a_sleep),
+        cmocka_unit_test(a_leader_shows_its_tail_before_it_sleeps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
