@@ -43,17 +43,20 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
 {
     uint32_t index = calls->spare[calls->spare_count - 1];
     struct hub_call_entry *entry = &calls->entries[index];
-    struct hub_answer kept = entry->own;
 
-    *entry = (struct hub_call_entry){.id = fresh_id(calls),
-                                     .number = ++calls->sequence << HUB_CALL_NUMBER_SHIFT | index,
-                                     .state = HUB_CALL_OPEN,
-                                     .deadline_ns = call->deadline_ns,
-                                     .own = kept,
-                                     .view = call->view && call->answer && !call->channels,
-                                     .done = call->done,
-                                     .user = call->user};
+    entry->id = fresh_id(calls);
+    entry->state = HUB_CALL_OPEN;
+    entry->sent = call->done == NULL;
+    entry->in_loop = entry->cancelled = false;
+    entry->view = call->view && call->answer && !call->channels;
+    entry->code = 0;
     entry->answer = call->answer ? call->answer : &entry->own;
+    entry->done = call->done;
+    entry->user = call->user;
+    hub_note64(&entry->number, ++calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
+    hub_note64(&entry->deadline_ns, call->deadline_ns);
+    hub_note(&entry->ended, 0);
+    hub_note(&entry->word, HUB_CALL_AWAKE);
     hub_list_init(&entry->link);
     if (hold_channels(entry, call->channels) < 0 ||
         hub_id_map_put(calls->by_id, entry->id, entry) < 0) {
@@ -70,7 +73,7 @@ void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry
     hub_list_remove(&entry->link);
     release_channels(entry);
     entry->state = HUB_CALL_FREE;
-    entry->number = 0;
+    hub_note64(&entry->number, 0);
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
@@ -78,15 +81,15 @@ struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t num
 {
     uint64_t index = number & ((UINT64_C(1) << HUB_CALL_NUMBER_SHIFT) - 1);
 
-    if (number == 0 || index >= calls->limit || calls->entries[index].number != number)
+    if (number == 0 || index >= calls->limit || hub_peek64(&calls->entries[index].number) != number)
         return NULL;
     return &calls->entries[index];
 }
 
 void hub_call_table_wake(struct hub_call_entry *entry)
 {
-    hub_publish(&entry->word, 1);
-    hub_futex_wake_private(&entry->word);
+    if (hub_exchange(&entry->word, HUB_CALL_TOLD) == HUB_CALL_ASLEEP)
+        hub_futex_wake_private(&entry->word);
 }
 
 /* Tells whoever is to take the end of the call. */

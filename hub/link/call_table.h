@@ -19,22 +19,29 @@ enum hub_call_state {
     HUB_CALL_ZOMBIE   /* nobody waits; its id stays reserved until the Response or the link's end */
 };
 
+/* What its caller does while another thread receives. */
+enum hub_call_word {
+    HUB_CALL_AWAKE,
+    HUB_CALL_ASLEEP, /* or about to be: in a futex on this value */
+    HUB_CALL_TOLD    /* it is to look again */
+};
+
 struct hub_call_entry {
-    uint32_t id; /* on the wire */
-    uint64_t number;
+    uint32_t id;           /* on the wire */
+    struct hub_a64 number; /* 0: free; written under the lock */
     enum hub_call_state state;
-    bool sent;      /* the Request is published: the end may be delivered */
+    bool sent;      /* the Request is published: the end may be delivered; always of who waits */
     bool in_loop;   /* its caller waits in the owner's loop */
     bool cancelled; /* Cancel was asked for */
     bool view;      /* the answer may be shown where it lies */
     int code;
-    uint64_t deadline_ns;
-    struct hub_answer *answer; /* the caller's, or `own` */
+    struct hub_a64 deadline_ns; /* written under the lock; its caller may look without it */
+    struct hub_answer *answer;  /* the caller's, or `own` */
     struct hub_answer own;
     hub_calls_done *done;
     void *user;
     struct hub_a32 ended;              /* what a leader looks at without the lock */
-    struct hub_a32 word;               /* a follower sleeps on it while it is 0 */
+    struct hub_a32 word;               /* enum hub_call_word */
     struct hub_list link;              /* of followers, or of finished */
     struct hub_channel_list *channels; /* NULL: none; held until the id is free */
 };
@@ -70,9 +77,9 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
 void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
     REQUIRES(calls->lock);
 
-/* NULL where that call has been forgotten. */
-struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t number)
-    REQUIRES(calls->lock);
+/* NULL where that call has been forgotten. Under the lock; its caller, who alone forgets it, needs
+ * none. */
+struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t number);
 
 /* The call has ended with `code`; told to whoever takes it as soon as its Request is published. */
 void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, int code)
@@ -80,7 +87,6 @@ void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, i
 void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
     REQUIRES(calls->lock);
 
-/* Makes its caller look again. */
+/* Makes its caller look again; a system call only where it sleeps. */
 void hub_call_table_wake(struct hub_call_entry *entry);
-
 #endif

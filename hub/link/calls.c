@@ -106,7 +106,8 @@ static void take_back(struct hub_calls *calls, uint64_t number)
     } while (filling);
 }
 
-/* The Request is out: only now may the end be delivered, and may the call expire. */
+/* The Request is out: only now may the end be delivered, and may the call expire. Who waits for its
+ * call takes the end later anyway. */
 static void settle_begin(struct hub_calls *calls, uint64_t number)
 {
     struct hub_call_entry *entry;
@@ -115,8 +116,8 @@ static void settle_begin(struct hub_calls *calls, uint64_t number)
     entry = hub_call_table_find(calls, number);
     if (entry) {
         entry->sent = true;
-        if (entry->done && entry->deadline_ns < calls->next_deadline)
-            calls->next_deadline = entry->deadline_ns;
+        if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
+            calls->next_deadline = hub_peek64(&entry->deadline_ns);
         if (entry->state == HUB_CALL_ENDED)
             hub_call_table_deliver(calls, entry);
     }
@@ -137,7 +138,7 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
         entry = hub_call_table_enter(calls, call);
     if (entry) {
         id = entry->id;
-        *number = entry->number;
+        *number = hub_peek64(&entry->number);
     }
     hub_mutex_unlock(&calls->lock);
     if (!entry)
@@ -147,7 +148,7 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
     r = send_request(calls, call, id);
     if (r < 0)
         take_back(calls, *number);
-    else
+    else if (call->done)
         settle_begin(calls, *number);
     return r;
 }
@@ -171,8 +172,8 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
     entry = hub_call_table_find(calls, number);
     if (entry && entry->state == HUB_CALL_OPEN && !entry->cancelled) {
         entry->cancelled = true;
-        if (limit < entry->deadline_ns)
-            entry->deadline_ns = limit;
+        if (limit < hub_peek64(&entry->deadline_ns))
+            hub_note64(&entry->deadline_ns, limit);
         if (entry->done && limit < calls->next_deadline)
             calls->next_deadline = limit;
         id = entry->id;
@@ -200,11 +201,13 @@ static bool has_ended(void *user)
 {
     struct waiting *waiting = user;
 
-    return hub_observe(&waiting->entry->ended) != 0 || hub_observe(&waiting->entry->word) != 0;
+    return hub_observe(&waiting->entry->ended) != 0 ||
+           hub_observe(&waiting->entry->word) == HUB_CALL_TOLD;
 }
 
-/* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. */
-static int take_end(struct waiting *waiting, int *code)
+/* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. From here
+ * on its end is told to the loop, or to its caller. */
+static int take_end(struct waiting *waiting, bool in_loop, int *code)
 {
     struct hub_calls *calls = waiting->calls;
     struct hub_call_entry *entry = waiting->entry;
@@ -216,9 +219,10 @@ static int take_end(struct waiting *waiting, int *code)
         ended = 1;
         hub_call_table_forget(calls, entry);
     } else {
-        waiting->deadline_ns = entry->deadline_ns;
+        waiting->deadline_ns = hub_peek64(&entry->deadline_ns);
         waiting->cancelled = entry->cancelled;
-        hub_note(&entry->word, 0);
+        entry->in_loop = in_loop;
+        hub_note(&entry->word, HUB_CALL_AWAKE);
     }
     hub_mutex_unlock(&calls->lock);
     return ended;
@@ -257,19 +261,22 @@ static void follow(struct waiting *waiting)
     struct hub_calls *calls = waiting->calls;
     struct hub_call_entry *entry = waiting->entry;
     uint64_t slice = hub_clock_after(SLICE);
+    bool asleep;
 
     sched_yield();
     if (has_ended(waiting))
         return;
+    asleep = hub_claim(&entry->word, HUB_CALL_AWAKE, HUB_CALL_ASLEEP);
     hub_mutex_lock(&calls->lock);
     if (entry->state == HUB_CALL_OPEN)
         hub_list_append(&calls->followers, &entry->link);
     hub_add(&calls->following, 1);
     hub_mutex_unlock(&calls->lock);
     hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
-    if (hub_link_receiving(calls->link) && !has_ended(waiting))
-        hub_futex_wait_private(&entry->word, 0,
+    if (asleep && hub_link_receiving(calls->link) && !has_ended(waiting))
+        hub_futex_wait_private(&entry->word, HUB_CALL_ASLEEP,
                                waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
+    (void)hub_claim(&entry->word, HUB_CALL_ASLEEP, HUB_CALL_AWAKE);
     hub_mutex_lock(&calls->lock);
     hub_list_remove(&entry->link);
     hub_add(&calls->following, UINT32_MAX);
@@ -287,10 +294,13 @@ static void end_if_left(struct hub_calls *calls)
 static void doze(struct waiting *waiting)
 {
     uint64_t slice = hub_clock_after(FULL_SLICE);
+    struct hub_a32 *word = &waiting->entry->word;
+    bool asleep = hub_claim(word, HUB_CALL_AWAKE, HUB_CALL_ASLEEP);
 
-    if (!has_ended(waiting) && !hub_link_closed(waiting->calls->link))
-        hub_futex_wait_private(&waiting->entry->word, 0,
+    if (asleep && !has_ended(waiting) && !hub_link_closed(waiting->calls->link))
+        hub_futex_wait_private(word, HUB_CALL_ASLEEP,
                                waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
+    (void)hub_claim(word, HUB_CALL_ASLEEP, HUB_CALL_AWAKE);
 }
 
 static int wait_once(struct waiting *waiting, bool spin_only)
@@ -311,31 +321,19 @@ static int wait_once(struct waiting *waiting, bool spin_only)
     return (r == -EBUSY || r == -EAGAIN) && spin_only ? -EAGAIN : 0;
 }
 
-static struct hub_call_entry *find_waited(struct hub_calls *calls, uint64_t number, bool in_loop)
-{
-    struct hub_call_entry *entry;
-
-    hub_mutex_lock(&calls->lock);
-    entry = hub_call_table_find(calls, number);
-    if (entry)
-        entry->in_loop = in_loop;
-    hub_mutex_unlock(&calls->lock);
-    return entry;
-}
-
+/* The clock is not looked at before a wait was in vain. */
 static int wait_for_end(struct waiting *waiting, bool spin_only)
 {
-    int code = 0;
+    int code = 0, r = has_ended(waiting) ? 0 : wait_once(waiting, spin_only);
 
-    while (take_end(waiting, &code) == 0) {
-        int r = 0;
-
+    while (take_end(waiting, r == -EAGAIN, &code) == 0) {
         if (hub_clock_left(waiting->deadline_ns) == 0)
             r = abandon(waiting);
-        else if (wait_once(waiting, spin_only) == -EAGAIN &&
-                 !hub_calls_ended(waiting->calls, waiting->number))
-            r = -EAGAIN;
-        if (r < 0)
+        else if (r != -EAGAIN)
+            r = wait_once(waiting, spin_only);
+        else
+            return -EAGAIN;
+        if (r == -ETIMEDOUT || r == -ECANCELED)
             return r;
     }
     return code;
@@ -343,12 +341,13 @@ static int wait_for_end(struct waiting *waiting, bool spin_only)
 
 int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only)
 {
-    struct waiting waiting = {.calls = calls, .number = number};
+    struct waiting waiting = {
+        .calls = calls, .number = number, .entry = hub_call_table_find(calls, number)};
     int r;
 
-    waiting.entry = find_waited(calls, number, spin_only);
     if (!waiting.entry)
         return RAPAHUB_ESTALE;
+    waiting.deadline_ns = hub_peek64(&waiting.entry->deadline_ns);
     r = wait_for_end(&waiting, spin_only);
     /* Who was woken to lead and left without leading must not leave the others asleep. */
     if (hub_peek(&calls->following) != 0 && !hub_link_receiving(calls->link))
@@ -363,7 +362,8 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
 
     hub_mutex_lock(&calls->lock);
     entry = hub_call_table_find(calls, number);
-    ended = !entry || entry->state == HUB_CALL_ENDED || hub_clock_left(entry->deadline_ns) == 0;
+    ended = !entry || entry->state == HUB_CALL_ENDED ||
+            hub_clock_left(hub_peek64(&entry->deadline_ns)) == 0;
     hub_mutex_unlock(&calls->lock);
     return ended;
 }
@@ -380,15 +380,16 @@ static void expire(struct hub_calls *calls) REQUIRES(calls->lock)
     calls->next_deadline = HUB_NEVER;
     for (uint32_t i = 0; i < calls->limit; i++) {
         struct hub_call_entry *entry = &calls->entries[i];
+        uint64_t deadline_ns = hub_peek64(&entry->deadline_ns);
 
         if (entry->state != HUB_CALL_OPEN || !entry->done || !entry->sent)
             continue;
-        if (entry->deadline_ns <= now) {
+        if (deadline_ns <= now) {
             entry->code = entry->cancelled ? -ECANCELED : -ETIMEDOUT;
             entry->state = HUB_CALL_ZOMBIE;
             hub_list_append(&calls->finished, &entry->link);
-        } else if (entry->deadline_ns < calls->next_deadline) {
-            calls->next_deadline = entry->deadline_ns;
+        } else if (deadline_ns < calls->next_deadline) {
+            calls->next_deadline = deadline_ns;
         }
     }
 }
