@@ -445,7 +445,7 @@ bool hub_channels_settle(struct hub_channels *set)
     const struct hub_parts nothing = {.loan = NULL};
     struct hub_channel *channel;
 
-    while ((channel = next_owing(set))) {
+    while (hub_channels_owe(set) && (channel = next_owing(set))) {
         const struct hub_message reset = {HUB_RESET, channel->id, 0};
         int r = hub_link_send(set->link, &reset, &nothing, 0);
 

@@ -43,6 +43,7 @@ static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *
     hub_mutex_lock(&served->lock);
     first = hub_list_empty(&served->kept);
     hub_list_append(&served->kept, &kept->link);
+    hub_served_note_owed(served);
     served->count++;
     served->bytes += size;
     hub_mutex_unlock(&served->lock);
@@ -61,7 +62,7 @@ static bool owes_nothing(void *user)
  */
 static bool reset_first(struct hub_served *served)
 {
-    uint64_t deadline = served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE);
+    uint64_t deadline = 0;
 
     while (hub_channels_owe(served->channels) && hub_channels_settle(served->channels)) {
         const struct hub_link_until until = {.done = owes_nothing,
@@ -70,6 +71,8 @@ static bool reset_first(struct hub_served *served)
                                              .space = true,
                                              .deadline_ns = hub_clock_after(RESET_SLICE)};
 
+        if (deadline == 0)
+            deadline = hub_clock_after(ANSWER_PATIENCE);
         if (served->keeps || hub_link_closed(served->link) || hub_clock_left(deadline) == 0)
             return false;
         (void)hub_link_wait(served->link, &until);
@@ -97,8 +100,9 @@ static int send_response(struct hub_served *served, uint32_t id,
         return -EMSGSIZE;
     r = -EAGAIN;
     if (reset_first(served) || !served->keeps)
-        r = hub_link_send(served->link, &message, &parts,
-                          served->keeps ? 0 : hub_clock_after(ANSWER_PATIENCE));
+        r = hub_link_send(served->link, &message, &parts, 0);
+    if (r == -EAGAIN && !served->keeps)
+        r = hub_link_send(served->link, &message, &parts, hub_clock_after(ANSWER_PATIENCE));
     return r == -EAGAIN ? keep(served, id, &parts) : r;
 }
 
@@ -122,19 +126,23 @@ static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_reques
 {
     struct hub_list *link;
     bool found = true;
+    uint32_t refused;
 
     hub_mutex_lock(&served->lock);
+    refused = hub_peek(&served->refused_count);
     link = hub_list_pop(&served->cancelled);
     *request = link ? HUB_LIST_ITEM(link, struct hub_request, queue) : NULL;
     *fault = link ? HUB_FAULT_NONE : HUB_FAULT_BUSY;
     if (*request) {
         *id = (*request)->id;
         hub_served_forget(served, *request);
-    } else if (served->refused_count > 0) {
-        *id = served->refused[--served->refused_count];
+    } else if (refused > 0) {
+        *id = served->refused[refused - 1];
+        hub_note(&served->refused_count, refused - 1);
     } else {
         found = false;
     }
+    hub_served_note_owed(served);
     hub_mutex_unlock(&served->lock);
     return found;
 }
@@ -155,6 +163,7 @@ static struct kept *pop_kept(struct hub_served *served)
 
     hub_mutex_lock(&served->lock);
     link = hub_list_pop(&served->kept);
+    hub_served_note_owed(served);
     hub_mutex_unlock(&served->lock);
     return link ? HUB_LIST_ITEM(link, struct kept, link) : NULL;
 }
@@ -168,6 +177,7 @@ static void put_kept(struct hub_served *served, struct kept *kept, bool done)
         served->bytes -= kept->size;
     } else {
         hub_list_append(served->kept.next, &kept->link);
+        hub_served_note_owed(served);
     }
     hub_mutex_unlock(&served->lock);
     if (done)
@@ -211,20 +221,14 @@ static bool send_owed(struct hub_served *served)
         if (request)
             hub_channels_answer(&request->channels, false);
         (void)hub_owed_send(served, id, &response, &nothing);
-        hub_served_free(request);
+        hub_served_free(served, request);
     }
     return false;
 }
 
 bool hub_owed_any(struct hub_served *served)
 {
-    bool any;
-
-    hub_mutex_lock(&served->lock);
-    any = served->refused_count > 0 || !hub_list_empty(&served->cancelled) ||
-          !hub_list_empty(&served->kept);
-    hub_mutex_unlock(&served->lock);
-    return any;
+    return hub_observe(&served->owes) != 0;
 }
 
 /* To send may mean to receive, and then to come here again: only the outermost sends. */

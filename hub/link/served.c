@@ -11,6 +11,8 @@
 #include "hub/link/served_state.h"
 #include "hub/wire/stream_ids.h"
 
+#define SMALL 512 /* bytes: a request of such a payload is made where the last one was */
+
 static void ignore(void *user)
 {
     (void)user;
@@ -60,13 +62,43 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
-void hub_served_free(struct hub_request *request)
+/* Small ones are all of one size, and one is kept. */
+static struct hub_request *new_request(struct hub_served *served, const struct hub_message *message,
+                                       uint32_t size)
 {
+    struct hub_request *request = NULL;
+
+    if (size < SMALL)
+        request = (void *)(uintptr_t)hub_exchange64(&served->spare, 0);
+    if (!request)
+        request = malloc(sizeof *request + (size < SMALL ? SMALL : size + 1));
+    if (!request)
+        return NULL;
+    *request = (struct hub_request){.id = message->id, .method_id = message->method_id};
+    request->payload = request + 1;
+    request->payload_size = size;
+    hub_list_init(&request->queue);
+    return request;
+}
+
+void hub_served_free(struct hub_served *served, struct hub_request *request)
+{
+    bool small;
+
     if (!request)
         return;
     hub_channels_drop(&request->channels);
+    small = request->payload_size < SMALL; /* what is shown is larger */
     hub_view_release(&request->view);
-    free(request);
+    if (!small || !hub_claim64(&served->spare, 0, (uintptr_t)request))
+        free(request);
+}
+
+void hub_served_note_owed(struct hub_served *served)
+{
+    hub_publish(&served->owes, hub_peek(&served->refused_count) > 0 ||
+                                   !hub_list_empty(&served->cancelled) ||
+                                   !hub_list_empty(&served->kept));
 }
 
 /* The link is gone: nothing is sent any more. */
@@ -89,6 +121,7 @@ void hub_served_release(struct hub_served **served)
         hub_id_map_each((*served)->by_id, free_one, NULL);
     hub_id_map_release(&(*served)->by_id);
     hub_owed_drop(*served);
+    free((void *)(uintptr_t)hub_peek64(&(*served)->spare));
     free((*served)->refused);
     hub_mutex_fini(&(*served)->lock);
     free(*served);
@@ -100,26 +133,23 @@ void hub_served_release(struct hub_served **served)
 /* One allocation: the request, then its payload. */
 void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size)
 {
-    struct hub_request *request = NULL;
+    struct hub_request *request = new_request(served, message, size);
     bool room;
 
+    if (!request)
+        return NULL;
     hub_mutex_lock(&served->lock);
     room = served->count < served->limit && served->bytes <= served->bytes_max &&
            size <= served->bytes_max - served->bytes;
-    if (room)
-        request = malloc(sizeof *request + size + 1);
-    if (request) {
+    if (room) {
         served->count++;
         served->bytes += size;
     }
     hub_mutex_unlock(&served->lock);
-    if (!request)
-        return NULL;
-    *request = (struct hub_request){.id = message->id, .method_id = message->method_id};
-    request->payload = request + 1;
-    request->payload_size = size;
-    hub_list_init(&request->queue);
-    return request->payload;
+    if (room)
+        return request->payload;
+    hub_served_free(served, request);
+    return NULL;
 }
 
 static struct hub_request *request_of(void *payload)
@@ -142,7 +172,7 @@ static void drop(struct hub_served *served, struct hub_request *request)
     hub_mutex_lock(&served->lock);
     hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
-    hub_served_free(request);
+    hub_served_free(served, request);
 }
 
 void hub_served_drop(struct hub_served *served, void *payload)
@@ -153,8 +183,13 @@ void hub_served_drop(struct hub_served *served, void *payload)
 /* r[impl hub.call.fault] */
 static void refuse(struct hub_served *served, uint32_t id)
 {
+    uint32_t count;
+
     hub_mutex_lock(&served->lock);
-    served->refused[served->refused_count++] = id;
+    count = hub_peek(&served->refused_count);
+    served->refused[count] = id;
+    hub_note(&served->refused_count, count + 1);
+    hub_served_note_owed(served);
     hub_mutex_unlock(&served->lock);
 }
 
@@ -165,8 +200,10 @@ static int register_request(struct hub_served *served, struct hub_request *reque
 
     hub_mutex_lock(&served->lock);
     r = hub_id_map_put(served->by_id, request->id, request);
-    if (r == 0)
+    if (r == 0) {
         hub_list_append(&served->queue, &request->queue);
+        hub_publish(&served->queued, 1);
+    }
     hub_mutex_unlock(&served->lock);
     return r == 0 ? 0
                   : rapahub_fail(RAPAHUB_EPROTOCOL, "call.request-id.duplicate-detection",
@@ -296,6 +333,7 @@ void hub_served_cancel(struct hub_served *served, uint32_t id)
         if (!request->running) {
             hub_list_remove(&request->queue);
             hub_list_append(&served->cancelled, &request->queue);
+            hub_served_note_owed(served);
             request->running = true; /* a second Cancel finds it under way */
         }
     }
@@ -304,12 +342,7 @@ void hub_served_cancel(struct hub_served *served, uint32_t id)
 
 bool hub_served_full(struct hub_served *served)
 {
-    bool full;
-
-    hub_mutex_lock(&served->lock);
-    full = served->refused_count == served->limit;
-    hub_mutex_unlock(&served->lock);
-    return full;
+    return hub_peek(&served->refused_count) == served->limit;
 }
 
 /* ---- running and answering ---- */
@@ -320,6 +353,8 @@ struct hub_request *hub_served_next(struct hub_served *served,
 {
     struct hub_request *found = NULL;
 
+    if (hub_observe(&served->queued) == 0)
+        return NULL;
     hub_mutex_lock(&served->lock);
     HUB_LIST_EACH (&served->queue, link) {
         struct hub_request *request = HUB_LIST_ITEM(link, struct hub_request, queue);
@@ -331,6 +366,7 @@ struct hub_request *hub_served_next(struct hub_served *served,
         found = request;
         break;
     }
+    hub_note(&served->queued, !hub_list_empty(&served->queue));
     hub_mutex_unlock(&served->lock);
     return found;
 }
@@ -357,7 +393,7 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
     /* Its caller takes the channels of a refused call for unknown here. */
     hub_channels_answer(&request->channels, hub_response_is_refusal(response));
     r = hub_owed_send(served, id, response, body);
-    hub_served_free(request);
+    hub_served_free(served, request);
     return r;
 }
 
@@ -389,13 +425,14 @@ void hub_served_end_all(struct hub_served *served)
     hub_owed_drop(served);
     hub_list_init(&dropped);
     hub_mutex_lock(&served->lock);
-    served->refused_count = 0;
+    hub_note(&served->refused_count, 0);
     drop_list(served, &served->queue, &dropped);
     drop_list(served, &served->cancelled, &dropped);
+    hub_served_note_owed(served);
     hub_id_map_each(served->by_id, flag_one, NULL);
     hub_mutex_unlock(&served->lock);
     for (struct hub_list *link = hub_list_pop(&dropped); link; link = hub_list_pop(&dropped))
-        hub_served_free(HUB_LIST_ITEM(link, struct hub_request, queue));
+        hub_served_free(served, HUB_LIST_ITEM(link, struct hub_request, queue));
 }
 
 uint32_t hub_served_open(struct hub_served *served)

@@ -25,17 +25,24 @@ struct hub_served {
     struct hub_list cancelled GUARDED_BY(lock); /* cancelled before they ran */
     struct hub_list kept GUARDED_BY(lock);      /* answers that found no space: owed.c */
     uint32_t *refused GUARDED_BY(lock);         /* ids there was no room for */
-    uint32_t refused_count GUARDED_BY(lock);
+    struct hub_a32 refused_count;               /* changes under the lock */
+    /* For a look without the lock, at each message: is there anything in the queue; of what owed.c
+     * sends? */
+    struct hub_a32 queued, owes;
     struct hub_a32 settling; /* a thread sends what is owed */
+    struct hub_a64 spare;    /* memory of a small request, for the next one; 0: none */
     void (*on_request)(void *user);
     void *user;
 };
+
+/* To be called where one of the lists of what is owed has changed. */
+void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock);
 
 /* Neither found by its id nor queued any more; its memory is the caller's. */
 void hub_served_forget(struct hub_served *served, struct hub_request *request)
     REQUIRES(served->lock);
 
 /* The memory of a forgotten request, and what is left of its streams. */
-void hub_served_free(struct hub_request *request);
+void hub_served_free(struct hub_served *served, struct hub_request *request);
 
 #endif
