@@ -22,7 +22,11 @@ struct hub_writer {
 };
 
 void hub_reader_init(struct hub_reader *reader, const void *data, size_t size);
-size_t hub_reader_left(const struct hub_reader *reader);
+
+static inline size_t hub_reader_left(const struct hub_reader *reader)
+{
+    return (size_t)(reader->end - reader->at);
+}
 
 /* The next `size` bytes, or NULL and failure RAPAHUB_EFORMAT where there are fewer. Of size 0 it
  * returns a pointer that is not NULL. */
@@ -32,6 +36,14 @@ uint8_t hub_reader_byte(struct hub_reader *reader); /* 0 on failure */
 void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity);
 void hub_writer_count(struct hub_writer *writer); /* counts only */
 void hub_writer_put(struct hub_writer *writer, const void *data, size_t size);
-void hub_writer_byte(struct hub_writer *writer, uint8_t byte);
+
+/* Most of what a small message is made of: so no function is called for it. */
+static inline void hub_writer_byte(struct hub_writer *writer, uint8_t byte)
+{
+    if (writer->failure == 0 && writer->size < writer->capacity && writer->data)
+        writer->data[writer->size++] = byte;
+    else
+        hub_writer_put(writer, &byte, 1);
+}
 
 #endif

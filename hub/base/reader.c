@@ -12,11 +12,6 @@ void hub_reader_init(struct hub_reader *reader, const void *data, size_t size)
     reader->failure = 0;
 }
 
-size_t hub_reader_left(const struct hub_reader *reader)
-{
-    return (size_t)(reader->end - reader->at);
-}
-
 const uint8_t *hub_reader_take(struct hub_reader *reader, size_t size)
 {
     const uint8_t *at = reader->at;

@@ -27,8 +27,3 @@ void hub_writer_put(struct hub_writer *writer, const void *data, size_t size)
         memcpy(writer->data + writer->size, data, size);
     writer->size += size;
 }
-
-void hub_writer_byte(struct hub_writer *writer, uint8_t byte)
-{
-    hub_writer_put(writer, &byte, 1);
-}

@@ -80,6 +80,10 @@ int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *met
     struct hub_metadata_entry entries[4];
     uint32_t count = 0;
 
+    if ((metadata->container | metadata->chain | metadata->fault | metadata->target.size) == 0) {
+        hub_writer_byte(writer, 0);
+        return writer->failure;
+    }
     add_number(entries, &count, HUB_KEY_CONTAINER, metadata->container);
     if (metadata->target.size)
         entries[count++] = (struct hub_metadata_entry){.key = rapahub_string_of(HUB_KEY_TARGET),
@@ -155,6 +159,10 @@ int hub_metadata_read(struct hub_reader *reader, struct hub_metadata *out)
     struct hub_metadata_entry entry;
     size_t total = 0;
 
+    if (count == 0 && !reader->failure) {
+        *out = metadata;
+        return 0;
+    }
     if (count > HUB_METADATA_ENTRIES)
         return refuse(reader, "call.metadata.limits", "there are more than 128 entries");
     for (uint32_t i = 0; i < count && !reader->failure; i++) {

@@ -30,6 +30,10 @@ void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
     uint8_t bytes[10];
     size_t size = 0;
 
+    if (value < 0x80) {
+        hub_writer_byte(writer, (uint8_t)value);
+        return;
+    }
     for (; value >= 0x80; value >>= 7)
         bytes[size++] = (uint8_t)(value | 0x80);
     bytes[size++] = (uint8_t)value;
@@ -44,6 +48,10 @@ uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits)
 
     if (reader->failure)
         return 0;
+    if (at < reader->end && *at < 0x80) {
+        reader->at++;
+        return *at;
+    }
     for (unsigned shift = 0; shift < bits; shift += 7, at++) {
         if (at == reader->end)
             return refuse(reader, "truncated number"), 0;
