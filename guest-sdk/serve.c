@@ -139,11 +139,9 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
 }
 
 /* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
-static void run_method(struct guest *guest, struct answer *answer)
+static void run_method(struct guest *guest, struct hub_invoke *invoke, struct answer *answer)
 {
     struct guest_frame *frame = guest->frame;
-    struct hub_invoke *invoke =
-        guest_methods_find(&guest->module.methods, frame->request->method_id);
     const struct hub_invoke_streams streams = {find_stream, frame->request};
     struct hub_invoke_target to = {.streams = &streams};
     struct hub_outcome outcome;
@@ -152,7 +150,7 @@ static void run_method(struct guest *guest, struct answer *answer)
 
     frame->container =
         guest_containers_find(&guest->containers, frame->request->metadata.container);
-    if (!invoke || !frame->container || !frame->container->live) {
+    if (!frame->container || !frame->container->live) {
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
         return;
     }
@@ -196,11 +194,26 @@ static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
         answer_result(guest, &writer, answer);
 }
 
+/* No module has methods of the names of the lifecycle, so what it has is looked for first. */
+static void run_any(struct guest *guest, struct answer *answer)
+{
+    uint64_t id = guest->frame->request->method_id;
+    struct hub_invoke *invoke =
+        guest->loaded ? guest_methods_find(&guest->module.methods, id) : NULL;
+    enum hub_lifecycle_method lifecycle = invoke ? HUB_LIFECYCLE_COUNT : hub_lifecycle_of_id(id);
+
+    if (invoke)
+        run_method(guest, invoke, answer);
+    else if (guest->loaded && guest_lifecycle_serves(lifecycle))
+        run_lifecycle(guest, lifecycle, answer);
+    else
+        answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
+}
+
 /* r[impl call.lifecycle.single-response] */
 static void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
-    enum hub_lifecycle_method lifecycle = hub_lifecycle_of_id(request->method_id);
     struct answer answer = {.response = {.kind = HUB_RESPONSE_OK}};
     enum guest_heartbeat_stage stage;
     struct hub_request *outer;
@@ -208,12 +221,7 @@ static void run(struct guest *guest, struct hub_request *request)
     guest->frame = &frame;
     outer = guest_heartbeat_run(&guest->heartbeat, request);
     stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
-    if (!guest->loaded)
-        answer.response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
-    else if (guest_lifecycle_serves(lifecycle))
-        run_lifecycle(guest, lifecycle, &answer);
-    else
-        run_method(guest, &answer);
+    run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     (void)guest_heartbeat_run(&guest->heartbeat, outer);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
