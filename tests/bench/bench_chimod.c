@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_chimod: the methods that are measured. None does anything worth the name. */
+#include <string.h>
+
+#include <rapahub/chimod.h>
+
+#define TOUCHED 8 /* bytes of a loan that are read, and written */
+
+static int bench_add(void *self, int64_t a, int64_t b, int64_t *sum)
+{
+    (void)self;
+    *sum = a + b;
+    return 0;
+}
+
+/* What came goes back. */
+static int bench_raw(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
+{
+    (void)self;
+    *out = in;
+    return 0;
+}
+
+/* As long as what came, but of what a few bytes are touched only. */
+static int bench_lend(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
+{
+    void *data = rapahub_chimod_alloc(in.size);
+
+    (void)self;
+    if (!data)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory");
+    memcpy(data, in.data, in.size < TOUCHED ? in.size : TOUCHED);
+    *out = (struct rapahub_bytes){data, in.size};
+    return 0;
+}
+
+/* Calls the host that calls it: the container {2, 0} 0 there has a method of the same name. */
+static int bench_nested(void *self, int64_t a, int64_t b, int64_t *sum)
+{
+    const void *const arguments[] = {&a, &b};
+    static uint64_t id;
+    const struct rapahub_call call = {.target = {{2, 0}, 0},
+                                      .method = "nested",
+                                      .types = RAPAHUB_TYPES(i64, i64, i64),
+                                      .arguments = arguments,
+                                      .method_id = &id};
+
+    (void)self;
+    return rapahub_chimod_call(&call, sum);
+}
+
+/* Writes `count` messages of `size` bytes. */
+static int bench_pour(void *self, uint64_t count, uint32_t size, struct rapahub_sink *to)
+{
+    static const uint8_t data[1 << 20];
+    int r = 0;
+
+    (void)self;
+    while (r == 0 && count-- > 0)
+        r = rapahub_sink_write(to, data, size < sizeof data ? size : sizeof data);
+    return r;
+}
+
+/* Reads all there is, and says how many bytes that were. */
+static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *count)
+{
+    static uint8_t data[1 << 20];
+    ssize_t n;
+
+    (void)self;
+    *count = 0;
+    while ((n = rapahub_source_read(from, data, sizeof data)) > 0)
+        *count += (uint64_t)n;
+    return n < 0 ? (int)n : 0;
+}
+
+static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(add, bench_add, i64, i64, i64),
+    RAPAHUB_METHOD(raw, bench_raw, bytes, bytes),
+    RAPAHUB_METHOD(lend, bench_lend, bytes, bytes),
+    RAPAHUB_METHOD(nested, bench_nested, i64, i64, i64),
+    RAPAHUB_METHOD(pour, bench_pour, void, u64, u32, sink),
+    RAPAHUB_METHOD(blackhole, bench_blackhole, u64, source),
+    RAPAHUB_METHOD_END,
+};
+
+RAPAHUB_CHIMOD(.name = "bench", .version = "1.0.0", .methods = methods);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls: what a call costs, by how both sides wait and where they run. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/bench/place.h"
+#include "tests/bench/stage.h"
+
+#define LARGE    (1U << 20)
+#define IN_LOAN  8 /* bytes that are written into a loan, and read from what comes back */
+#define PAYLOADS (LARGE + 4096)
+
+enum call_kind { ADD, RAW, LOAN, NESTED };
+
+RAPAHUB_STUB(add, i64, i64, i64);
+RAPAHUB_STUB(raw, bytes, bytes);
+RAPAHUB_STUB(nested, i64, i64, i64);
+
+struct calls {
+    struct stage stage;
+    uint32_t size;
+    uint64_t loan_id;
+    uint8_t *data;
+};
+
+static int once_add(void *user)
+{
+    struct calls *calls = user;
+    int64_t sum = 0;
+    int r = add(calls->stage.host, calls->stage.containers[0], 40, 2, &sum);
+
+    return r < 0 ? r : sum == 42 ? 0 : -EIO;
+}
+
+static int once_nested(void *user)
+{
+    struct calls *calls = user;
+    int64_t sum = 0;
+    int r = nested(calls->stage.host, calls->stage.containers[0], 40, 2, &sum);
+
+    return r < 0 ? r : sum == 42 ? 0 : -EIO;
+}
+
+static int once_raw(void *user)
+{
+    struct calls *calls = user;
+    struct rapahub_bytes answer;
+    int r = raw(calls->stage.host, calls->stage.containers[0],
+                (struct rapahub_bytes){calls->data, calls->size}, &answer);
+
+    return r < 0 ? r : answer.size == calls->size ? 0 : -EIO;
+}
+
+/* Written where the guest reads it, and read where the guest wrote it. */
+static int once_loan(void *user)
+{
+    struct calls *calls = user;
+    struct rapahub_loan loan;
+    struct rapahub_bytes in, answer;
+    const void *const arguments[] = {&in};
+    const struct rapahub_call call = {.target = calls->stage.containers[0],
+                                      .method = "lend",
+                                      .types = RAPAHUB_TYPES(bytes, bytes),
+                                      .arguments = arguments,
+                                      .loan = &loan,
+                                      .view = true,
+                                      .method_id = &calls->loan_id};
+    int r = rapahub_host_loan(calls->stage.host, calls->stage.containers[0], calls->size, &loan);
+
+    if (r < 0)
+        return r;
+    memcpy(loan.data, calls->data, IN_LOAN);
+    in = (struct rapahub_bytes){loan.data, calls->size};
+    r = rapahub_host_call(calls->stage.host, &call, &answer);
+    if (r < 0) {
+        rapahub_host_drop_loan(calls->stage.host, &loan);
+        return r;
+    }
+    return answer.size == calls->size && memcmp(answer.data, calls->data, IN_LOAN) == 0 ? 0 : -EIO;
+}
+
+/* The host's end of a nested call. */
+static int add_here(void *self, int64_t a, int64_t b, int64_t *sum)
+{
+    (void)self;
+    *sum = a + b;
+    return 0;
+}
+
+static const struct rapahub_method here_methods[] = {
+    RAPAHUB_METHOD(nested, add_here, i64, i64, i64),
+    RAPAHUB_METHOD_END,
+};
+
+static int offer(struct stage *stage)
+{
+    const struct rapahub_container_options here = {.id = {{2, 0}, 0}, .pool_name = "here"};
+    int r = rapahub_host_offer(stage->host, &here, here_methods, NULL);
+
+    return r < 0 ? stage_failed("offer", r) : 0;
+}
+
+static int run(const struct suite_subject *subject, const struct suite_options *options,
+               struct trial *out)
+{
+    static int (*const once[])(void *) = {once_add, once_raw, once_loan, once_nested};
+    const struct stage_options how = {
+        .host = {.payload_max = subject->kind == LOAN || subject->size > 65536 ? PAYLOADS : 0},
+        .trust = subject->guests > 0 ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
+    struct calls calls = {.size = subject->size, .data = calloc(1, LARGE)};
+    struct trial_plan plan = {.once = once[subject->kind],
+                              .user = &calls,
+                              .ms = options->trial_ms,
+                              .fifo = subject->mode == SUITE_POLL && options->fifo};
+    int r = calls.data ? stage_open(subject, &how, out, &calls.stage) : -ENOMEM;
+
+    if (r == 0 && subject->kind == NESTED)
+        r = offer(&calls.stage);
+    if (r == 0) {
+        memset(calls.data, 7, LARGE);
+        plan.peer = calls.stage.pids[0];
+        r = trial_run(&plan, out);
+        if (r < 0)
+            (void)stage_failed(subject->id, r);
+    }
+    stage_close(&calls.stage);
+    free(calls.data);
+    return r;
+}
+
+#define INLINE 8 /* bytes that go inline with what precedes them */
+
+/* id, what, run, mode, place, kind, size, guests (1: a standard one) */
+const struct suite_subject calls_subjects[] = {
+    {"add", "i64, i64 -> i64", run, SUITE_POLL, SUITE_CROSS, ADD, 16, 0, 0},
+    {"raw", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, 0, 0},
+    {"add-sleep", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, 0, 0},
+    {"add-sleep-same", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_SAME, ADD, 16, 0, 0},
+    {"add-adapt", "i64, i64 -> i64", run, SUITE_ADAPT, SUITE_CROSS, ADD, 16, 0, 0},
+    {"add-adapt-same", "i64, i64 -> i64", run, SUITE_ADAPT, SUITE_SAME, ADD, 16, 0, 0},
+    {"add-adapt-free", "i64, i64 -> i64", run, SUITE_ADAPT, SUITE_FREE, ADD, 16, 0, 0},
+    {"add-bell", "i64, i64 -> i64", run, SUITE_BELL, SUITE_CROSS, ADD, 16, 0, 0},
+    {"nested", "host, guest, host", run, SUITE_POLL, SUITE_CROSS, NESTED, 16, 0, 0},
+    {"raw-33", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, 33, 0, 0},
+    {"raw-256", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, 256, 0, 0},
+    {"raw-4k", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, 4096, 0, 0},
+    {"raw-64k", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, 65536, 0, 0},
+    {"raw-1m", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, LARGE, 0, 0},
+    {"loan-256", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, 256, 0, 0},
+    {"loan-4k", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, 4096, 0, 0},
+    {"loan-64k", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, 65536, 0, 0},
+    {"loan-1m", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, LARGE, 0, 0},
+    {"raw-std", "to a standard guest", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, 1, 0},
+    {"add-sleep-std", "to a standard guest", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, 1, 0},
+    {0},
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rapahub-bench: measures calls, bytes, guests, threads, processes and idling as ratios to bases
+ * that are measured in the same rounds, and holds them against gates. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <rapahub/log.h>
+
+#include "tests/bench/bases.h"
+#include "tests/bench/gates.h"
+#include "tests/bench/once.h"
+#include "tests/bench/place.h"
+#include "tests/bench/report.h"
+#include "tests/bench/rounds.h"
+
+struct command {
+    const char *name, *help;
+    int (*run)(int argc, char **argv, struct rounds_options *options);
+};
+
+struct wanted {
+    const char *group; /* NULL: every one */
+    const char *only;  /* "C1,C2"; NULL: every one */
+    bool gates;        /* what has a gate */
+};
+
+/* Is `word` one of the words of a list with commas? */
+static bool is_listed(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, size) == 0 && (at[size] == ',' || at[size] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct gates_row *row, const void *user)
+{
+    const struct wanted *wanted = user;
+
+    if (wanted->only)
+        return is_listed(wanted->only, row->id);
+    if (wanted->gates && row->no_gate)
+        return false;
+    return !wanted->group || strcmp(wanted->group, row->group) == 0;
+}
+
+static void say_where(const struct rounds_options *options)
+{
+    struct utsname system;
+
+    if (uname(&system) < 0)
+        system.release[0] = '\0';
+    printf(
+        "%u CPUs, Linux %s, %u rounds or more of %g ms trials, seed %llu, %s\n", place_cpus(),
+        system.release, options->rounds, options->suite.trial_ms, (unsigned long long)options->seed,
+        options->suite.fifo ? "polling trials with SCHED_FIFO where permitted" : "no SCHED_FIFO");
+}
+
+static int run_rows(struct rounds_options *options, const char *group, bool gates)
+{
+    static struct rounds_result results[ROUNDS_ROWS];
+    struct wanted wanted = {.group = group, .only = options->user, .gates = gates};
+    struct rounds_options mine = *options;
+    int count;
+
+    mine.wanted = is_wanted;
+    mine.user = &wanted;
+    say_where(options);
+    count = rounds_run(&mine, results);
+    if (count <= 0)
+        return fprintf(stderr, "rapahub-bench: nothing measured\n"), 2;
+    return report_table(stdout, results, count) > 0;
+}
+
+static int run_group(int argc, char **argv, struct rounds_options *options)
+{
+    (void)argc;
+    return run_rows(options, argv[0], false);
+}
+
+static int run_gates(int argc, char **argv, struct rounds_options *options)
+{
+    (void)argc;
+    (void)argv;
+    return run_rows(options, NULL, true);
+}
+
+static int run_all(int argc, char **argv, struct rounds_options *options)
+{
+    (void)argc;
+    (void)argv;
+    return run_rows(options, NULL, false);
+}
+
+static int run_list(int argc, char **argv, struct rounds_options *options)
+{
+    (void)argc;
+    (void)argv;
+    (void)options;
+    gates_print();
+    return 0;
+}
+
+static int run_trial(int argc, char **argv, struct rounds_options *options)
+{
+    const struct suite_subject *subject = argc > 1 ? suite_find(argv[1]) : NULL;
+    struct trial trial = {0};
+    int r;
+
+    if (!subject)
+        return fprintf(stderr, "rapahub-bench: trial SUBJECT\n"), 2;
+    r = once_run(subject, &options->suite, &trial);
+    if (r == 0)
+        once_print(stdout, subject, &trial, 0, 0);
+    else
+        fprintf(stderr, "%s: %s\n", subject->id, trial.why);
+    return r < 0 ? 1 : r == 0 ? 0 : 77;
+}
+
+static const struct command commands[] = {
+    {"all", "every row", run_all},
+    {"gates", "every row that has a gate; exit status 1 where one is broken", run_gates},
+    {"limit", "the bases: what the machine can do", run_group},
+    {"calls", "calls by how both sides wait and where they run", run_group},
+    {"bytes", "payloads: copied, lent", run_group},
+    {"list", "the rows, as Markdown", run_list},
+    {"trial", "SUBJECT: one trial, as JSON", run_trial},
+};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: rapahub-bench [OPTION...] COMMAND\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(stderr, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(stderr, "  --rounds N     9, at least\n"
+                    "  --seconds S    more rounds for so long\n"
+                    "  --trial MS     40\n"
+                    "  --seed N       of the order\n"
+                    "  --only ID,...  these rows\n"
+                    "  --no-fifo      no real-time priority\n"
+                    "  --json FILE    a line for each trial; - is standard output\n");
+    return 2;
+}
+
+static FILE *open_out(const char *path)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+
+    if (!file)
+        perror(path);
+    return file;
+}
+
+/* 0, or an exit status. */
+static int parse(int argc, char **argv, struct rounds_options *options)
+{
+    static const struct option known[] = {
+        {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
+        {"trial", required_argument, NULL, 't'},  {"seed", required_argument, NULL, 'e'},
+        {"only", required_argument, NULL, 'o'},   {"no-fifo", no_argument, NULL, 'f'},
+        {"json", required_argument, NULL, 'j'},   {NULL, 0, NULL, 0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
+        if (option == 'r')
+            options->rounds = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (option == 's')
+            options->seconds = strtod(optarg, NULL);
+        else if (option == 't')
+            options->suite.trial_ms = strtod(optarg, NULL);
+        else if (option == 'e')
+            options->seed = strtoull(optarg, NULL, 10);
+        else if (option == 'o')
+            options->user = optarg;
+        else if (option == 'f')
+            options->suite.fifo = false;
+        else if (option == 'j' && (options->json = open_out(optarg)))
+            continue;
+        else
+            return usage();
+    }
+    return options->rounds < 1 || options->rounds > ROUNDS_MAX || options->suite.trial_ms < 1
+               ? usage()
+               : 0;
+}
+
+/* What the library warns of is no news here: guests are killed on purpose. */
+static void hush(void *user, enum rapahub_log_level level, const char *topic, const char *text)
+{
+    (void)user;
+    if (level == RAPAHUB_LOG_ERROR)
+        fprintf(stderr, "%s: %s\n", topic, text);
+}
+
+int main(int argc, char **argv)
+{
+    struct rounds_options options = {.suite = {.trial_ms = 40, .fifo = true, .idle_s = 10},
+                                     .rounds = 9,
+                                     .seed = trial_now() % 1000000};
+    int r;
+
+    if (argc == 3 && strcmp(argv[1], "peer") == 0)
+        return bases_peer(argv[2]);
+    r = parse(argc, argv, &options);
+    if (r != 0)
+        return r;
+    rapahub_log_to(hush, NULL, RAPAHUB_LOG_ERROR);
+    place_init();
+    trial_init();
+    for (size_t i = 0; optind < argc && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, argv[optind]) == 0)
+            return commands[i].run(argc - optind, argv + optind, &options);
+    return usage();
+}

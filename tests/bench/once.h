@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* once: one trial of one subject, here or in another build of this program; as a line of JSON. */
+#ifndef TESTS_BENCH_ONCE_H
+#define TESTS_BENCH_ONCE_H
+
+#include <stdio.h>
+
+#include "tests/bench/suite.h"
+
+/* What the subject's `run` gives; trial->load is filled in. */
+int once_run(const struct suite_subject *subject, const struct suite_options *options,
+             struct trial *out);
+
+/* A line of the schema rapahub.suite/1. */
+void once_print(FILE *file, const struct suite_subject *subject, const struct trial *trial,
+                uint32_t round, uint64_t seed);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/bench/rounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/bench/once.h"
+
+#define SUBJECTS_MAX  128
+#define NOISY         1.5 /* quartiles of a base farther apart */
+#define TRIES         3
+#define SLOW_ROUNDS   3
+#define PREEMPTED_MAX 5 /* of a trial with real-time priority; it is done again */
+
+enum { NOT_RUN, DONE, NOT_HERE, BROKEN };
+
+struct rounds {
+    const struct rounds_options *options;
+    const struct suite_subject *subjects[SUBJECTS_MAX];
+    uint32_t count;
+    uint64_t random;
+    uint32_t done; /* rounds */
+    bool wanted[SUBJECTS_MAX];
+    uint8_t state[SUBJECTS_MAX][ROUNDS_MAX];
+    struct trial trials[SUBJECTS_MAX][ROUNDS_MAX];
+};
+
+/* xorshift: the order is the seed's, on any machine. */
+static uint32_t random_below(struct rounds *rounds, uint32_t limit)
+{
+    rounds->random ^= rounds->random << 13;
+    rounds->random ^= rounds->random >> 7;
+    rounds->random ^= rounds->random << 17;
+    return (uint32_t)(rounds->random % limit);
+}
+
+static uint32_t index_of(const struct rounds *rounds, const char *id)
+{
+    uint32_t at = 0;
+
+    while (at < rounds->count && strcmp(rounds->subjects[at]->id, id) != 0)
+        at++;
+    return at;
+}
+
+static void measure(struct rounds *rounds, uint32_t at, uint32_t round)
+{
+    const struct suite_subject *subject = rounds->subjects[at];
+    struct trial *trial = &rounds->trials[at][round];
+    int r = 0;
+
+    for (int tries = 0; tries < TRIES; tries++) {
+        *trial = (struct trial){0};
+        r = once_run(subject, &rounds->options->suite, trial);
+        if (r != 0 || !trial->fifo || trial->preempted <= PREEMPTED_MAX)
+            break;
+    }
+    rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
+    if (r == 0 && rounds->options->json)
+        once_print(rounds->options->json, subject, trial, round, rounds->options->seed);
+}
+
+static void one_round(struct rounds *rounds, uint32_t round)
+{
+    uint32_t order[SUBJECTS_MAX], count = 0;
+
+    for (uint32_t i = 0; i < rounds->count; i++)
+        if (rounds->wanted[i] && (!rounds->subjects[i]->slow || round < SLOW_ROUNDS))
+            order[count++] = i;
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = random_below(rounds, i), keep = order[i - 1];
+
+        order[i - 1] = order[other];
+        order[other] = keep;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(stderr, "\rround %u of %u: %-20s", round + 1, rounds->options->rounds,
+                rounds->subjects[order[i]]->id);
+        measure(rounds, order[i], round);
+    }
+    rounds->done = round + 1;
+}
+
+static void measure_all(struct rounds *rounds)
+{
+    uint64_t until = trial_now() + (uint64_t)(rounds->options->seconds * 1e9);
+
+    memset(rounds->state, NOT_RUN, sizeof rounds->state);
+    rounds->done = 0;
+    for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
+        if (round >= rounds->options->rounds &&
+            (rounds->options->seconds <= 0 || trial_now() >= until))
+            break;
+        one_round(rounds, round);
+    }
+    fprintf(stderr, "\r%-50s\r", "");
+}
+
+static void want(struct rounds *rounds, const struct gates_row *row)
+{
+    uint32_t at = index_of(rounds, row->subject);
+
+    if (at < rounds->count)
+        rounds->wanted[at] = true;
+    at = row->base ? index_of(rounds, row->base) : rounds->count;
+    if (at < rounds->count)
+        rounds->wanted[at] = true;
+}
+
+/* The pairs of a row: its values, those of its base, and the ratios. */
+struct pairs {
+    double values[ROUNDS_MAX], bases[ROUNDS_MAX], ratios[ROUNDS_MAX];
+    uint32_t count;
+};
+
+static int pair_up(const struct rounds *rounds, const struct gates_row *row, struct pairs *pairs,
+                   struct rounds_result *out)
+{
+    uint32_t at = index_of(rounds, row->subject);
+    uint32_t of = row->base ? index_of(rounds, row->base) : at;
+
+    pairs->count = 0;
+    if (at == rounds->count || of == rounds->count)
+        return snprintf(out->why, sizeof out->why, "no such subject"), ROUNDS_FAIL;
+    for (uint32_t round = 0; round < rounds->done; round++) {
+        const struct trial *trial = &rounds->trials[at][round];
+        uint32_t n = pairs->count;
+
+        if (rounds->state[at][round] == BROKEN || rounds->state[of][round] == BROKEN)
+            return snprintf(out->why, sizeof out->why, "an operation failed"), ROUNDS_FAIL;
+        if (rounds->state[at][round] == NOT_HERE || rounds->state[of][round] == NOT_HERE) {
+            const char *why = *trial->why ? trial->why : rounds->trials[of][round].why;
+
+            return snprintf(out->why, sizeof out->why, "%s", why), ROUNDS_NOT_HERE;
+        }
+        if (rounds->state[at][round] != DONE || rounds->state[of][round] != DONE)
+            continue;
+        out->load = trial->load > out->load ? trial->load : out->load;
+        pairs->values[n] = gates_value(trial, row->field);
+        pairs->bases[n] =
+            row->base ? gates_value(&rounds->trials[of][round], row->base_field) : 1.0;
+        pairs->ratios[n] = pairs->bases[n] > 0 ? pairs->values[n] / pairs->bases[n] : 0;
+        pairs->count++;
+    }
+    return pairs->count > 0 ? ROUNDS_SHOWN : ROUNDS_NOT_HERE;
+}
+
+static bool meets(const struct gates_row *row, double ratio, double number)
+{
+    return row->more ? ratio >= number : ratio <= number + row->tolerance;
+}
+
+/* A base that wavers says nothing; free, it may be on one CPU or on two. */
+static bool is_noisy(const struct rounds *rounds, const struct gates_row *row, struct pairs *pairs)
+{
+    uint32_t of = row->base ? index_of(rounds, row->base) : rounds->count;
+
+    if (of == rounds->count || rounds->subjects[of]->place == SUITE_FREE || pairs->count < 4)
+        return false;
+    return trial_quantile(pairs->bases, pairs->count, 0.75) >
+           NOISY * trial_quantile(pairs->bases, pairs->count, 0.25);
+}
+
+static struct rounds_result judge(const struct rounds *rounds, const struct gates_row *row)
+{
+    static struct pairs pairs;
+    struct rounds_result result = {.row = row};
+    int state = pair_up(rounds, row, &pairs, &result);
+
+    result.verdict = (enum rounds_verdict)state;
+    result.rounds = pairs.count;
+    if (state != ROUNDS_SHOWN)
+        return result;
+    result.value = trial_quantile(pairs.values, pairs.count, 0.5);
+    result.ratio = trial_quantile(pairs.ratios, pairs.count, 0.5); /* sorted from here on */
+    result.low = pairs.ratios[pairs.count > 4 ? 1 : 0];
+    result.high = pairs.ratios[pairs.count > 4 ? pairs.count - 2 : pairs.count - 1];
+    if (is_noisy(rounds, row, &pairs))
+        result.verdict = ROUNDS_NOISY;
+    else if (!row->no_gate)
+        result.verdict = meets(row, result.ratio, row->goal)   ? ROUNDS_GOAL
+                         : meets(row, result.ratio, row->gate) ? ROUNDS_OK
+                                                               : ROUNDS_FAIL;
+    result.base = trial_quantile(pairs.bases, pairs.count, 0.5);
+    return result;
+}
+
+/* Is `a` the better measurement of the two? Any verdict beats noise. */
+static bool better(const struct rounds_result *a, const struct rounds_result *b)
+{
+    if ((a->verdict == ROUNDS_NOISY) != (b->verdict == ROUNDS_NOISY))
+        return b->verdict == ROUNDS_NOISY;
+    return a->row->more ? a->ratio > b->ratio : a->ratio < b->ratio;
+}
+
+/* A gate is broken only if the best of three measurements breaks it; the second and third measure
+ * the row and its base alone. */
+static void again(struct rounds *rounds, struct rounds_result *result)
+{
+    while (result->tries < TRIES && !*result->why &&
+           (result->verdict == ROUNDS_FAIL || result->verdict == ROUNDS_NOISY)) {
+        struct rounds_result next;
+        uint32_t tries = result->tries + 1;
+
+        memset(rounds->wanted, 0, sizeof rounds->wanted);
+        want(rounds, result->row);
+        measure_all(rounds);
+        next = judge(rounds, result->row);
+        if (*next.why || better(&next, result))
+            *result = next;
+        result->tries = tries;
+    }
+}
+
+int rounds_run(const struct rounds_options *options, struct rounds_result out[ROUNDS_ROWS])
+{
+    struct rounds *rounds = calloc(1, sizeof *rounds);
+    int count = 0;
+
+    if (!rounds)
+        return -1;
+    rounds->options = options;
+    rounds->random = options->seed | 1;
+    while (rounds->count < SUBJECTS_MAX &&
+           (rounds->subjects[rounds->count] = suite_at(rounds->count)))
+        rounds->count++;
+    for (const struct gates_row *row = gates_rows; row->id; row++)
+        if (options->wanted(row, options->user))
+            want(rounds, row);
+    measure_all(rounds);
+    for (const struct gates_row *row = gates_rows; row->id && count < ROUNDS_ROWS; row++)
+        if (options->wanted(row, options->user)) {
+            out[count] = judge(rounds, row);
+            out[count++].tries = 1;
+        }
+    for (int i = 0; i < count; i++)
+        again(rounds, &out[i]);
+    free(rounds);
+    return count;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/bench/stage.h"
+
+#include <stdio.h>
+
+#include "tests/bench/place.h"
+
+#define POOL_MAJOR 1
+
+int stage_failed(const char *what, int code)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, rapahub_error_name(code), rapahub_last_error()->text);
+    return code;
+}
+
+int stage_not_here(struct trial *out, const char *why)
+{
+    snprintf(out->why, sizeof out->why, "%s", why);
+    return SUITE_NOT_HERE;
+}
+
+/* How both sides wait. */
+static int set_waiting(struct rapahub_host_options *host, enum suite_mode mode, struct trial *out)
+{
+#ifdef BENCH_HAS_WAITING
+    static const enum rapahub_waiting waiting[] = {RAPAHUB_WAIT_ADAPT, RAPAHUB_WAIT_POLL,
+                                                   RAPAHUB_WAIT_SLEEP, RAPAHUB_WAIT_BELL};
+
+    (void)out;
+    host->waiting = waiting[mode];
+    return 0;
+#else
+    (void)host; /* on two CPUs the default polls too, as long as nobody is in the way */
+    return mode == SUITE_ADAPT || mode == SUITE_POLL
+               ? 0
+               : stage_not_here(out, "needs the host option `waiting`");
+#endif
+}
+
+static void note_pid(void *user, const struct rapahub_guest_status *status)
+{
+    struct stage *stage = user;
+
+    for (uint32_t i = 0; i < stage->count; i++)
+        if (stage->guests[i].group == status->guest.group &&
+            stage->guests[i].epoch == status->guest.epoch &&
+            stage->guests[i].peer == status->guest.peer)
+            stage->pids[i] = status->pid;
+}
+
+int stage_add(struct stage *stage, const struct stage_options *options)
+{
+    const struct rapahub_guest_options plugin = {
+        .chimod = BENCH_CHIMOD, .trust = options->trust, .supervision = options->supervision};
+    struct rapahub_container_options pool = {.pool_name = "bench"};
+    uint32_t at = stage->count;
+    int r = rapahub_host_spawn(stage->host, &plugin, &stage->guests[at]);
+
+    if (r < 0)
+        return stage_failed("spawn", r);
+    pool.id = (struct rapahub_container_id){{POOL_MAJOR, 0}, at};
+    stage->containers[at] = pool.id;
+    stage->count++;
+    r = rapahub_host_add_container(stage->host, stage->guests[at], &pool);
+    return r < 0 ? stage_failed("container", r) : 0;
+}
+
+/* For SUITE_SAME all is born on one CPU, as under taskset; else each side is put to its place when
+ * it knows what the machine has: a process that was born on one CPU expects to share it. */
+int stage_open(const struct suite_subject *subject, const struct stage_options *options,
+               struct trial *out, struct stage *stage)
+{
+    const struct stage_options trusted = {.trust = RAPAHUB_TRUST_TRUSTED};
+    struct stage_options how = options ? *options : trusted;
+    bool same = subject->place == SUITE_SAME;
+    uint32_t guests = how.guests > 0 ? how.guests : 1;
+    int r = place_host(same ? SUITE_SAME : SUITE_FREE, out);
+
+    *stage = (struct stage){0};
+    if (r == 0 && subject->place == SUITE_CROSS && place_cpus() < 2)
+        r = stage_not_here(out, "needs two CPUs");
+    if (r == 0)
+        r = set_waiting(&how.host, subject->mode, out);
+    if (r != 0)
+        return r;
+    how.host.guests_max = guests > 16 ? guests : 16;
+    r = rapahub_host_create(&how.host, &stage->host);
+    if (r < 0)
+        return stage_failed("host", r);
+    while (r == 0 && !how.nobody && stage->count < guests)
+        r = stage_add(stage, &how);
+    if (r == 0)
+        r = rapahub_host_guests(stage->host, note_pid, stage);
+    for (uint32_t i = 0; r == 0 && i < stage->count; i++)
+        r = place_guest(subject->place, stage->pids[i]);
+    if (r == 0)
+        r = place_host(subject->place, out);
+    return r;
+}
+
+void stage_close(struct stage *stage)
+{
+    rapahub_host_destroy(stage->host);
+    stage->host = NULL;
+    place_end();
+}

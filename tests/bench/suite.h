@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* suite: what all parts of the benchmark share: a subject, which is what one trial measures, and
+ * the tables of them. Rows, which are ratios of subjects, are in gates.h. */
+#ifndef TESTS_BENCH_SUITE_H
+#define TESTS_BENCH_SUITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/bench/trial.h"
+
+enum suite_mode { SUITE_ADAPT, SUITE_POLL, SUITE_SLEEP, SUITE_BELL };
+enum suite_place { SUITE_CROSS, SUITE_SAME, SUITE_FREE };
+
+struct suite_options {
+    double trial_ms;
+    bool fifo;     /* polling trials may run with real-time priority */
+    double idle_s; /* how long the idle rows look on */
+};
+
+/* A subject's `run`: 0; SUITE_NOT_HERE with trial->why, where this cannot be measured; or less than
+ * 0, with the reason on standard error. */
+#define SUITE_NOT_HERE 1
+
+struct suite_subject {
+    const char *id, *what;
+    int (*run)(const struct suite_subject *subject, const struct suite_options *options,
+               struct trial *out);
+    enum suite_mode mode;
+    enum suite_place place;
+    uint32_t kind;   /* which of its file */
+    uint32_t size;   /* bytes of payload */
+    uint32_t guests; /* or threads */
+    bool slow;       /* not in every round: three times at most */
+};
+
+/* Each ends with an empty one. */
+extern const struct suite_subject bases_subjects[], calls_subjects[];
+
+const char *suite_mode_name(enum suite_mode mode);
+const char *suite_place_name(enum suite_place place);
+
+/* The n-th of all subjects, NULL behind the last; and by id. */
+const struct suite_subject *suite_at(unsigned index);
+const struct suite_subject *suite_find(const char *id);
+
+#endif

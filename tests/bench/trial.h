@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trial: one measurement of one thing, some 40 ms long: warm-up, then untimed batches, whose median
+ * is the cost of an operation, then operations timed one by one, for exact percentiles. */
+#ifndef TESTS_BENCH_TRIAL_H
+#define TESTS_BENCH_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TRIAL_WHY_SIZE 160
+
+struct trial {
+    double batch_ns; /* of one operation */
+    double p50_ns, p90_ns, p99_ns, p999_ns;
+    double value; /* of what is no time: a rate, a bandwidth, a count */
+    uint64_t n;   /* operations timed */
+    uint64_t preempted;
+    double load;              /* of the machine, the last minute */
+    bool fifo;                /* ran with real-time priority */
+    char why[TRIAL_WHY_SIZE]; /* it could not be measured */
+};
+
+struct trial_plan {
+    int (*once)(void *user); /* the operation; less than 0 ends the trial */
+    void *user;
+    double ms;
+    bool fifo;    /* try real-time priority for this thread and `peer`; at most 100 ms */
+    pid_t peer;   /* 0: none */
+    uint32_t per; /* operations that `once` does; 0 is 1 */
+};
+
+/* 0, or what `once` returned. */
+int trial_run(const struct trial_plan *plan, struct trial *out);
+
+/* Cycles of a counter that all CPUs share, and what they are in time. trial_init first. */
+void trial_init(void);
+uint64_t trial_cycles(void);
+double trial_ns(uint64_t cycles);
+
+/* Monotonic nanoseconds. */
+uint64_t trial_now(void);
+
+/* The quantile of `count` values, which it sorts. */
+double trial_quantile(double *values, uint32_t count, double q);
+
+#endif
