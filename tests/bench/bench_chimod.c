@@ -61,6 +61,26 @@ static int bench_pour(void *self, uint64_t count, uint32_t size, struct rapahub_
     return r;
 }
 
+#ifdef BENCH_HAS_SINK_CORK
+/* The same, 16 at a time. */
+static int bench_pour_corked(void *self, uint64_t count, uint32_t size, struct rapahub_sink *to)
+{
+    int r = 0;
+
+    while (r == 0 && count > 0) {
+        uint64_t now = count < 16 ? count : 16;
+
+        r = rapahub_sink_cork(to, true);
+        if (r == 0)
+            r = bench_pour(self, now, size, to);
+        if (r == 0)
+            r = rapahub_sink_cork(to, false);
+        count -= now;
+    }
+    return r;
+}
+#endif
+
 /* Reads all there is, and says how many bytes that were. */
 static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *count)
 {
@@ -80,6 +100,9 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(lend, bench_lend, bytes, bytes),
     RAPAHUB_METHOD(nested, bench_nested, i64, i64, i64),
     RAPAHUB_METHOD(pour, bench_pour, void, u64, u32, sink),
+#ifdef BENCH_HAS_SINK_CORK
+    RAPAHUB_METHOD(pour_corked, bench_pour_corked, void, u64, u32, sink),
+#endif
     RAPAHUB_METHOD(blackhole, bench_blackhole, u64, source),
     RAPAHUB_METHOD_END,
 };

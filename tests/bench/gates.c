@@ -27,6 +27,55 @@
     LESS(B9, bytes, "call with 33 bytes to C2", "raw-33", BATCH, "raw", BATCH, 2.5, 2.0, "ns")     \
     LESS(B10, bytes, "copied call of 1 MiB to 64 KiB", "raw-1m", BATCH, "raw-64k", BATCH, 24, 20,  \
          "ns")                                                                                     \
+    MORE(C10, streams, "pipelined raw calls, 64 under way", "pipeline", VALUE, NULL, VALUE, 5e6,   \
+         10e6, "/s")                                                                               \
+    LESS(B1, streams, "one way, each published", "pour", BATCH, "L2", BATCH, 0.7, 0.5, "ns")       \
+    MORE(B2, streams, "one way, batched", "pour-corked", VALUE, NULL, VALUE, 20e6, 40e6, "/s")     \
+    MORE(B5, streams, "one way, 64 KiB, to memcpy", "pour-64k", VALUE, "memcpy-64k", VALUE, 0.25,  \
+         0.35, "GB/s")                                                                             \
+    MORE(B6, streams, "one way, 1 MiB, to memcpy", "pour-1m", VALUE, "memcpy-1m", VALUE, 0.35,     \
+         0.5, "GB/s")                                                                              \
+    MORE(B7, streams, "one way, 64 KiB, to uds", "pour-64k", VALUE, "uds-way", VALUE, 1.8, 2.2,    \
+         "GB/s")                                                                                   \
+    LESS(S1, guests, "blocking call, 255 guests to 1", "quiet-255-sleep", P50, "quiet-1-sleep",    \
+         P50, 1.2, 1.05, "ns")                                                                     \
+    LESS(S1a, guests, "default call, 255 guests to 1", "quiet-255", P50, "quiet-1", P50, 1.2,      \
+         1.05, "ns")                                                                               \
+    LESS(S2, guests, "blocking, 255 in turn", "turn-255", P50, "futex-cross", P50, 2.0, 1.5, "ns") \
+    LESS(S3, guests, "a call to each of 255, per call", "all-255", BATCH, "futex-cross", BATCH,    \
+         0.8, 0.55, "ns")                                                                          \
+    MORE(S4, threads, "8 threads to 1, blocking", "threads-8-sleep", VALUE, "threads-1-sleep",     \
+         VALUE, 1.0, 2.0, "/s")                                                                    \
+    MORE(S5, threads, "8 threads to 1, pinned", "threads-8", VALUE, "threads-1", VALUE, 0.5, 0.8,  \
+         "/s")                                                                                     \
+    MORE(S6, threads, "slowest of 8 to the mean", "threads-fair", SECOND, NULL, VALUE, 0.25, 0.5,  \
+         "")                                                                                       \
+    LESS(S7, idle, "CPU of a host and 16 idle guests", "idle", VALUE, NULL, VALUE, 0.5, 0.1, "%")  \
+    LESS(S7w, idle, "their wake-ups", "idle", SECOND, NULL, VALUE, 50, 20, "/s")                   \
+    LESS(S8, idle, "wake-ups of a guest, no heartbeat", "idle-silent", VALUE, NULL, VALUE, 0.2,    \
+         0.1, "/s")                                                                                \
+    LESS(V9, idle, "wake-ups of the host, no heartbeat", "idle-silent", SECOND, NULL, VALUE, 0.2,  \
+         0.1, "/s")                                                                                \
+    LESS(S9, guests, "memory of an idle guest", "memory", VALUE, NULL, VALUE, 460, 276, "KiB")     \
+    LESS(S10, guests, "memory of the host per guest", "memory", SECOND, NULL, VALUE, 64, 24,       \
+         "KiB")                                                                                    \
+    SHOW(P9, streams, "B5 from a standard guest", "pour-64k-std", VALUE, "memcpy-64k", VALUE,      \
+         "GB/s")                                                                                   \
+    LESS(V1, processes, "SIGKILL to the event, to bare pidfd", "respawn", VALUE, "process",        \
+         SECOND, 1.5, 1.1, "ns")                                                                   \
+    LESS(V2, processes, "SIGKILL to 1,000 lost calls told", "pending", VALUE, NULL, VALUE, 1e6,    \
+         1e5, "ns")                                                                                \
+    LESS(V3, processes, "spawn to ready, to bare spawn", "spawn", P50, "process", P50, 1.6, 1.25,  \
+         "ns")                                                                                     \
+    LESS(V4, processes, "V3 with 1 GiB in the host to V3", "spawn-1g", P50, "spawn", P50, 1.3,     \
+         1.1, "ns")                                                                                \
+    LESS(V5, processes, "SIGKILL to ready, to bare", "respawn", P50, "process", VALUE, 1.6, 1.3,   \
+         "ns")                                                                                     \
+    LESS(V6, processes, "SIGKILL to ready, 1,000 calls lost", "pending", P50, NULL, VALUE, 5e6,    \
+         1e6, "ns")                                                                                \
+    LESS(V8, idle, "CPU of a host with 100 idle guests", "idle-100", BATCH, NULL, VALUE, 1e6, 5e5, \
+         "ns/s")                                                                                   \
+    SHOW(S12, processes, "V3 of a standard guest", "spawn-std", P50, "process", P50, "ns")         \
     SHOW(P1, bytes, "copied call, 256 B", "raw-256", BATCH, "L2", BATCH, "ns")                     \
     SHOW(P2, bytes, "copied call, 4 KiB", "raw-4k", BATCH, "L2", BATCH, "ns")                      \
     SHOW(P3, bytes, "loan, 4 KiB", "loan-4k", BATCH, "L2", BATCH, "ns")                            \
@@ -55,6 +104,8 @@ double gates_value(const struct trial *trial, enum gates_field field)
         return trial->p50_ns;
     case GATES_P99:
         return trial->p99_ns;
+    case GATES_SECOND:
+        return trial->second;
     default:
         return trial->value;
     }

@@ -8,7 +8,7 @@
 
 #include "tests/bench/trial.h"
 
-enum gates_field { GATES_BATCH, GATES_P50, GATES_P99, GATES_VALUE };
+enum gates_field { GATES_BATCH, GATES_P50, GATES_P99, GATES_VALUE, GATES_SECOND };
 
 struct gates_row {
     const char *id, *group, *what;

@@ -132,6 +132,11 @@ static const struct command commands[] = {
     {"limit", "the bases: what the machine can do", run_group},
     {"calls", "calls by how both sides wait and where they run", run_group},
     {"bytes", "payloads: copied, lent", run_group},
+    {"streams", "bytes one way, calls under way at once", run_group},
+    {"threads", "several threads of one host", run_group},
+    {"guests", "many guests of one host", run_group},
+    {"processes", "how long a guest takes to come, and to come back", run_group},
+    {"idle", "what it costs while nothing happens", run_group},
     {"list", "the rows, as Markdown", run_list},
     {"trial", "SUBJECT: one trial, as JSON", run_trial},
 };

@@ -42,16 +42,28 @@ static const char *number(char text[16], double value)
     return text;
 }
 
+static void limit(char text[20], const struct gates_row *row, double value)
+{
+    static const char letters[] = "kMG";
+    char letter[2] = "";
+
+    for (int i = 0; value >= 10000 && i < 3; i++) {
+        value /= 1000;
+        letter[0] = letters[i];
+    }
+    snprintf(text, 20, "%s%.4g%s", row->more ? ">" : "", value, letter);
+}
+
 static void print_row(FILE *file, const struct rounds_result *result, bool colours)
 {
     const struct gates_row *row = result->row;
-    char value[16], base[16], ratio[16], low[16], high[16], gate[16] = "", goal[16] = "";
+    char value[16], base[16], ratio[16], low[16], high[16], gate[20] = "", goal[20] = "";
 
     if (!row->no_gate) {
-        snprintf(gate, sizeof gate, "%s%.4g", row->more ? ">" : "", row->gate);
-        snprintf(goal, sizeof goal, "%s%.4g", row->more ? ">" : "", row->goal);
+        limit(gate, row, row->gate);
+        limit(goal, row, row->goal);
     }
-    fprintf(file, "%-4s %-33.33s ", row->id, row->what);
+    fprintf(file, "%-4s %-36.36s ", row->id, row->what);
     if (*result->why) {
         fprintf(file, "%7s: %s", word_of(result->verdict), result->why);
         fprintf(file, "  (gate %s, goal %s)\n", gate, goal);
@@ -74,7 +86,7 @@ int report_table(FILE *file, const struct rounds_result *results, int count)
     bool colours = isatty(fileno(file));
     int red = 0, missing = 0, noisy = 0;
 
-    fprintf(file, "%-4s %-33s %7s %-5s %8s %8s  %-18s %6s %6s\n", "id", "what", "value", "", "base",
+    fprintf(file, "%-4s %-36s %7s %-5s %8s %8s  %-18s %6s %6s\n", "id", "what", "value", "", "base",
             "ratio", "spread of rounds", "gate", "goal");
     for (int i = 0; i < count; i++) {
         print_row(file, &results[i], colours);

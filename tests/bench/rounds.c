@@ -9,7 +9,6 @@
 #define SUBJECTS_MAX  128
 #define NOISY         1.5 /* quartiles of a base farther apart */
 #define TRIES         3
-#define SLOW_ROUNDS   3
 #define PREEMPTED_MAX 5 /* of a trial with real-time priority; it is done again */
 
 enum { NOT_RUN, DONE, NOT_HERE, BROKEN };
@@ -65,7 +64,8 @@ static void one_round(struct rounds *rounds, uint32_t round)
     uint32_t order[SUBJECTS_MAX], count = 0;
 
     for (uint32_t i = 0; i < rounds->count; i++)
-        if (rounds->wanted[i] && (!rounds->subjects[i]->slow || round < SLOW_ROUNDS))
+        if (rounds->wanted[i] &&
+            (rounds->subjects[i]->rounds == 0 || round < rounds->subjects[i]->rounds))
             order[count++] = i;
     for (uint32_t i = count; i > 1; i--) {
         uint32_t other = random_below(rounds, i), keep = order[i - 1];

@@ -83,7 +83,8 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
         r = set_waiting(&how.host, subject->mode, out);
     if (r != 0)
         return r;
-    how.host.guests_max = guests > 16 ? guests : 16;
+    if (how.host.guests_max == 0)
+        how.host.guests_max = guests > 16 ? guests : 16;
     r = rapahub_host_create(&how.host, &stage->host);
     if (r < 0)
         return stage_failed("host", r);

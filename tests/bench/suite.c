@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct suite_subject *const tables[] = {bases_subjects, calls_subjects};
+static const struct suite_subject *const tables[] = {
+    bases_subjects,  calls_subjects, streams_subjects,  threads_subjects,
+    guests_subjects, idle_subjects,  processes_subjects};
 
 const char *suite_mode_name(enum suite_mode mode)
 {

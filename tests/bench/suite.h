@@ -31,11 +31,12 @@ struct suite_subject {
     uint32_t kind;   /* which of its file */
     uint32_t size;   /* bytes of payload */
     uint32_t guests; /* or threads */
-    bool slow;       /* not in every round: three times at most */
+    uint32_t rounds; /* at most, where it takes long; 0: all */
 };
 
 /* Each ends with an empty one. */
-extern const struct suite_subject bases_subjects[], calls_subjects[];
+extern const struct suite_subject bases_subjects[], calls_subjects[], streams_subjects[],
+    threads_subjects[], guests_subjects[], idle_subjects[], processes_subjects[];
 
 const char *suite_mode_name(enum suite_mode mode);
 const char *suite_place_name(enum suite_place place);

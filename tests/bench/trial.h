@@ -13,8 +13,9 @@
 struct trial {
     double batch_ns; /* of one operation */
     double p50_ns, p90_ns, p99_ns, p999_ns;
-    double value; /* of what is no time: a rate, a bandwidth, a count */
-    uint64_t n;   /* operations timed */
+    double value;  /* of what is no time: a rate, a bandwidth, a count */
+    double second; /* another one of the same trial */
+    uint64_t n;    /* operations timed */
     uint64_t preempted;
     double load;              /* of the machine, the last minute */
     bool fifo;                /* ran with real-time priority */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* idle: what a host and its guests cost while nothing happens. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/bench/stage.h"
+
+#define SETTLE_MS 300
+
+enum idle_kind { BEATING, SILENT };
+
+struct spent {
+    double cpu_ns, wakes;
+};
+
+/* All threads of a process, so far. */
+static struct spent spent_by(pid_t pid)
+{
+    char path[320], line[128];
+    struct spent spent = {0, 0};
+    struct dirent *entry;
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder))) {
+        unsigned long long ns = 0, count;
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
+        file = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
+        if (!file)
+            continue;
+        if (fscanf(file, "%llu", &ns) == 1)
+            spent.cpu_ns += (double)ns;
+        fclose(file);
+        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
+        file = fopen(path, "re");
+        while (file && fgets(line, sizeof line, file))
+            if (sscanf(line, "voluntary_ctxt_switches: %llu", &count) == 1)
+                spent.wakes += (double)count;
+        if (file)
+            fclose(file);
+    }
+    if (folder)
+        closedir(folder);
+    return spent;
+}
+
+static int dispatch_for(struct rapahub_host *host, double ms)
+{
+    uint64_t until = trial_now() + (uint64_t)(ms * 1e6), now;
+    int r = 0;
+
+    while (r >= 0 && (now = trial_now()) < until)
+        r = rapahub_host_dispatch(host, (int)((until - now) / 1000000) + 1);
+    return r < 0 ? r : 0;
+}
+
+static void look(const struct stage *stage, struct spent *host, struct spent *guests)
+{
+    *host = spent_by(getpid());
+    *guests = (struct spent){0, 0};
+    for (uint32_t i = 0; i < stage->count; i++) {
+        struct spent one = spent_by(stage->pids[i]);
+
+        guests->cpu_ns += one.cpu_ns;
+        guests->wakes += one.wakes;
+    }
+}
+
+/* BEATING: value: CPU of all in percent of one; second: wake-ups of all per second;
+ * batch_ns: CPU of the host in a second.
+ * SILENT: value: wake-ups of a guest per second; second: of the host. */
+static int run(const struct suite_subject *subject, const struct suite_options *options,
+               struct trial *out)
+{
+    const struct stage_options how = {
+        .host = {.heartbeat_ns = subject->kind == SILENT ? UINT64_MAX : 0},
+        .trust = RAPAHUB_TRUST_TRUSTED,
+        .guests = subject->guests};
+    struct spent host[2], guests[2];
+    struct stage stage;
+    double s = options->idle_s;
+    int r = stage_open(subject, &how, out, &stage);
+
+    if (r == 0)
+        r = dispatch_for(stage.host, SETTLE_MS);
+    if (r == 0) {
+        look(&stage, &host[0], &guests[0]);
+        r = dispatch_for(stage.host, s * 1000);
+        look(&stage, &host[1], &guests[1]);
+    }
+    if (r == 0 && subject->kind == BEATING) {
+        out->value = (host[1].cpu_ns - host[0].cpu_ns + guests[1].cpu_ns - guests[0].cpu_ns) /
+                     (s * 1e9) * 100;
+        out->batch_ns = (host[1].cpu_ns - host[0].cpu_ns) / s; /* of the host, in a second */
+        out->second = (host[1].wakes - host[0].wakes + guests[1].wakes - guests[0].wakes) / s;
+    } else if (r == 0) {
+        out->value = (guests[1].wakes - guests[0].wakes) / s / stage.count;
+        out->second = (host[1].wakes - host[0].wakes) / s;
+    }
+    stage_close(&stage);
+    return r;
+}
+
+/* id, what, run, mode, place, kind, size, guests, rounds */
+const struct suite_subject idle_subjects[] = {
+    {"idle", "16 guests, with heartbeat", run, SUITE_ADAPT, SUITE_FREE, BEATING, 0, 16, 1},
+    {"idle-100", "100 guests, with heartbeat", run, SUITE_ADAPT, SUITE_FREE, BEATING, 0, 100, 1},
+    {"idle-silent", "16 guests, without", run, SUITE_ADAPT, SUITE_FREE, SILENT, 0, 16, 1},
+    {0},
+};
