@@ -140,6 +140,24 @@ uint64_t place_preempted(pid_t pid)
     return count;
 }
 
+uint64_t place_faults(pid_t pid)
+{
+    char path[64], line[512];
+    unsigned long count = 0;
+    FILE *file;
+
+    if (pid == 0)
+        return 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file && fgets(line, sizeof line, file) && strrchr(line, ')') &&
+        sscanf(strrchr(line, ')'), ") %*c %*d %*d %*d %*d %*d %*u %lu", &count) != 1)
+        count = 0;
+    if (file)
+        fclose(file);
+    return count;
+}
+
 int place_spawn(const char *name, int memory, int socket, pid_t *out)
 {
     const char *const argv[] = {"rapahub-bench", "peer", name, NULL};

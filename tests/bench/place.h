@@ -30,6 +30,9 @@ void place_end(void); /* this thread may run anywhere again */
 /* Involuntary switches of a process so far; 0 of pid 0. */
 uint64_t place_preempted(pid_t pid);
 
+/* Page faults that needed no disk, so far; 0 of pid 0. */
+uint64_t place_faults(pid_t pid);
+
 /* What a child shares with its parent. */
 #define PLACE_LINES 256
 struct place_line {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/bench/once.h"
 
@@ -74,8 +75,9 @@ static void one_round(struct rounds *rounds, uint32_t round)
         order[other] = keep;
     }
     for (uint32_t i = 0; i < count; i++) {
-        fprintf(stderr, "\rround %u of %u: %-20s", round + 1, rounds->options->rounds,
-                rounds->subjects[order[i]]->id);
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\rround %u of %u: %-20s", round + 1, rounds->options->rounds,
+                    rounds->subjects[order[i]]->id);
         measure(rounds, order[i], round);
     }
     rounds->done = round + 1;
@@ -93,7 +95,8 @@ static void measure_all(struct rounds *rounds)
             break;
         one_round(rounds, round);
     }
-    fprintf(stderr, "\r%-50s\r", "");
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%-50s\r", "");
 }
 
 static void want(struct rounds *rounds, const struct gates_row *row)
@@ -194,10 +197,10 @@ static bool better(const struct rounds_result *a, const struct rounds_result *b)
 }
 
 /* A gate is broken only if the best of three measurements breaks it; the second and third measure
- * the row and its base alone. */
+ * the row and its base alone. What is counted is not measured again. */
 static void again(struct rounds *rounds, struct rounds_result *result)
 {
-    while (result->tries < TRIES && !*result->why &&
+    while (result->tries < TRIES && !*result->why && result->row->tolerance <= 0 &&
            (result->verdict == ROUNDS_FAIL || result->verdict == ROUNDS_NOISY)) {
         struct rounds_result next;
         uint32_t tries = result->tries + 1;

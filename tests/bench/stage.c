@@ -6,6 +6,14 @@
 #include "tests/bench/place.h"
 
 #define POOL_MAJOR 1
+#define COME_NS    UINT64_C(20000000000)
+
+static const char *attached_path;
+
+void stage_attached(const char *path)
+{
+    attached_path = path;
+}
 
 int stage_failed(const char *what, int code)
 {
@@ -48,6 +56,32 @@ static void note_pid(void *user, const struct rapahub_guest_status *status)
             stage->pids[i] = status->pid;
 }
 
+static void on_attached(void *user, const struct rapahub_event *event)
+{
+    struct stage *stage = user;
+
+    if (event->kind == RAPAHUB_EVENT_ATTACHED && stage->count == 0)
+        stage->guests[stage->count++] = event->guest;
+}
+
+/* The guest that comes by itself. */
+static int await(struct stage *stage)
+{
+    struct rapahub_container_options pool = {.id = {{POOL_MAJOR, 0}, 0}, .pool_name = "bench"};
+    uint64_t deadline = trial_now() + COME_NS;
+    int r = 0;
+
+    while (r >= 0 && stage->count == 0) {
+        r = rapahub_host_dispatch(stage->host, 100);
+        if (trial_now() > deadline)
+            return fprintf(stderr, "no guest has come\n"), -1;
+    }
+    stage->containers[0] = pool.id;
+    if (r >= 0)
+        r = rapahub_host_add_container(stage->host, stage->guests[0], &pool);
+    return r < 0 ? stage_failed("attached", r) : 0;
+}
+
 int stage_add(struct stage *stage, const struct stage_options *options)
 {
     const struct rapahub_guest_options plugin = {
@@ -85,9 +119,17 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
         return r;
     if (how.host.guests_max == 0)
         how.host.guests_max = guests > 16 ? guests : 16;
+    if (attached_path) {
+        how.host.anonymous = true;
+        how.host.path = attached_path;
+        how.host.on_event = on_attached;
+        how.host.user = stage;
+    }
     r = rapahub_host_create(&how.host, &stage->host);
     if (r < 0)
         return stage_failed("host", r);
+    if (attached_path)
+        return await(stage);
     while (r == 0 && !how.nobody && stage->count < guests)
         r = stage_add(stage, &how);
     if (r == 0)

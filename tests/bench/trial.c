@@ -13,9 +13,11 @@
 #define BATCH_NS     20000.0 /* about so long is a batch: shorter than a slice, longer than a look */
 #define FIFO_MS_MAX  100.0   /* nobody else runs meanwhile */
 #define CALIBRATE_NS 20000000U
+#define EXACT_WARM   1000U
 
 static double ns_per_cycle = 1.0;
 static double samples[SAMPLES_MAX], batches[BATCHES_MAX];
+static uint64_t exactly;
 
 uint64_t trial_now(void)
 {
@@ -129,6 +131,35 @@ static int one_by_one(const struct trial_plan *plan, struct trial *out)
     return 0;
 }
 
+void trial_exactly(uint64_t count)
+{
+    exactly = count;
+}
+
+static uint64_t faults_of(pid_t peer)
+{
+    struct rusage mine;
+
+    getrusage(RUSAGE_SELF, &mine);
+    return (uint64_t)mine.ru_minflt + place_faults(peer);
+}
+
+static int run_exactly(const struct trial_plan *plan, struct trial *out)
+{
+    uint64_t per = plan->per > 0 ? plan->per : 1, before = 0;
+    uint64_t warm = (EXACT_WARM + per - 1) / per, count = (exactly + per - 1) / per;
+    int r = 0;
+
+    for (uint64_t i = 0; r >= 0 && i < warm + count; i++) {
+        if (i == warm)
+            before = faults_of(plan->peer);
+        r = plan->once(plan->user);
+    }
+    out->n = count * per;
+    out->faults = (double)(faults_of(plan->peer) - before) / (double)out->n;
+    return r < 0 ? r : 0;
+}
+
 int trial_run(const struct trial_plan *plan, struct trial *out)
 {
     struct rusage before, after;
@@ -136,6 +167,8 @@ int trial_run(const struct trial_plan *plan, struct trial *out)
     uint32_t batch = 1;
     int r;
 
+    if (exactly > 0)
+        return run_exactly(plan, out);
     memset(samples, 0, sizeof samples); /* so that no page is touched first while it counts */
     memset(batches, 0, sizeof batches);
     out->fifo = plan->fifo && plan->ms <= FIFO_MS_MAX && place_fifo(plan->peer, true) == 0;

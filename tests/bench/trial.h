@@ -15,6 +15,7 @@ struct trial {
     double p50_ns, p90_ns, p99_ns, p999_ns;
     double value;  /* of what is no time: a rate, a bandwidth, a count */
     double second; /* another one of the same trial */
+    double faults; /* of pages, per operation; where the operations are counted */
     uint64_t n;    /* operations timed */
     uint64_t preempted;
     double load;              /* of the machine, the last minute */
@@ -33,6 +34,10 @@ struct trial_plan {
 
 /* 0, or what `once` returned. */
 int trial_run(const struct trial_plan *plan, struct trial *out);
+
+/* From now on a trial is 1,000 operations to warm up and `count` more, without a look at a clock:
+ * for who counts something else. 0: as before. */
+void trial_exactly(uint64_t count);
 
 /* Cycles of a counter that all CPUs share, and what they are in time. trial_init first. */
 void trial_init(void);
