@@ -18,6 +18,7 @@
 #include "tests/bench/report.h"
 #include "tests/bench/rounds.h"
 #include "tests/bench/stage.h"
+#include "tests/bench/svg.h"
 
 struct command {
     const char *name, *help;
@@ -29,6 +30,8 @@ struct wanted {
     const char *only;  /* "C1,C2"; NULL: every one */
     bool gates;        /* what has a gate */
 };
+
+static FILE *svg_file;
 
 /* Is `word` one of the words of a list with commas? */
 static bool is_listed(const char *list, const char *word)
@@ -79,6 +82,12 @@ static int run_rows(struct rounds_options *options, const char *group, bool gate
     count = rounds_run(&mine, results);
     if (count <= 0)
         return fprintf(stderr, "rapahub-bench: nothing measured\n"), 2;
+    if (options->other)
+        return report_compared(stdout, results, count), 0;
+    if (svg_file) {
+        svg_print(svg_file, results, count);
+        fclose(svg_file);
+    }
     return report_table(stdout, results, count) > 0;
 }
 
@@ -166,6 +175,9 @@ static int usage(void)
                     "  --seed N       of the order\n"
                     "  --only ID,...  these rows\n"
                     "  --no-fifo      no real-time priority\n"
+                    "  --ab OTHER     another build of this program: new to old, row by row\n"
+                    "  --idle S       how long the idle rows look on; 10\n"
+                    "  --svg FILE     the rows as bars\n"
                     "  --json FILE    a line for each trial; - is standard output\n");
     return 2;
 }
@@ -182,11 +194,17 @@ static FILE *open_out(const char *path)
 /* 0, or an exit status. */
 static int parse(int argc, char **argv, struct rounds_options *options)
 {
-    static const struct option known[] = {
-        {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
-        {"trial", required_argument, NULL, 't'},  {"seed", required_argument, NULL, 'e'},
-        {"only", required_argument, NULL, 'o'},   {"no-fifo", no_argument, NULL, 'f'},
-        {"json", required_argument, NULL, 'j'},   {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"rounds", required_argument, NULL, 'r'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"trial", required_argument, NULL, 't'},
+                                          {"seed", required_argument, NULL, 'e'},
+                                          {"only", required_argument, NULL, 'o'},
+                                          {"no-fifo", no_argument, NULL, 'f'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"svg", required_argument, NULL, 'g'},
+                                          {"ab", required_argument, NULL, 'a'},
+                                          {"idle", required_argument, NULL, 'i'},
+                                          {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
@@ -202,6 +220,12 @@ static int parse(int argc, char **argv, struct rounds_options *options)
             options->user = optarg;
         else if (option == 'f')
             options->suite.fifo = false;
+        else if (option == 'a')
+            options->other = optarg;
+        else if (option == 'i')
+            options->suite.idle_s = strtod(optarg, NULL);
+        else if (option == 'g' && (svg_file = open_out(optarg)))
+            continue;
         else if (option == 'j' && (options->json = open_out(optarg)))
             continue;
         else

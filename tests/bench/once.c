@@ -8,6 +8,10 @@
 #include <rapahub/version.h>
 
 #include "tests/bench/place.h"
+#include "tests/support/process.h"
+
+#define WITHIN_NS       UINT64_C(60000000000)
+#define STATUS_NOT_HERE 77
 
 int once_run(const struct suite_subject *subject, const struct suite_options *options,
              struct trial *out)
@@ -19,6 +23,63 @@ int once_run(const struct suite_subject *subject, const struct suite_options *op
     r = subject->run(subject, options, out);
     if (r < 0)
         fprintf(stderr, "\n%s: failed (%d)\n", subject->id, r);
+    return r;
+}
+
+static double field_of(const char *line, const char *name)
+{
+    char quoted[32];
+    const char *at;
+
+    snprintf(quoted, sizeof quoted, "\"%s\":", name);
+    at = strstr(line, quoted);
+    return at ? strtod(at + strlen(quoted), NULL) : 0;
+}
+
+static void read_trial(const char *line, struct trial *out)
+{
+    out->batch_ns = field_of(line, "batch_ns");
+    out->p50_ns = field_of(line, "p50_ns");
+    out->p90_ns = field_of(line, "p90_ns");
+    out->p99_ns = field_of(line, "p99_ns");
+    out->p999_ns = field_of(line, "p999_ns");
+    out->value = field_of(line, "rate");
+    out->second = field_of(line, "second");
+    out->n = (uint64_t)field_of(line, "n");
+    out->preempted = (uint64_t)field_of(line, "preempted");
+    out->load = field_of(line, "load");
+    out->fifo = strstr(line, "\"fifo\":true") != NULL;
+}
+
+int once_elsewhere(const char *program, const struct suite_subject *subject,
+                   const struct suite_options *options, struct trial *out)
+{
+    char ms[32];
+    const char *const argv[] = {program,
+                                "--trial",
+                                ms,
+                                options->fifo ? "trial" : "--no-fifo",
+                                options->fifo ? subject->id : "trial",
+                                options->fifo ? NULL : subject->id,
+                                NULL};
+    const struct process_options how = {.argv = argv, .within_ns = WITHIN_NS};
+    struct process_result result;
+    int r;
+
+    snprintf(ms, sizeof ms, "%g", options->trial_ms);
+    r = process_run(&how, &result);
+    if (r < 0)
+        return r;
+    if (result.status == 0)
+        read_trial(result.out, out);
+    else if (result.status != STATUS_NOT_HERE)
+        fprintf(stderr, "%s: %s: status %d: %.300s\n", program, subject->id, result.status,
+                result.err);
+    snprintf(out->why, sizeof out->why, "%s", result.status == 0 ? "" : "one build cannot do it");
+    r = result.status == 0                                       ? 0
+        : result.status == STATUS_NOT_HERE || result.status == 2 ? SUITE_NOT_HERE
+                                                                 : -1;
+    process_result_fini(&result);
     return r;
 }
 
@@ -55,10 +116,10 @@ void once_print(FILE *file, const struct suite_subject *subject, const struct tr
             (unsigned long long)seed);
     fprintf(file,
             "\"batch_ns\":%.1f,\"p50_ns\":%.1f,\"p90_ns\":%.1f,\"p99_ns\":%.1f,\"p999_ns\":%.1f,"
-            "\"n\":%llu,\"rate\":%.6g,\"preempted\":%llu,\"load\":%.2f,",
+            "\"n\":%llu,\"rate\":%.6g,\"second\":%.6g,\"preempted\":%llu,\"load\":%.2f,",
             trial->batch_ns, trial->p50_ns, trial->p90_ns, trial->p99_ns, trial->p999_ns,
-            (unsigned long long)trial->n, trial->value, (unsigned long long)trial->preempted,
-            trial->load);
+            (unsigned long long)trial->n, trial->value, trial->second,
+            (unsigned long long)trial->preempted, trial->load);
     fprintf(file, "\"version\":\"%s\",\"cpu\":\"%s\",\"cpus\":%u,\"kernel\":\"%s\"}\n",
             RAPAHUB_VERSION, cpu_name(), place_cpus(), system.release);
     fflush(file);

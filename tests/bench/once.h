@@ -11,6 +11,10 @@
 int once_run(const struct suite_subject *subject, const struct suite_options *options,
              struct trial *out);
 
+/* The same by another build of this program. */
+int once_elsewhere(const char *program, const struct suite_subject *subject,
+                   const struct suite_options *options, struct trial *out);
+
 /* A line of the schema rapahub.suite/1. */
 void once_print(FILE *file, const struct suite_subject *subject, const struct trial *trial,
                 uint32_t round, uint64_t seed);

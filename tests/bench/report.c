@@ -98,3 +98,23 @@ int report_table(FILE *file, const struct rounds_result *results, int count)
             noisy, missing);
     return red;
 }
+
+void report_compared(FILE *file, const struct rounds_result *results, int count)
+{
+    char value[16], base[16], ratio[16], low[16], high[16];
+
+    fprintf(file, "%-4s %-36s %7s %-5s %8s %8s  %-18s\n", "id", "what", "new", "", "old", "new/old",
+            "spread of rounds");
+    for (int i = 0; i < count; i++) {
+        const struct rounds_result *result = &results[i];
+
+        fprintf(file, "%-4s %-36.36s ", result->row->id, result->row->what);
+        if (*result->why)
+            fprintf(file, "    n/a: %s\n", result->why);
+        else
+            fprintf(file, "%7s %-5s %8s %8s  %7s .. %-7s%s\n", number(value, result->value),
+                    result->row->unit, number(base, result->base), number(ratio, result->ratio),
+                    number(low, result->low), number(high, result->high),
+                    result->row->more ? "  more is better" : "");
+    }
+}

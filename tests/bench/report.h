@@ -10,4 +10,7 @@
 /* Prints the table; coloured on a terminal. How many rows broke their gate. */
 int report_table(FILE *file, const struct rounds_result *results, int count);
 
+/* Two builds: this one's value, the other one's, and the ratio. */
+void report_compared(FILE *file, const struct rounds_result *results, int count);
+
 #endif

@@ -23,6 +23,7 @@ struct rounds {
     bool wanted[SUBJECTS_MAX];
     uint8_t state[SUBJECTS_MAX][ROUNDS_MAX];
     struct trial trials[SUBJECTS_MAX][ROUNDS_MAX];
+    struct trial others[SUBJECTS_MAX][ROUNDS_MAX]; /* of the other build */
 };
 
 /* xorshift: the order is the seed's, on any machine. */
@@ -60,6 +61,26 @@ static void measure(struct rounds *rounds, uint32_t at, uint32_t round)
         once_print(rounds->options->json, subject, trial, round, rounds->options->seed);
 }
 
+/* This build and the other one, each in a process of its own, now the one first, now the other. */
+static void compare(struct rounds *rounds, uint32_t at, uint32_t round)
+{
+    const struct suite_subject *subject = rounds->subjects[at];
+    struct trial *mine = &rounds->trials[at][round], *other = &rounds->others[at][round];
+    bool first = random_below(rounds, 2) == 0;
+    int r = 0;
+
+    *mine = *other = (struct trial){0};
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = (i == 0) == first
+                ? once_elsewhere(BENCH_SELF, subject, &rounds->options->suite, mine)
+                : once_elsewhere(rounds->options->other, subject, &rounds->options->suite, other);
+    if (r != 0 && *other->why)
+        *mine = *other;
+    rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
+    if (r == 0 && rounds->options->json)
+        once_print(rounds->options->json, subject, mine, round, rounds->options->seed);
+}
+
 static void one_round(struct rounds *rounds, uint32_t round)
 {
     uint32_t order[SUBJECTS_MAX], count = 0;
@@ -78,7 +99,10 @@ static void one_round(struct rounds *rounds, uint32_t round)
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\rround %u of %u: %-20s", round + 1, rounds->options->rounds,
                     rounds->subjects[order[i]]->id);
-        measure(rounds, order[i], round);
+        if (rounds->options->other)
+            compare(rounds, order[i], round);
+        else
+            measure(rounds, order[i], round);
     }
     rounds->done = round + 1;
 }
@@ -105,7 +129,7 @@ static void want(struct rounds *rounds, const struct gates_row *row)
 
     if (at < rounds->count)
         rounds->wanted[at] = true;
-    at = row->base ? index_of(rounds, row->base) : rounds->count;
+    at = row->base && !rounds->options->other ? index_of(rounds, row->base) : rounds->count;
     if (at < rounds->count)
         rounds->wanted[at] = true;
 }
@@ -120,7 +144,8 @@ static int pair_up(const struct rounds *rounds, const struct gates_row *row, str
                    struct rounds_result *out)
 {
     uint32_t at = index_of(rounds, row->subject);
-    uint32_t of = row->base ? index_of(rounds, row->base) : at;
+    bool other = rounds->options->other != NULL;
+    uint32_t of = row->base && !other ? index_of(rounds, row->base) : at;
 
     pairs->count = 0;
     if (at == rounds->count || of == rounds->count)
@@ -140,8 +165,9 @@ static int pair_up(const struct rounds *rounds, const struct gates_row *row, str
             continue;
         out->load = trial->load > out->load ? trial->load : out->load;
         pairs->values[n] = gates_value(trial, row->field);
-        pairs->bases[n] =
-            row->base ? gates_value(&rounds->trials[of][round], row->base_field) : 1.0;
+        pairs->bases[n] = other       ? gates_value(&rounds->others[at][round], row->field)
+                          : row->base ? gates_value(&rounds->trials[of][round], row->base_field)
+                                      : 1.0;
         pairs->ratios[n] = pairs->bases[n] > 0 ? pairs->values[n] / pairs->bases[n] : 0;
         pairs->count++;
     }
@@ -178,7 +204,9 @@ static struct rounds_result judge(const struct rounds *rounds, const struct gate
     result.ratio = trial_quantile(pairs.ratios, pairs.count, 0.5); /* sorted from here on */
     result.low = pairs.ratios[pairs.count > 4 ? 1 : 0];
     result.high = pairs.ratios[pairs.count > 4 ? pairs.count - 2 : pairs.count - 1];
-    if (is_noisy(rounds, row, &pairs))
+    if (rounds->options->other)
+        result.verdict = ROUNDS_SHOWN;
+    else if (is_noisy(rounds, row, &pairs))
         result.verdict = ROUNDS_NOISY;
     else if (!row->no_gate)
         result.verdict = meets(row, result.ratio, row->goal)   ? ROUNDS_GOAL
