@@ -10,6 +10,7 @@
 #define SUBJECTS_MAX  128
 #define NOISY         1.5 /* quartiles of a base farther apart */
 #define TRIES         3
+#define AGAIN_ROUNDS  5 /* at most, of the second and third */
 #define PREEMPTED_MAX 5 /* of a trial with real-time priority; it is done again */
 
 enum { NOT_RUN, DONE, NOT_HERE, BROKEN };
@@ -107,15 +108,14 @@ static void one_round(struct rounds *rounds, uint32_t round)
     rounds->done = round + 1;
 }
 
-static void measure_all(struct rounds *rounds)
+static void measure_all(struct rounds *rounds, uint32_t least, double seconds)
 {
-    uint64_t until = trial_now() + (uint64_t)(rounds->options->seconds * 1e9);
+    uint64_t until = trial_now() + (uint64_t)(seconds * 1e9);
 
     memset(rounds->state, NOT_RUN, sizeof rounds->state);
     rounds->done = 0;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
-        if (round >= rounds->options->rounds &&
-            (rounds->options->seconds <= 0 || trial_now() >= until))
+        if (round >= least && trial_now() >= until)
             break;
         one_round(rounds, round);
     }
@@ -228,6 +228,8 @@ static bool better(const struct rounds_result *a, const struct rounds_result *b)
  * the row and its base alone. What is counted is not measured again. */
 static void again(struct rounds *rounds, struct rounds_result *result)
 {
+    uint32_t all = rounds->options->rounds, least = all < AGAIN_ROUNDS ? all : AGAIN_ROUNDS;
+
     while (result->tries < TRIES && !*result->why && result->row->tolerance <= 0 &&
            (result->verdict == ROUNDS_FAIL || result->verdict == ROUNDS_NOISY)) {
         struct rounds_result next;
@@ -235,7 +237,7 @@ static void again(struct rounds *rounds, struct rounds_result *result)
 
         memset(rounds->wanted, 0, sizeof rounds->wanted);
         want(rounds, result->row);
-        measure_all(rounds);
+        measure_all(rounds, least, 0);
         next = judge(rounds, result->row);
         if (*next.why || better(&next, result))
             *result = next;
@@ -258,7 +260,7 @@ int rounds_run(const struct rounds_options *options, struct rounds_result out[RO
     for (const struct gates_row *row = gates_rows; row->id; row++)
         if (options->wanted(row, options->user))
             want(rounds, row);
-    measure_all(rounds);
+    measure_all(rounds, options->rounds, options->seconds);
     for (const struct gates_row *row = gates_rows; row->id && count < ROUNDS_ROWS; row++)
         if (options->wanted(row, options->user)) {
             out[count] = judge(rounds, row);
