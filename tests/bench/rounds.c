@@ -9,6 +9,7 @@
 
 #define SUBJECTS_MAX  128
 #define NOISY         1.5 /* quartiles of a base farther apart */
+#define NOISY_FROM    3   /* pairs */
 #define TRIES         3
 #define AGAIN_ROUNDS  5 /* at most, of the second and third */
 #define PREEMPTED_MAX 5 /* of a trial with real-time priority; it is done again */
@@ -179,12 +180,15 @@ static bool meets(const struct gates_row *row, double ratio, double number)
     return row->more ? ratio >= number : ratio <= number + row->tolerance;
 }
 
-/* A base that wavers says nothing; free, it may be on one CPU or on two. */
+/* A base that wavers says nothing. One that is pinned nowhere may be on one CPU or on two, but the
+ * start of a process is the same anywhere. */
 static bool is_noisy(const struct rounds *rounds, const struct gates_row *row, struct pairs *pairs)
 {
     uint32_t of = row->base ? index_of(rounds, row->base) : rounds->count;
 
-    if (of == rounds->count || rounds->subjects[of]->place == SUITE_FREE || pairs->count < 4)
+    if (of == rounds->count || pairs->count < NOISY_FROM)
+        return false;
+    if (rounds->subjects[of]->place == SUITE_FREE && strcmp(row->group, "processes") != 0)
         return false;
     return trial_quantile(pairs->bases, pairs->count, 0.75) >
            NOISY * trial_quantile(pairs->bases, pairs->count, 0.25);
