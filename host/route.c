@@ -404,9 +404,11 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
                                            .deadline_ns = deadline,
                                            .method = prepared->name};
     struct hub_answer answer = host_scratch_answer(scratch);
-    int r = prepared->marks.count > 0
-                ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
-                : host_exchange_run(host, &exchange, &answer);
+    int r;
+
+    host_scratch_hide(scratch); /* else its slot is not there for this answer */
+    r = prepared->marks.count > 0 ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
+                                  : host_exchange_run(host, &exchange, &answer);
 
     if (r == 0)
         r = host_exchange_take(route->life, &answer, prepared->name, prepared->result, result);

@@ -144,6 +144,11 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
     scratch->life = life;
 }
 
+void host_scratch_hide(struct host_scratch *scratch)
+{
+    hide(scratch);
+}
+
 void host_scratch_hide_all(struct host_scratches *scratches)
 {
     hub_mutex_lock(&scratches->lock);

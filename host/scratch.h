@@ -55,6 +55,9 @@ void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer);
 void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answer,
                           struct host_life *life);
 
+/* What lies in memory of a guest is looked at no more: the thread's next call begins. */
+void host_scratch_hide(struct host_scratch *scratch);
+
 /* Nobody looks at a result any more. No thread is inside. */
 void host_scratch_hide_all(struct host_scratches *scratches);
 

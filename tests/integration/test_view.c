@@ -85,6 +85,8 @@ static void a_result_of_a_trusted_guest_is_shown_where_it_lies(void **state)
         assert_true(echo_shown(&on, 10000 + i, i));
         assert_true(echo_shown(&on, 60 * KIB, i));
     }
+    for (unsigned i = 0; i < 20; i++) /* of slots so large there is one, which the last one held */
+        assert_true(echo_shown(&on, 900 * KIB, i));
     close_host(&on);
 }
 
