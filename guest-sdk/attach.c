@@ -53,6 +53,7 @@ static int open_connection(struct guest *guest)
                                              .peer = guest->ticket.peer,
                                              .epoch = guest->epoch,
                                              .doorbell = guest->ticket.doorbell,
+                                             .waiting = (enum hub_wait_manner)guest->ticket.waiting,
                                              .by_lock = is_host_known_by_lock(guest),
                                              .pidfd = -1};
     const struct hub_connection_events events = {

@@ -27,17 +27,24 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
     return writer.size;
 }
 
+/* One that never sleeps looks at the others between two looks for its answer. */
+static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
+{
+    if (host->options.waiting == RAPAHUB_WAIT_POLL)
+        return host_turn(host, 0);
+    return host_turn_until(host, hub_call_deadline_of(calls, number));
+}
+
 /* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. */
 static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
 {
+    bool polls = host->options.waiting == RAPAHUB_WAIT_POLL;
     int r = hub_calls_wait(calls, number, true);
 
-    if (r != -EAGAIN)
-        return r;
-    while (!hub_calls_ended(calls, number) &&
-           host_turn_until(host, hub_call_deadline_of(calls, number)) >= 0)
-        continue;
-    return hub_calls_wait(calls, number, false);
+    while (r == -EAGAIN && !hub_calls_ended(calls, number) && take_turn(host, calls, number) >= 0)
+        if (polls)
+            r = hub_calls_wait(calls, number, true);
+    return r == -EAGAIN ? hub_calls_wait(calls, number, false) : r;
 }
 
 /* The owner never waits for space in one guest's memory: it takes turns meanwhile. */

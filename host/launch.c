@@ -72,6 +72,7 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
         .doorbell = FD_DOORBELL,
         .module = FD_MODULE,
         .name = guest->chimod,
+        .waiting = guest->host->options.waiting,
     };
     size_t plain = count_of(guest->plain), at;
     char **list = calloc(plain + HUB_TICKET_ARGUMENTS + 2, sizeof *list);
@@ -247,6 +248,7 @@ int host_launch(struct host_guest *guest, struct host_life **out)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest's process");
     life->host = guest->host;
     life->trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
+    life->waiting = (enum hub_wait_manner)guest->host->options.waiting;
     memcpy(life->name, guest->name, sizeof life->name);
     r = build(guest, life, &launch);
     fini(&launch);

@@ -135,6 +135,7 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
         .peer = life->id.peer,
         .epoch = life->id.epoch,
         .doorbell = life->doorbell,
+        .waiting = life->waiting,
         .pidfd = life->pidfd,
     };
     const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,

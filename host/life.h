@@ -45,9 +45,10 @@ struct host_life {
     struct rapahub_guest_id id;
     struct host_group *group;
     struct hub_segment_view view;
-    bool entered;     /* the entry is its own */
-    bool open;        /* the connection is */
-    bool trusted;     /* shares its segment */
+    bool entered; /* the entry is its own */
+    bool open;    /* the connection is */
+    bool trusted; /* shares its segment */
+    enum hub_wait_manner waiting;
     bool anonymous;   /* the host did not start it: no doorbell, no pipes, no status of its end */
     bool locked;      /* anonymous: it had the lock of its range, so its end can be proven */
     bool detached;    /* it said goodbye and has unmapped the segment */

@@ -104,10 +104,14 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
     *out = (struct host_options){
         .own_thread = given->own_thread,
         .anonymous = given->anonymous,
+        .waiting = given->waiting,
         .call_timeout_ns = or_default64(given->call_timeout_ns, 30 * HUB_SECOND),
         .on_event = given->on_event,
         .user = given->user,
     };
+    if ((unsigned)given->waiting > RAPAHUB_WAIT_BELL)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to wait that this library knows",
+                            (int)given->waiting);
     if (given->path && !given->anonymous)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a path is of no use without the option anonymous");
     take_limits(given, &out->limits);

@@ -15,6 +15,7 @@
 struct host_options {
     char *name, *guest_program, *path; /* path NULL: a new one */
     bool own_thread, anonymous;
+    enum rapahub_waiting waiting;
     struct hub_limits limits;
     uint64_t call_timeout_ns;
     void (*on_event)(void *user, const struct rapahub_event *event);

@@ -45,6 +45,7 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     if (!life)
         return NULL;
     life->anonymous = life->trusted = life->entered = true;
+    life->waiting = (enum hub_wait_manner)visitor->host->options.waiting;
     life->locked = visitor->locked;
     life->group = visitor->group;
     life->view = visitor->view;

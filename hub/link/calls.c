@@ -8,13 +8,12 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/base/futex.h"
 #include "hub/base/own.h"
 #include "hub/link/answers.h"
 #include "hub/link/call_table.h"
+#include "hub/link/follower.h"
 
-#define SLICE      (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
-#define FULL_SLICE HUB_MILLISECOND         /* of who may not receive before its side has answered */
+#define NAP (500 * HUB_MICROSECOND) /* of an owner: others come as late as that */
 
 static void ignore(void *user)
 {
@@ -199,10 +198,7 @@ struct waiting {
 
 static bool has_ended(void *user)
 {
-    struct waiting *waiting = user;
-
-    return hub_observe(&waiting->entry->ended) != 0 ||
-           hub_observe(&waiting->entry->word) == HUB_CALL_TOLD;
+    return hub_follower_has_ended(((struct waiting *)user)->entry);
 }
 
 /* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. From here
@@ -254,35 +250,6 @@ static int abandon(struct waiting *waiting)
     return waiting->cancelled ? -ECANCELED : -ETIMEDOUT;
 }
 
-/* Another thread receives: sleep until it wakes this one, with its answer or to lead. Behind the
- * entry in the list the token is looked at once more: who let it go before could not see us. */
-static void follow(struct waiting *waiting)
-{
-    struct hub_calls *calls = waiting->calls;
-    struct hub_call_entry *entry = waiting->entry;
-    uint64_t slice = hub_clock_after(SLICE);
-    bool asleep;
-
-    sched_yield();
-    if (has_ended(waiting))
-        return;
-    asleep = hub_claim(&entry->word, HUB_CALL_AWAKE, HUB_CALL_ASLEEP);
-    hub_mutex_lock(&calls->lock);
-    if (entry->state == HUB_CALL_OPEN)
-        hub_list_append(&calls->followers, &entry->link);
-    hub_add(&calls->following, 1);
-    hub_mutex_unlock(&calls->lock);
-    hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
-    if (asleep && hub_link_receiving(calls->link) && !has_ended(waiting))
-        hub_futex_wait_private(&entry->word, HUB_CALL_ASLEEP,
-                               waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
-    (void)hub_claim(&entry->word, HUB_CALL_ASLEEP, HUB_CALL_AWAKE);
-    hub_mutex_lock(&calls->lock);
-    hub_list_remove(&entry->link);
-    hub_add(&calls->following, UINT32_MAX);
-    hub_mutex_unlock(&calls->lock);
-}
-
 /* r[impl message.goodbye.receive] */
 static void end_if_left(struct hub_calls *calls)
 {
@@ -290,35 +257,38 @@ static void end_if_left(struct hub_calls *calls)
         hub_calls_end_all(calls, RAPAHUB_ECLOSED);
 }
 
-/* Nothing may be received now, for the peer does not read what it is owed. */
-static void doze(struct waiting *waiting)
+/* Who has more to do than to wait may spin only; with `NAP` it may sleep for a moment, too. */
+static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only)
 {
-    uint64_t slice = hub_clock_after(FULL_SLICE);
-    struct hub_a32 *word = &waiting->entry->word;
-    bool asleep = hub_claim(word, HUB_CALL_AWAKE, HUB_CALL_ASLEEP);
+    struct hub_link_until until = {.done = has_ended,
+                                   .user = waiting,
+                                   .stage = spin_only ? HUB_WAIT_SPIN : HUB_WAIT_SLEEP,
+                                   .deadline_ns = waiting->deadline_ns};
 
-    if (asleep && !has_ended(waiting) && !hub_link_closed(waiting->calls->link))
-        hub_futex_wait_private(word, HUB_CALL_ASLEEP,
-                               waiting->deadline_ns < slice ? waiting->deadline_ns : slice);
-    (void)hub_claim(word, HUB_CALL_ASLEEP, HUB_CALL_AWAKE);
+    if (spin_only && hub_link_naps(waiting->calls->link)) {
+        uint64_t nap = hub_clock_after(NAP);
+
+        until.stage = HUB_WAIT_SLEEP;
+        until.deadline_ns = nap < until.deadline_ns ? nap : until.deadline_ns;
+    }
+    return until;
 }
 
 static int wait_once(struct waiting *waiting, bool spin_only)
 {
     struct hub_calls *calls = waiting->calls;
-    const struct hub_link_until until = {.done = has_ended,
-                                         .user = waiting,
-                                         .stage = spin_only ? HUB_WAIT_SPIN : HUB_WAIT_SLEEP,
-                                         .deadline_ns = waiting->deadline_ns};
+    const struct hub_link_until until = until_ended(waiting, spin_only);
     int r = hub_link_lead(calls->link, &until);
 
-    if (r == -EBUSY && !spin_only)
-        follow(waiting);
-    else if (r == 0)
+    if (r == 0)
         end_if_left(calls);
-    if (r == 0 && !spin_only)
-        doze(waiting);
-    return (r == -EBUSY || r == -EAGAIN) && spin_only ? -EAGAIN : 0;
+    if (spin_only)
+        return r == 0 ? 0 : -EAGAIN;
+    if (r == -EBUSY)
+        hub_follower_follow(calls, waiting->entry, waiting->deadline_ns);
+    else if (r == 0)
+        hub_follower_doze(calls, waiting->entry, waiting->deadline_ns);
+    return 0;
 }
 
 /* The clock is not looked at before a wait was in vain. */

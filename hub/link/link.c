@@ -83,6 +83,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     hub_wait_init(&link->wait, host ? &link->view.entry->host_wait : &link->view.entry->guest_wait,
                   host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,
                   options->doorbell, options->pidfd);
+    link->wait.manner = options->waiting;
     link->wait.messages[0] = &link->counters.sent;
     link->wait.messages[1] = &link->counters.received;
     link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -262,6 +263,11 @@ void hub_link_detached(struct hub_link *link)
 {
     hub_publish(&link->detached, 1);
     hub_link_dead(link);
+}
+
+bool hub_link_naps(const struct hub_link *link)
+{
+    return link->wait.manner == HUB_WAIT_MANNER_SLEEP;
 }
 
 bool hub_link_receiving(const struct hub_link *link)

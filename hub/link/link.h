@@ -60,7 +60,8 @@ struct hub_link_options {
     uint32_t peer, epoch;
     int doorbell; /* our end; stays the caller's, outlives the link; -1: none */
     bool by_lock; /* guest without a doorbell: its host is gone when the host's lock is free */
-    int pidfd;    /* of the guest, the caller's, outlives the link; -1 in a guest */
+    enum hub_wait_manner waiting;
+    int pidfd; /* of the guest, the caller's, outlives the link; -1 in a guest */
     struct hub_link_events events;
     /* The link is closed: once, on the thread that closed it; must not wait. */
     void (*on_close)(void *user);
@@ -168,6 +169,9 @@ void hub_link_alert(struct hub_link *link);
 /* Guest: sets its state to Goodbye, and wakes the host; what is in the rings is still handled.
  * r[impl shm.goodbye.guest] */
 void hub_link_leave(struct hub_link *link);
+
+/* Do waits begin with a sleep, so that one that may only spin would be none? */
+bool hub_link_naps(const struct hub_link *link);
 
 /* Is a thread of this side receiving now? */
 bool hub_link_receiving(const struct hub_link *link);

@@ -7,7 +7,6 @@
  * A plain store instead of the claim would wipe out bits that were armed meanwhile. */
 #include "hub/shm/wait.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
-#include "hub/base/lock.h"
+#include "hub/shm/wait_ends.h"
 
 #define SPIN_FULL     (20 * HUB_MICROSECOND)
 #define SPIN_LEAST    HUB_MICROSECOND
@@ -36,12 +35,12 @@
 #define FOREIGN_SLICE HUB_MILLISECOND
 #define FOREIGN_SPAN  HUB_SECOND
 #define FOREIGN_IDLE  (10 * HUB_MILLISECOND)
+#define POLL_SLICE    HUB_MILLISECOND /* of who never sleeps, between two looks for the peer's end */
 #define OWED_SLICE    HUB_MILLISECOND
 #define PARENT_SLICE  (100 * HUB_MILLISECOND) /* where the end of the host shows in no event */
 #define FUTEX_BITS    (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
 #define BELL_BITS     (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
 #define ANY_BITS      UINT32_MAX
-#define HANG_UP       (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
@@ -277,6 +276,8 @@ static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order
     uint64_t budget;
 
     hub_wait_show_cpu(wait);
+    if (wait->manner == HUB_WAIT_MANNER_SLEEP || wait->manner == HUB_WAIT_MANNER_BELL)
+        return false;
     if (on_same_cpu(wait))
         return yield_until_ready(order);
     budget = take_budget(wait);
@@ -299,91 +300,11 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
     (void)hub_clear_bits(wait->own, bits);
 }
 
-/* One wait's memory of what it polled. */
-struct watch {
-    struct hub_wait *wait;
-    const struct hub_wait_order *order;
-    uint64_t start_ns;
-    bool pidfd_done; /* it was reported */
-    bool deaf;       /* its doorbell is not listened to now */
-};
-
-/* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
- * from it. */
-static bool may_poll(const struct watch *watch)
-{
-    return (watch->order->bits & HUB_WAIT_RX) != 0;
-}
-
-static bool polls_bell(const struct watch *watch)
-{
-    return may_poll(watch) && watch->wait->doorbell >= 0 && !watch->deaf &&
-           !hub_peek(&watch->wait->peer_gone);
-}
-
-static bool polls_pidfd(const struct watch *watch)
-{
-    return may_poll(watch) && watch->wait->pidfd >= 0 && !watch->pidfd_done;
-}
-
-static void see_bell(struct watch *watch, short events)
-{
-    struct hub_wait *wait = watch->wait;
-    bool gone = (events & HANG_UP) != 0;
-
-    if (events & POLLIN) {
-        hub_wait_note_bell(wait);
-        gone = !hub_wait_drain(wait) || gone;
-    }
-    if (gone && !hub_exchange(&wait->peer_gone, 1))
-        watch->order->hung_up(watch->order->user);
-}
-
-static void see_pidfd(struct watch *watch, short events)
-{
-    if (!events)
-        return;
-    watch->pidfd_done = true;
-    watch->order->hung_up(watch->order->user);
-}
-
-/* A doorbell of datagrams does not hang up. Another parent is the host's end. */
-static void see_parent(struct watch *watch)
-{
-    struct hub_wait *wait = watch->wait;
-
-    if (wait->parent == 0 || !may_poll(watch))
-        return;
-    if ((hub_peek(&wait->refused) || getppid() != wait->parent) &&
-        !hub_exchange(&wait->peer_gone, 1))
-        watch->order->hung_up(watch->order->user);
-}
-
-/* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER.
- * r[impl shm.death.process-handle] */
-static void poll_ends(struct watch *watch, uint64_t span_ns)
-{
-    const struct timespec span = hub_clock_timespec(span_ns);
-    struct pollfd ends[] = {
-        {.fd = polls_bell(watch) ? watch->wait->doorbell : -1, .events = POLLIN | POLLRDHUP},
-        {.fd = polls_pidfd(watch) ? watch->wait->pidfd : -1, .events = POLLIN},
-        {.fd = may_poll(watch) ? watch->wait->nudge : -1, .events = POLLIN},
-    };
-    eventfd_t nudges;
-
-    if (ppoll(ends, 3, &span, NULL) <= 0)
-        return;
-    if (ends[2].revents)
-        (void)eventfd_read(watch->wait->nudge, &nudges);
-    see_bell(watch, ends[0].revents);
-    see_pidfd(watch, ends[1].revents);
-}
-
 /* Step 4: a bell that we owe ourselves is paid meanwhile. */
-static void sleep_in_poll(struct watch *watch, uint64_t span_ns)
+static void sleep_in_poll(struct hub_wait_ends *ends, uint64_t span_ns)
 {
-    struct hub_wait *wait = watch->wait;
-    uint32_t bits = watch->order->bits & BELL_BITS;
+    struct hub_wait *wait = ends->wait;
+    uint32_t bits = ends->order->bits & BELL_BITS;
 
     hub_wait_pay(wait);
     if (hub_peek(&wait->bell_owed))
@@ -391,80 +312,67 @@ static void sleep_in_poll(struct watch *watch, uint64_t span_ns)
     hub_wait_arm(wait, bits);
     if (wait->parent != 0)
         span_ns = least_of(span_ns, PARENT_SLICE);
-    if (!watch->order->ready(watch->order->user))
-        poll_ends(watch, span_ns);
+    if (!ends->order->ready(ends->order->user))
+        hub_wait_ends_poll(ends, span_ns);
     hub_wait_disarm(wait, bits);
-    see_parent(watch);
+    hub_wait_ends_see_parent(ends);
 }
 
 /* The word is read before the resource is looked at: what comes behind it changes the word. Who
  * wakes this side from inside does not reach us here; the span is short enough. */
-static void sleep_on_seed_word(struct watch *watch, uint64_t now, uint64_t span_ns)
+static void sleep_on_seed_word(struct hub_wait_ends *ends, uint64_t now, uint64_t span_ns)
 {
-    const struct hub_wait_order *order = watch->order;
+    const struct hub_wait_order *order = ends->order;
     uint32_t seen = hub_observe(order->seed_word);
 
     if (!order->ready(order->user))
         (void)hub_futex_wait(order->seed_word, seen, ANY_BITS, now + span_ns);
-    poll_ends(watch, 0);
-}
-
-/* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */
-static void look_for_end(struct watch *watch)
-{
-    struct hub_wait *wait = watch->wait;
-
-    if (!may_poll(watch) || wait->doorbell >= 0)
-        return;
-    if (polls_pidfd(watch))
-        poll_ends(watch, 0);
-    if (wait->host_lock >= 0 && hub_lock_free(wait->host_lock, HUB_LOCK_HOST, 1) == 1 &&
-        !hub_exchange(&wait->peer_gone, 1))
-        watch->order->hung_up(watch->order->user);
+    hub_wait_ends_poll(ends, 0);
 }
 
 /* A peer that does not take part sees no bits of ours: we look by ourselves. */
-static void sleep_for_foreign(struct watch *watch, uint64_t now, uint64_t left)
+static void sleep_for_foreign(struct hub_wait_ends *ends, uint64_t now, uint64_t left)
 {
-    uint64_t spent = now - watch->start_ns;
+    uint64_t spent = now - ends->start_ns;
     uint64_t span = least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE);
 
-    if (watch->order->seed_word && watch->wait->doorbell < 0)
-        sleep_on_seed_word(watch, now, span);
+    if (ends->order->seed_word && ends->wait->doorbell < 0)
+        sleep_on_seed_word(ends, now, span);
     else
-        sleep_in_poll(watch, span);
+        sleep_in_poll(ends, span);
 }
 
-static void sleep_once(struct watch *watch, uint64_t now)
+static void sleep_once(struct hub_wait_ends *ends, uint64_t now)
 {
-    const struct hub_wait_order *order = watch->order;
-    uint64_t spent = now - watch->start_ns, left = order->deadline_ns - now;
+    const struct hub_wait_order *order = ends->order;
+    uint64_t spent = now - ends->start_ns, left = order->deadline_ns - now;
 
-    watch->deaf = hub_flood_until(&watch->wait->flood) > now;
-    if (watch->deaf) {
-        sleep_in_poll(watch, least_of(left, HUB_FLOOD_LOOK));
-    } else if (!hub_wait_takes_part(watch->wait)) {
-        sleep_for_foreign(watch, now, left);
-        look_for_end(watch);
-    } else if (spent < FUTEX_STAGE) {
-        hub_wait_pay(watch->wait);
-        sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_STAGE - spent));
-    } else if (polls_bell(watch) || (polls_pidfd(watch) && watch->wait->doorbell >= 0)) {
-        sleep_in_poll(watch, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
+    ends->deaf = hub_flood_until(&ends->wait->flood) > now;
+    if (ends->deaf) {
+        sleep_in_poll(ends, least_of(left, HUB_FLOOD_LOOK));
+    } else if (!hub_wait_takes_part(ends->wait)) {
+        sleep_for_foreign(ends, now, left);
+        hub_wait_ends_look(ends);
+    } else if (spent < FUTEX_STAGE && ends->wait->manner != HUB_WAIT_MANNER_BELL) {
+        hub_wait_pay(ends->wait);
+        sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_STAGE - spent));
+    } else if (hub_wait_ends_by_bell(ends) ||
+               (hub_wait_ends_by_pidfd(ends) && ends->wait->doorbell >= 0)) {
+        sleep_in_poll(ends, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
     } else {
-        hub_wait_pay(watch->wait);
-        sleep_in_futex(watch->wait, order, now + least_of(left, FUTEX_SLICE));
-        look_for_end(watch);
+        hub_wait_pay(ends->wait);
+        sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_SLICE));
+        hub_wait_ends_look(ends);
     }
 }
 
 static int sleep_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
 {
-    struct watch watch = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
-    uint64_t now = watch.start_ns;
+    struct hub_wait_ends ends = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
+    uint64_t now = ends.start_ns;
 
     while (now < order->deadline_ns) {
-        sleep_once(&watch, now);
+        sleep_once(&ends, now);
         if (order->ready(order->user))
             return 0;
         now = hub_clock_now();
@@ -472,8 +380,47 @@ static int sleep_until_ready(struct hub_wait *wait, const struct hub_wait_order 
     return RAPAHUB_ETIMEDOUT;
 }
 
+/* Who shares a CPU with its peer yields it: else nothing could come. */
+static bool look_for_a_slice(struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    uint64_t until = least_of(hub_clock_after(POLL_SLICE), order->deadline_ns);
+    bool same = on_same_cpu(wait), ready;
+
+    do
+        ready = same ? yield_until_ready(order) : look_often(wait, order);
+    while (!ready && hub_clock_left(until) != 0);
+    return ready;
+}
+
+/* No bit is armed, so the peer makes no system call; its end is looked for after each slice.
+ * r[impl hub.wait.manner] */
+static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    struct hub_wait_ends ends = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
+    bool ready = false;
+
+    hub_wait_show_cpu(wait);
+    while (!ready && hub_clock_left(order->deadline_ns) != 0) {
+        ready = look_for_a_slice(wait, order);
+        if (!ready && order->last == HUB_WAIT_SPIN)
+            return RAPAHUB_EAGAIN;
+        if (ready)
+            break;
+        if (order->rest)
+            order->rest(order->user);
+        hub_wait_pay(wait);
+        hub_wait_ends_poll(&ends, 0);
+        hub_wait_ends_see_parent(&ends);
+        hub_wait_ends_look(&ends);
+        ready = order->ready(order->user);
+    }
+    return ready ? 0 : RAPAHUB_ETIMEDOUT;
+}
+
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order)
 {
+    if (wait->manner == HUB_WAIT_MANNER_POLL)
+        return order->ready(order->user) ? 0 : poll_until_ready(wait, order);
     if (order->ready(order->user) || stay_awake(wait, order))
         return 0;
     if (order->last == HUB_WAIT_SPIN)

@@ -17,7 +17,16 @@
 #include "hub/shm/flood.h"
 #include "hub/shm/layout.h"
 
+/* Where on the ladder a wait begins and ends. */
+enum hub_wait_manner {
+    HUB_WAIT_MANNER_ADAPT, /* all of it */
+    HUB_WAIT_MANNER_POLL,  /* it never sleeps, and costs a CPU */
+    HUB_WAIT_MANNER_SLEEP, /* at the futex */
+    HUB_WAIT_MANNER_BELL   /* at the doorbell */
+};
+
 struct hub_wait {
+    enum hub_wait_manner manner;            /* set after init */
     struct hub_a32 *own;                    /* our word */
     struct hub_a32 *peer;                   /* theirs */
     int doorbell;                           /* our end; -1: none */

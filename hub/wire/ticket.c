@@ -12,6 +12,9 @@
 
 #define PEER_MAX 255
 
+static const char *const manners[] = {"", "poll", "sleep", "bell"}; /* hub_ticket.waiting */
+#define MANNERS (sizeof manners / sizeof manners[0])
+
 /* What stands behind the last argument that begins with `name`; NULL if there is none. */
 static const char *find_last(int count, char *const *arguments, const char *name)
 {
@@ -80,6 +83,19 @@ static int parse_descriptor(const char *name, const char *text, int *out)
     return 0;
 }
 
+/* r[impl hub.wait.manner] */
+static int parse_waiting(int count, char *const *arguments, struct hub_ticket *out)
+{
+    const char *text = find_last(count, arguments, "--waiting=");
+
+    if (!text)
+        return 0;
+    for (uint32_t i = 1; i < MANNERS; i++)
+        if (strcmp(text, manners[i]) == 0)
+            out->waiting = i;
+    return out->waiting ? 0 : refuse("--waiting=", text, "way to wait: poll, sleep or bell");
+}
+
 /* r[impl shm.spawn.args] */
 int hub_ticket_parse(int count, char *const *arguments, struct hub_ticket *out)
 {
@@ -94,6 +110,8 @@ int hub_ticket_parse(int count, char *const *arguments, struct hub_ticket *out)
                              &ticket.doorbell);
     if (r == 0 && module)
         r = parse_descriptor("--module-fd=", module, &ticket.module);
+    if (r == 0)
+        r = parse_waiting(count, arguments, &ticket);
     if (r < 0)
         return r;
     ticket.name = find_last(count, arguments, "--module-name=");
@@ -109,6 +127,8 @@ int hub_ticket_parse_path(int count, char *const *arguments, struct hub_ticket *
     if (find_last(count, arguments, "--peer-id=") || find_last(count, arguments, "--doorbell-fd="))
         return hub_ticket_parse(count, arguments, out);
     r = parse_path(count, arguments, &ticket);
+    if (r == 0)
+        r = parse_waiting(count, arguments, &ticket);
     if (r == 0)
         *out = ticket;
     return r;
@@ -144,7 +164,8 @@ int hub_ticket_print(const struct hub_ticket *ticket, char **out)
            add_number(out, "--peer-id=", ticket->peer) &&
            add_number(out, "--doorbell-fd=", ticket->doorbell) &&
            (ticket->module < 0 || add_number(out, "--module-fd=", ticket->module)) &&
-           (!ticket->name || add(out, "--module-name=", ticket->name));
+           (!ticket->name || add(out, "--module-name=", ticket->name)) &&
+           (ticket->waiting == 0 || add(out, "--waiting=", manners[ticket->waiting % MANNERS]));
     if (done)
         return 0;
     for (size_t i = 0; out[i]; i++) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define HUB_TICKET_PATH_MAX      4096
-#define HUB_TICKET_ARGUMENTS     6
+#define HUB_TICKET_ARGUMENTS     7
 #define HUB_TICKET_ARGUMENT_SIZE (HUB_TICKET_PATH_MAX + 16)
 
 struct hub_ticket {
@@ -15,6 +15,7 @@ struct hub_ticket {
     int doorbell;         /* descriptor; -1: no ticket */
     int module;           /* descriptor of the module; -1: absent (--module-fd) */
     const char *name;     /* of the module's file, for messages; NULL: absent (--module-name) */
+    uint32_t waiting;     /* 0: as it sees fit; 1 poll, 2 sleep, 3 bell (--waiting) */
 };
 
 /* Reads the arguments, in any order; the last one of a name wins; unknown ones are ignored.

@@ -54,6 +54,15 @@ enum rapahub_trust {
     RAPAHUB_TRUST_TRUSTED   /* shares its host's segment with the other trusted guests */
 };
 
+/* How a host and the guests it starts wait for each other. None changes what a call does; what a
+ * peer does is seen as soon with each of them, but for POLL: its end within some milliseconds. */
+enum rapahub_waiting {
+    RAPAHUB_WAIT_ADAPT, /* looks for 20 us where that helped before, then sleeps */
+    RAPAHUB_WAIT_POLL,  /* never sleeps in a call: the fastest, and each side fills a CPU */
+    RAPAHUB_WAIT_SLEEP, /* at once, on a futex */
+    RAPAHUB_WAIT_BELL   /* at once, on the doorbell: for loops that poll descriptors */
+};
+
 /* Zero: the default named. What this library does not know (`reserved`) is refused. */
 struct rapahub_host_options {
     const char *name;          /* in logs; "host" */
@@ -73,6 +82,7 @@ struct rapahub_host_options {
     uint64_t heartbeat_ns;     /* 1 s; UINT64_MAX: none */
     uint64_t call_timeout_ns;  /* 30 s */
     const char *guest_program; /* path of rapahub-guest; the installed one */
+    enum rapahub_waiting waiting; /* of this host and the guests it starts; ADAPT */
     void (*on_event)(void *user, const struct rapahub_event *event); /* owner */
     void *user;
     uint64_t reserved[8];

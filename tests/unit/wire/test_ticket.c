@@ -24,7 +24,7 @@ static void a_ticket_has_the_bytes_of_the_vector(void **state)
 {
     struct vectors *all = vectors_open();
     const struct vector *vector = vectors_find(all, "ticket-private");
-    const struct hub_ticket ticket = {"/proc/self/fd/3", 1, 4, -1, NULL};
+    const struct hub_ticket ticket = {"/proc/self/fd/3", 1, 4, -1, NULL, 0};
     char *arguments[HUB_TICKET_ARGUMENTS + 1];
     struct hub_ticket back;
     size_t at = 0;
@@ -52,7 +52,7 @@ static void a_ticket_has_the_bytes_of_the_vector(void **state)
 
 static void a_module_goes_along(void **state)
 {
-    const struct hub_ticket ticket = {"/dev/shm/x", 255, 4, 5, "calc.so"};
+    const struct hub_ticket ticket = {"/dev/shm/x", 255, 4, 5, "calc.so", 0};
     char *arguments[HUB_TICKET_ARGUMENTS + 1];
     struct hub_ticket back;
 
@@ -66,6 +66,32 @@ static void a_module_goes_along(void **state)
     assert_int_equal(back.module, 5);
     assert_string_equal(back.name, "calc.so");
     free_all(arguments);
+}
+
+/* r[verify hub.wait.manner] */
+static void the_way_to_wait_goes_along(void **state)
+{
+    static const char *const words[] = {NULL, "--waiting=poll", "--waiting=sleep",
+                                        "--waiting=bell"};
+    char odd[] = "--waiting=dance";
+    char *const bad[] = {path_argument, peer_argument, doorbell_argument, odd};
+    struct hub_ticket back;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct hub_ticket ticket = {"/dev/shm/x", 7, 4, -1, NULL, i};
+        char *arguments[HUB_TICKET_ARGUMENTS + 1];
+
+        assert_int_equal(hub_ticket_print(&ticket, arguments), 0);
+        if (words[i])
+            assert_string_equal(arguments[3], words[i]);
+        assert_null(arguments[words[i] ? 4 : 3]);
+        assert_int_equal(hub_ticket_parse(words[i] ? 4 : 3, arguments, &back), 0);
+        assert_int_equal(back.waiting, i);
+        free_all(arguments);
+    }
+    assert_int_equal(hub_ticket_parse(4, bad, &back), RAPAHUB_EFORMAT);
+    assert_non_null(strstr(rapahub_last_error()->text, "'dance' is no way to wait"));
 }
 
 static void order_does_not_matter_the_last_wins_and_the_rest_is_ignored(void **state)
@@ -178,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ticket_has_the_bytes_of_the_vector),
         cmocka_unit_test(a_module_goes_along),
+        cmocka_unit_test(the_way_to_wait_goes_along),
         cmocka_unit_test(order_does_not_matter_the_last_wins_and_the_rest_is_ignored),
         cmocka_unit_test(each_of_the_three_must_be_there),
         cmocka_unit_test(malformed_values_are_refused),

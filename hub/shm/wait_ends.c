@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/shm/wait_ends.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/lock.h"
+
+#define HANG_UP (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)
+
+/* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
+ * from it. */
+static bool may_poll(const struct hub_wait_ends *ends)
+{
+    return (ends->order->bits & HUB_WAIT_RX) != 0;
+}
+
+bool hub_wait_ends_by_bell(const struct hub_wait_ends *ends)
+{
+    return may_poll(ends) && ends->wait->doorbell >= 0 && !ends->deaf &&
+           !hub_peek(&ends->wait->peer_gone);
+}
+
+bool hub_wait_ends_by_pidfd(const struct hub_wait_ends *ends)
+{
+    return may_poll(ends) && ends->wait->pidfd >= 0 && !ends->pidfd_done;
+}
+
+static void see_bell(struct hub_wait_ends *ends, short events)
+{
+    struct hub_wait *wait = ends->wait;
+    bool gone = (events & HANG_UP) != 0;
+
+    if (events & POLLIN) {
+        hub_wait_note_bell(wait);
+        gone = !hub_wait_drain(wait) || gone;
+    }
+    if (gone && !hub_exchange(&wait->peer_gone, 1))
+        ends->order->hung_up(ends->order->user);
+}
+
+static void see_pidfd(struct hub_wait_ends *ends, short events)
+{
+    if (!events)
+        return;
+    ends->pidfd_done = true;
+    ends->order->hung_up(ends->order->user);
+}
+
+/* A doorbell of datagrams does not hang up. Another parent is the host's end. */
+void hub_wait_ends_see_parent(struct hub_wait_ends *ends)
+{
+    struct hub_wait *wait = ends->wait;
+
+    if (wait->parent == 0 || !may_poll(ends))
+        return;
+    if ((hub_peek(&wait->refused) || getppid() != wait->parent) &&
+        !hub_exchange(&wait->peer_gone, 1))
+        ends->order->hung_up(ends->order->user);
+}
+
+/* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER.
+ * r[impl shm.death.process-handle] */
+void hub_wait_ends_poll(struct hub_wait_ends *ends, uint64_t span_ns)
+{
+    const struct timespec span = hub_clock_timespec(span_ns);
+    struct pollfd fds[] = {
+        {.fd = hub_wait_ends_by_bell(ends) ? ends->wait->doorbell : -1,
+         .events = POLLIN | POLLRDHUP},
+        {.fd = hub_wait_ends_by_pidfd(ends) ? ends->wait->pidfd : -1, .events = POLLIN},
+        {.fd = may_poll(ends) ? ends->wait->nudge : -1, .events = POLLIN},
+    };
+    eventfd_t nudges;
+
+    if (ppoll(fds, 3, &span, NULL) <= 0)
+        return;
+    if (fds[2].revents)
+        (void)eventfd_read(ends->wait->nudge, &nudges);
+    see_bell(ends, fds[0].revents);
+    see_pidfd(ends, fds[1].revents);
+}
+
+/* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */
+void hub_wait_ends_look(struct hub_wait_ends *ends)
+{
+    struct hub_wait *wait = ends->wait;
+
+    if (!may_poll(ends) || wait->doorbell >= 0)
+        return;
+    if (hub_wait_ends_by_pidfd(ends))
+        hub_wait_ends_poll(ends, 0);
+    if (wait->host_lock >= 0 && hub_lock_free(wait->host_lock, HUB_LOCK_HOST, 1) == 1 &&
+        !hub_exchange(&wait->peer_gone, 1))
+        ends->order->hung_up(ends->order->user);
+}
