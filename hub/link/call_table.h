@@ -52,6 +52,7 @@ struct hub_calls {
     struct hub_link *link;
     struct hub_mutex lock;
     uint32_t limit;
+    struct hub_a32 stirred;   /* who may only spin has something else to do */
     struct hub_a32 following; /* how many followers, for a look without the lock */
     struct hub_call_entry *entries GUARDED_BY(lock);
     uint32_t *spare GUARDED_BY(lock); /* indices of free entries */

@@ -201,6 +201,16 @@ static bool has_ended(void *user)
     return hub_follower_has_ended(((struct waiting *)user)->entry);
 }
 
+static bool has_ended_or_stirred(void *user)
+{
+    return has_ended(user) || hub_observe(&((struct waiting *)user)->calls->stirred) != 0;
+}
+
+void hub_calls_stir(struct hub_calls *calls)
+{
+    hub_publish(&calls->stirred, 1);
+}
+
 /* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. From here
  * on its end is told to the loop, or to its caller. */
 static int take_end(struct waiting *waiting, bool in_loop, int *code)
@@ -260,7 +270,7 @@ static void end_if_left(struct hub_calls *calls)
 /* Who has more to do than to wait may spin only; with `NAP` it may sleep for a moment, too. */
 static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only)
 {
-    struct hub_link_until until = {.done = has_ended,
+    struct hub_link_until until = {.done = spin_only ? has_ended_or_stirred : has_ended,
                                    .user = waiting,
                                    .stage = spin_only ? HUB_WAIT_SPIN : HUB_WAIT_SLEEP,
                                    .deadline_ns = waiting->deadline_ns};
@@ -283,7 +293,7 @@ static int wait_once(struct waiting *waiting, bool spin_only)
     if (r == 0)
         end_if_left(calls);
     if (spin_only)
-        return r == 0 ? 0 : -EAGAIN;
+        return hub_exchange(&calls->stirred, 0) == 0 && r == 0 ? 0 : -EAGAIN;
     if (r == -EBUSY)
         hub_follower_follow(calls, waiting->entry, waiting->deadline_ns);
     else if (r == 0)

@@ -62,6 +62,9 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
  * the caller must wait again. */
 int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only);
 
+/* Something came that the owner is to do: one that spins for its answer goes and does it. */
+void hub_calls_stir(struct hub_calls *calls);
+
 /* Has it ended? True: hub_calls_wait returns at once. */
 bool hub_calls_ended(struct hub_calls *calls, uint64_t number);
 

@@ -131,6 +131,7 @@ static void on_request(void *user)
     struct hub_connection *connection = user;
 
     connection->events.on_request(connection->events.user);
+    hub_calls_stir(connection->calls);
     hub_link_tell(connection->link);
 }
 
