@@ -172,6 +172,7 @@ void hub_link_close(struct hub_link *link, int code, const char *rule)
 
 void hub_link_leave(struct hub_link *link)
 {
+    hub_sender_push(link);
     hub_publish(&link->leaving, 1);
     hub_peer_table_goodbye(link->view.entry);
     hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
@@ -195,6 +196,11 @@ int hub_link_send(struct hub_link *link, const struct hub_message *message,
     int r = hub_sender_send(link, message, payload, deadline_ns);
 
     return r == RAPAHUB_EPROTOCOL ? hub_link_violated(link) : r;
+}
+
+void hub_link_push(struct hub_link *link)
+{
+    hub_sender_push(link);
 }
 
 /* The goodbye may meet another violation: the first is the one that is named.

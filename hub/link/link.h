@@ -88,9 +88,16 @@ void hub_link_release(struct hub_link **link);
 struct hub_parts {
     struct rapahub_bytes head, tail;
     struct hub_loan *loan; /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
+    bool more;             /* others follow soon: the peer need not see it before them */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns);
+
+/* Shows the peer what is held back because more was to follow, and wakes it once. That is shown
+ * also by the next message behind which nothing is to follow, when there are 64 or the ring is full
+ * or a slot is missing, and before a thread waits on this link in any way. Any thread; a look at
+ * one word where nothing is held back. r[impl hub.ring.cork] */
+void hub_link_push(struct hub_link *link);
 
 /* Takes the receive token if it is free, receives what is there (at most `max` messages), lets go:
  * how many, -EBUSY where another thread receives (it will look again), or a failure after which the

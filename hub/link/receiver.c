@@ -370,6 +370,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .hung_up = note_hang_up,
                                            .rest = rest_of_leader,
                                            .user = &leader};
+    hub_sender_push(link); /* who waits holds nothing back, be it that another thread receives */
     if (!take_token(link))
         return -EBUSY;
     while (r == 0 && !until->done(until->user))

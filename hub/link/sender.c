@@ -13,6 +13,7 @@
 
 #define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
 #define SPACE_SLICE (10 * HUB_MILLISECOND)  /* then the receive token may be free, or a slot */
+#define HELD_MAX    64                      /* messages that the peer does not see yet */
 
 /* A thread that waits to send; lives on its stack. The first in the list looks for space. */
 struct sender {
@@ -94,6 +95,42 @@ static bool is_too_late(const struct hub_link *link, const struct hub_message *m
            hub_observe(&link->view.entry->state) == HUB_PEER_GOODBYE;
 }
 
+/* True where there was anything to show. What an entry that is lost held back nobody will see. */
+static bool show(struct hub_link *link) REQUIRES(link->send)
+{
+    hub_note(&link->held, 0);
+    return hub_sender_may(link) && hub_ring_publish(&link->out);
+}
+
+/* The last one of a batch shows all of it. r[impl hub.ring.cork] */
+static void show_or_hold(struct hub_link *link, bool more) REQUIRES(link->send)
+{
+    if (more && hub_ring_may_hold(&link->out, HELD_MAX)) {
+        hub_note(&link->held, 1);
+        return;
+    }
+    hub_note(&link->held, 0);
+    hub_ring_publish(&link->out);
+}
+
+static void wake_receiver(struct hub_link *link)
+{
+    hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+}
+
+void hub_sender_push(struct hub_link *link)
+{
+    bool shown;
+
+    if (hub_peek(&link->held) == 0)
+        return;
+    hub_mutex_lock(&link->send);
+    shown = show(link);
+    hub_mutex_unlock(&link->send);
+    if (shown)
+        wake_receiver(link);
+}
+
 /* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
  * writes nothing to the segment. r[impl hub.ring.no-drop] */
 static int try_send(struct hub_link *link, const struct hub_message *message,
@@ -114,7 +151,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
     if (r < 0)
         return r;
     hub_ring_put(&link->out, &descriptor);
-    hub_ring_publish(&link->out);
+    show_or_hold(link, payload->more);
     count_sent(link, &descriptor);
     return 0;
 }
@@ -233,6 +270,7 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
 {
     size_t size = payload->head.size + payload->tail.size;
     int r = -EAGAIN;
+    bool shown;
 
     if (size > link->limits.payload_max)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "",
@@ -246,9 +284,11 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                   1);
         r = queue_and_send(link, message, payload, deadline_ns);
     }
+    /* A peer gives back no room and no slot of what it does not see. */
+    shown = r == 0 ? hub_peek(&link->held) == 0 : r == -EAGAIN && show(link);
     hub_mutex_unlock(&link->send);
-    if (r == 0)
-        hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+    if (shown)
+        wake_receiver(link);
     return r;
 }
 
@@ -266,7 +306,7 @@ void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *con
         r = try_send(link, &goodbye, &parts);
     hub_mutex_unlock(&link->send);
     if (r == 0)
-        hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+        wake_receiver(link);
 }
 
 void hub_sender_wake_all(struct hub_link *link)
@@ -285,6 +325,7 @@ bool hub_sender_quiet(struct hub_link *link)
 {
     bool quiet;
 
+    hub_sender_push(link);
     hub_mutex_lock(&link->send);
     quiet = hub_ring_unread(&link->out) <= 0 && hub_list_empty(&link->senders);
     hub_mutex_unlock(&link->send);

@@ -9,13 +9,17 @@
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                     const struct hub_parts *payload, uint64_t deadline_ns);
 
+/* As hub_link_push. */
+void hub_sender_push(struct hub_link *link);
+
 /* A Goodbye, if there is room now. */
 void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *context);
 
 /* The link closed: everybody in the queue looks again. */
 void hub_sender_wake_all(struct hub_link *link);
 
-/* Has the peer taken all, and does nobody wait to send? */
+/* Has the peer taken all, and does nobody wait to send? Shows what is held back: it would never be
+ * taken. */
 bool hub_sender_quiet(struct hub_link *link);
 
 /* Is there space for who has waited for it longest, and does it not know yet? */

@@ -130,6 +130,12 @@ void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *d
     ring->head_next++;
 }
 
+bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most)
+{
+    return ring->head_next - ring->head_shown < most &&
+           ring->head_next - ring->tail_seen < ring->size - 1;
+}
+
 bool hub_ring_publish(struct hub_ring_producer *ring)
 {
     if (ring->head_shown == ring->head_next)

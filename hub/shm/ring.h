@@ -61,6 +61,10 @@ int hub_ring_unread(struct hub_ring_producer *ring);
  */
 void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
 
+/* May what was put wait to be shown: it is less than `most`, and as far as is known there is room
+ * for another? */
+bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most);
+
 /* Shows what was put: true if there was anything. r[impl shm.ordering.ring-publish] */
 bool hub_ring_publish(struct hub_ring_producer *ring);
 
