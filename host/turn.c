@@ -134,11 +134,24 @@ static int work(struct rapahub_host *host)
     return count;
 }
 
+/* Who sleeps holds nothing back. r[impl hub.ring.cork] */
+static void push_all(struct rapahub_host *host)
+{
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (life->open)
+            hub_link_push(life->connection.link);
+    }
+}
+
 int host_turn(struct rapahub_host *host, int timeout_ms)
 {
     int n, count;
 
     host->depth++;
+    if (timeout_ms != 0)
+        push_all(host);
     n = host_loop_turn(&host->loop, timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
     count = work(host);
     host_loop_arm(&host->loop);

@@ -44,6 +44,11 @@ static int write_face(struct rapahub_sink *sink, const void *from, size_t size)
     return hub_outlet_write(of_sink(sink), from, size);
 }
 
+static int cork_face(struct rapahub_sink *sink, bool corked)
+{
+    return hub_outlet_cork(of_sink(sink), corked);
+}
+
 static int end_face(struct rapahub_sink *sink)
 {
     return hub_outlet_end(of_sink(sink));
@@ -74,8 +79,11 @@ struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, boo
     channel->granted = channel->told = set->credit;
     channel->source =
         (struct rapahub_source){.read = read_face, .stop = stop_source, .leave = leave_source};
-    channel->sink = (struct rapahub_sink){
-        .write = write_face, .end = end_face, .stop = stop_sink, .leave = leave_sink};
+    channel->sink = (struct rapahub_sink){.write = write_face,
+                                          .cork = cork_face,
+                                          .end = end_face,
+                                          .stop = stop_sink,
+                                          .leave = leave_sink};
     hub_list_init(&channel->owing);
     hub_list_init(&channel->waiting);
     hub_note(&channel->users, 1);

@@ -29,6 +29,7 @@ struct hub_channel {
     struct hub_a32 stopped;
     struct rapahub_source source;
     struct rapahub_sink sink;
+    bool corked; /* of the thread that writes: what is written may wait for more */
     void (*on_stop)(void *user);
     void *user;
     struct hub_list owing, waiting; /* in the lists of the set */

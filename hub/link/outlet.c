@@ -173,7 +173,8 @@ static int write_element(const struct element *element)
 {
     const struct hub_message data = {HUB_DATA, element->channel->id, 0};
     uint8_t prefix[PREFIX_MAX];
-    struct hub_parts parts = {.tail = {element->data, element->size}};
+    struct hub_parts parts = {.tail = {element->data, element->size},
+                              .more = element->channel->corked};
     struct hub_writer writer;
     int r;
 
@@ -219,6 +220,21 @@ int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
         size -= element.size;
     }
     return 0;
+}
+
+/* The end shows all that was written: to uncork behind it is no failure. r[impl hub.ring.cork] */
+int hub_outlet_cork(struct hub_channel *channel, bool corked)
+{
+    int r = 0;
+
+    channel->corked = corked;
+    if (!corked)
+        hub_link_push(channel->set->link);
+    hub_mutex_lock(&channel->set->lock);
+    if (hub_channel_is_over(channel) && channel->stage != HUB_CHANNEL_ENDED)
+        r = hub_channel_explain(channel);
+    hub_mutex_unlock(&channel->set->lock);
+    return r;
 }
 
 /* The last word that found no space in time becomes a Reset, which waits for space by itself. */

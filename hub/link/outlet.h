@@ -3,6 +3,7 @@
 #ifndef HUB_LINK_OUTLET_H
 #define HUB_LINK_OUTLET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct hub_channel;
@@ -10,6 +11,10 @@ struct hub_channel;
 /* All of it, waiting for credit and space. RAPAHUB_ERESET, RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * -ECANCELED after a stop; -EMSGSIZE where the window holds not one byte. */
 int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size);
+
+/* From now on what is written may wait for more, or no longer: then it is shown. 0, also where the
+ * stream has ended; else as a write. */
+int hub_outlet_cork(struct hub_channel *channel, bool corked);
 
 /* The end of the stream, in order. Harmless where it has ended. */
 int hub_outlet_end(struct hub_channel *channel);

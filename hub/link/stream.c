@@ -68,6 +68,11 @@ int rapahub_sink_write(struct rapahub_sink *to, const void *from, size_t size)
     return to->write(to, from, size);
 }
 
+int rapahub_sink_cork(struct rapahub_sink *sink, bool corked)
+{
+    return sink->cork ? sink->cork(sink, corked) : 0;
+}
+
 int rapahub_sink_end(struct rapahub_sink *to)
 {
     return to->end ? to->end(to) : 0;

@@ -20,7 +20,8 @@ struct rapahub_source {
 
 struct rapahub_sink {
     int (*write)(struct rapahub_sink *sink, const void *from, size_t size);
-    int (*end)(struct rapahub_sink *sink); /* all is written */
+    int (*cork)(struct rapahub_sink *sink, bool corked); /* NULL: it holds nothing back */
+    int (*end)(struct rapahub_sink *sink);               /* all is written */
     void (*stop)(struct rapahub_sink *sink, bool stopped);
     void (*leave)(struct rapahub_sink *sink); /* the rest will not come: tell the reader */
     void (*destroy)(struct rapahub_sink *sink);

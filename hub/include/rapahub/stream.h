@@ -13,6 +13,7 @@
 #ifndef RAPAHUB_STREAM_H
 #define RAPAHUB_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,13 @@ RAPAHUB_API_CHECKED int rapahub_source_read_all(struct rapahub_source *from, voi
 
 /* Writes all of it; the bytes are copied. -EMSGSIZE where the sink is bounded and full. */
 RAPAHUB_API_CHECKED int rapahub_sink_write(struct rapahub_sink *to, const void *from, size_t size);
+
+/* Corked, a method's sink may hold back what is written, so that many small writes reach the other
+ * side together: until it is uncorked or ended, until 64 are held back or no more fit, until this
+ * thread waits in the library, or until the method returns. A method that waits elsewhere uncorks
+ * before. No sink is corked at first; on sinks of other kinds it does nothing. 0, or what a write
+ * gives. r[impl hub.ring.cork] */
+RAPAHUB_API_CHECKED int rapahub_sink_cork(struct rapahub_sink *sink, bool corked);
 
 /* All is written: the reader of the other end gets its end behind the last byte. Harmless twice. A
  * sink that is destroyed without it gives that reader an error instead. */

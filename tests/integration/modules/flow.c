@@ -45,6 +45,25 @@ static int flow_fill(void *self, struct rapahub_sink *to, uint64_t count)
     return r;
 }
 
+/* One byte after the other: only what follows shows the last of them, at times a wait, at last the
+ * answer. */
+static int flow_trickle(void *self, struct rapahub_sink *to, uint64_t count)
+{
+    int r = rapahub_sink_cork(to, true);
+
+    (void)self;
+    for (uint64_t i = 0; r == 0 && i < count; i++) {
+        unsigned char byte = pattern(i);
+
+        r = rapahub_sink_write(to, &byte, 1);
+        if (r == 0 && i % 1000 == 999)
+            r = rapahub_sink_cork(to, false);
+        if (r == 0 && i % 1000 == 999)
+            r = rapahub_sink_cork(to, true);
+    }
+    return r;
+}
+
 static int flow_copy(void *self, struct rapahub_source *from, struct rapahub_sink *to,
                      uint64_t *count)
 {
@@ -108,6 +127,7 @@ static int flow_relay(void *self, struct rapahub_source *from, struct rapahub_si
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(drain, flow_drain, u64, source),
     RAPAHUB_METHOD(fill, flow_fill, void, sink, u64),
+    RAPAHUB_METHOD(trickle, flow_trickle, void, sink, u64),
     RAPAHUB_METHOD(copy, flow_copy, u64, source, sink),
     RAPAHUB_METHOD(peek, flow_peek, u64, source),
     RAPAHUB_METHOD(fail, flow_fail, void, source, sink),
