@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/offers.h"
@@ -130,13 +131,16 @@ int host_asyncs_cancelled(struct host_async *async)
 /* The route is found: the call goes out. Behind a success it may have ended already. */
 static int send(struct rapahub_host *host, struct host_async *async, struct host_route *route)
 {
+    struct host_container *container = route->container;
     struct host_life *life = route->life;
+    bool more = host_corks_holds(container);
     uint64_t number = async->number, call = 0;
     uint8_t head[HOST_EXCHANGE_HEAD_MAX];
     const struct hub_call wanted = {
         .method_id = async->method_id,
         .payload = {.head = {head, host_exchange_head(route->handle, async->chain, head)},
-                    .tail = async->arguments},
+                    .tail = async->arguments,
+                    .more = more},
         .deadline_ns = async->deadline_ns,
         .done = on_answered,
         .user = async,
@@ -147,13 +151,16 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
 
     memcpy(method, async->method, sizeof method);
     async->life = life;
-    async->container = TAKE(route->container);
+    async->container = container;
+    hub_add(&container->users, 1); /* that of the route stays */
     r = hub_calls_begin(life->connection.calls, &wanted, &call);
     if (r == 0) {
         note_call(host, number, call);
+        if (more)
+            host_corks_sent(host, container, life);
         return 0;
     }
-    host_containers_drop(async->container);
+    host_containers_drop(container);
     async->container = NULL;
     async->full = r == -EAGAIN;
     return async->full ? r : host_life_explain(life, r, method);

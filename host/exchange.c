@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/corks.h"
 #include "host/host.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
@@ -96,8 +97,10 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
         .channels = exchange->streams ? hub_streams_channels(exchange->streams) : NULL,
     };
     uint64_t number;
-    int r = begin(host, calls, &call, &number);
+    int r;
 
+    host_corks_push(host); /* it may wait for a slot that what is held back has */
+    r = begin(host, calls, &call, &number);
     if (r == 0 && exchange->on_begun)
         exchange->on_begun(exchange->user, number);
     if (r == 0 && exchange->streams)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host/care.h"
+#include "host/corks.h"
 #include "host/death.h"
 #include "host/guests.h"
 #include "host/offers.h"
@@ -444,6 +445,11 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
         out->number = number;
     host_turn_expect(host, host_route_deadline(host, call));
     return 0;
+}
+
+int rapahub_host_cork(struct rapahub_host *host, struct rapahub_container_id target, bool corked)
+{
+    return host_corks_set(host, target, corked);
 }
 
 void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request)

@@ -28,6 +28,7 @@ struct rapahub_host {
     struct host_asyncs asyncs;
 
     pthread_rwlock_t routes;           /* order of locks: this one first; see hub/base/mutex.h */
+    struct hub_a32 held;               /* calls are, perhaps: see corks.h */
     struct hub_a32 changes;            /* counts moves of guests, for who waits for one */
     struct hub_a32 watchers;           /* threads that wait for a change */
     struct host_containers containers; /* routes */

@@ -5,6 +5,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/corks.h"
 #include "host/host.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -109,6 +110,8 @@ int host_loans_take(struct rapahub_host *host, struct rapahub_container_id targe
     if (r == 0)
         r = fill(&route, size, loan);
     host_route_drop(&route);
+    if (r == -EAGAIN)
+        host_corks_push(host); /* what is held back may have the slots */
     if (r < 0)
         return r;
     hub_mutex_lock(&host->loans.lock);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/loans.h"
@@ -134,6 +135,7 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route, u
 
         return r < 0 ? r : 0;
     }
+    host_corks_push(host);
     host_wait_change(host, route->changes, deadline_ns);
     return 0;
 }

@@ -229,6 +229,18 @@ RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
                                                 rapahub_on_done *on_done, void *user,
                                                 struct rapahub_request_id *out);
 
+/* Corked, calls to this container by rapahub_host_call_async may be held back, whichever thread
+ * makes them, so that its guest is shown many together and woken once: until it is uncorked, until
+ * 64 are held back or no more fit, or until a thread that made them waits in this library: in a
+ * call of any kind that it waits for, or in rapahub_host_dispatch with a time-out that is not 0. A
+ * thread that waits elsewhere, also for rapahub_host_fd, uncorks before. A call that is waited for
+ * is never held back, and comes behind those before it. Held back or not, each call ends once.
+ *
+ * No container is corked at first; to cork twice is as once; it stays so over a restart of its
+ * guest. -ENOENT where there is no such container. Any thread. r[impl hub.ring.cork] */
+RAPAHUB_API_CHECKED int rapahub_host_cork(struct rapahub_host *host,
+                                          struct rapahub_container_id target, bool corked);
+
 /* Tells the guest that nobody waits; the call ends with -ECANCELED, within 1 s, unless its answer
  * is there first. Harmless for a call that has ended. Any thread. */
 RAPAHUB_API void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request);
