@@ -17,6 +17,16 @@ static void send_a_request(struct stage *stage)
     (void)hub_link_send(stage->guest.connection.link, &message, &parts, 0);
 }
 
+/* The first part of a batch, and what shows it. */
+static void push_a_request(struct stage *stage)
+{
+    const struct hub_message message = {HUB_REQUEST, 9, 1};
+    const struct hub_parts parts = {.head = {stage->payload, stage->size}, .more = true};
+
+    (void)hub_link_send(stage->guest.connection.link, &message, &parts, 0);
+    hub_link_push(stage->guest.connection.link);
+}
+
 int operations_take_request(struct stage *stage, struct sweep_point *point)
 {
     const struct rapahub_bytes none = {NULL, 0};
@@ -201,6 +211,8 @@ const struct stage_operation operations_swept[] = {
      STAGE_POOLS},
     {"attach", setup_attach, attach, look_at_attaching, check_attached, STAGE_POOLS},
     {"reserve a peer", stage_setup_segment, reserve_a_peer, look_at_reserving, check_reserved,
+     STAGE_POOLS},
+    {"push a request held back", stage_setup_pair, push_a_request, look_at_request, check_request,
      STAGE_POOLS},
     {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered, STAGE_POOLS},
 };

@@ -23,6 +23,13 @@ static void a_guest_dies_while_it_takes_a_response(void **state)
     run(OPERATION_TAKE);
 }
 
+/* Nothing is seen of what is held back, or all of it. r[verify hub.ring.cork] */
+static void a_guest_dies_while_it_pushes_a_request_held_back(void **state)
+{
+    (void)state;
+    run(OPERATION_PUSH);
+}
+
 /* r[verify shm.spawn.guest-init] r[verify shm.crash.recovery] */
 static void a_guest_dies_while_it_attaches(void **state)
 {
@@ -80,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_dies_while_it_sends_a_request),
         cmocka_unit_test(a_guest_dies_while_it_takes_a_response),
+        cmocka_unit_test(a_guest_dies_while_it_pushes_a_request_held_back),
         cmocka_unit_test(a_guest_dies_while_it_attaches),
         cmocka_unit_test(a_host_dies_while_it_reserves_a_peer),
         cmocka_unit_test(a_guest_dies_while_it_frees_a_slot),
