@@ -158,11 +158,12 @@ static struct host_timer *next_timer(struct host_loop *loop)
     return next;
 }
 
-/* Those that are due now; one that sets itself anew for now waits for the next turn. */
-static int run_timers(struct host_loop *loop)
+/* Those that were due when the turn's events came; what an event or a timer sets for now waits for
+ * the next turn: first the end of a guest is told, then its next life is started, which takes long.
+ */
+static int run_timers(struct host_loop *loop, uint64_t now)
 {
     struct host_timer *timer = next_timer(loop);
-    uint64_t now = timer ? hub_clock_now() : 0;
     int count = 0;
 
     for (; timer && timer->due_ns <= now && count < BATCH; timer = next_timer(loop)) {
@@ -190,13 +191,15 @@ void host_loop_arm(struct host_loop *loop)
 int host_loop_turn(struct host_loop *loop, int timeout_ms)
 {
     struct epoll_event events[BATCH];
+    uint64_t now;
     int n, count = 0;
 
     host_loop_arm(loop);
     n = epoll_wait(loop->epoll, events, BATCH, timeout_ms);
+    now = hub_clock_now();
     if (n < 0 && errno != EINTR)
         return rapahub_fail(-errno, "", "cannot wait for the host's descriptors");
     for (int i = 0; i < n; i++)
         count += handle(loop, &events[i]);
-    return count + run_timers(loop);
+    return count + run_timers(loop, now);
 }

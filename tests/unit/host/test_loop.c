@@ -13,7 +13,7 @@ struct seen {
     struct host_watch first, second;
     struct host_timer timer, other;
     unsigned count;
-    bool end_both;
+    bool end_both, set_timer;
 };
 
 static void on_event(void *user, uint32_t events)
@@ -23,6 +23,8 @@ static void on_event(void *user, uint32_t events)
 
     assert_true(events & EPOLLIN);
     seen->count++;
+    if (seen->set_timer)
+        host_loop_set(&seen->loop, &seen->timer, hub_clock_after(1));
     if (seen->end_both) {
         host_loop_unwatch(&seen->loop, &seen->first);
         host_loop_unwatch(&seen->loop, &seen->second);
@@ -120,6 +122,23 @@ static void a_timer_makes_the_descriptor_readable(void **state)
     tear_down(&seen);
 }
 
+/* Between the two turns what came of the event is told: first a death, then the next life. */
+static void a_timer_that_an_event_sets_for_now_waits_for_the_next_turn(void **state)
+{
+    struct seen seen;
+
+    (void)state;
+    set_up(&seen);
+    seen.set_timer = true;
+    ring(&seen.first);
+    assert_int_equal(host_loop_turn(&seen.loop, 1000), 1);
+    assert_int_equal(seen.count, 1);
+    assert_true(host_loop_is_set(&seen.timer));
+    assert_int_equal(host_loop_turn(&seen.loop, 1000), 1);
+    assert_int_equal(seen.count, 2);
+    tear_down(&seen);
+}
+
 static void a_cleared_timer_does_not_run(void **state)
 {
     struct seen seen;
@@ -179,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_that_is_ready_is_handled),
         cmocka_unit_test(a_watch_that_ended_meanwhile_is_left_out),
         cmocka_unit_test(a_timer_makes_the_descriptor_readable),
+        cmocka_unit_test(a_timer_that_an_event_sets_for_now_waits_for_the_next_turn),
         cmocka_unit_test(a_cleared_timer_does_not_run),
         cmocka_unit_test(a_wake_ends_the_wait_once),
         cmocka_unit_test(too_many_watches_are_refused),
