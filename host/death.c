@@ -19,6 +19,7 @@ static void settle(struct host_life *life)
     if (life->settled || life->proven_ns == 0 || !hub_link_closed(life->connection.link))
         return;
     life->settled = true;
+    host_life_note_exit(life);
     host_guests_blame(life);
     life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
     host_output_finish(&life->output);

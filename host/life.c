@@ -246,10 +246,25 @@ static enum rapahub_exit_class stranger_ended(const struct host_life *life, char
     return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
+void host_life_note_exit(struct host_life *life)
+{
+    if (hub_peek(&life->exit_known) == 0 && hub_proof_status(life->pidfd, &life->exit) == 0)
+        hub_publish(&life->exit_known, 1);
+}
+
+/* A caller may find the link closed before the owner has noted it. */
+static bool take_exit(const struct host_life *life, struct hub_exit *out)
+{
+    if (hub_observe(&life->exit_known) == 0)
+        return hub_proof_status(life->pidfd, out) == 0;
+    *out = life->exit;
+    return true;
+}
+
 enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size)
 {
     struct hub_exit exit;
-    bool known = hub_proof_status(life->pidfd, &exit) == 0;
+    bool known = take_exit(life, &exit);
     enum rapahub_exit_class class =
         host_exits_class(known ? &exit : NULL, (enum host_cause)hub_observe(&life->cause));
 

@@ -16,6 +16,7 @@
 #include "host/methods.h"
 #include "host/output.h"
 #include "host/supervise/exits.h"
+#include "hub/base/proof.h"
 #include "hub/link/connection.h"
 
 struct host_guest;
@@ -67,7 +68,9 @@ struct host_life {
         leaving; /* it was asked to go, or goes by itself: a hang-up is no reason to kill */
     struct hub_a32 parted; /* the host itself set its state to Goodbye */
     struct hub_a32 cause;  /* enum host_cause, recorded before the signal */
-    char reason[1041];     /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
+    struct hub_a32 exit_known;
+    struct hub_exit exit; /* how its process ended; constant once that is known */
+    char reason[1041];    /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
 
     struct host_startup startup; /* the rest is the owner's */
     uint32_t peer_state;         /* as seen last */
@@ -125,7 +128,11 @@ void host_life_kill(struct host_life *life, enum host_cause cause);
  * `code`. Any thread that uses it. */
 int host_life_explain(struct host_life *life, int code, const char *method);
 
-/* How it ended, in words; and the class. The process is proven dead. */
+/* Owner: its process is proven dead, and how it ended is asked of the kernel once, not for each
+ * call that is lost. */
+void host_life_note_exit(struct host_life *life);
+
+/* How it ended, in words; and the class. The process is proven dead. Any thread that uses it. */
 enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size);
 
 #endif
