@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/asyncs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,22 +19,35 @@ int host_asyncs_open(struct host_asyncs *asyncs)
 {
     hub_mutex_init(&asyncs->lock);
     hub_list_init(&asyncs->parked);
+    host_shelf_open(&asyncs->spare, HOST_ASYNCS_PIECE, HUB_CALLS_MAX);
     return hub_id_map_create(HOST_ASYNCS_MAX, &asyncs->all);
 }
 
 void host_asyncs_close(struct host_asyncs *asyncs)
 {
+    struct host_async *spare;
+
+    while ((spare = host_shelf_pop(&asyncs->spare))) {
+        hub_answers_fini(&spare->answer);
+        free(spare);
+    }
+    host_shelf_close(&asyncs->spare);
     hub_id_map_release(&asyncs->all);
     hub_mutex_fini(&asyncs->lock);
 }
 
-static void free_async(struct host_async *async)
+void host_asyncs_free(struct host_async *async)
 {
     if (async->fini)
         async->fini(async);
     free(async->marks);
     free(async->owned);
     free(async->data);
+    if (async->release) {
+        async->release(async);
+        return;
+    }
+    hub_answers_fini(&async->answer);
     free(async);
 }
 
@@ -75,16 +87,18 @@ void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answ
 {
     leave(async);
     async->done(async, code, answer);
-    free_async(async);
+    host_asyncs_free(async);
 }
 
+/* The answer is in the call's own buffer. */
 static void on_answered(void *user, int code, struct hub_answer *answer)
 {
     struct host_async *async = user;
 
+    (void)answer;
     if (code < 0)
         host_life_explain(async->life, code, async->method);
-    host_asyncs_end(async, code, answer);
+    host_asyncs_end(async, code, &async->answer);
 }
 
 /* A cancel that came before the call had its number is done now. */
@@ -142,6 +156,7 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
                     .tail = async->arguments,
                     .more = more},
         .deadline_ns = async->deadline_ns,
+        .answer = &async->answer,
         .done = on_answered,
         .user = async,
         .at_once = true,
@@ -234,7 +249,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
     int r = enter(host, async, number);
 
     if (r < 0) {
-        free_async(async);
+        host_asyncs_free(async);
         return r;
     }
     r = async->marks ? host_streaming_start(host, async) : route(host, async);
@@ -244,7 +259,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
     }
     if (r < 0) {
         leave(async);
-        free_async(async);
+        host_asyncs_free(async);
     }
     return r;
 }
@@ -385,97 +400,4 @@ void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why
         rapahub_fail(code, "", "%s: %s", async->method, why);
         host_asyncs_end(async, code, NULL);
     }
-}
-
-/* ---- rapahub_host_call_async ---- */
-
-/* What the embedder's callback needs, and room for the result behind it. */
-struct waiting {
-    rapahub_on_done *on_done;
-    void *user;
-    const struct rapahub_type *type;
-    struct hub_signature *storage; /* `type` may lie in one of these two */
-    struct host_methods *methods;
-    max_align_t result[];
-};
-
-static void fini_waiting(struct host_async *async)
-{
-    struct waiting *waiting = async->data;
-
-    hub_signature_release(&waiting->storage);
-    host_methods_release(&waiting->methods);
-}
-
-static void on_done(struct host_async *async, int code, struct hub_answer *answer)
-{
-    struct waiting *waiting = async->data;
-
-    if (code == 0)
-        code =
-            host_exchange_take(async->life, answer, async->method, waiting->type, waiting->result);
-    async->host->callbacks++;
-    waiting->on_done(waiting->user, code,
-                     code == 0 && waiting->type->size > 0 ? waiting->result : NULL);
-    async->host->callbacks--;
-}
-
-static struct host_async *make(const struct host_asyncs_order *order,
-                               struct host_prepared *prepared, const struct host_route *where)
-{
-    struct host_async *async = calloc(1, sizeof *async);
-    struct waiting *waiting = calloc(1, sizeof *waiting + prepared->result->size);
-    void *arguments = malloc(prepared->arguments.size + 1);
-    struct hub_stream_marks *marks = prepared->marks.count > 0 ? malloc(sizeof *marks) : NULL;
-
-    if (!async || !waiting || !arguments || (prepared->marks.count > 0 && !marks)) {
-        free(marks);
-        free(async);
-        free(waiting);
-        free(arguments);
-        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
-        return NULL;
-    }
-    memcpy(arguments, prepared->arguments.data, prepared->arguments.size);
-    if (marks)
-        *marks = prepared->marks;
-    *waiting = (struct waiting){order->on_done, order->user, prepared->result,
-                                TAKE(prepared->storage), host_methods_hold(where->methods)};
-    *async = (struct host_async){.target = order->call->target,
-                                 .method_id = prepared->method_id,
-                                 .arguments = {arguments, prepared->arguments.size},
-                                 .marks = marks,
-                                 .owned = arguments,
-                                 .data = waiting,
-                                 .done = on_done,
-                                 .fini = fini_waiting};
-    snprintf(async->method, sizeof async->method, "%s", prepared->name);
-    return async;
-}
-
-int host_asyncs_call(struct rapahub_host *host, const struct host_asyncs_order *order,
-                     uint64_t *number)
-{
-    struct host_prepared prepared = {0};
-    struct host_async *async = NULL;
-    struct host_route where;
-    int r;
-
-    if (order->call->loan)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
-    r = host_route_find(host, order->call->target, &where);
-    if (r == 0 || r == -EAGAIN)
-        r = host_route_prepare(host, order->call, &where, &prepared);
-    if (r == 0) {
-        async = make(order, &prepared, &where);
-        r = async ? 0 : RAPAHUB_ENOMEM;
-    }
-    host_route_unprepare(&prepared);
-    host_route_drop(&where);
-    if (r < 0)
-        return r;
-    async->deadline_ns = host_route_deadline(host, order->call);
-    if (host_threads_is_owner(host))
-        async->chain = host->chain;
-    return host_asyncs_begin(host, async, number);
 }

@@ -7,13 +7,15 @@
 
 #include <rapahub/host.h>
 
+#include "host/shelf.h"
 #include "hub/base/id_map.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
 #include "hub/wire/stream_ids.h"
 
-#define HOST_ASYNCS_MAX 16384
+#define HOST_ASYNCS_MAX   16384
+#define HOST_ASYNCS_PIECE 1024 /* bytes of what is kept for the next call */
 
 struct host_life;
 struct host_container;
@@ -23,7 +25,8 @@ struct host_async;
  * the call is freed. */
 typedef void host_asyncs_done(struct host_async *async, int code, struct hub_answer *answer);
 
-/* Filled by who makes it, in memory from malloc; freed here, with `owned` and `data`. */
+/* Filled by who makes it, in memory from malloc; freed here, with `owned` and `data`, unless who
+ * made it has a `release`. */
 struct host_async {
     struct rapahub_host *host;
     struct rapahub_container_id target;
@@ -39,6 +42,8 @@ struct host_async {
     host_asyncs_done *done;
     void (*fini)(
         struct host_async *async); /* what `data` holds besides its memory; NULL: nothing */
+    void (*release)(struct host_async *async); /* after `fini`, instead of free; NULL: none */
+    struct hub_answer answer; /* its buffer may be used again, so that no answer is allocated */
 
     uint64_t number; /* the rest is asyncs.c's */
     struct host_life *life;
@@ -54,10 +59,15 @@ struct host_asyncs {
     struct hub_id_map *all GUARDED_BY(lock);
     struct hub_list parked GUARDED_BY(lock);
     uint64_t numbers GUARDED_BY(lock);
+    struct host_shelf spare; /* calls that have ended, as many as one guest's table holds; each
+                                begins with a struct host_async whose `answer` is kept */
 };
 
 int host_asyncs_open(struct host_asyncs *asyncs);
 void host_asyncs_close(struct host_asyncs *asyncs);
+
+/* Of a call that was not begun. */
+void host_asyncs_free(struct host_async *async);
 
 /* Takes the call over: 0 and its number, or a failure: then `done` does not run, and it is freed.
  * Any thread. */
@@ -84,14 +94,5 @@ uint64_t host_asyncs_next_deadline(struct rapahub_host *host);
 
 /* Owner: every parked call ends with `code`. */
 void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why);
-
-/* The whole of rapahub_host_call_async. */
-struct host_asyncs_order {
-    const struct rapahub_call *call;
-    rapahub_on_done *on_done;
-    void *user;
-};
-int host_asyncs_call(struct rapahub_host *host, const struct host_asyncs_order *order,
-                     uint64_t *number);
 
 #endif

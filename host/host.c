@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host/async_call.h"
 #include "host/care.h"
 #include "host/corks.h"
 #include "host/death.h"
@@ -435,9 +436,9 @@ void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahub_loan *loan
 int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call *call,
                             rapahub_on_done *on_done, void *user, struct rapahub_request_id *out)
 {
-    const struct host_asyncs_order order = {call, on_done, user};
+    const struct host_async_call_order order = {call, on_done, user};
     uint64_t number = 0;
-    int r = host_asyncs_call(host, &order, &number);
+    int r = host_async_call_begin(host, &order, &number);
 
     if (r < 0)
         return r;

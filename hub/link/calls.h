@@ -28,8 +28,8 @@ struct hub_answer {
 };
 void hub_answers_fini(struct hub_answer *answer);
 
-/* Runs once for a call nobody waits for: code 0 and the answer, or the failure. On the thread of
- * hub_calls_finish. */
+/* Runs once for a call nobody waits for: code 0 and the answer (empty where the call brought an own
+ * one, which has it), or the failure. On the thread of hub_calls_finish. */
 typedef void hub_calls_done(void *user, int code, struct hub_answer *answer);
 
 struct hub_calls;
@@ -44,7 +44,8 @@ struct hub_call {
     uint64_t method_id;
     struct hub_parts payload;
     uint64_t deadline_ns;
-    struct hub_answer *answer; /* of a call that is waited for: the caller's; else NULL */
+    struct hub_answer *answer; /* the caller's, until its end is told; of a call that is waited for,
+                                  and of one that is not, if it keeps it; else NULL */
     hub_calls_done *done;      /* of a call that is not: else NULL */
     void *user;
     bool view;    /* the answer may be shown where it lies; not with channels */

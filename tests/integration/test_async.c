@@ -57,6 +57,53 @@ static void many_calls_end_each_with_its_result(void **state)
     close_host(&on);
 }
 
+struct echoes {
+    unsigned count, good;
+    size_t sizes[64];
+};
+
+static uint8_t echo_byte(size_t size)
+{
+    return (uint8_t)(size * 7 + 1);
+}
+
+static void on_echo(void *user, int status, const void *result)
+{
+    struct echoes *echoes = user;
+    size_t size = echoes->sizes[echoes->count++];
+    const struct rapahub_bytes *out = result;
+
+    echoes->good += status == 0 && out->size == size &&
+                    (size == 0 || (out->data && *(const uint8_t *)out->data == echo_byte(size) &&
+                                   ((const uint8_t *)out->data)[size - 1] == echo_byte(size)));
+}
+
+/* What a small call used is used again by a large one, and the other way round. */
+static void calls_of_all_sizes_follow_each_other(void **state)
+{
+    static const size_t sizes[] = {0, 60000, 1, 300, 5000, 500, 900, 1100};
+    static uint8_t data[60000];
+    struct echoes echoes = {0};
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    for (unsigned i = 0; i < 64; i++) {
+        size_t size = echoes.sizes[i] = sizes[(i + i / 8) % 8];
+        const struct rapahub_bytes in = {data, size};
+        const struct rapahub_call call = {.target = here,
+                                          .method = "echo(bytes) -> bytes",
+                                          .arguments = (const void *const[]){&in, NULL}};
+
+        memset(data, echo_byte(size), size);
+        assert_done(rapahub_host_call_async(on.host, &call, on_echo, &echoes, NULL));
+        assert_true(i % 3 != 0 || until(&on, &echoes.count, i + 1));
+    }
+    assert_true(until(&on, &echoes.count, 64));
+    assert_int_equal(echoes.good, 64);
+    close_host(&on);
+}
+
 static void a_call_that_cannot_be_made_is_refused_at_once(void **state)
 {
     struct done done = {0};
@@ -365,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_calls_end_each_with_its_result),
+        cmocka_unit_test(calls_of_all_sizes_follow_each_other),
         cmocka_unit_test(a_call_that_cannot_be_made_is_refused_at_once),
         cmocka_unit_test(a_cancelled_call_ends_soon),
         cmocka_unit_test(a_deadline_ends_a_call_without_an_answer),
