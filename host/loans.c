@@ -8,12 +8,16 @@
 #include "host/corks.h"
 #include "host/host.h"
 #include "hub/base/clock.h"
-#include "hub/base/own.h"
 
 #define LINE 64
+#define KEPT 64 /* as many as may be out in one guest */
 
+/* Its memory may be used for another loan when it is dropped: so a handle names it with its serial.
+ */
 struct host_loan {
+    void *shelf; /* the shelf's, while it lies there */
     struct hub_list link;
+    struct hub_a64 serial;  /* 0: dropped */
     struct host_life *life; /* NULL: the target is the host itself, the memory our own */
     struct hub_loan slot;
     void *own;
@@ -22,20 +26,27 @@ struct host_loan {
 void host_loans_open(struct host_loans *loans)
 {
     hub_mutex_init(&loans->lock);
+    host_shelf_open(&loans->spare, sizeof(struct host_loan), KEPT);
     hub_mutex_lock(&loans->lock);
     hub_list_init(&loans->all);
     hub_mutex_unlock(&loans->lock);
 }
 
+static void give_back(struct host_loans *loans, struct host_loan *loan)
+{
+    if (!host_shelf_give(&loans->spare, loan))
+        free(loan);
+}
+
 /* Gives back what it still holds. */
-static void release(struct host_loan *loan)
+static void release(struct host_loans *loans, struct host_loan *loan)
 {
     if (loan->life) {
         hub_loan_drop(loan->life->connection.link, &loan->slot);
         host_life_drop(loan->life);
     }
     free(loan->own);
-    free(loan);
+    give_back(loans, loan);
 }
 
 void host_loans_close(struct host_loans *loans)
@@ -44,13 +55,19 @@ void host_loans_close(struct host_loans *loans)
 
     hub_mutex_lock(&loans->lock);
     while ((link = hub_list_pop(&loans->all)))
-        release(HUB_LIST_ITEM(link, struct host_loan, link));
+        release(loans, HUB_LIST_ITEM(link, struct host_loan, link));
     hub_mutex_unlock(&loans->lock);
+    for (void *spare; (spare = host_shelf_pop(&loans->spare));)
+        free(spare);
+    host_shelf_close(&loans->spare);
 }
 
+/* NULL for one that is gone, also where a copy of it is asked for. */
 static struct host_loan *loan_of(const struct rapahub_loan *loan)
 {
-    return (struct host_loan *)(uintptr_t)loan->handle[0]; /* NULL for one that is gone */
+    struct host_loan *own = (struct host_loan *)(uintptr_t)loan->handle[0];
+
+    return own && hub_peek64(&own->serial) == loan->handle[1] ? own : NULL;
 }
 
 /* Of an offer of the host there is nothing to save: its method reads the caller's memory. */
@@ -99,27 +116,33 @@ static int find_target(struct rapahub_host *host, struct rapahub_container_id ta
 int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
                     struct rapahub_loan *out)
 {
-    OWN(hub_memory) struct host_loan *loan = calloc(1, sizeof *loan);
+    struct host_loan *loan = host_shelf_take(&host->loans.spare);
     struct host_route route;
+    uint64_t serial;
     int r;
 
     *out = (struct rapahub_loan){.data = NULL};
     if (!loan)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
+    *loan = (struct host_loan){.life = NULL};
     r = find_target(host, target, &route);
     if (r == 0)
         r = fill(&route, size, loan);
     host_route_drop(&route);
     if (r == -EAGAIN)
         host_corks_push(host); /* what is held back may have the slots */
-    if (r < 0)
+    if (r < 0) {
+        give_back(&host->loans, loan);
         return r;
+    }
     hub_mutex_lock(&host->loans.lock);
     hub_list_append(&host->loans.all, &loan->link);
+    serial = ++host->loans.serials;
     hub_mutex_unlock(&host->loans.lock);
+    hub_note64(&loan->serial, serial);
     *out = (struct rapahub_loan){.data = loan->slot.data,
                                  .size = loan->slot.room,
-                                 .handle = {(uint64_t)(uintptr_t)TAKE(loan)}};
+                                 .handle = {(uint64_t)(uintptr_t)loan, serial}};
     return 0;
 }
 
@@ -130,10 +153,11 @@ void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan)
     *loan = (struct rapahub_loan){.data = NULL};
     if (!own)
         return;
+    hub_note64(&own->serial, 0);
     hub_mutex_lock(&host->loans.lock);
     hub_list_remove(&own->link);
     hub_mutex_unlock(&host->loans.lock);
-    release(own);
+    release(&host->loans, own);
 }
 
 int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,

@@ -7,6 +7,7 @@
 #include <rapahub/host.h>
 
 #include "host/route.h"
+#include "host/shelf.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/loan.h"
@@ -14,6 +15,8 @@
 struct host_loans {
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
+    uint64_t serials GUARDED_BY(lock);
+    struct host_shelf spare;
 };
 
 void host_loans_open(struct host_loans *loans);

@@ -90,6 +90,25 @@ static void a_loan_is_sent_once_or_dropped(void **state)
     close_host(&on);
 }
 
+/* The library uses the memory of a handle again. */
+static void a_copy_of_a_dropped_loan_names_no_other_one(void **state)
+{
+    struct rapahub_loan loan, copy;
+    struct rapahub_bytes out;
+    struct hosting on;
+
+    (void)state;
+    open_small(&on);
+    take(&on, 100, &loan);
+    copy = loan;
+    rapahub_host_drop_loan(on.host, &loan);
+    take(&on, 100, &loan);
+    assert_refused(echo_loan(&on, &copy, 100, &out), RAPAHUB_EINVAL, "where the loan does");
+    rapahub_host_drop_loan(on.host, &copy);
+    assert_done(echo_loan(&on, &loan, 100, &out));
+    close_host(&on);
+}
+
 static void what_cannot_be_lent_is_refused(void **state)
 {
     struct rapahub_loan loans[5] = {{.data = NULL}}, more;
@@ -225,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loan_of_any_size_arrives_as_it_was_written),
         cmocka_unit_test(a_loan_is_sent_once_or_dropped),
+        cmocka_unit_test(a_copy_of_a_dropped_loan_names_no_other_one),
         cmocka_unit_test(what_cannot_be_lent_is_refused),
         cmocka_unit_test(a_loan_is_for_a_last_argument_of_bytes_and_a_call_that_waits),
         cmocka_unit_test(memory_of_a_dead_guest_stays_until_it_is_dropped),
