@@ -23,7 +23,7 @@
 #define ABOVE         16 /* where a child keeps its descriptors before they get their numbers */
 #define KERNEL_MASK   8  /* bytes of the kernel's signal set */
 #define SIGNALS       64
-#define SLICE         HUB_SECOND
+#define SLICE         (3600 * HUB_SECOND) /* of a wait: no order is ever missed */
 #define STATUS_FAILED 127
 
 enum turn { TURN_IDLE, TURN_ORDERED, TURN_DONE, TURN_END };
