@@ -71,6 +71,7 @@ static int serve_lives(struct rapahub_host *host)
     return count;
 }
 
+/* What is armed here is done behind the timers of the same turn; of a deep one, by one outside. */
 static void on_overdue(void *user)
 {
     struct rapahub_host *host = user;
@@ -81,7 +82,16 @@ static void on_overdue(void *user)
 
         hub_arm(&life->work, HOST_WORK_ANSWER | (owes ? HOST_WORK_SWEEP : 0));
     }
-    host_loop_wake(&host->loop);
+    if (is_deep(host))
+        host_loop_wake(&host->loop);
+}
+
+/* The table of calls keeps the deadline of one that has ended: for that nobody wakes up. */
+static uint64_t calls_due(struct host_life *life)
+{
+    uint64_t due = hub_calls_next_deadline(life->connection.calls);
+
+    return due != HUB_NEVER && hub_calls_open(life->connection.calls) == 0 ? HUB_NEVER : due;
 }
 
 static void set_timer(struct rapahub_host *host, uint64_t due_ns)
@@ -101,7 +111,7 @@ static void set_overdue(struct rapahub_host *host)
 
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
-        uint64_t due = deep ? HUB_NEVER : hub_calls_next_deadline(life->connection.calls);
+        uint64_t due = deep ? HUB_NEVER : calls_due(life);
 
         owes = owes || hub_connection_owes(&life->connection);
         if (due < next)

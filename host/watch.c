@@ -183,18 +183,17 @@ static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
 }
 
 /* One that takes part wakes us; if it does not, or a wake-up is lost, we look all the same: at its
- * ring, and at what slots it wants. r[impl hub.wait.bound] */
+ * ring, and at what slots it wants. All are looked at when a second of the clock begins: whenever
+ * they came, the host wakes for them once. r[impl hub.wait.bound] */
 static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 {
-    uint64_t spent = now - life->looked_ns;
-
     if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
         return HUB_NEVER;
-    if (spent < AWAKE_LOOK)
-        return AWAKE_LOOK - spent;
-    life->looked_ns = now;
-    hub_arm(&life->work, HOST_WORK_SWEEP);
-    return AWAKE_LOOK;
+    if (now / AWAKE_LOOK != life->looked_ns / AWAKE_LOOK) {
+        life->looked_ns = now;
+        hub_arm(&life->work, HOST_WORK_SWEEP);
+    }
+    return AWAKE_LOOK - now % AWAKE_LOOK;
 }
 
 static uint64_t look_at(struct host_life *life, uint64_t now)

@@ -72,24 +72,50 @@ static void the_descriptor_tells_of_deaths_and_restarts(void **state)
     close_host(&on);
 }
 
+/* How often the descriptor was ready, with a dispatch for each. */
+static unsigned wakes_in(struct hosting *on, uint64_t ms)
+{
+    struct pollfd host = {.fd = rapahub_host_fd(on->host), .events = POLLIN};
+    uint64_t end = now_ms() + ms;
+    unsigned wakes = 0;
+
+    while (now_ms() < end) {
+        wakes += poll(&host, 1, 50) > 0;
+        assert_done(rapahub_host_dispatch(on->host, 0));
+    }
+    return wakes;
+}
+
 /* Nothing to do: the descriptor is not ready all the time. */
 static void an_idle_host_is_quiet(void **state)
 {
-    struct pollfd host = {.events = POLLIN};
-    unsigned wakes = 0;
     struct hosting on;
-    uint64_t end;
 
     (void)state;
     open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
     assert_done(start(&on, CALC, here, NULL));
-    host.fd = rapahub_host_fd(on.host);
-    end = now_ms() + 300;
-    while (now_ms() < end) {
-        wakes += poll(&host, 1, 50) > 0;
-        assert_done(rapahub_host_dispatch(on.host, 0));
+    assert_in_range(wakes_in(&on, 300), 0, 5);
+    close_host(&on);
+}
+
+/* However many guests there are, and whenever they came; nor for the deadline of a call that has
+ * ended. */
+static void an_idle_host_looks_once_a_second_at_all_its_guests(void **state)
+{
+    const struct rapahub_call call = {.target = here, .method = "pid", .timeout_ns = 1500 * MS};
+    struct hosting on;
+    unsigned done = 0;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_done(start(&on, CALC, (struct rapahub_container_id){{1, 0}, i}, NULL));
+        (void)wakes_in(&on, 250);
     }
-    assert_in_range(wakes, 0, 5);
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+    assert_true(poll_until(&on, &done, 1));
+    (void)wakes_in(&on, 50);
+    assert_in_range(wakes_in(&on, 3000), 2, 4);
     close_host(&on);
 }
 
@@ -138,6 +164,7 @@ int main(void)
         cmocka_unit_test(the_descriptor_tells_of_deadlines),
         cmocka_unit_test(the_descriptor_tells_of_deaths_and_restarts),
         cmocka_unit_test(an_idle_host_is_quiet),
+        cmocka_unit_test(an_idle_host_looks_once_a_second_at_all_its_guests),
         cmocka_unit_test(a_dispatch_waits_no_longer_than_asked),
         cmocka_unit_test(the_descriptor_tells_of_a_deadline),
     };
