@@ -23,7 +23,7 @@
 #define POKES    40    /* calls of the attacker: more than its ring and its slots hold */
 #define CALL_MS  1000  /* time-out of a call */
 #define CREDIT   800   /* of a stream */
-#define SPAN_MAX 3000  /* ms, for no single call of the neighbour */
+#define SPAN_MAX 500   /* ms, for no single call of the neighbour */
 #define MS       UINT64_C(1000000)
 
 ATTACK const struct rapahub_container_id honest = {.pool = {1, 0}}, hostile = {.pool = {2, 0}};
