@@ -35,7 +35,7 @@ static bool reserve(struct hub_answer *answer, uint32_t size)
 /* The caller has gone, or there is no memory for its answer: whether the call was refused must be
  * known all the same, for its channels. */
 static void *place_unwanted(struct hub_calls *calls, struct hub_call_entry *entry, uint32_t size)
-    REQUIRES(calls->lock)
+    REQUIRES(*calls->lock)
 {
     if (!entry->channels)
         return NULL;
@@ -50,20 +50,20 @@ void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
     struct hub_call_entry *entry;
     void *to = NULL;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     if (entry && entry->state == HUB_CALL_OPEN && reserve(entry->answer, size)) {
         entry->state = HUB_CALL_FILLING;
         to = entry->answer->data;
     } else if (entry && (entry->state == HUB_CALL_OPEN || entry->state == HUB_CALL_ZOMBIE)) {
         to = place_unwanted(calls, entry, size);
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return to;
 }
 
 /* As it will be seen by who takes the end; under the lock, so that a plain sum will do. */
-static void count_answer(struct hub_calls *calls) REQUIRES(calls->lock)
+static void count_answer(struct hub_calls *calls) REQUIRES(*calls->lock)
 {
     hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1);
 }
@@ -74,8 +74,8 @@ bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload,
     struct hub_call_entry *entry;
     bool taken;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     taken =
         entry && entry->state == HUB_CALL_OPEN && !entry->channels && reserve(entry->answer, size);
     if (taken) {
@@ -84,12 +84,12 @@ bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload,
         count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return taken;
 }
 
 /* Its id is free again: at once, or when its end has been told. */
-static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(calls->lock)
+static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
 {
     if (entry->done)
         entry->state = HUB_CALL_ENDED;
@@ -112,8 +112,8 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
 {
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     if (entry && entry->channels && entry->state != HUB_CALL_ENDED)
         hub_channels_answered(entry->channels, payload && is_refusal(payload, size));
     if (entry && entry->state == HUB_CALL_FILLING) {
@@ -127,7 +127,7 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
         if (entry && entry->state == HUB_CALL_ZOMBIE)
             end_zombie(calls, entry);
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
 }
 
 bool hub_answers_want_view(struct hub_calls *calls, uint32_t id)
@@ -135,10 +135,10 @@ bool hub_answers_want_view(struct hub_calls *calls, uint32_t id)
     const struct hub_call_entry *entry;
     bool wants;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     wants = entry && entry->state == HUB_CALL_OPEN && entry->view;
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return wants;
 }
 
@@ -148,8 +148,8 @@ void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *vie
     struct hub_call_entry *entry;
     bool taken;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     taken = entry && entry->state == HUB_CALL_OPEN && entry->view;
     if (taken) {
         entry->answer->view = *view;
@@ -157,7 +157,7 @@ void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *vie
         count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     if (taken)
         return;
     hub_view_release(view);
@@ -168,14 +168,14 @@ void hub_answers_drop(struct hub_calls *calls, uint32_t id)
 {
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(&calls->lock);
-    entry = hub_id_map_get(calls->by_id, id);
+    hub_mutex_lock(calls->lock);
+    entry = hub_call_table_of_id(calls, id);
     if (entry && entry->state == HUB_CALL_FILLING) {
         entry->state = HUB_CALL_OPEN;
         if (calls->refusal != 0)
             hub_call_table_end(calls, entry, calls->refusal);
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
 }
 
 void hub_answers_hand_over(struct hub_calls *calls)
@@ -184,9 +184,9 @@ void hub_answers_hand_over(struct hub_calls *calls)
 
     if (hub_peek(&calls->following) == 0)
         return;
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     link = hub_list_pop(&calls->followers);
     if (link)
         hub_call_table_wake(HUB_LIST_ITEM(link, struct hub_call_entry, link));
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
 }

@@ -6,16 +6,25 @@
 
 #include "hub/base/futex.h"
 
-/* r[impl call.request-id.uniqueness] r[impl core.call.request-id] r[impl shm.id.request-scope]
- * r[impl call.request-id.in-flight] */
-static uint32_t fresh_id(struct hub_calls *calls) REQUIRES(calls->lock)
+/* The place of its entry, which no other call has, and a number of turns: an answer that comes late
+ * finds another id there. Never 0. r[impl call.request-id.uniqueness] r[impl core.call.request-id]
+ * r[impl shm.id.request-scope] r[impl call.request-id.in-flight] */
+static uint32_t fresh_id(struct hub_calls *calls, uint32_t index) REQUIRES(*calls->lock)
 {
     uint32_t id;
 
     do
-        id = calls->next_id++;
-    while (id == 0 || hub_id_map_get(calls->by_id, id));
+        id = (uint32_t)(++calls->sequence << HUB_CALL_ID_SHIFT) | index;
+    while (id == index);
     return id;
+}
+
+struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id)
+{
+    uint32_t index = id & ((UINT32_C(1) << HUB_CALL_ID_SHIFT) - 1);
+    struct hub_call_entry *entry = &calls->entries[index];
+
+    return index < calls->limit && entry->id == id && entry->state != HUB_CALL_FREE ? entry : NULL;
 }
 
 static void release_channels(struct hub_call_entry *entry)
@@ -39,12 +48,35 @@ static int hold_channels(struct hub_call_entry *entry, const struct hub_channel_
     return 0;
 }
 
+uint32_t hub_call_table_sweep(struct hub_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->limit; i++)
+        if (calls->entries[i].state != HUB_CALL_FREE && hub_observe(&calls->entries[i].taken))
+            hub_call_table_forget(calls, &calls->entries[i]);
+    return calls->limit - calls->spare_count;
+}
+
+/* A thread that calls again and again gets the entry that it has just left. */
+static struct hub_call_entry *find_free(struct hub_calls *calls) REQUIRES(*calls->lock)
+{
+    struct hub_call_entry *last = calls->last;
+
+    if (last && last->state != HUB_CALL_FREE && hub_observe(&last->taken))
+        hub_call_table_forget(calls, last);
+    if (calls->spare_count == 0)
+        (void)hub_call_table_sweep(calls);
+    return calls->spare_count == 0 ? NULL : &calls->entries[calls->spare[calls->spare_count - 1]];
+}
+
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
 {
-    uint32_t index = calls->spare[calls->spare_count - 1];
-    struct hub_call_entry *entry = &calls->entries[index];
+    struct hub_call_entry *entry = find_free(calls);
+    uint32_t index;
 
-    entry->id = fresh_id(calls);
+    if (!entry)
+        return NULL;
+    index = (uint32_t)(entry - calls->entries);
+    entry->id = fresh_id(calls, index);
     entry->state = HUB_CALL_OPEN;
     entry->sent = call->done == NULL;
     entry->in_loop = entry->cancelled = false;
@@ -53,23 +85,24 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
     entry->answer = call->answer ? call->answer : &entry->own;
     entry->done = call->done;
     entry->user = call->user;
-    hub_note64(&entry->number, ++calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
+    hub_note64(&entry->number, calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
     hub_note64(&entry->deadline_ns, call->deadline_ns);
     hub_note(&entry->ended, 0);
     hub_note(&entry->word, HUB_CALL_AWAKE);
+    hub_note(&entry->taken, 0);
     hub_list_init(&entry->link);
-    if (hold_channels(entry, call->channels) < 0 ||
-        hub_id_map_put(calls->by_id, entry->id, entry) < 0) {
-        release_channels(entry);
+    if (hold_channels(entry, call->channels) < 0) {
+        entry->state = HUB_CALL_FREE;
+        hub_note64(&entry->number, 0);
         return NULL;
     }
     calls->spare_count--;
+    calls->last = entry;
     return entry;
 }
 
 void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
 {
-    hub_id_map_remove(calls->by_id, entry->id);
     hub_list_remove(&entry->link);
     release_channels(entry);
     entry->state = HUB_CALL_FREE;
@@ -81,7 +114,9 @@ struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t num
 {
     uint64_t index = number & ((UINT64_C(1) << HUB_CALL_NUMBER_SHIFT) - 1);
 
-    if (number == 0 || index >= calls->limit || hub_peek64(&calls->entries[index].number) != number)
+    if (number == 0 || index >= calls->limit ||
+        hub_peek64(&calls->entries[index].number) != number ||
+        hub_observe(&calls->entries[index].taken) != 0)
         return NULL;
     return &calls->entries[index];
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_table: the calls one side has made and not yet forgotten, by number and by the id on the
- * wire. Everything here is under the table's lock. */
+ * wire. Everything here is under the table's lock, which is the link's: a Request is entered and
+ * sent in one step. */
 #ifndef HUB_LINK_CALL_TABLE_H
 #define HUB_LINK_CALL_TABLE_H
 
-#include "hub/base/id_map.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
 
 #define HUB_CALL_NUMBER_SHIFT 20 /* the index of an entry stands in a number's low bits */
+#define HUB_CALL_ID_SHIFT     12 /* and in those of an id on the wire; the rest is a turn */
 
 enum hub_call_state {
     HUB_CALL_FREE,
@@ -42,6 +43,7 @@ struct hub_call_entry {
     void *user;
     struct hub_a32 ended;              /* what a leader looks at without the lock */
     struct hub_a32 word;               /* enum hub_call_word */
+    struct hub_a32 taken;              /* its caller has the end: it may be forgotten */
     struct hub_list link;              /* of followers, or of finished */
     struct hub_channel_list *channels; /* NULL: none; held until the id is free */
 };
@@ -50,15 +52,14 @@ struct hub_call_entry {
 
 struct hub_calls {
     struct hub_link *link;
-    struct hub_mutex lock;
+    struct hub_mutex *lock; /* the link's */
     uint32_t limit;
     struct hub_a32 stirred;   /* who may only spin has something else to do */
     struct hub_a32 following; /* how many followers, for a look without the lock */
     struct hub_call_entry *entries GUARDED_BY(lock);
     uint32_t *spare GUARDED_BY(lock); /* indices of free entries */
     uint32_t spare_count GUARDED_BY(lock);
-    struct hub_id_map *by_id GUARDED_BY(lock);
-    uint32_t next_id GUARDED_BY(lock);
+    struct hub_call_entry *last GUARDED_BY(lock); /* entered last: the next call may have it */
     uint64_t sequence GUARDED_BY(lock);
     int refusal GUARDED_BY(lock); /* 0, or what new calls get */
     uint64_t next_deadline GUARDED_BY(lock);
@@ -70,13 +71,20 @@ struct hub_calls {
     uint8_t refused[HUB_CALLS_REFUSAL_MAX]; /* an answer without memory; the token holder's */
 };
 
-/* Takes a free entry, which there must be; NULL for no memory. */
+/* Takes a free entry: NULL where there is none, or no memory. */
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
-    REQUIRES(calls->lock);
+    REQUIRES(*calls->lock);
+
+/* NULL where no call has this id. */
+struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id)
+    REQUIRES(*calls->lock);
+
+/* Forgets those whose callers have their end: how many are left. */
+uint32_t hub_call_table_sweep(struct hub_calls *calls) REQUIRES(*calls->lock);
 
 /* Its number is never valid again, its id is free. */
 void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
-    REQUIRES(calls->lock);
+    REQUIRES(*calls->lock);
 
 /* NULL where that call has been forgotten. Under the lock; its caller, who alone forgets it, needs
  * none. */
@@ -84,9 +92,9 @@ struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t num
 
 /* The call has ended with `code`; told to whoever takes it as soon as its Request is published. */
 void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, int code)
-    REQUIRES(calls->lock);
+    REQUIRES(*calls->lock);
 void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
-    REQUIRES(calls->lock);
+    REQUIRES(*calls->lock);
 
 /* Makes its caller look again; a system call only where it sleeps. */
 void hub_call_table_wake(struct hub_call_entry *entry);

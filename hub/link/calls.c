@@ -7,6 +7,7 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/link/answers.h"
@@ -26,16 +27,15 @@ int hub_calls_create(uint32_t limit, struct hub_calls **out)
 
     if (!calls)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
-    hub_mutex_init(&calls->lock);
+    CHECK(limit <= UINT32_C(1) << HUB_CALL_ID_SHIFT);
     hub_list_init(&calls->followers);
     hub_list_init(&calls->finished);
     calls->limit = limit;
-    calls->next_id = 1;
     calls->next_deadline = HUB_NEVER;
     calls->on_ready = ignore;
     calls->entries = calloc(limit, sizeof *calls->entries);
     calls->spare = calloc(limit, sizeof *calls->spare);
-    if (!calls->entries || !calls->spare || hub_id_map_create(limit, &calls->by_id) < 0)
+    if (!calls->entries || !calls->spare)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
     for (uint32_t i = 0; i < limit; i++) {
         calls->spare[i] = limit - 1 - i;
@@ -49,6 +49,7 @@ int hub_calls_create(uint32_t limit, struct hub_calls **out)
 void hub_calls_bind(struct hub_calls *calls, struct hub_link *link)
 {
     calls->link = link;
+    calls->lock = hub_link_lock(link);
 }
 
 void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), void *user)
@@ -57,21 +58,23 @@ void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), v
     calls->user = user;
 }
 
+static void release_entry(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    hub_mutex_lock(calls->lock);
+    if (entry->state != HUB_CALL_FREE)
+        hub_call_table_forget(calls, entry);
+    hub_mutex_unlock(calls->lock);
+    hub_answers_fini(&entry->own);
+}
+
 void hub_calls_release(struct hub_calls **calls)
 {
     if (!*calls)
         return;
-    hub_mutex_lock(&(*calls)->lock);
-    for (uint32_t i = 0; (*calls)->entries && i < (*calls)->limit; i++) {
-        if ((*calls)->entries[i].state != HUB_CALL_FREE)
-            hub_call_table_forget(*calls, &(*calls)->entries[i]);
-        hub_answers_fini(&(*calls)->entries[i].own);
-    }
-    hub_mutex_unlock(&(*calls)->lock);
+    for (uint32_t i = 0; (*calls)->lock && i < (*calls)->limit; i++)
+        release_entry(*calls, &(*calls)->entries[i]);
     free((*calls)->entries);
     free((*calls)->spare);
-    hub_id_map_release(&(*calls)->by_id);
-    hub_mutex_fini(&(*calls)->lock);
     free(*calls);
     *calls = NULL;
 }
@@ -94,12 +97,12 @@ static void take_back(struct hub_calls *calls, uint64_t number)
     bool filling;
 
     do {
-        hub_mutex_lock(&calls->lock);
+        hub_mutex_lock(calls->lock);
         entry = hub_call_table_find(calls, number);
         filling = entry && entry->state == HUB_CALL_FILLING;
         if (entry && !filling)
             hub_call_table_forget(calls, entry);
-        hub_mutex_unlock(&calls->lock);
+        hub_mutex_unlock(calls->lock);
         if (filling)
             sched_yield();
     } while (filling);
@@ -107,49 +110,78 @@ static void take_back(struct hub_calls *calls, uint64_t number)
 
 /* The Request is out: only now may the end be delivered, and may the call expire. Who waits for its
  * call takes the end later anyway. */
+static void note_sent(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
+{
+    entry->sent = true;
+    if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
+        calls->next_deadline = hub_peek64(&entry->deadline_ns);
+    if (entry->state == HUB_CALL_ENDED)
+        hub_call_table_deliver(calls, entry);
+}
+
 static void settle_begin(struct hub_calls *calls, uint64_t number)
 {
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
-    if (entry) {
-        entry->sent = true;
-        if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
-            calls->next_deadline = hub_peek64(&entry->deadline_ns);
-        if (entry->state == HUB_CALL_ENDED)
-            hub_call_table_deliver(calls, entry);
-    }
-    hub_mutex_unlock(&calls->lock);
+    if (entry)
+        note_sent(calls, entry);
+    hub_mutex_unlock(calls->lock);
+}
+
+/* Enters the call and sends its Request, where there is space now: as hub_link_try, or what is
+ * against a new call. */
+static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, uint32_t *id,
+                         uint64_t *number) REQUIRES(*calls->lock)
+{
+    struct hub_message message = {HUB_REQUEST, 0, call->method_id};
+    struct hub_call_entry *entry;
+    int r;
+
+    if (calls->refusal != 0)
+        return RAPAHUB_ESTALE;
+    entry = hub_call_table_enter(calls, call);
+    if (!entry)
+        return -EBUSY;
+    *id = message.id = entry->id;
+    *number = hub_peek64(&entry->number);
+    r = hub_link_try(calls->link, &message, &call->payload);
+    if (r >= 0 && call->done)
+        note_sent(calls, entry);
+    return r;
+}
+
+/* It waits for space, or is told what is wrong: the id is taken already. */
+static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, uint32_t id,
+                        uint64_t number)
+{
+    int r = send_request(calls, call, id);
+
+    if (r < 0)
+        take_back(calls, number);
+    else if (call->done)
+        settle_begin(calls, number);
+    return r;
 }
 
 /* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
 int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number)
 {
-    struct hub_call_entry *entry = NULL;
     uint32_t id = 0;
-    int r = -EBUSY;
+    int r;
 
-    hub_mutex_lock(&calls->lock);
-    if (calls->refusal != 0)
-        r = RAPAHUB_ESTALE;
-    else if (calls->spare_count > 0)
-        entry = hub_call_table_enter(calls, call);
-    if (entry) {
-        id = entry->id;
-        *number = hub_peek64(&entry->number);
-    }
-    hub_mutex_unlock(&calls->lock);
-    if (!entry)
-        return r == -EBUSY
-                   ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
-                   : r;
-    r = send_request(calls, call, id);
-    if (r < 0)
-        take_back(calls, *number);
-    else if (call->done)
-        settle_begin(calls, *number);
-    return r;
+    hub_mutex_lock(calls->lock);
+    r = enter_and_try(calls, call, &id, number);
+    hub_mutex_unlock(calls->lock);
+    if (r > 0)
+        hub_link_wake_receiver(calls->link);
+    if (r >= 0)
+        return 0;
+    if (id != 0)
+        return begin_slowly(calls, call, id, *number);
+    return r == -EBUSY ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
+                       : r;
 }
 
 static void send_cancel(struct hub_calls *calls, uint32_t id)
@@ -167,7 +199,7 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
     struct hub_call_entry *entry;
     uint32_t id = 0;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
     if (entry && entry->state == HUB_CALL_OPEN && !entry->cancelled) {
         entry->cancelled = true;
@@ -178,7 +210,7 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
         id = entry->id;
         hub_call_table_wake(entry); /* its caller must take note of the nearer deadline */
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     if (id == 0)
         return;
     hub_link_nudge(calls->link);
@@ -211,26 +243,41 @@ void hub_calls_stir(struct hub_calls *calls)
     hub_publish(&calls->stirred, 1);
 }
 
+/* Behind `ended` nobody else writes to it. What holds no channels is forgotten by who needs the
+ * entry next. */
+static int take_ended(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    int code = entry->code;
+
+    if (!entry->channels) {
+        hub_publish(&entry->taken, 1);
+        return code;
+    }
+    hub_mutex_lock(calls->lock);
+    hub_call_table_forget(calls, entry);
+    hub_mutex_unlock(calls->lock);
+    return code;
+}
+
 /* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. From here
  * on its end is told to the loop, or to its caller. */
 static int take_end(struct waiting *waiting, bool in_loop, int *code)
 {
     struct hub_calls *calls = waiting->calls;
     struct hub_call_entry *entry = waiting->entry;
-    int ended = 0;
+    bool ended = hub_observe(&entry->ended) != 0;
 
-    hub_mutex_lock(&calls->lock);
-    if (entry->state == HUB_CALL_ENDED && entry->sent) {
-        *code = entry->code;
-        ended = 1;
-        hub_call_table_forget(calls, entry);
-    } else {
+    if (!ended) {
+        hub_mutex_lock(calls->lock);
+        ended = entry->state == HUB_CALL_ENDED;
         waiting->deadline_ns = hub_peek64(&entry->deadline_ns);
         waiting->cancelled = entry->cancelled;
         entry->in_loop = in_loop;
         hub_note(&entry->word, HUB_CALL_AWAKE);
+        hub_mutex_unlock(calls->lock);
     }
-    hub_mutex_unlock(&calls->lock);
+    if (ended)
+        *code = take_ended(calls, entry);
     return ended;
 }
 
@@ -242,7 +289,7 @@ static int abandon(struct waiting *waiting)
     uint32_t id = 0;
     bool open;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     open = waiting->entry->state == HUB_CALL_OPEN;
     if (open) {
         waiting->entry->state = HUB_CALL_ZOMBIE;
@@ -250,7 +297,7 @@ static int abandon(struct waiting *waiting)
         if (!waiting->cancelled)
             id = waiting->entry->id;
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     if (!open) {
         sched_yield();
         return 0;
@@ -340,18 +387,18 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
     struct hub_call_entry *entry;
     bool ended;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
     ended = !entry || entry->state == HUB_CALL_ENDED ||
             hub_clock_left(hub_peek64(&entry->deadline_ns)) == 0;
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return ended;
 }
 
 /* ---- calls nobody waits for ---- */
 
 /* Ends those whose deadline has passed, and finds the next one. */
-static void expire(struct hub_calls *calls) REQUIRES(calls->lock)
+static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
 {
     uint64_t now = hub_clock_now();
 
@@ -388,7 +435,7 @@ static bool take_finished(struct hub_calls *calls, struct finished *out)
     struct hub_list *link;
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     expire(calls);
     link = hub_list_pop(&calls->finished);
     if (link) {
@@ -402,7 +449,7 @@ static bool take_finished(struct hub_calls *calls, struct finished *out)
             out->cancel = entry->id;
         entry->answer = NULL;
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return link != NULL;
 }
 
@@ -424,16 +471,16 @@ uint64_t hub_calls_next_deadline(struct hub_calls *calls)
 {
     uint64_t next = 0;
 
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     if (hub_list_empty(&calls->finished))
         next = calls->next_deadline;
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     return next;
 }
 
 void hub_calls_end_all(struct hub_calls *calls, int code)
 {
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     if (calls->refusal == 0)
         calls->refusal = code;
     for (uint32_t i = 0; i < calls->limit; i++) {
@@ -447,16 +494,16 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
             hub_call_table_forget(calls, entry);
         }
     }
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
 }
 
 uint32_t hub_calls_open(struct hub_calls *calls)
 {
     uint32_t count;
 
-    hub_mutex_lock(&calls->lock);
-    count = calls->limit - calls->spare_count;
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_lock(calls->lock);
+    count = hub_call_table_sweep(calls);
+    hub_mutex_unlock(calls->lock);
     return count;
 }
 

@@ -26,20 +26,20 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     if (hub_follower_has_ended(entry))
         return;
     asleep = hub_claim(&entry->word, HUB_CALL_AWAKE, HUB_CALL_ASLEEP);
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     if (entry->state == HUB_CALL_OPEN)
         hub_list_append(&calls->followers, &entry->link);
     hub_add(&calls->following, 1);
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
     hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
     if (asleep && hub_link_receiving(calls->link) && !hub_follower_has_ended(entry))
         hub_futex_wait_private(&entry->word, HUB_CALL_ASLEEP,
                                deadline_ns < slice ? deadline_ns : slice);
     (void)hub_claim(&entry->word, HUB_CALL_ASLEEP, HUB_CALL_AWAKE);
-    hub_mutex_lock(&calls->lock);
+    hub_mutex_lock(calls->lock);
     hub_list_remove(&entry->link);
     hub_add(&calls->following, UINT32_MAX);
-    hub_mutex_unlock(&calls->lock);
+    hub_mutex_unlock(calls->lock);
 }
 
 /* Nothing may be received now, for the peer does not read what it is owed. */

@@ -198,6 +198,22 @@ int hub_link_send(struct hub_link *link, const struct hub_message *message,
     return r == RAPAHUB_EPROTOCOL ? hub_link_violated(link) : r;
 }
 
+struct hub_mutex *hub_link_lock(struct hub_link *link)
+{
+    return &link->send;
+}
+
+int hub_link_try(struct hub_link *link, const struct hub_message *message,
+                 const struct hub_parts *payload)
+{
+    return hub_sender_try(link, message, payload);
+}
+
+void hub_link_wake_receiver(struct hub_link *link)
+{
+    hub_sender_wake(link);
+}
+
 void hub_link_push(struct hub_link *link)
 {
     hub_sender_push(link);

@@ -15,6 +15,7 @@
 #include <rapahub/value.h>
 
 #include "hub/base/atomic.h"
+#include "hub/base/mutex.h"
 #include "hub/link/loan.h"
 #include "hub/link/message.h"
 #include "hub/link/view.h"
@@ -92,6 +93,17 @@ struct hub_parts {
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns);
+
+/* The lock under which messages are put into the ring, in the order of its holders: who keeps a
+ * table of what it sent keeps it under the same one. Held for a few lines, never over a wait. */
+struct hub_mutex *hub_link_lock(struct hub_link *link);
+
+/* Under that lock: sends where nobody waits for space and there is some now, else -EAGAIN; the
+ * failures of hub_link_send. 1: sent, and behind the lock the peer is to be woken by
+ * hub_link_wake_receiver; 0: sent and held back. */
+int hub_link_try(struct hub_link *link, const struct hub_message *message,
+                 const struct hub_parts *payload);
+void hub_link_wake_receiver(struct hub_link *link);
 
 /* Shows the peer what is held back because more was to follow, and wakes it once. That is shown
  * also by the next message behind which nothing is to follow, when there are 64 or the ring is full

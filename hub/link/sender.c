@@ -113,7 +113,7 @@ static void show_or_hold(struct hub_link *link, bool more) REQUIRES(link->send)
     hub_ring_publish(&link->out);
 }
 
-static void wake_receiver(struct hub_link *link)
+void hub_sender_wake(struct hub_link *link)
 {
     hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
 }
@@ -128,7 +128,7 @@ void hub_sender_push(struct hub_link *link)
     shown = show(link);
     hub_mutex_unlock(&link->send);
     if (shown)
-        wake_receiver(link);
+        hub_sender_wake(link);
 }
 
 /* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
@@ -265,6 +265,25 @@ static int queue_and_send(struct hub_link *link, const struct hub_message *messa
     return r;
 }
 
+static int refuse_size(const struct hub_link *link, size_t size)
+{
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "",
+                        "a payload of %zu bytes; a message of this hub carries %u", size,
+                        link->limits.payload_max);
+}
+
+int hub_sender_try(struct hub_link *link, const struct hub_message *message,
+                   const struct hub_parts *payload)
+{
+    size_t size = payload->head.size + payload->tail.size;
+    int r;
+
+    if (size > link->limits.payload_max)
+        return refuse_size(link, size);
+    r = hub_list_empty(&link->senders) ? try_send(link, message, payload) : -EAGAIN;
+    return r == 0 && hub_peek(&link->held) == 0 ? 1 : r;
+}
+
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                     const struct hub_parts *payload, uint64_t deadline_ns)
 {
@@ -273,9 +292,7 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
     bool shown;
 
     if (size > link->limits.payload_max)
-        return rapahub_fail(RAPAHUB_EMSGSIZE, "",
-                            "a payload of %zu bytes; a message of this hub carries %u", size,
-                            link->limits.payload_max);
+        return refuse_size(link, size);
     hub_mutex_lock(&link->send);
     if (hub_list_empty(&link->senders))
         r = try_send(link, message, payload);
@@ -288,7 +305,7 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
     shown = r == 0 ? hub_peek(&link->held) == 0 : r == -EAGAIN && show(link);
     hub_mutex_unlock(&link->send);
     if (shown)
-        wake_receiver(link);
+        hub_sender_wake(link);
     return r;
 }
 
@@ -306,7 +323,7 @@ void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *con
         r = try_send(link, &goodbye, &parts);
     hub_mutex_unlock(&link->send);
     if (r == 0)
-        wake_receiver(link);
+        hub_sender_wake(link);
 }
 
 void hub_sender_wake_all(struct hub_link *link)

@@ -9,6 +9,13 @@
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                     const struct hub_parts *payload, uint64_t deadline_ns);
 
+/* As hub_link_try. */
+int hub_sender_try(struct hub_link *link, const struct hub_message *message,
+                   const struct hub_parts *payload);
+
+/* As hub_link_wake_receiver. */
+void hub_sender_wake(struct hub_link *link);
+
 /* As hub_link_push. */
 void hub_sender_push(struct hub_link *link);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answers: what an answer that finds no memory still tells. */
 #include "hub/link/answers.h"
+#include "hub/link/call_table.h"
 #include "tests/support/faults.h"
 #include "tests/unit/link/channel_pair.h"
 
@@ -17,14 +18,16 @@ static int refuse(struct flow *flow, uint64_t deadline_ns, bool late)
                                   .answer = &answer,
                                   .channels = &flow->caller};
     uint64_t number;
+    uint32_t id;
     int r;
 
     assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+    id = hub_call_table_find(calls, number)->id;
     if (late)
         assert_int_equal(hub_calls_wait(calls, number, false), -ETIMEDOUT);
     hub_channels_answer(&flow->callee, true);
     hub_channels_drop(&flow->callee);
-    assert_int_equal(flow_send(&flow->pair.guest, HUB_RESPONSE, 1, (const char *)unknown_method,
+    assert_int_equal(flow_send(&flow->pair.guest, HUB_RESPONSE, id, (const char *)unknown_method,
                                sizeof unknown_method),
                      0);
     faults_arm(FAULTS_realloc, 1);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "hub/link/answers.h"
+#include "hub/link/call_table.h"
 #include "tests/unit/link/pair.h"
 
 static struct pair *open_echo(pthread_t *thread, uint32_t first_index)
@@ -355,6 +356,8 @@ static void wait_until_open(struct end *end, uint32_t count)
     assert_int_equal(hub_calls_open(end->connection.calls), count);
 }
 
+#define NEXT_ID (8U << HUB_CALL_ID_SHIFT | 7) /* of the eighth call, in the eighth entry */
+
 /* A peer that guesses the next id answers a Request that was never sent: the memory of the answer
  * must stay until it is filled. r[verify hub.call.once] */
 static void a_call_that_is_refused_leaves_no_answer_half_written(void **state)
@@ -375,12 +378,12 @@ static void a_call_that_is_refused_leaves_no_answer_half_written(void **state)
         begin_async(&pair.host, codes[i], SOON);
     assert_int_equal(pthread_create(&thread, NULL, begin_late, &late), 0);
     wait_until_open(&pair.host, 8);
-    to = hub_answers_place(pair.host.connection.calls, 8, 100); /* a leader copies */
+    to = hub_answers_place(pair.host.connection.calls, NEXT_ID, 100); /* a leader copies */
     assert_non_null(to);
     hub_futex_wait_private(&late.over, 0, hub_clock_after(150 * HUB_MILLISECOND));
     assert_int_equal(hub_peek(&late.over), 0); /* it has not given the memory back */
     memset(to, 1, 100);
-    hub_answers_accept(pair.host.connection.calls, 8, to, 100);
+    hub_answers_accept(pair.host.connection.calls, NEXT_ID, to, 100);
     pthread_join(thread, NULL);
     assert_int_equal(late.r, -ETIMEDOUT);
     hub_answers_fini(&answer);
