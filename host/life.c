@@ -86,9 +86,14 @@ static void on_ready(void *user)
     note(user, HOST_WORK_ANSWER);
 }
 
+/* Asked for at the end of each turn at receiving, behind a fence: who has not looked at the bit yet
+ * will look at the ring behind it. */
 static void on_pending(void *user)
 {
-    note(user, HOST_WORK_SWEEP);
+    struct host_life *life = user;
+
+    if ((hub_peek(&life->work) & HOST_WORK_SWEEP) == 0)
+        note(life, HOST_WORK_SWEEP);
 }
 
 static void on_close(void *user)

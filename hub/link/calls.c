@@ -165,6 +165,14 @@ static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, ui
     return r;
 }
 
+/* The clock is read while the peer works already. Nobody else knows of the call yet. */
+static void note_timeout(struct hub_calls *calls, const struct hub_call *call, uint64_t number)
+{
+    if (call->deadline_ns == 0)
+        hub_note64(&hub_call_table_find(calls, number)->deadline_ns,
+                   hub_clock_after(call->timeout_ns));
+}
+
 /* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
 int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number)
 {
@@ -176,8 +184,10 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
     hub_mutex_unlock(calls->lock);
     if (r > 0)
         hub_link_wake_receiver(calls->link);
-    if (r >= 0)
+    if (r >= 0) {
+        note_timeout(calls, call, *number);
         return 0;
+    }
     if (id != 0)
         return begin_slowly(calls, call, id, *number);
     return r == -EBUSY ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
@@ -230,7 +240,9 @@ struct waiting {
 
 static bool has_ended(void *user)
 {
-    return hub_follower_has_ended(((struct waiting *)user)->entry);
+    const struct hub_call_entry *entry = ((struct waiting *)user)->entry;
+
+    return hub_observe(&entry->ended) != 0 || hub_follower_has_ended(entry);
 }
 
 static bool has_ended_or_stirred(void *user)
@@ -331,6 +343,11 @@ static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only
     return until;
 }
 
+static bool take_stir(struct hub_calls *calls)
+{
+    return hub_observe(&calls->stirred) != 0 && hub_exchange(&calls->stirred, 0) != 0;
+}
+
 static int wait_once(struct waiting *waiting, bool spin_only)
 {
     struct hub_calls *calls = waiting->calls;
@@ -340,7 +357,7 @@ static int wait_once(struct waiting *waiting, bool spin_only)
     if (r == 0)
         end_if_left(calls);
     if (spin_only)
-        return hub_exchange(&calls->stirred, 0) == 0 && r == 0 ? 0 : -EAGAIN;
+        return !take_stir(calls) && r == 0 ? 0 : -EAGAIN;
     if (r == -EBUSY)
         hub_follower_follow(calls, waiting->entry, waiting->deadline_ns);
     else if (r == 0)

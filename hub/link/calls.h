@@ -43,7 +43,8 @@ void hub_calls_release(struct hub_calls **calls);
 struct hub_call {
     uint64_t method_id;
     struct hub_parts payload;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* or 0, with: */
+    uint64_t timeout_ns;  /* of one that is waited for: from when it was sent at once; `at_once` */
     struct hub_answer *answer; /* the caller's, until its end is told; of a call that is waited for,
                                   and of one that is not, if it keeps it; else NULL */
     hub_calls_done *done;      /* of a call that is not: else NULL */

@@ -154,22 +154,54 @@ static void attend(struct hub_link *link)
         hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
 }
 
-/* r[impl hub.loop.bound] */
-static int receive(struct hub_link *link, uint32_t max)
+static bool is_closed(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) != 0;
+}
+
+/* What was taken from the ring, as far as `max` goes: how many, or a failure. */
+static int handle_batch(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
     uint32_t count = 0;
 
-    while (count < max && !hub_link_closed(link) && !events->full(events->user)) {
-        int r = next_batch(link);
+    while (count < max && link->batch_at < link->batch_count && !is_closed(link) &&
+           !events->full(events->user)) {
+        int r = handle(link, &link->batch[link->batch_at++]);
 
-        if (r == 0)
-            break;
-        if (r > 0)
-            r = handle(link, &link->batch[link->batch_at++]);
         if (r < 0)
-            return hub_link_violated(link);
+            return r;
         count++;
+    }
+    return (int)count;
+}
+
+/* One batch, of the ring or of what is left of the last one: how many, or a failure. Closes the
+ * link where the peer broke a rule. */
+static int receive_batch(struct hub_link *link, uint32_t max)
+{
+    const struct hub_link_events *events = &link->options.events;
+    int r;
+
+    if (is_closed(link) || events->full(events->user))
+        return 0;
+    r = next_batch(link);
+    if (r > 0)
+        r = handle_batch(link, max);
+    return r < 0 ? hub_link_violated(link) : r;
+}
+
+/* r[impl hub.loop.bound] */
+static int receive(struct hub_link *link, uint32_t max)
+{
+    uint32_t count = 0;
+    int r = 1;
+
+    while (r > 0 && count < max) {
+        r = receive_batch(link, max - count);
+        if (r < 0)
+            return r;
+        count += (uint32_t)r;
     }
     return (int)count;
 }
@@ -212,7 +244,8 @@ static void let_go(struct hub_link *link, bool looks_soon)
         hub_settle(link->wait.own);
     } while (hub_observe(&link->dead) != 0 && !hub_link_closed(link) && take_token(link));
     events->after(events->user);
-    hub_link_tell(link);
+    if (hub_peek(&link->crowd) != 0) /* behind the fence above */
+        hub_link_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
     if (pending && !hub_link_closed(link) && !events->full(events->user))
         link->options.on_pending(link->options.user);
@@ -292,7 +325,7 @@ static bool has_news(void *user)
     struct leader *leader = user;
     struct hub_link *link = leader->link;
 
-    return hub_ring_ready(&link->in) || hub_link_closed(link) || hub_observe(&link->dead) != 0 ||
+    return hub_ring_ready(&link->in) || is_closed(link) || hub_observe(&link->dead) != 0 ||
            hub_observe(&link->hung_up) != 0 || leader->until->done(leader->until->user) ||
            hub_link_host_left(link) || hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
@@ -338,7 +371,7 @@ static int lead_once(struct leader *leader)
 {
     struct hub_link *link = leader->link;
     const struct hub_link_events *events = &link->options.events;
-    int r = receive(link, link->limits.ring_size);
+    int r = receive_batch(link, HUB_RING_BATCH); /* then it looks whether that was what it wants */
 
     if (r < 0)
         return r;
