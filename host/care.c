@@ -290,7 +290,8 @@ static int look_drained(struct rapahub_host *host, const struct host_care *care)
 
     if (r < 0)
         return r;
-    if (hub_observe(&care->container->users) > 1)
+    if (hub_observe(&care->container->users) > 1 ||
+        host_scratch_inside_container(&host->scratches, care->container) != 0)
         return 0;
     r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);
     return r < 0 ? r : work == 0;

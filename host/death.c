@@ -118,7 +118,7 @@ static bool is_over(struct rapahub_host *host, struct host_life *life)
     uint64_t until = life->proven_ns + OUTPUT_END;
     bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
 
-    if (hub_observe(&life->users) != 0)
+    if (hub_observe(&life->users) != 0 || host_scratch_inside_life(&host->scratches, life) != 0)
         return false;
     if (!open || host->closing || hub_clock_left(until) == 0)
         return true;

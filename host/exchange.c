@@ -48,6 +48,12 @@ static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uin
     return r == -EAGAIN ? hub_calls_wait(calls, number, false) : r;
 }
 
+int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
+{
+    return host_threads_is_owner(host) ? wait_as_owner(host, calls, number)
+                                       : hub_calls_wait(calls, number, false);
+}
+
 /* The owner never waits for space in one guest's memory: it takes turns meanwhile. */
 static int begin(struct rapahub_host *host, struct hub_calls *calls, const struct hub_call *call,
                  uint64_t *number)
@@ -105,10 +111,8 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
         exchange->on_begun(exchange->user, number);
     if (r == 0 && exchange->streams)
         hub_streams_begin(exchange->streams, number);
-    if (r == 0 && owner)
-        r = wait_as_owner(host, calls, number);
-    else if (r == 0)
-        r = hub_calls_wait(calls, number, false);
+    if (r == 0)
+        r = host_exchange_wait(host, calls, number);
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
 }
 

@@ -34,6 +34,9 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to);
 int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
                       struct hub_answer *answer);
 
+/* Waits for the end of a call that was begun, as hub_calls_wait; the owner serves meanwhile. */
+int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number);
+
 /* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
  * of what the guest answered, with its diagnosis. A malformed one is a violation. What is shown
  * where it lies stays so for a result of bytes; anything else is copied first. */

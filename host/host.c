@@ -31,6 +31,9 @@ void host_read_lock(struct rapahub_host *host)
 void host_write_lock(struct rapahub_host *host)
 {
     pthread_rwlock_wrlock(&host->routes);
+    if (hub_add(&host->version, 1) == UINT32_MAX)
+        hub_add(&host->version, 1); /* 0 is what nobody has seen */
+    hub_settle(&host->version);
 }
 
 void host_unlock(struct rapahub_host *host)
@@ -97,6 +100,7 @@ static struct rapahub_host *new_host(void)
     if (!host)
         return NULL;
     pthread_rwlock_init(&host->routes, NULL);
+    hub_note(&host->version, 1);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;
     host_threads_init(&host->threads);
     host_containers_init(&host->containers);

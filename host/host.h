@@ -29,6 +29,7 @@ struct rapahub_host {
 
     pthread_rwlock_t routes;           /* order of locks: this one first; see hub/base/mutex.h */
     struct hub_a32 held;               /* calls are, perhaps: see corks.h */
+    struct hub_a32 version;            /* counts changes of the routes; never 0 */
     struct hub_a32 changes;            /* counts moves of guests, for who waits for one */
     struct hub_a32 watchers;           /* threads that wait for a change */
     struct host_containers containers; /* routes */
@@ -54,7 +55,8 @@ struct rapahub_host {
     bool closing;
 };
 
-/* routes */
+/* routes. What was found under the lock of a reader is as it was while `version` is the same; who
+ * locks to change them changes that first. */
 void host_read_lock(struct rapahub_host *host);
 void host_write_lock(struct rapahub_host *host);
 void host_unlock(struct rapahub_host *host);

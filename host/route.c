@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "host/loans.h"
 #include "host/offers.h"
+#include "host/small_call.h"
 #include "host/streaming.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
@@ -110,6 +111,7 @@ int host_route_find(struct rapahub_host *host, struct rapahub_container_id targe
     out->methods = NULL;
     out->changes = hub_observe(&host->changes);
     host_read_lock(host);
+    out->version = hub_peek(&host->version);
     r = look(host, target, out);
     host_unlock(host);
     return r;
@@ -431,6 +433,7 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call, 
         return host_route_wait(host, route, deadline) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)
         return r;
+    host_small_call_note(host, route);
     r = host_route_prepare(host, call, route, &prepared);
     if (r == 0 && route->container->offer)
         r = host_offers_call(host, route->container, &prepared, deadline, result);
@@ -442,9 +445,13 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call, 
 
 int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
 {
-    uint64_t deadline = host_route_deadline(host, call), patience = 0;
+    uint64_t deadline, patience = 0;
     struct host_route route;
-    int r;
+    int r = host_small_call(host, call, result);
+
+    if (r != -EAGAIN)
+        return r;
+    deadline = host_route_deadline(host, call);
 
     do {
         r = try_call(host, call, deadline, &route, result);

@@ -156,3 +156,40 @@ void host_scratch_hide_all(struct host_scratches *scratches)
         hide(HUB_LIST_ITEM(link, struct host_scratch, link));
     hub_mutex_unlock(&scratches->lock);
 }
+
+/* ---- where it calls ---- */
+
+void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
+                            struct host_container *container, uint32_t version)
+{
+    hub_note64(&scratch->place_life, (uintptr_t)life);
+    hub_note64(&scratch->place_container, (uintptr_t)container);
+    scratch->version = version;
+}
+
+static uint32_t count_inside(struct host_scratches *scratches, uintptr_t life, uintptr_t container)
+{
+    uint32_t count = 0;
+
+    hub_mutex_lock(&scratches->lock);
+    HUB_LIST_EACH (&scratches->all, link) {
+        const struct host_scratch *scratch = HUB_LIST_ITEM(link, struct host_scratch, link);
+
+        count += hub_observe(&scratch->inside) != 0 &&
+                 (hub_peek64(&scratch->place_life) == life ||
+                  hub_peek64(&scratch->place_container) == container);
+    }
+    hub_mutex_unlock(&scratches->lock);
+    return count;
+}
+
+uint32_t host_scratch_inside_life(struct host_scratches *scratches, const struct host_life *life)
+{
+    return count_inside(scratches, (uintptr_t)life, 0);
+}
+
+uint32_t host_scratch_inside_container(struct host_scratches *scratches,
+                                       const struct host_container *container)
+{
+    return count_inside(scratches, 0, (uintptr_t)container);
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/containers.h"
 #include "host/life.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
@@ -33,6 +34,14 @@ struct host_scratch {
     struct hub_answer shown, spare;
     struct host_life *life; /* whose memory `shown` shows; held; NULL: our own */
     struct hub_list link;
+
+    /* Where this thread called last; see small_call.h. The two pointers are set while it is
+     * outside, and are good as long as the host's version is that. */
+    struct hub_a32 inside;
+    struct hub_a64 place_life, place_container;
+    struct rapahub_container_id target;
+    uint64_t handle;
+    uint32_t version; /* 0: nowhere */
 };
 
 int host_scratch_open(struct host_scratches *scratches);
@@ -57,6 +66,39 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
 
 /* What lies in memory of a guest is looked at no more: the thread's next call begins. */
 void host_scratch_hide(struct host_scratch *scratch);
+
+void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
+                            struct host_container *container, uint32_t version);
+
+/* The thread is inside of that place: behind it, and behind the fence in it, it looks whether the
+ * host's version is still the same; who changes that looks here afterwards, before it frees. */
+static inline void host_scratch_enter(struct host_scratch *scratch)
+{
+    hub_note(&scratch->inside, 1);
+    hub_settle(&scratch->inside);
+}
+
+/* Behind it the owner may free the life: it is woken where it may wait for that. */
+static inline void host_scratch_leave(struct host_scratch *scratch)
+{
+    hub_publish(&scratch->inside, 0);
+}
+
+static inline bool host_scratch_is_inside(const struct host_scratch *scratch)
+{
+    return hub_peek(&scratch->inside) != 0;
+}
+
+static inline struct host_life *host_scratch_life(const struct host_scratch *scratch)
+{
+    return (struct host_life *)(uintptr_t)hub_peek64(&scratch->place_life);
+}
+
+/* How many threads are inside of this life, or of this container. Behind a change of the version.
+ */
+uint32_t host_scratch_inside_life(struct host_scratches *scratches, const struct host_life *life);
+uint32_t host_scratch_inside_container(struct host_scratches *scratches,
+                                       const struct host_container *container);
 
 /* Nobody looks at a result any more. No thread is inside. */
 void host_scratch_hide_all(struct host_scratches *scratches);

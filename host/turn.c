@@ -122,6 +122,15 @@ static void set_overdue(struct rapahub_host *host)
     set_timer(host, next);
 }
 
+static void sweep_containers(struct rapahub_host *host)
+{
+    if (hub_list_empty(&host->containers.gone))
+        return;
+    host_write_lock(host);
+    host_containers_sweep(&host->containers);
+    host_unlock(host);
+}
+
 /* Who is told of a death is told before anything of it is given back: so events come first.
  * r[impl shm.death.recovery] */
 static int work(struct rapahub_host *host)
@@ -136,9 +145,7 @@ static int work(struct rapahub_host *host)
     }
     if (host->depth == 1) {
         host_death_sweep(host);
-        host_write_lock(host);
-        host_containers_sweep(&host->containers);
-        host_unlock(host);
+        sweep_containers(host);
     }
     set_overdue(host);
     return count;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* small_call: a call by a stub, to where this thread called before, of a few bytes, while nothing
+ * has changed in the host: no lock of routes, no look-up, no count that other threads write. What
+ * it cannot do the long way does, host/route.h.
+ *
+ * While it runs the thread is inside: that stands in its scratch (host_scratch_enter), and keeps
+ * the life and the container as a count of users would. */
+#ifndef HOST_SMALL_CALL_H
+#define HOST_SMALL_CALL_H
+
+#include <rapahub/host.h>
+
+#include "host/route.h"
+
+/* Keeps where a call of this thread has gone, for the next one. */
+void host_small_call_note(struct rapahub_host *host, const struct host_route *route);
+
+/* 0 or a failure as rapahub_host_call; -EAGAIN: nothing was executed, it is to go the long way. */
+int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
+
+#endif
