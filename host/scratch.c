@@ -20,6 +20,7 @@ static void free_one(struct host_scratch *scratch)
     hide(scratch);
     hub_answers_fini(&scratch->shown);
     hub_answers_fini(&scratch->spare);
+    hub_answers_fini(&scratch->quick);
     free(scratch->buffer.data);
     free(scratch);
 }

@@ -38,6 +38,7 @@ struct host_scratch {
     /* Where this thread called last; see small_call.h. The two pointers are set while it is
      * outside, and are good as long as the host's version is that. */
     struct hub_a32 inside;
+    struct hub_answer quick; /* the last result of a small call: its own, while others come and go */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;
@@ -66,6 +67,10 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
 
 /* What lies in memory of a guest is looked at no more: the thread's next call begins. */
 void host_scratch_hide(struct host_scratch *scratch);
+static inline bool host_scratch_shows(const struct host_scratch *scratch)
+{
+    return scratch->life != NULL;
+}
 
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
                             struct host_container *container, uint32_t version);

@@ -76,27 +76,25 @@ static int call_there(struct rapahub_host *host, struct host_scratch *scratch,
 {
     struct host_life *life = host_scratch_life(scratch);
     uint8_t data[SMALL];
-    struct hub_answer answer;
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     int r = encode(host, scratch, call, &writer);
 
     if (r < 0)
         return r;
-    host_scratch_hide(scratch);
-    answer = host_scratch_answer(scratch);
+    if (host_scratch_shows(scratch))
+        host_scratch_hide(scratch);
     const struct hub_call request = {
         .method_id = id,
         .payload = {.head = {data, writer.size}},
         .timeout_ns = call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns,
-        .answer = &answer,
+        .answer = &scratch->quick,
         .at_once = true};
 
     r = send_and_wait(host, life, &request);
     if (r < 0 && r != -EAGAIN && r != RAPAHUB_ESTALE)
         r = host_life_explain(life, r, call->method);
     if (r == 0)
-        r = host_exchange_take(life, &answer, call->method, call->types[0], result);
-    host_scratch_show(scratch, &answer);
+        r = host_exchange_take(life, &scratch->quick, call->method, call->types[0], result);
     return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
 }
 

@@ -46,3 +46,8 @@ void hub_futex_wake_private(struct hub_a32 *word)
     (void)futex(word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX, NULL,
                 FUTEX_BITSET_MATCH_ANY);
 }
+
+void hub_futex_wake_one_private(struct hub_a32 *word)
+{
+    (void)futex(word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, NULL, FUTEX_BITSET_MATCH_ANY);
+}

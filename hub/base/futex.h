@@ -14,6 +14,7 @@ void hub_futex_wake(struct hub_a32 *word, uint32_t bits); /* all whose bits meet
 
 /* Within this process only; cheaper. */
 int hub_futex_wait_private(struct hub_a32 *word, uint32_t value, uint64_t deadline_ns);
-void hub_futex_wake_private(struct hub_a32 *word);
+void hub_futex_wake_private(struct hub_a32 *word);     /* all */
+void hub_futex_wake_one_private(struct hub_a32 *word); /* one of them */
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
- * a callback. Order of locks: routes, then send, then calls, then the log's sink. */
+ * a callback. One word and a futex, so that nothing is called where nobody else holds it: a call
+ * takes several (docs/adr/0012). Order of locks: routes, then send, then calls, then the log's sink. */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 
-#include <pthread.h>
-
-#include "hub/base/check.h"
+#include "hub/base/atomic.h"
 
 #if defined(__clang__)
 #define HUB_MUTEX_MARK(mark) __attribute__((mark))
@@ -20,7 +19,7 @@
 #define REQUIRES(mutex) HUB_MUTEX_MARK(requires_capability(mutex))
 
 struct HUB_MUTEX_MARK(capability("mutex")) hub_mutex {
-    pthread_mutex_t raw;
+    struct hub_a32 word; /* enum hub_mutex_state */
 };
 
 static inline void hub_mutex_lock(struct hub_mutex *mutex)
@@ -28,24 +27,32 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
     HUB_MUTEX_MARK(release_capability(*mutex)) HUB_MUTEX_MARK(no_thread_safety_analysis);
 
+enum hub_mutex_state { HUB_MUTEX_FREE, HUB_MUTEX_HELD, HUB_MUTEX_WANTED /* held, and waited for */ };
+
+/* Where another thread holds it, and where one waits for it. */
+void hub_mutex_wait(struct hub_mutex *mutex);
+void hub_mutex_pass(struct hub_mutex *mutex);
+
 static inline void hub_mutex_init(struct hub_mutex *mutex)
 {
-    CHECK(pthread_mutex_init(&mutex->raw, NULL) == 0);
+    hub_note(&mutex->word, HUB_MUTEX_FREE);
 }
 
 static inline void hub_mutex_fini(struct hub_mutex *mutex)
 {
-    pthread_mutex_destroy(&mutex->raw);
+    (void)mutex;
 }
 
 static inline void hub_mutex_lock(struct hub_mutex *mutex)
 {
-    CHECK(pthread_mutex_lock(&mutex->raw) == 0);
+    if (__builtin_expect(!hub_claim(&mutex->word, HUB_MUTEX_FREE, HUB_MUTEX_HELD), 0))
+        hub_mutex_wait(mutex);
 }
 
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
 {
-    CHECK(pthread_mutex_unlock(&mutex->raw) == 0);
+    if (__builtin_expect(hub_exchange(&mutex->word, HUB_MUTEX_FREE) == HUB_MUTEX_WANTED, 0))
+        hub_mutex_pass(mutex);
 }
 
 #endif

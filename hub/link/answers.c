@@ -8,6 +8,8 @@
 #include "hub/link/call_table.h"
 #include "hub/wire/response.h"
 
+#define LEAST 256 /* bytes of memory for an answer; never less than HUB_INLINE_SIZE */
+
 void hub_answers_fini(struct hub_answer *answer)
 {
     hub_view_release(&answer->view);
@@ -15,13 +17,11 @@ void hub_answers_fini(struct hub_answer *answer)
     *answer = (struct hub_answer){0};
 }
 
-static bool reserve(struct hub_answer *answer, uint32_t size)
+static bool grow(struct hub_answer *answer, uint32_t size)
 {
-    uint32_t capacity = answer->capacity ? answer->capacity : 256;
+    uint32_t capacity = answer->capacity ? answer->capacity : LEAST;
     uint8_t *data;
 
-    if (answer->data && size <= answer->capacity)
-        return true;
     while (capacity < size)
         capacity *= 2;
     data = realloc(answer->data, capacity);
@@ -30,6 +30,11 @@ static bool reserve(struct hub_answer *answer, uint32_t size)
     answer->data = data;
     answer->capacity = capacity;
     return true;
+}
+
+static inline bool reserve(struct hub_answer *answer, uint32_t size)
+{
+    return (answer->data && size <= answer->capacity) || grow(answer, size);
 }
 
 /* The caller has gone, or there is no memory for its answer: whether the call was refused must be
@@ -76,10 +81,10 @@ bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload,
 
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_of_id(calls, id);
-    taken =
-        entry && entry->state == HUB_CALL_OPEN && !entry->channels && reserve(entry->answer, size);
+    taken = entry && entry->state == HUB_CALL_OPEN && !entry->channels &&
+            reserve(entry->answer, HUB_INLINE_SIZE);
     if (taken) {
-        memcpy(entry->answer->data, payload, size);
+        memcpy(entry->answer->data, payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
         entry->answer->size = size;
         count_answer(calls);
         hub_call_table_end(calls, entry, 0);

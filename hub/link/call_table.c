@@ -50,9 +50,15 @@ static int hold_channels(struct hub_call_entry *entry, const struct hub_channel_
 
 uint32_t hub_call_table_sweep(struct hub_calls *calls)
 {
-    for (uint32_t i = 0; i < calls->limit; i++)
-        if (calls->entries[i].state != HUB_CALL_FREE && hub_observe(&calls->entries[i].taken))
+    uint32_t busy = calls->limit - calls->spare_count;
+
+    for (uint32_t i = 0; busy > 0; i++) {
+        if (calls->entries[i].state == HUB_CALL_FREE)
+            continue;
+        busy--;
+        if (hub_observe(&calls->entries[i].taken))
             hub_call_table_forget(calls, &calls->entries[i]);
+    }
     return calls->limit - calls->spare_count;
 }
 
@@ -62,10 +68,17 @@ static struct hub_call_entry *find_free(struct hub_calls *calls) REQUIRES(*calls
     struct hub_call_entry *last = calls->last;
 
     if (last && last->state != HUB_CALL_FREE && hub_observe(&last->taken))
-        hub_call_table_forget(calls, last);
+        return last;
     if (calls->spare_count == 0)
         (void)hub_call_table_sweep(calls);
-    return calls->spare_count == 0 ? NULL : &calls->entries[calls->spare[calls->spare_count - 1]];
+    return calls->spare_count == 0 ? NULL : &calls->entries[calls->spare[--calls->spare_count]];
+}
+
+static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
+{
+    entry->state = HUB_CALL_FREE;
+    hub_note64(&entry->number, 0);
+    calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
@@ -91,12 +104,10 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
     hub_note(&entry->word, HUB_CALL_AWAKE);
     hub_note(&entry->taken, 0);
     hub_list_init(&entry->link);
-    if (hold_channels(entry, call->channels) < 0) {
-        entry->state = HUB_CALL_FREE;
-        hub_note64(&entry->number, 0);
+    if (call->channels && hold_channels(entry, call->channels) < 0) {
+        put_back(calls, entry);
         return NULL;
     }
-    calls->spare_count--;
     calls->last = entry;
     return entry;
 }
@@ -105,9 +116,7 @@ void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry
 {
     hub_list_remove(&entry->link);
     release_channels(entry);
-    entry->state = HUB_CALL_FREE;
-    hub_note64(&entry->number, 0);
-    calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
+    put_back(calls, entry);
 }
 
 struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t number)

@@ -240,9 +240,7 @@ struct waiting {
 
 static bool has_ended(void *user)
 {
-    const struct hub_call_entry *entry = ((struct waiting *)user)->entry;
-
-    return hub_observe(&entry->ended) != 0 || hub_follower_has_ended(entry);
+    return hub_follower_has_ended(((struct waiting *)user)->entry);
 }
 
 static bool has_ended_or_stirred(void *user)

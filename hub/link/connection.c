@@ -111,8 +111,10 @@ static void after(void *user)
     struct hub_connection *connection = user;
 
     hub_answers_hand_over(connection->calls);
-    hub_owed_settle(connection->served);
-    (void)hub_channels_settle(connection->channels);
+    if (hub_owed_any(connection->served))
+        hub_owed_settle(connection->served);
+    if (hub_channels_owe(connection->channels))
+        (void)hub_channels_settle(connection->channels);
 }
 
 static bool granted(void *user)

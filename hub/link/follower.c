@@ -9,11 +9,6 @@
 #define SLICE      (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
 #define FULL_SLICE HUB_MILLISECOND         /* of who may not receive before its side has answered */
 
-bool hub_follower_has_ended(const struct hub_call_entry *entry)
-{
-    return hub_observe(&entry->ended) != 0 || hub_observe(&entry->word) == HUB_CALL_TOLD;
-}
-
 /* Another thread receives: sleep until it wakes this one, with its answer or to lead. Behind the
  * entry in the list the token is looked at once more: who let it go before could not see us. */
 void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,

@@ -6,7 +6,10 @@
 #include "hub/link/call_table.h"
 
 /* Has its call ended, or was it told to look? Needs no lock. */
-bool hub_follower_has_ended(const struct hub_call_entry *entry);
+static inline bool hub_follower_has_ended(const struct hub_call_entry *entry)
+{
+    return hub_observe(&entry->ended) != 0 || hub_observe(&entry->word) == HUB_CALL_TOLD;
+}
 
 /* Sleeps until a leader wakes it, with its answer or to lead; or until then. */
 void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,

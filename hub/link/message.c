@@ -48,8 +48,8 @@ static int check_place(const struct hub_descriptor *copy, const struct hub_limit
 /* r[impl message.unknown-variant] r[impl message.decode-error] r[impl message.hello.enforcement]
  * r[impl flow.call.payload-limit] r[impl call.cancel.message] r[impl channeling.id.zero-reserved]
  * r[impl channeling.data.size-limit] r[impl shm.flow.channel-table-indexing] */
-int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits *limits,
-                      struct hub_message *out)
+static int check_any(const struct hub_descriptor *copy, const struct hub_limits *limits,
+                     struct hub_message *out)
 {
     bool of_channel = copy->msg_type >= HUB_DATA && copy->msg_type <= HUB_RESET;
     bool empty =
@@ -67,6 +67,25 @@ int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits
         return refuse("channeling.id.zero-reserved", copy);
     if (of_channel && copy->id >= limits->channels_max)
         return refuse("shm.flow.channel-table-indexing", copy);
+    *out = (struct hub_message){(enum hub_message_type)copy->msg_type, copy->id,
+                                copy->msg_type == HUB_REQUEST ? copy->method_id : 0};
+    return 0;
+}
+
+/* Most messages are small calls and their answers, of which this is all there is to check. */
+static bool is_small_call(const struct hub_descriptor *copy, const struct hub_limits *limits)
+{
+    return (copy->msg_type == HUB_REQUEST || copy->msg_type == HUB_RESPONSE) &&
+           copy->payload_slot == HUB_INLINE &&
+           (copy->payload_generation | copy->payload_offset) == 0 &&
+           copy->payload_len <= HUB_INLINE_SIZE && copy->payload_len <= limits->payload_max;
+}
+
+int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits *limits,
+                      struct hub_message *out)
+{
+    if (!is_small_call(copy, limits))
+        return check_any(copy, limits, out);
     *out = (struct hub_message){(enum hub_message_type)copy->msg_type, copy->id,
                                 copy->msg_type == HUB_REQUEST ? copy->method_id : 0};
     return 0;

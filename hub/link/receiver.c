@@ -164,16 +164,14 @@ static int handle_batch(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
     uint32_t count = 0;
+    int r;
 
-    while (count < max && link->batch_at < link->batch_count && !is_closed(link) &&
-           !events->full(events->user)) {
-        int r = handle(link, &link->batch[link->batch_at++]);
-
-        if (r < 0)
-            return r;
+    do {
+        r = handle(link, &link->batch[link->batch_at++]);
         count++;
-    }
-    return (int)count;
+    } while (r == 0 && count < max && link->batch_at < link->batch_count && !is_closed(link) &&
+             !events->full(events->user));
+    return r < 0 ? r : (int)count;
 }
 
 /* One batch, of the ring or of what is left of the last one: how many, or a failure. Closes the

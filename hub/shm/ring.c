@@ -9,25 +9,30 @@
 
 #define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
 
-static void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *descriptor)
-{
-    uint64_t words[HUB_DESCRIPTOR_WORDS];
+/* A descriptor as the words of its cell: else each message would be copied once more. */
+typedef uint64_t __attribute__((may_alias)) word;
 
-    memcpy(words, descriptor, sizeof(words));
-    hub_copy_out(cell->words, words, HUB_DESCRIPTOR_WORDS);
+static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *descriptor)
+{
+    const word *words = (const word *)(const void *)descriptor;
+
+#pragma GCC unroll 8
+    for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
+        hub_note64(&cell->words[i], words[i]);
 }
 
-static void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
+static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
 {
-    uint64_t words[HUB_DESCRIPTOR_WORDS];
+    word *words = (word *)(void *)to;
 
-    hub_copy_in(words, cell->words, HUB_DESCRIPTOR_WORDS);
-    memcpy(to, words, sizeof(words));
+#pragma GCC unroll 8
+    for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
+        words[i] = hub_peek64(&cell->words[i]);
 }
 
 /* `raw` is head - tail, of which one is the peer's `foreign`: how many descriptors that means, or
  * UINT32_MAX where no honest peer can have written it. r[impl hub.ring.convention] */
-static uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
+static inline uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
                       enum hub_ring_convention *convention)
 {
     uint32_t mask = size - 1;
@@ -185,7 +190,11 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
     if (ring->head_seen != ring->tail_next)
         return true;
     head = hub_observe(ring->head);
-    return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
+    if (judge(head - ring->tail_next, head, ring->size, &convention) == 0)
+        return false;
+    /* On its way while the caller comes to take it. */
+    __builtin_prefetch(&ring->cells[ring->tail_next & (ring->size - 1)]);
+    return true;
 }
 
 bool hub_ring_tail_due(const struct hub_ring_consumer *ring)

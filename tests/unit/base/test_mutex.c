@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "hub/base/mutex.h"
 #include "tests/support/testing.h"
@@ -38,40 +40,52 @@ static void what_a_mutex_guards_is_changed_by_one_thread_at_a_time(void **state)
     hub_mutex_fini(&guarded.mutex);
 }
 
-static void *try_it(void *user)
-{
-    struct guarded *guarded = user;
-    int r = pthread_mutex_trylock(&guarded->mutex.raw);
+struct contest {
+    struct guarded guarded;
+    struct hub_a32 begun, got;
+};
 
-    if (r == 0)
-        pthread_mutex_unlock(&guarded->mutex.raw);
-    guarded->count = (unsigned)r;
+static void *lock_it(void *user)
+{
+    struct contest *contest = user;
+
+    hub_add(&contest->begun, 1);
+    hub_mutex_lock(&contest->guarded.mutex);
+    contest->guarded.count++;
+    hub_mutex_unlock(&contest->guarded.mutex);
+    hub_add(&contest->got, 1);
     return NULL;
 }
 
-static void a_locked_mutex_cannot_be_had_by_another_thread(void **state)
+/* All of those that wait come in, one after the other: each unlock wakes the next. */
+static void who_waits_for_a_mutex_gets_it_when_it_is_free(void **state)
 {
-    struct guarded guarded = {.count = 0};
-    pthread_t other;
+    struct contest contest = {.guarded = {.count = 0}};
+    pthread_t threads[3];
 
     (void)state;
-    hub_mutex_init(&guarded.mutex);
-    hub_mutex_lock(&guarded.mutex);
-    assert_int_equal(pthread_create(&other, NULL, try_it, &guarded), 0);
-    pthread_join(other, NULL);
-    assert_int_equal(guarded.count, EBUSY);
-    hub_mutex_unlock(&guarded.mutex);
-    assert_int_equal(pthread_create(&other, NULL, try_it, &guarded), 0);
-    pthread_join(other, NULL);
-    assert_int_equal(guarded.count, 0);
-    hub_mutex_fini(&guarded.mutex);
+    hub_mutex_init(&contest.guarded.mutex);
+    hub_mutex_lock(&contest.guarded.mutex);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, lock_it, &contest), 0);
+    while (hub_observe(&contest.begun) < 3)
+        sched_yield();
+    poll(NULL, 0, 20); /* now they sleep */
+    assert_int_equal(hub_observe(&contest.got), 0);
+    hub_mutex_unlock(&contest.guarded.mutex);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(contest.guarded.count, 3);
+    hub_mutex_lock(&contest.guarded.mutex);
+    hub_mutex_unlock(&contest.guarded.mutex);
+    hub_mutex_fini(&contest.guarded.mutex);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_mutex_guards_is_changed_by_one_thread_at_a_time),
-        cmocka_unit_test(a_locked_mutex_cannot_be_had_by_another_thread),
+        cmocka_unit_test(who_waits_for_a_mutex_gets_it_when_it_is_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
