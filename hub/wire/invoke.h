@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* invoke: a payload of arguments to a C function and its result back, by libffi.
+/* invoke: a payload of arguments to a C function and its result back: by libffi, but a checked
+ * method of bytes to bytes through its own C type.
  *
  * Everything that can be prepared is prepared at load: the call interface, the place of each value.
  * One plan may run on one thread at a time. */
