@@ -77,6 +77,7 @@ static int prepare(struct guest *guest, int argc, char **argv, const struct rapa
         .entry = guest->view.entry,
         .epoch = guest->epoch,
         .link = guest->connection.link,
+        .served = guest->connection.served,
         .interval_ns = hub_link_limits(guest->connection.link)->heartbeat_ns};
     int r = guest_containers_init(&guest->containers);
 

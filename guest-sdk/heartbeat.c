@@ -27,22 +27,13 @@ static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
     return before && heartbeat->unread;
 }
 
-static bool is_cancelled(struct guest_heartbeat *heartbeat)
-{
-    bool cancelled;
-
-    hub_mutex_lock(&heartbeat->lock);
-    cancelled = heartbeat->running && hub_observe(&heartbeat->running->cancelled) != 0;
-    hub_mutex_unlock(&heartbeat->lock);
-    return cancelled;
-}
-
 /* The serving thread does not receive while a method runs: nobody else would see the Cancel. */
 static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
 {
     if (heartbeat->link)
         (void)hub_link_sweep(heartbeat->link, UINT32_MAX);
-    if (!is_cancelled(heartbeat)) {
+    if (!heartbeat->served ||
+        !hub_served_is_cancelled(heartbeat->served, hub_peek(&heartbeat->running))) {
         heartbeat->cancelled_ns = 0;
         return true;
     }
@@ -53,16 +44,16 @@ static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
 
 static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
 {
-    uint64_t steps = hub_peek64(&heartbeat->steps);
-    bool moved = steps != heartbeat->seen;
+    uint64_t pulse = hub_observe64(&heartbeat->pulse);
+    bool moved = pulse != heartbeat->seen;
 
-    heartbeat->seen = steps;
+    heartbeat->seen = pulse;
     if (moved) {
         heartbeat->unread = false;
         heartbeat->cancelled_ns = 0;
         return true;
     }
-    switch (hub_observe(&heartbeat->stage)) {
+    switch (pulse & GUEST_HEARTBEAT_STAGES) {
     case GUEST_HEARTBEAT_WAITS:
         return !sleeps_over_messages(heartbeat);
     case GUEST_HEARTBEAT_RUNS:
@@ -119,20 +110,15 @@ static int start_thread(struct guest_heartbeat *heartbeat)
 int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
                           const struct guest_heartbeat_order *order)
 {
-    int r;
-
     if (order->interval_ns == 0)
         return 0;
     heartbeat->entry = order->entry;
     heartbeat->epoch = order->epoch;
     heartbeat->link = order->link;
+    heartbeat->served = order->served;
     heartbeat->interval_ns = order->interval_ns;
-    hub_note(&heartbeat->stage, GUEST_HEARTBEAT_EXCUSED);
-    hub_mutex_init(&heartbeat->lock);
-    r = start_thread(heartbeat);
-    if (r < 0)
-        hub_mutex_fini(&heartbeat->lock);
-    return r;
+    hub_note64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
+    return start_thread(heartbeat);
 }
 
 void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
@@ -142,34 +128,5 @@ void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
     hub_publish(&heartbeat->stop, 1);
     hub_futex_wake_private(&heartbeat->stop);
     pthread_join(heartbeat->thread, NULL);
-    hub_mutex_fini(&heartbeat->lock);
     heartbeat->runs = false;
-}
-
-/* ---- the serving thread ---- */
-
-enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
-                                                 enum guest_heartbeat_stage stage)
-{
-    uint32_t before = hub_peek(&heartbeat->stage);
-
-    if (!heartbeat->runs)
-        return stage;
-    hub_note64(&heartbeat->steps, hub_peek64(&heartbeat->steps) + 1);
-    hub_publish(&heartbeat->stage, stage);
-    return (enum guest_heartbeat_stage)before;
-}
-
-struct hub_request *guest_heartbeat_run(struct guest_heartbeat *heartbeat,
-                                        struct hub_request *request)
-{
-    struct hub_request *before;
-
-    if (!heartbeat->runs)
-        return NULL;
-    hub_mutex_lock(&heartbeat->lock);
-    before = heartbeat->running;
-    heartbeat->running = request;
-    hub_mutex_unlock(&heartbeat->lock);
-    return before;
 }

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "hub/base/mutex.h"
+#include "hub/base/atomic.h"
 #include "hub/link/served.h"
 #include "hub/shm/layout.h"
 
@@ -29,21 +29,22 @@ enum guest_heartbeat_stage {
     GUEST_HEARTBEAT_RUNS     /* a method's */
 };
 
+#define GUEST_HEARTBEAT_STAGES UINT64_C(3) /* the bits of a stage */
+
 struct guest_heartbeat {
     pthread_t thread;
     bool runs;
     struct hub_a32 stop;
     struct hub_peer_entry *entry;
     struct hub_link *link; /* NULL: none */
+    struct hub_served *served;
     uint32_t epoch;
     uint64_t interval_ns;
 
-    struct hub_a32 stage; /* the serving thread's */
-    struct hub_a64 steps;
-    struct hub_mutex lock; /* order: taken alone */
-    struct hub_request *running GUARDED_BY(lock);
+    struct hub_a64 pulse;   /* the serving thread's: its steps, and in the lowest bits its stage */
+    struct hub_a32 running; /* the id of the request it runs; of use while the stage is RUNS */
 
-    uint64_t seen;         /* steps at the last look; the rest is the beat thread's */
+    uint64_t seen;         /* the pulse at the last look; the rest is the beat thread's */
     bool unread;           /* something lay in the ring then */
     uint64_t cancelled_ns; /* when the running call was found cancelled; 0: it is not */
 };
@@ -52,8 +53,9 @@ struct guest_heartbeat {
 struct guest_heartbeat_order {
     struct hub_peer_entry *entry;
     uint32_t epoch;
-    struct hub_link *link; /* received from while a method runs, so that a Cancel is seen */
-    uint64_t interval_ns;  /* 0: the host wants none */
+    struct hub_link *link;     /* received from while a method runs, so that a Cancel is seen */
+    struct hub_served *served; /* knows what was cancelled; not NULL if the link is not */
+    uint64_t interval_ns;      /* 0: the host wants none */
 };
 
 /* Begins, with the loop excused. -errno where there can be no thread.
@@ -64,12 +66,24 @@ void guest_heartbeat_stop(struct guest_heartbeat *heartbeat);
 
 /* The serving thread goes on to something else, which is a step: what it did before. Harmless where
  * there is no thread. */
-enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
-                                                 enum guest_heartbeat_stage stage);
+static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
+                                                               enum guest_heartbeat_stage stage)
+{
+    uint64_t before = hub_peek64(&heartbeat->pulse);
 
-/* It runs this request, NULL: none; what it ran before. Before the request is answered it is taken
- * away again. */
-struct hub_request *guest_heartbeat_run(struct guest_heartbeat *heartbeat,
-                                        struct hub_request *request);
+    hub_publish64(&heartbeat->pulse, (before | GUEST_HEARTBEAT_STAGES) + 1 + stage);
+    return (enum guest_heartbeat_stage)(before & GUEST_HEARTBEAT_STAGES);
+}
+
+/* It will run the request `id`: to be said before it enters that stage, and again of the outer one
+ * when one that was run inside of it has been answered.
+ *
+ * The beat thread asks the table of what is served whether that one was cancelled. It may come
+ * late, and the id be another request's by then: only after an answer, hence behind a step, and
+ * what is known of a call is forgotten at the first look behind a step. */
+static inline void guest_heartbeat_run(struct guest_heartbeat *heartbeat, uint32_t id)
+{
+    hub_note(&heartbeat->running, id);
+}
 
 #endif

@@ -210,25 +210,27 @@ static void run_any(struct guest *guest, struct answer *answer)
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
 }
 
-/* r[impl call.lifecycle.single-response] */
+/* What the loop does behind the outermost answer it says itself.
+ * r[impl call.lifecycle.single-response] */
 static void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
     struct answer answer = {.response = {.kind = HUB_RESPONSE_OK}};
     enum guest_heartbeat_stage stage;
-    struct hub_request *outer;
 
     guest->frame = &frame;
-    outer = guest_heartbeat_run(&guest->heartbeat, request);
+    guest_heartbeat_run(&guest->heartbeat, request->id);
     stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
-    (void)guest_heartbeat_run(&guest->heartbeat, outer);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
                                   &answer.body);
     hub_loan_drop(guest->connection.link, &frame.loan);
-    (void)guest_heartbeat_enter(&guest->heartbeat, stage);
     guest->frame = frame.outer;
+    if (frame.outer) {
+        guest_heartbeat_run(&guest->heartbeat, frame.outer->request->id);
+        (void)guest_heartbeat_enter(&guest->heartbeat, stage);
+    }
     guest_arena_fini(&frame.arena);
 }
 
@@ -305,7 +307,6 @@ static bool is_orphan(const struct guest *guest)
 int guest_serve_run(struct guest *guest)
 {
     while (!guest_serve_over(guest)) {
-        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
         hub_note(&guest->arrived, 0);
         while (guest_serve_one(guest, NULL))
             ;

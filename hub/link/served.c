@@ -340,6 +340,18 @@ void hub_served_cancel(struct hub_served *served, uint32_t id)
     hub_mutex_unlock(&served->lock);
 }
 
+bool hub_served_is_cancelled(struct hub_served *served, uint32_t id)
+{
+    struct hub_request *request;
+    bool cancelled;
+
+    hub_mutex_lock(&served->lock);
+    request = hub_id_map_get(served->by_id, id);
+    cancelled = request && hub_peek(&request->cancelled) != 0;
+    hub_mutex_unlock(&served->lock);
+    return cancelled;
+}
+
 bool hub_served_full(struct hub_served *served)
 {
     return hub_peek(&served->refused_count) == served->limit;

@@ -75,6 +75,9 @@ int hub_served_answer(struct hub_served *served, struct hub_request *request,
 int hub_served_answer_parts(struct hub_served *served, struct hub_request *request,
                             const struct hub_response *response, const struct hub_parts *body);
 
+/* Is `id` a request that was cancelled, and not yet answered? Any thread. */
+bool hub_served_is_cancelled(struct hub_served *served, uint32_t id);
+
 /* The link closed: queued requests are dropped, running ones get their flag. */
 void hub_served_end_all(struct hub_served *served);
 
