@@ -21,7 +21,12 @@ struct hub_writer {
     int failure;     /* 0, or -EMSGSIZE: it did not fit */
 };
 
-void hub_reader_init(struct hub_reader *reader, const void *data, size_t size);
+static inline void hub_reader_init(struct hub_reader *reader, const void *data, size_t size)
+{
+    reader->at = size > 0 ? data : (const void *)"";
+    reader->end = reader->at + size;
+    reader->failure = 0;
+}
 
 static inline size_t hub_reader_left(const struct hub_reader *reader)
 {
@@ -33,7 +38,11 @@ static inline size_t hub_reader_left(const struct hub_reader *reader)
 const uint8_t *hub_reader_take(struct hub_reader *reader, size_t size);
 uint8_t hub_reader_byte(struct hub_reader *reader); /* 0 on failure */
 
-void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity);
+static inline void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity)
+{
+    *writer = (struct hub_writer){.data = data, .capacity = capacity};
+}
+
 void hub_writer_count(struct hub_writer *writer); /* counts only */
 void hub_writer_put(struct hub_writer *writer, const void *data, size_t size);
 

@@ -3,15 +3,6 @@
 
 #include "hub/base/bytes.h"
 
-static const uint8_t nothing[1];
-
-void hub_reader_init(struct hub_reader *reader, const void *data, size_t size)
-{
-    reader->at = size > 0 ? data : nothing;
-    reader->end = reader->at + size;
-    reader->failure = 0;
-}
-
 const uint8_t *hub_reader_take(struct hub_reader *reader, size_t size)
 {
     const uint8_t *at = reader->at;

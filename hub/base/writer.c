@@ -5,11 +5,6 @@
 
 #include "hub/base/bytes.h"
 
-void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity)
-{
-    *writer = (struct hub_writer){.data = data, .capacity = capacity};
-}
-
 void hub_writer_count(struct hub_writer *writer)
 {
     *writer = (struct hub_writer){.capacity = SIZE_MAX};

@@ -152,17 +152,13 @@ static int refuse_bytes(struct hub_reader *reader)
 
 /* r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.unknown]
  * r[impl call.metadata.keys] */
-int hub_metadata_read(struct hub_reader *reader, struct hub_metadata *out)
+int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out)
 {
     uint32_t count = hub_metadata_take_count(reader);
     struct hub_metadata metadata = {0};
     struct hub_metadata_entry entry;
     size_t total = 0;
 
-    if (count == 0 && !reader->failure) {
-        *out = metadata;
-        return 0;
-    }
     if (count > HUB_METADATA_ENTRIES)
         return refuse(reader, "call.metadata.limits", "there are more than 128 entries");
     for (uint32_t i = 0; i < count && !reader->failure; i++) {

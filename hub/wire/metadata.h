@@ -59,7 +59,17 @@ int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *met
 
 /* Reads all entries up to the arguments or the result and keeps ours: RAPAHUB_EPROTOCOL with rule
  * call.metadata.limits, or message.decode-error. */
-int hub_metadata_read(struct hub_reader *reader, struct hub_metadata *out);
+int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out);
+
+/* Most calls have none, which is one byte. */
+static inline int hub_metadata_read(struct hub_reader *reader, struct hub_metadata *out)
+{
+    if (reader->failure != 0 || reader->at == reader->end || *reader->at != 0)
+        return hub_metadata_read_entries(reader, out);
+    reader->at++;
+    *out = (struct hub_metadata){0};
+    return 0;
+}
 
 /* Reads the next entries one by one: count first, then each; for tests and tools. */
 uint32_t hub_metadata_take_count(struct hub_reader *reader);

@@ -19,21 +19,21 @@ static void refuse(struct hub_reader *reader, const char *what)
 /* The next `size` bytes, or NULL and a refusal. */
 static const uint8_t *take(struct hub_reader *reader, size_t size, const char *what)
 {
-    if (!reader->failure && size <= hub_reader_left(reader))
-        return hub_reader_take(reader, size);
-    refuse(reader, what);
-    return NULL;
+    const uint8_t *at = reader->at;
+
+    if (reader->failure || size > hub_reader_left(reader)) {
+        refuse(reader, what);
+        return NULL;
+    }
+    reader->at += size;
+    return at;
 }
 
-void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
+void hub_postcard_put_long(struct hub_writer *writer, uint64_t value)
 {
     uint8_t bytes[10];
     size_t size = 0;
 
-    if (value < 0x80) {
-        hub_writer_byte(writer, (uint8_t)value);
-        return;
-    }
     for (; value >= 0x80; value >>= 7)
         bytes[size++] = (uint8_t)(value | 0x80);
     bytes[size++] = (uint8_t)value;
@@ -41,17 +41,13 @@ void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
 }
 
 /* r[impl hub.postcard.strict] */
-uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits)
+uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits)
 {
     const uint8_t *at = reader->at;
     uint64_t value = 0;
 
     if (reader->failure)
         return 0;
-    if (at < reader->end && *at < 0x80) {
-        reader->at++;
-        return *at;
-    }
     for (unsigned shift = 0; shift < bits; shift += 7, at++) {
         if (at == reader->end)
             return refuse(reader, "truncated number"), 0;
@@ -214,10 +210,9 @@ uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count)
     return 0;
 }
 
-int hub_postcard_end(struct hub_reader *reader)
+int hub_postcard_refuse_rest(struct hub_reader *reader)
 {
-    if (!reader->failure && hub_reader_left(reader))
-        refuse(reader, "the value ends");
+    refuse(reader, "the value ends");
     return reader->failure;
 }
 

@@ -18,8 +18,24 @@
 
 /* Unsigned LEB128; `bits` 16, 32 or 64 bounds length and value. Over-long forms within the length
  * are accepted; writers make the shortest. */
-void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value);
-uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits);
+void hub_postcard_put_long(struct hub_writer *writer, uint64_t value);
+uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits);
+
+/* Most are one byte: for those no function is called. */
+static inline void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
+{
+    if (value < 0x80)
+        hub_writer_byte(writer, (uint8_t)value);
+    else
+        hub_postcard_put_long(writer, value);
+}
+
+static inline uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits)
+{
+    if (reader->failure == 0 && reader->at < reader->end && *reader->at < 0x80)
+        return *reader->at++;
+    return hub_postcard_take_long(reader, bits);
+}
 
 /* The same, zigzag. */
 void hub_postcard_put_signed(struct hub_writer *writer, int64_t value);
@@ -52,7 +68,12 @@ uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least);
 uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count);
 
 /* After the top-level value: bytes left over are refused. 0 or the reader's failure. */
-int hub_postcard_end(struct hub_reader *reader);
+int hub_postcard_refuse_rest(struct hub_reader *reader);
+
+static inline int hub_postcard_end(struct hub_reader *reader)
+{
+    return reader->failure == 0 && reader->at == reader->end ? 0 : hub_postcard_refuse_rest(reader);
+}
 
 /* Is it valid UTF-8 (no surrogates, nothing over-long, nothing above U+10FFFF)? */
 bool hub_postcard_utf8(const void *data, size_t size);

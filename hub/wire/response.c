@@ -24,15 +24,13 @@ static void put_text(struct hub_writer *writer, struct rapahub_string text)
 
 /* r[impl core.error.roam-error] r[impl call.error.roam-error] r[impl call.error.user]
  * r[impl shm.metadata.in-payload] */
-void hub_response_put(struct hub_writer *writer, const struct hub_response *response)
+void hub_response_put_failure(struct hub_writer *writer, const struct hub_response *response)
 {
     bool failed = response->kind == HUB_RESPONSE_CANCELLED || response->kind == HUB_RESPONSE_USER;
     struct hub_metadata metadata = {.fault = failed ? response->fault : 0};
 
     hub_metadata_write(writer, &metadata);
-    hub_postcard_put_unsigned(writer, response->kind == HUB_RESPONSE_OK ? 0 : 1);
-    if (response->kind == HUB_RESPONSE_OK)
-        return;
+    hub_writer_byte(writer, 1);
     hub_postcard_put_unsigned(writer, (uint64_t)(response->kind - HUB_RESPONSE_USER));
     if (response->kind == HUB_RESPONSE_USER) {
         hub_postcard_put_signed(writer, response->code);

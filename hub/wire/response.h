@@ -28,7 +28,17 @@ struct hub_response {
 };
 
 /* Writes metadata and all but the result of an OK, which the caller writes behind it. */
-void hub_response_put(struct hub_writer *writer, const struct hub_response *response);
+void hub_response_put_failure(struct hub_writer *writer, const struct hub_response *response);
+
+static inline void hub_response_put(struct hub_writer *writer, const struct hub_response *response)
+{
+    if (response->kind != HUB_RESPONSE_OK) {
+        hub_response_put_failure(writer, response);
+        return;
+    }
+    hub_writer_byte(writer, 0); /* no metadata */
+    hub_writer_byte(writer, 0); /* it is a T */
+}
 
 /* Reads metadata and kind; of OK the reader then stands at the result. RAPAHUB_EPROTOCOL with rule
  * message.decode-error or call.metadata.limits. */

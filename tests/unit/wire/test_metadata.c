@@ -193,6 +193,32 @@ static void no_metadata_is_one_byte(void **state)
     assert_int_equal(data[0], 0);
 }
 
+/* One byte of 0 has a way of its own: where there is none, or the reader has failed before, or the
+ * 0 is longer, it is the other one. r[verify message.decode-error] */
+static void no_metadata_is_no_absent_metadata(void **state)
+{
+    static const uint8_t zeros[] = {0, 0}, longer[] = {0x80, 0, 7};
+    struct hub_metadata got = {.chain = 5};
+    struct hub_reader reader;
+
+    (void)state;
+    hub_reader_init(&reader, zeros, 0);
+    assert_int_equal(hub_metadata_read(&reader, &got), RAPAHUB_EPROTOCOL);
+    hub_reader_init(&reader, zeros, sizeof zeros);
+    reader.failure = RAPAHUB_EFORMAT;
+    assert_int_equal(hub_metadata_read(&reader, &got), RAPAHUB_EPROTOCOL);
+    assert_ptr_equal(reader.at, zeros);
+    hub_reader_init(&reader, zeros, sizeof zeros);
+    assert_int_equal(hub_metadata_read(&reader, &got), 0);
+    assert_int_equal(got.chain, 0);
+    assert_int_equal(hub_reader_left(&reader), 1);
+    got.chain = 5;
+    hub_reader_init(&reader, longer, sizeof longer);
+    assert_int_equal(hub_metadata_read(&reader, &got), 0);
+    assert_int_equal(got.chain, 0);
+    assert_int_equal(hub_reader_left(&reader), 1);
+}
+
 /* r[verify call.metadata.unknown] r[verify call.metadata.keys] */
 static void a_key_in_other_letters_or_of_another_kind_is_ignored(void **state)
 {
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_receiver_counts_values_and_their_sum),
         cmocka_unit_test(our_own_keys_go_there_and_back),
         cmocka_unit_test(no_metadata_is_one_byte),
+        cmocka_unit_test(no_metadata_is_no_absent_metadata),
         cmocka_unit_test(a_key_in_other_letters_or_of_another_kind_is_ignored),
     };
 

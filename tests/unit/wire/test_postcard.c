@@ -25,6 +25,19 @@ static void a_failed_reader_stays_failed_with_the_first_reason(void **state)
     assert_non_null(strstr(rapahub_last_error()->text, "bool"));
 }
 
+static void what_failed_at_its_end_has_not_ended_well(void **state)
+{
+    const uint8_t data[] = {2};
+    struct hub_reader reader;
+
+    (void)state;
+    hub_reader_init(&reader, data, sizeof data);
+    assert_false(hub_postcard_take_bool(&reader));
+    assert_int_equal(hub_reader_left(&reader), 0);
+    assert_int_equal(hub_postcard_end(&reader), RAPAHUB_EFORMAT);
+    assert_non_null(strstr(rapahub_last_error()->text, "bool"));
+}
+
 static void a_count_of_nothing_is_bounded_too(void **state)
 {
     const uint8_t most[] = {0x80, 0x80, 0x04}, more[] = {0x81, 0x80, 0x04};
@@ -96,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_reader_stays_failed_with_the_first_reason),
+        cmocka_unit_test(what_failed_at_its_end_has_not_ended_well),
         cmocka_unit_test(a_count_of_nothing_is_bounded_too),
         cmocka_unit_test(a_string_that_is_no_utf8_is_not_sent),
         cmocka_unit_test(utf8_is_what_unicode_says),
