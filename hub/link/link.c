@@ -183,11 +183,9 @@ void hub_link_alert(struct hub_link *link)
     hub_wait_wake(&link->wait, HUB_WAIT_RX | HUB_WAIT_TX, link->out.head);
 }
 
-/* r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
 bool hub_link_host_left(const struct hub_link *link)
 {
-    return link->options.role == HUB_ROLE_GUEST &&
-           (hub_observe(&link->view.header->host_goodbye) != 0 || !hub_sender_may(link));
+    return hub_link_state_host_left(link);
 }
 
 int hub_link_send(struct hub_link *link, const struct hub_message *message,

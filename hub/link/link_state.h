@@ -46,4 +46,33 @@ struct hub_link {
     struct hub_link_counters counters;
 };
 
+/* Before each publication a guest looks whether its entry is still its own: one that was stopped,
+ * given up and continued must write nothing. r[impl hub.death.guard] */
+static inline bool hub_link_state_ours(const struct hub_link *link)
+{
+    const struct hub_peer_entry *entry = link->view.entry;
+    uint32_t state;
+
+    if (link->options.role == HUB_ROLE_HOST)
+        return true;
+    state = hub_observe(&entry->state);
+    return hub_peek(&entry->epoch) == link->options.epoch &&
+           (state == HUB_PEER_ATTACHED ||
+            (state == HUB_PEER_GOODBYE && hub_observe(&link->leaving) != 0));
+}
+
+/* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
+static inline bool hub_link_state_may_send(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0 &&
+           hub_link_state_ours(link);
+}
+
+/* As hub_link_host_left. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
+static inline bool hub_link_state_host_left(const struct hub_link *link)
+{
+    return link->options.role == HUB_ROLE_GUEST &&
+           (hub_observe(&link->view.header->host_goodbye) != 0 || !hub_link_state_may_send(link));
+}
+
 #endif

@@ -58,7 +58,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
     *out = (struct hub_loan){.data = NULL};
     if (size > largest(link))
         return refuse_size(size, largest(link));
-    if (!hub_sender_may(link))
+    if (!hub_link_state_may_send(link))
         return rapahub_fail(RAPAHUB_ESTALE, "", "the link of the loan is closed");
     if (!enter(link))
         return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);

@@ -15,6 +15,11 @@
 #define SPACE_SLICE (10 * HUB_MILLISECOND)  /* where a slot may come without a wake-up */
 #define FULL_SLICE  HUB_MILLISECOND         /* where nobody may receive before an answer is sent */
 
+static bool is_closed(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) != 0;
+}
+
 static bool take_token(struct hub_link *link)
 {
     if (!hub_claim(&link->token, 0, 1))
@@ -154,11 +159,6 @@ static void attend(struct hub_link *link)
         hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
 }
 
-static bool is_closed(const struct hub_link *link)
-{
-    return hub_observe(&link->closed) != 0;
-}
-
 /* What was taken from the ring, as far as `max` goes: how many, or a failure. */
 static int handle_batch(struct hub_link *link, uint32_t max)
 {
@@ -207,7 +207,7 @@ static int receive(struct hub_link *link, uint32_t max)
 /* What a dead peer had published before is still received; then calls end. */
 static void finish_if_dead(struct hub_link *link)
 {
-    if (hub_observe(&link->dead) == 0 || hub_link_closed(link))
+    if (hub_observe(&link->dead) == 0 || is_closed(link))
         return;
     if (receive(link, link->limits.ring_size + HUB_RING_BATCH) >= 0)
         hub_link_close(link, hub_link_fate(link), "");
@@ -240,12 +240,12 @@ static void let_go(struct hub_link *link, bool looks_soon)
         left = link->batch_at < link->batch_count;
         hub_publish(&link->token, 0);
         hub_settle(link->wait.own);
-    } while (hub_observe(&link->dead) != 0 && !hub_link_closed(link) && take_token(link));
+    } while (hub_observe(&link->dead) != 0 && !is_closed(link) && take_token(link));
     events->after(events->user);
     if (hub_peek(&link->crowd) != 0) /* behind the fence above */
         hub_link_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
-    if (pending && !hub_link_closed(link) && !events->full(events->user))
+    if (pending && !is_closed(link) && !events->full(events->user))
         link->options.on_pending(link->options.user);
 }
 
@@ -258,7 +258,7 @@ static void rest(struct hub_link *link)
 
 void hub_receiver_finish(struct hub_link *link)
 {
-    if (!hub_link_closed(link) && take_token(link))
+    if (!is_closed(link) && take_token(link))
         let_go(link, false);
 }
 
@@ -278,7 +278,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
 {
     int r;
 
-    if (hub_link_closed(link))
+    if (is_closed(link))
         return 0;
     if (!take_token(link))
         return -EBUSY;
@@ -293,7 +293,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
 int hub_receiver_rung(struct hub_link *link, uint32_t max)
 {
     hub_publish(&link->bell_pending, 1);
-    if (!hub_link_closed(link))
+    if (!is_closed(link))
         hub_wait_note_bell(&link->wait);
     return hub_receiver_sweep(link, max);
 }
@@ -325,7 +325,7 @@ static bool has_news(void *user)
 
     return hub_ring_ready(&link->in) || is_closed(link) || hub_observe(&link->dead) != 0 ||
            hub_observe(&link->hung_up) != 0 || leader->until->done(leader->until->user) ||
-           hub_link_host_left(link) || hub_observe(&link->rearm) != 0 ||
+           hub_link_state_host_left(link) || hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
 }
 
@@ -378,9 +378,9 @@ static int lead_once(struct leader *leader)
                    ? -ETIMEDOUT
                    : 0;
     finish_if_dead(link);
-    if (hub_link_closed(link) || events->full(events->user) || hub_link_host_left(link))
+    if (is_closed(link) || events->full(events->user) || hub_link_state_host_left(link))
         return 1;
-    if (hub_exchange(&link->hung_up, 0) != 0) {
+    if (hub_observe(&link->hung_up) != 0 && hub_exchange(&link->hung_up, 0) != 0) {
         link->options.on_hint(link->options.user);
         return 0;
     }
@@ -401,7 +401,8 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .hung_up = note_hang_up,
                                            .rest = rest_of_leader,
                                            .user = &leader};
-    hub_sender_push(link); /* who waits holds nothing back, be it that another thread receives */
+    if (hub_peek(&link->held) != 0)
+        hub_sender_push(link); /* who waits holds nothing back, be it that another one receives */
     if (!take_token(link))
         return -EBUSY;
     while (r == 0 && !until->done(until->user))
@@ -453,7 +454,7 @@ static void doze(struct hub_link *link, const struct hub_link_until *until)
     hub_add(&link->crowd, 1);
     seen = hub_observe(&link->news);
     hub_settle(&link->crowd);
-    if (!hub_link_closed(link) && !until->done(until->user))
+    if (!is_closed(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen, end_of_slice(until, FULL_SLICE));
     hub_add(&link->crowd, UINT32_MAX);
 }
@@ -466,7 +467,7 @@ static int wait_once(struct hub_link *link, const struct hub_link_until *until)
         return -EAGAIN;
     if (r == -EBUSY)
         follow(link, until);
-    else if (r == 0 && !until->done(until->user) && !hub_link_host_left(link))
+    else if (r == 0 && !until->done(until->user) && !hub_link_state_host_left(link))
         doze(link, until);
     else
         return r;
@@ -480,7 +481,7 @@ int hub_receiver_wait(struct hub_link *link, const struct hub_link_until *until)
     if (until->space)
         hub_add(&link->spacers, 1);
     do
-        r = until->done(until->user) || hub_link_closed(link) ? 0 : wait_once(link, until);
+        r = until->done(until->user) || is_closed(link) ? 0 : wait_once(link, until);
     while (r == -EBUSY);
     if (until->space)
         hub_add(&link->spacers, UINT32_MAX);

@@ -23,26 +23,6 @@ struct sender {
     bool told;            /* it knows of space and has not looked yet */
 };
 
-/* Before each publication a guest looks whether its entry is still its own: one that was stopped,
- * given up and continued must write nothing. r[impl hub.death.guard] */
-static bool is_ours(const struct hub_link *link)
-{
-    const struct hub_peer_entry *entry = link->view.entry;
-    uint32_t state;
-
-    if (link->options.role == HUB_ROLE_HOST)
-        return true;
-    state = hub_observe(&entry->state);
-    return hub_peek(&entry->epoch) == link->options.epoch &&
-           (state == HUB_PEER_ATTACHED ||
-            (state == HUB_PEER_GOODBYE && hub_observe(&link->leaving) != 0));
-}
-
-bool hub_sender_may(const struct hub_link *link)
-{
-    return !hub_link_closed(link) && hub_observe(&link->dead) == 0 && is_ours(link);
-}
-
 static void copy_parts(uint8_t *to, const struct hub_parts *parts)
 {
     if (parts->head.size > 0)
@@ -99,7 +79,7 @@ static bool is_too_late(const struct hub_link *link, const struct hub_message *m
 static bool show(struct hub_link *link) REQUIRES(link->send)
 {
     hub_note(&link->held, 0);
-    return hub_sender_may(link) && hub_ring_publish(&link->out);
+    return hub_link_state_may_send(link) && hub_ring_publish(&link->out);
 }
 
 /* The last one of a batch shows all of it. r[impl hub.ring.cork] */
@@ -139,7 +119,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
     struct hub_descriptor descriptor;
     int r;
 
-    if (!hub_sender_may(link) || is_too_late(link, message))
+    if (!hub_link_state_may_send(link) || is_too_late(link, message))
         return RAPAHUB_ESTALE;
     if (hub_wait_takes_part(&link->wait))
         hub_ring_trust(&link->out.convention);
@@ -176,7 +156,7 @@ static bool has_space(void *user)
     struct hub_link *link = space->link;
     bool room;
 
-    if (!hub_sender_may(link))
+    if (!hub_link_state_may_send(link))
         return true;
     hub_mutex_lock(&link->send);
     room = has_room(link, space->size);

@@ -32,7 +32,4 @@ bool hub_sender_quiet(struct hub_link *link);
 /* Is there space for who has waited for it longest, and does it not know yet? */
 bool hub_sender_space_came(struct hub_link *link);
 
-/* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
-bool hub_sender_may(const struct hub_link *link);
-
 #endif

@@ -38,6 +38,6 @@ void hub_view_release(struct hub_view *view)
         return;
     *view = (struct hub_view){.link = NULL};
     hub_slots_in_hide(&link->slots, slot);
-    if (hub_sender_may(link) && hub_receiver_free(link, slot) < 0)
+    if (hub_link_state_may_send(link) && hub_receiver_free(link, slot) < 0)
         (void)hub_link_violated(link);
 }

@@ -396,11 +396,11 @@ static bool look_for_a_slice(struct hub_wait *wait, const struct hub_wait_order 
  * r[impl hub.wait.manner] */
 static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
 {
-    struct hub_wait_ends ends = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
-    bool ready = false;
+    struct hub_wait_ends ends = {.wait = wait, .order = order};
+    bool ready = look_often(wait, order); /* no clock is read for what comes at once */
 
-    hub_wait_show_cpu(wait);
     while (!ready && hub_clock_left(order->deadline_ns) != 0) {
+        hub_wait_show_cpu(wait);
         ready = look_for_a_slice(wait, order);
         if (!ready && order->last == HUB_WAIT_SPIN)
             return RAPAHUB_EAGAIN;
