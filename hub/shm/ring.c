@@ -189,12 +189,10 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
 
     if (ring->head_seen != ring->tail_next)
         return true;
-    head = hub_observe(ring->head);
-    if (judge(head - ring->tail_next, head, ring->size, &convention) == 0)
-        return false;
-    /* On its way while the caller comes to take it. */
+    /* Before the head: where both have changed, both lines are on their way at once. */
     __builtin_prefetch(&ring->cells[ring->tail_next & (ring->size - 1)]);
-    return true;
+    head = hub_observe(ring->head);
+    return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
 }
 
 bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
