@@ -44,8 +44,7 @@ static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *
     first = hub_list_empty(&served->kept);
     hub_list_append(&served->kept, &kept->link);
     hub_served_note_owed(served);
-    served->count++;
-    served->bytes += size;
+    hub_served_grow(served, size);
     hub_mutex_unlock(&served->lock);
     if (first)
         served->on_request(served->user);
@@ -173,8 +172,7 @@ static void put_kept(struct hub_served *served, struct kept *kept, bool done)
 {
     hub_mutex_lock(&served->lock);
     if (done) {
-        served->count--;
-        served->bytes -= kept->size;
+        hub_served_shrink(served, kept->size);
     } else {
         hub_list_append(served->kept.next, &kept->link);
         hub_served_note_owed(served);

@@ -62,35 +62,48 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
+/* Under the token, so nobody else takes the spare one. */
+static struct hub_request *take_spare(struct hub_served *served)
+{
+    uint64_t spare = hub_observe64(&served->spare);
+
+    if (spare == 0)
+        return malloc(sizeof(struct hub_request) + SMALL);
+    hub_publish64(&served->spare, 0);
+    return (struct hub_request *)(uintptr_t)spare;
+}
+
 /* Small ones are all of one size, and one is kept. */
 static struct hub_request *new_request(struct hub_served *served, const struct hub_message *message,
                                        uint32_t size)
 {
-    struct hub_request *request = NULL;
+    bool small = size < SMALL;
+    struct hub_request *request = small ? take_spare(served) : malloc(sizeof *request + size + 1);
 
-    if (size < SMALL)
-        request = (void *)(uintptr_t)hub_exchange64(&served->spare, 0);
-    if (!request)
-        request = malloc(sizeof *request + (size < SMALL ? SMALL : size + 1));
     if (!request)
         return NULL;
-    *request = (struct hub_request){.id = message->id, .method_id = message->method_id};
+    request->id = message->id;
+    request->method_id = message->method_id;
+    hub_note(&request->cancelled, 0);
+    request->channels.count = 0;
     request->payload = request + 1;
     request->payload_size = size;
+    request->view.link = NULL;
+    request->small = small;
+    request->queued = false;
     hub_list_init(&request->queue);
     return request;
 }
 
 void hub_served_free(struct hub_served *served, struct hub_request *request)
 {
-    bool small;
-
     if (!request)
         return;
-    hub_channels_drop(&request->channels);
-    small = request->payload_size < SMALL; /* what is shown is larger */
-    hub_view_release(&request->view);
-    if (!small || !hub_claim64(&served->spare, 0, (uintptr_t)request))
+    if (request->channels.count > 0)
+        hub_channels_drop(&request->channels);
+    if (request->view.link)
+        hub_view_release(&request->view);
+    if (!request->small || !hub_claim64(&served->spare, 0, (uintptr_t)request))
         free(request);
 }
 
@@ -130,26 +143,26 @@ void hub_served_release(struct hub_served **served)
 
 /* ---- receipt, under the token ---- */
 
-/* One allocation: the request, then its payload. */
+static bool is_full(const struct hub_served *served)
+{
+    return hub_peek(&served->count) >= served->limit;
+}
+
+static bool has_room(const struct hub_served *served, size_t size)
+{
+    uint64_t bytes = hub_peek64(&served->bytes);
+
+    return !is_full(served) && bytes <= served->bytes_max && size <= served->bytes_max - bytes;
+}
+
+/* One allocation: the request, then its payload. It counts when it is registered: until then the
+ * holder of the token has no other. */
 void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size)
 {
-    struct hub_request *request = new_request(served, message, size);
-    bool room;
+    struct hub_request *request =
+        has_room(served, size) ? new_request(served, message, size) : NULL;
 
-    if (!request)
-        return NULL;
-    hub_mutex_lock(&served->lock);
-    room = served->count < served->limit && served->bytes <= served->bytes_max &&
-           size <= served->bytes_max - served->bytes;
-    if (room) {
-        served->count++;
-        served->bytes += size;
-    }
-    hub_mutex_unlock(&served->lock);
-    if (room)
-        return request->payload;
-    hub_served_free(served, request);
-    return NULL;
+    return request ? request->payload : NULL;
 }
 
 static struct hub_request *request_of(void *payload)
@@ -157,27 +170,23 @@ static struct hub_request *request_of(void *payload)
     return (struct hub_request *)payload - 1;
 }
 
+/* What it takes of `bytes_max`. */
+static size_t private_bytes(const struct hub_request *request)
+{
+    return request->view.link ? 0 : request->payload_size;
+}
+
 void hub_served_forget(struct hub_served *served, struct hub_request *request)
 {
-    if (hub_id_map_get(served->by_id, request->id) == request)
-        hub_id_map_remove(served->by_id, request->id);
+    (void)hub_id_map_remove(served->by_id, request->id);
     hub_list_remove(&request->queue);
-    served->count--;
-    if (!request->view.link)
-        served->bytes -= request->payload_size;
+    hub_served_shrink(served, private_bytes(request));
 }
 
-static void drop(struct hub_served *served, struct hub_request *request)
-{
-    hub_mutex_lock(&served->lock);
-    hub_served_forget(served, request);
-    hub_mutex_unlock(&served->lock);
-    hub_served_free(served, request);
-}
-
+/* Never registered. */
 void hub_served_drop(struct hub_served *served, void *payload)
 {
-    drop(served, request_of(payload));
+    hub_served_free(served, request_of(payload));
 }
 
 /* r[impl hub.call.fault] */
@@ -193,6 +202,18 @@ static void refuse(struct hub_served *served, uint32_t id)
     hub_mutex_unlock(&served->lock);
 }
 
+/* To where it waits to be run. */
+static void hand_over(struct hub_served *served, struct hub_request *request) REQUIRES(served->lock)
+{
+    if (hub_list_empty(&served->queue) && hub_peek64(&served->handed) == 0) {
+        hub_publish64(&served->handed, (uintptr_t)request);
+        return;
+    }
+    request->queued = true;
+    hub_list_append(&served->queue, &request->queue);
+    hub_publish(&served->queued, 1);
+}
+
 /* r[impl call.request-id.duplicate-detection] */
 static int register_request(struct hub_served *served, struct hub_request *request)
 {
@@ -201,8 +222,8 @@ static int register_request(struct hub_served *served, struct hub_request *reque
     hub_mutex_lock(&served->lock);
     r = hub_id_map_put(served->by_id, request->id, request);
     if (r == 0) {
-        hub_list_append(&served->queue, &request->queue);
-        hub_publish(&served->queued, 1);
+        hub_served_grow(served, private_bytes(request));
+        hand_over(served, request);
     }
     hub_mutex_unlock(&served->lock);
     return r == 0 ? 0
@@ -255,7 +276,7 @@ static int admit(struct hub_served *served, struct hub_request *request)
     if (r == 0)
         r = register_request(served, request);
     if (r < 0) {
-        drop(served, request);
+        hub_served_free(served, request);
         return r;
     }
     served->on_request(served->user);
@@ -286,29 +307,11 @@ bool hub_served_wants_view(struct hub_served *served)
     return served->views;
 }
 
-/* Counted as any, but it takes no private memory. */
-static struct hub_request *enter_view(struct hub_served *served, const struct hub_message *message)
-{
-    struct hub_request *request = NULL;
-
-    hub_mutex_lock(&served->lock);
-    if (served->count < served->limit)
-        request = calloc(1, sizeof *request);
-    if (request)
-        served->count++;
-    hub_mutex_unlock(&served->lock);
-    if (!request)
-        return NULL;
-    request->id = message->id;
-    request->method_id = message->method_id;
-    hub_list_init(&request->queue);
-    return request;
-}
-
 int hub_served_view(struct hub_served *served, const struct hub_message *message,
                     struct hub_view *view)
 {
-    struct hub_request *request = enter_view(served, message);
+    /* Counted as any, but it takes no private memory. */
+    struct hub_request *request = is_full(served) ? NULL : new_request(served, message, 0);
 
     if (!request) {
         hub_view_release(view);
@@ -318,6 +321,17 @@ int hub_served_view(struct hub_served *served, const struct hub_message *message
     request->payload = (void *)(uintptr_t)view->data;
     request->payload_size = view->size;
     return admit(served, request);
+}
+
+/* Out of where it waits to be run: false where it runs, or was taken out before. */
+static bool withdraw(struct hub_served *served, struct hub_request *request) REQUIRES(served->lock)
+{
+    if (!request->queued)
+        return hub_peek64(&served->handed) == (uintptr_t)request &&
+               hub_claim64(&served->handed, (uintptr_t)request, 0);
+    request->queued = false;
+    hub_list_remove(&request->queue);
+    return true;
 }
 
 /* A running call gets its flag, a queued one is answered and not run.
@@ -330,11 +344,9 @@ void hub_served_cancel(struct hub_served *served, uint32_t id)
     request = hub_id_map_get(served->by_id, id);
     if (request) {
         hub_publish(&request->cancelled, 1);
-        if (!request->running) {
-            hub_list_remove(&request->queue);
+        if (withdraw(served, request)) {
             hub_list_append(&served->cancelled, &request->queue);
             hub_served_note_owed(served);
-            request->running = true; /* a second Cancel finds it under way */
         }
     }
     hub_mutex_unlock(&served->lock);
@@ -359,28 +371,58 @@ bool hub_served_full(struct hub_served *served)
 
 /* ---- running and answering ---- */
 
-struct hub_request *hub_served_next(struct hub_served *served,
-                                    bool (*may)(void *user, const struct hub_request *request),
-                                    void *user)
+static struct hub_request *take_handed(struct hub_served *served)
+{
+    if (hub_peek64(&served->handed) == 0)
+        return NULL;
+    return (struct hub_request *)(uintptr_t)hub_exchange64(&served->handed, 0);
+}
+
+/* What is handed goes to the head of the queue, where it can be looked at before it is taken. */
+static void queue_handed(struct hub_served *served) REQUIRES(served->lock)
+{
+    struct hub_request *request = take_handed(served);
+
+    if (!request)
+        return;
+    request->queued = true;
+    hub_list_append(served->queue.next, &request->queue);
+}
+
+static struct hub_request *take_queued(struct hub_served *served,
+                                       bool (*may)(void *user, const struct hub_request *request),
+                                       void *user)
 {
     struct hub_request *found = NULL;
 
-    if (hub_observe(&served->queued) == 0)
-        return NULL;
     hub_mutex_lock(&served->lock);
+    queue_handed(served);
     HUB_LIST_EACH (&served->queue, link) {
         struct hub_request *request = HUB_LIST_ITEM(link, struct hub_request, queue);
 
         if (may && !may(user, request))
             continue;
         hub_list_remove(&request->queue);
-        request->running = true;
+        request->queued = false;
         found = request;
         break;
     }
     hub_note(&served->queued, !hub_list_empty(&served->queue));
     hub_mutex_unlock(&served->lock);
     return found;
+}
+
+struct hub_request *hub_served_next(struct hub_served *served,
+                                    bool (*may)(void *user, const struct hub_request *request),
+                                    void *user)
+{
+    struct hub_request *handed = may ? NULL : take_handed(served);
+
+    if (handed)
+        return handed;
+    if (hub_observe(&served->queued) == 0 && hub_peek64(&served->handed) == 0)
+        return NULL;
+    return take_queued(served, may, user);
 }
 
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
@@ -403,7 +445,8 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
     hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
     /* Its caller takes the channels of a refused call for unknown here. */
-    hub_channels_answer(&request->channels, hub_response_is_refusal(response));
+    if (request->channels.count > 0)
+        hub_channels_answer(&request->channels, hub_response_is_refusal(response));
     r = hub_owed_send(served, id, response, body);
     hub_served_free(served, request);
     return r;
@@ -438,6 +481,7 @@ void hub_served_end_all(struct hub_served *served)
     hub_list_init(&dropped);
     hub_mutex_lock(&served->lock);
     hub_note(&served->refused_count, 0);
+    queue_handed(served);
     drop_list(served, &served->queue, &dropped);
     drop_list(served, &served->cancelled, &dropped);
     hub_served_note_owed(served);
@@ -449,10 +493,5 @@ void hub_served_end_all(struct hub_served *served)
 
 uint32_t hub_served_open(struct hub_served *served)
 {
-    uint32_t count;
-
-    hub_mutex_lock(&served->lock);
-    count = served->count;
-    hub_mutex_unlock(&served->lock);
-    return count;
+    return hub_peek(&served->count);
 }

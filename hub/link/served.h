@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* served: the calls one side serves: received, queued, run by the room above, answered once. */
+/* served: the calls one side serves: received, queued, run by the room above, answered once.
+ *
+ * Who may do what. Requests come under the receive token, so one at a time. A request is in the
+ * table from its receipt to just before its answer is sent, and until it runs in exactly one of
+ * three places: handed, the queue, or what is owed an answer because it was cancelled there. Who
+ * takes it out of that place, under the lock or by exchange, and nobody else, answers it: any
+ * thread that serves, the one that settles, or nobody where the link has closed. */
 #ifndef HUB_LINK_SERVED_H
 #define HUB_LINK_SERVED_H
 
@@ -23,7 +29,8 @@ struct hub_request {
     void *payload;                    /* private memory, or what `view` shows */
     uint32_t payload_size;
     struct hub_view view;
-    bool running;
+    bool small;  /* of the size that is kept for the next one; also where it shows a payload */
+    bool queued; /* received, not yet run, and not handed: under the table's lock */
     struct hub_list queue;
 };
 

@@ -18,8 +18,10 @@ struct hub_served {
     struct hub_mutex lock;
     uint32_t limit;
     size_t bytes_max;
-    size_t bytes GUARDED_BY(lock); /* private copies */
-    uint32_t count GUARDED_BY(lock);
+    /* Private copies, and how many: both change under the lock, and grow by requests under the
+     * token only. So what the holder of the token sees without the lock is at most too much. */
+    struct hub_a64 bytes;
+    struct hub_a32 count;
     struct hub_id_map *by_id GUARDED_BY(lock);
     struct hub_list queue GUARDED_BY(lock);     /* received, not yet run */
     struct hub_list cancelled GUARDED_BY(lock); /* cancelled before they ran */
@@ -30,13 +32,30 @@ struct hub_served {
      * sends? */
     struct hub_a32 queued, owes;
     struct hub_a32 settling; /* a thread sends what is owed */
-    struct hub_a64 spare;    /* memory of a small request, for the next one; 0: none */
+    /* The oldest request, older than all in the queue, for whoever serves next: set under the token
+     * and the lock while there is no other, taken by exchange without the lock; 0: none. Most calls
+     * go this way, and so take the lock twice: when they come and when they are answered. */
+    struct hub_a64 handed;
+    struct hub_a64 spare; /* memory of a small request, for the next one; 0: none. Whoever finds
+                           * none puts it, the holder of the token takes it */
     void (*on_request)(void *user);
     void *user;
 };
 
 /* To be called where one of the lists of what is owed has changed. */
 void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock);
+
+static inline void hub_served_grow(struct hub_served *served, size_t bytes) REQUIRES(served->lock)
+{
+    hub_note(&served->count, hub_peek(&served->count) + 1);
+    hub_note64(&served->bytes, hub_peek64(&served->bytes) + bytes);
+}
+
+static inline void hub_served_shrink(struct hub_served *served, size_t bytes) REQUIRES(served->lock)
+{
+    hub_note(&served->count, hub_peek(&served->count) - 1);
+    hub_note64(&served->bytes, hub_peek64(&served->bytes) - bytes);
+}
 
 /* Neither found by its id nor queued any more; its memory is the caller's. */
 void hub_served_forget(struct hub_served *served, struct hub_request *request)
