@@ -26,7 +26,7 @@
 struct answer {
     struct hub_response response;
     struct hub_parts body;
-    uint8_t length[16]; /* of what lies in a loan, as it stands on the wire */
+    uint8_t length[16]; /* of a result of bytes, as it stands on the wire */
 };
 
 static struct rapahub_string own_text(int status)
@@ -83,20 +83,22 @@ static void answer_result(struct guest *guest, const struct hub_writer *writer,
 
 static bool lies_in_loan(const struct guest_frame *frame, const struct rapahub_bytes *result)
 {
-    return frame->lends && frame->loan.data && result->data == frame->loan.data &&
-           result->size <= frame->loan.room;
+    return frame->loan.data && result->data == frame->loan.data && result->size <= frame->loan.room;
 }
 
-/* It is sent as it lies. r[impl hub.loan.align] */
-static void answer_loan(struct guest_frame *frame, const struct rapahub_bytes *result,
-                        struct answer *answer)
+/* Bytes are sent from where they lie, which is the method's until it is called again; in a loan
+ * they are not even copied from there. r[impl hub.loan.align] */
+static void answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
+                         struct answer *answer)
 {
     struct hub_writer writer;
 
     hub_writer_init(&writer, answer->length, sizeof answer->length);
     hub_postcard_put_unsigned(&writer, result->size);
-    answer->body = (struct hub_parts){
-        .head = {answer->length, writer.size}, .tail = *result, .loan = &frame->loan};
+    answer->body.head = (struct rapahub_bytes){answer->length, writer.size};
+    answer->body.tail = *result;
+    if (lies_in_loan(frame, result))
+        answer->body.loan = &frame->loan;
 }
 
 static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
@@ -108,8 +110,8 @@ static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
         answer_failure(guest, outcome->status, answer);
         return;
     }
-    if (lies_in_loan(guest->frame, outcome->result)) {
-        answer_loan(guest->frame, outcome->result, answer);
+    if (guest->frame->lends) {
+        answer_bytes(guest->frame, outcome->result, answer);
         return;
     }
     start_result(guest, &writer);
@@ -117,13 +119,20 @@ static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
     answer_result(guest, &writer, answer);
 }
 
-int guest_serve_streams(void *user, const struct hub_request *request,
+static struct hub_invoke *find_method(const struct guest *guest, const struct hub_request *request)
+{
+    return guest->loaded ? guest_methods_find(&guest->module.methods, request->method_id) : NULL;
+}
+
+int guest_serve_streams(void *user, struct hub_request *request,
                         struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     const struct guest *guest = user;
-    const struct hub_invoke *invoke =
-        guest->loaded ? guest_methods_find(&guest->module.methods, request->method_id) : NULL;
+    struct hub_invoke *invoke = find_method(guest, request);
 
+    request->method = invoke;
+    if (invoke && !hub_invoke_has_streams(invoke))
+        return 0;
     if (!invoke && guest_lifecycle_serves(hub_lifecycle_of_id(request->method_id)))
         return 0;
     return hub_served_names(invoke ? hub_invoke_signature(invoke)->types + 1 : NULL, request,
@@ -194,17 +203,20 @@ static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
         answer_result(guest, &writer, answer);
 }
 
-/* No module has methods of the names of the lifecycle, so what it has is looked for first. */
+/* No module has methods of the names of the lifecycle, so what it has is looked for first. What
+ * came before the module was loaded is looked for again. */
 static void run_any(struct guest *guest, struct answer *answer)
 {
-    uint64_t id = guest->frame->request->method_id;
-    struct hub_invoke *invoke =
-        guest->loaded ? guest_methods_find(&guest->module.methods, id) : NULL;
-    enum hub_lifecycle_method lifecycle = invoke ? HUB_LIFECYCLE_COUNT : hub_lifecycle_of_id(id);
+    const struct hub_request *request = guest->frame->request;
+    struct hub_invoke *invoke = request->method ? request->method : find_method(guest, request);
+    enum hub_lifecycle_method lifecycle;
 
-    if (invoke)
+    if (invoke) {
         run_method(guest, invoke, answer);
-    else if (guest->loaded && guest_lifecycle_serves(lifecycle))
+        return;
+    }
+    lifecycle = hub_lifecycle_of_id(request->method_id);
+    if (guest->loaded && guest_lifecycle_serves(lifecycle))
         run_lifecycle(guest, lifecycle, answer);
     else
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;

@@ -24,8 +24,8 @@ bool guest_serve_one(struct guest *guest,
 /* Says goodbye, receives what is under way, answers it; at most 5 s. r[impl shm.guest.detach] */
 void guest_serve_leave(struct guest *guest);
 
-/* The channels a request names, for the link. */
-int guest_serve_streams(void *user, const struct hub_request *request,
+/* The channels a request names, for the link. It leaves the method in the request. */
+int guest_serve_streams(void *user, struct hub_request *request,
                         struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 
 #endif

@@ -283,7 +283,7 @@ static bool is_own(enum hub_lifecycle_method method)
     return method == HUB_LIFECYCLE_READY || method == HUB_LIFECYCLE_SIGNATURE;
 }
 
-int host_requests_streams(void *user, const struct hub_request *request,
+int host_requests_streams(void *user, struct hub_request *request,
                           struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     struct host_life *life = user;

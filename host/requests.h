@@ -17,7 +17,7 @@ void host_requests_forget(struct rapahub_host *host, struct host_life *life);
 void host_requests_look(struct rapahub_host *host);
 
 /* The channels that a request of `user`, a life, names. Under the receive token, any thread. */
-int host_requests_streams(void *user, const struct hub_request *request,
+int host_requests_streams(void *user, struct hub_request *request,
                           struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 
 #endif

@@ -84,6 +84,7 @@ static int send_response(struct hub_served *served, uint32_t id,
                          const struct hub_response *response, const struct hub_parts *body)
 {
     const struct hub_message message = {HUB_RESPONSE, id, 0};
+    const size_t most = hub_link_limits(served->link)->payload_max;
     uint8_t head[HEAD_MAX];
     struct hub_writer writer;
     struct hub_parts parts = {.tail = body->tail, .loan = body->loan};
@@ -95,7 +96,7 @@ static int send_response(struct hub_served *served, uint32_t id,
     parts.head = (struct rapahub_bytes){head, writer.size};
     if (writer.failure < 0)
         return writer.failure;
-    if (writer.size + body->tail.size > hub_link_limits(served->link)->payload_max)
+    if (body->tail.size > most || writer.size > most - body->tail.size)
         return -EMSGSIZE;
     r = -EAGAIN;
     if (reset_first(served) || !served->keeps)

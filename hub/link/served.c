@@ -86,6 +86,7 @@ static struct hub_request *new_request(struct hub_served *served, const struct h
     request->method_id = message->method_id;
     hub_note(&request->cancelled, 0);
     request->channels.count = 0;
+    request->method = NULL;
     request->payload = request + 1;
     request->payload_size = size;
     request->view.link = NULL;

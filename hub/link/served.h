@@ -26,6 +26,7 @@ struct hub_request {
     struct rapahub_bytes arguments;   /* views into payload */
     struct hub_a32 cancelled;         /* nobody waits any more; any thread may look */
     struct hub_channel_list channels; /* its arguments name, in order */
+    void *method;                     /* for the room above: what it found at receipt */
     void *payload;                    /* private memory, or what `view` shows */
     uint32_t payload_size;
     struct hub_view view;
@@ -44,9 +45,9 @@ void hub_served_bind(struct hub_served *served, struct hub_link *link,
 
 /* Asked for each Request: the channels its arguments name, which only the room above can read: how
  * many, or a failure where that cannot be told: what comes for ids nobody knows is ignored from
- * then on. Under the token, at once: what comes next may be for these channels. NULL: no method has
- * streams. */
-typedef int hub_served_streams(void *user, const struct hub_request *request,
+ * then on. Under the token, at once: what comes next may be for these channels. It may leave in the
+ * request which method it found. NULL: no method has streams. */
+typedef int hub_served_streams(void *user, struct hub_request *request,
                                struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 void hub_served_find_streams(struct hub_served *served, hub_served_streams *streams, void *user);
 

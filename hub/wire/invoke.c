@@ -47,6 +47,7 @@ struct hub_invoke {
     run_function *run;
     struct hub_signature *signature;
     ffi_cif cif;
+    bool has_streams;
     unsigned parameter_count;
     ffi_type *parameters[PARAMETERS_MAX];
     size_t places[PARAMETERS_MAX]; /* of each parameter in a frame's memory */
@@ -99,6 +100,7 @@ static int add_argument(struct hub_invoke *invoke, uint32_t index)
     if (r < 0)
         return r;
     invoke->arguments[index] = place;
+    invoke->has_streams = invoke->has_streams || hub_signature_is_stream(type);
     if (invoke->method->kind == RAPAHUB_METHOD_PLAIN && hub_c_type_has_views(type))
         add_plain_view(invoke, type->kind, place);
     else
@@ -212,6 +214,11 @@ void hub_invoke_release(struct hub_invoke **invoke)
 const struct hub_signature *hub_invoke_signature(const struct hub_invoke *invoke)
 {
     return invoke->signature;
+}
+
+bool hub_invoke_has_streams(const struct hub_invoke *invoke)
+{
+    return invoke->has_streams;
 }
 
 static int no_memory(const struct hub_invoke *invoke)
@@ -381,7 +388,7 @@ static int run_by_ffi(struct hub_invoke *invoke, struct frame *frame,
 {
     int r = decode(invoke, frame, arguments);
 
-    if (r == 0)
+    if (r == 0 && invoke->has_streams)
         r = open_streams(invoke, frame, to->streams);
     if (r == 0 && invoke->method->kind == RAPAHUB_METHOD_PLAIN)
         r = end_texts(invoke, frame);

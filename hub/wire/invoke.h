@@ -7,6 +7,7 @@
 #ifndef HUB_WIRE_INVOKE_H
 #define HUB_WIRE_INVOKE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ int hub_invoke_prepare(const struct rapahub_method *method, struct hub_invoke **
 void hub_invoke_release(struct hub_invoke **invoke);
 
 const struct hub_signature *hub_invoke_signature(const struct hub_invoke *invoke);
+bool hub_invoke_has_streams(const struct hub_invoke *invoke);
 
 /* What came of a call. */
 struct hub_outcome {

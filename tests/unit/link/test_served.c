@@ -58,6 +58,14 @@ static void a_result_beyond_the_limit_is_answered_as_too_large(void **state)
                      0);
     collect(&pair);
     assert_int_equal(code, -EMSGSIZE);
+    assert_int_equal(begin(&pair, &code, 1), 0);
+    (void)hub_link_sweep(pair.guest.connection.link, 8);
+    request = hub_served_next(pair.guest.connection.served, NULL, NULL);
+    assert_int_equal(hub_served_answer(pair.guest.connection.served, request, &ok,
+                                       (struct rapahub_bytes){bytes, SIZE_MAX}),
+                     0);
+    collect(&pair);
+    assert_int_equal(code, -EMSGSIZE);
     pair_close(&pair);
 }
 
