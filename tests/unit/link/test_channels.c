@@ -135,7 +135,7 @@ static void what_comes_for_a_request_that_was_refused_is_ignored_and_counted(voi
     flow_close(&flow);
 }
 
-static int know_no_streams(void *user, const struct hub_request *request,
+static int know_no_streams(void *user, struct hub_request *request,
                            struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     (void)user;
@@ -163,7 +163,7 @@ static void what_comes_right_behind_a_request_of_an_unknown_method_is_ignored(vo
     flow_close(&flow);
 }
 
-static int name_a_sink(void *user, const struct hub_request *request,
+static int name_a_sink(void *user, struct hub_request *request,
                        struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     (void)user;
