@@ -150,6 +150,7 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
 /* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
 static void run_method(struct guest *guest, struct hub_invoke *invoke, struct answer *answer)
 {
+    const struct hub_signature *signature = hub_invoke_signature(invoke);
     struct guest_frame *frame = guest->frame;
     const struct hub_invoke_streams streams = {find_stream, frame->request};
     struct hub_invoke_target to = {.streams = &streams};
@@ -163,8 +164,8 @@ static void run_method(struct guest *guest, struct hub_invoke *invoke, struct an
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
         return;
     }
-    frame->method = hub_invoke_signature(invoke)->name;
-    frame->lends = hub_invoke_signature(invoke)->types[0]->kind == RAPAHUB_KIND_BYTES;
+    frame->method = signature->name;
+    frame->lends = signature->types[0]->kind == RAPAHUB_KIND_BYTES;
     frame->container->open++;
     hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
     rapahub_clear_error();
@@ -227,9 +228,11 @@ static void run_any(struct guest *guest, struct answer *answer)
 static void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
-    struct answer answer = {.response = {.kind = HUB_RESPONSE_OK}};
+    struct answer answer;
     enum guest_heartbeat_stage stage;
 
+    answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
+    answer.body = (struct hub_parts){.loan = NULL};
     guest->frame = &frame;
     guest_heartbeat_run(&guest->heartbeat, request->id);
     stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
@@ -237,13 +240,15 @@ static void run(struct guest *guest, struct hub_request *request)
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
                                   &answer.body);
-    hub_loan_drop(guest->connection.link, &frame.loan);
+    if (frame.loan.data)
+        hub_loan_drop(guest->connection.link, &frame.loan);
     guest->frame = frame.outer;
     if (frame.outer) {
         guest_heartbeat_run(&guest->heartbeat, frame.outer->request->id);
         (void)guest_heartbeat_enter(&guest->heartbeat, stage);
     }
-    guest_arena_fini(&frame.arena);
+    if (frame.arena.blocks)
+        guest_arena_fini(&frame.arena);
 }
 
 bool guest_serve_one(struct guest *guest,
@@ -291,21 +296,36 @@ bool guest_serve_over(const struct guest *guest)
     return guest_serve_deserted(guest) || hub_observe(&guest->leave) != 0;
 }
 
-/* Waits for requests. When nothing came for a while cached slots are given back, and then it sleeps
- * for long: an idle guest costs nothing. */
-static void wait_for_requests(struct guest *guest)
-{
-    struct hub_link_until until = {.done = has_arrived,
-                                   .user = guest,
-                                   .stage = HUB_WAIT_SLEEP,
-                                   .deadline_ns = hub_clock_after(IDLE_SLICE)};
+/* How long the loop waits before it takes itself for idle. A clock costs as much as the rest of a
+ * small call, so it is looked at when a slice has ended, not for each wait. */
+struct slice {
+    uint64_t end_ns;
+    bool busy; /* something came in it */
+};
 
-    if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT)
+static void begin_slice(struct slice *slice)
+{
+    *slice = (struct slice){.end_ns = hub_clock_after(IDLE_SLICE)};
+}
+
+/* Waits for requests. When nothing came in a whole slice cached slots are given back, and then it
+ * sleeps for long: an idle guest costs nothing. */
+static void wait_for_requests(struct guest *guest, struct slice *slice)
+{
+    struct hub_link_until until = {
+        .done = has_arrived, .user = guest, .stage = HUB_WAIT_SLEEP, .deadline_ns = slice->end_ns};
+
+    if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT) {
+        slice->busy = true;
         return;
-    hub_link_rest(guest->connection.link);
-    until.idle = true;
-    until.deadline_ns = hub_clock_after(IDLE_LONG);
-    (void)hub_link_wait(guest->connection.link, &until);
+    }
+    if (!slice->busy) {
+        hub_link_rest(guest->connection.link);
+        until.idle = true;
+        until.deadline_ns = hub_clock_after(IDLE_LONG);
+        (void)hub_link_wait(guest->connection.link, &until);
+    }
+    begin_slice(slice);
 }
 
 /* A host that took our entry away without a word has given us up. */
@@ -318,13 +338,16 @@ static bool is_orphan(const struct guest *guest)
 
 int guest_serve_run(struct guest *guest)
 {
+    struct slice slice;
+
+    begin_slice(&slice);
     while (!guest_serve_over(guest)) {
         hub_note(&guest->arrived, 0);
         while (guest_serve_one(guest, NULL))
             ;
         (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
         if (!guest_serve_over(guest))
-            wait_for_requests(guest);
+            wait_for_requests(guest, &slice);
     }
     if (is_orphan(guest))
         return RAPAHUB_GUEST_ORPHAN;

@@ -92,14 +92,15 @@ static int send_response(struct hub_served *served, uint32_t id,
 
     hub_writer_init(&writer, head, sizeof head);
     hub_response_put(&writer, response);
-    hub_writer_put(&writer, body->head.data, body->head.size);
+    for (size_t i = 0; i < body->head.size; i++) /* a few */
+        hub_writer_byte(&writer, ((const uint8_t *)body->head.data)[i]);
     parts.head = (struct rapahub_bytes){head, writer.size};
     if (writer.failure < 0)
         return writer.failure;
     if (body->tail.size > most || writer.size > most - body->tail.size)
         return -EMSGSIZE;
     r = -EAGAIN;
-    if (reset_first(served) || !served->keeps)
+    if (!hub_channels_owe(served->channels) || reset_first(served) || !served->keeps)
         r = hub_link_send(served->link, &message, &parts, 0);
     if (r == -EAGAIN && !served->keeps)
         r = hub_link_send(served->link, &message, &parts, hub_clock_after(ANSWER_PATIENCE));
@@ -107,18 +108,24 @@ static int send_response(struct hub_served *served, uint32_t id,
 }
 
 /* What must not be lost for lack of space is not: a peer that takes no answer loses the link. */
-int hub_owed_send(struct hub_served *served, uint32_t id, const struct hub_response *response,
-                  const struct hub_parts *body)
+static __attribute__((noinline)) int make_up(struct hub_served *served, uint32_t id, int r)
 {
     const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
     const struct hub_parts nothing = {.loan = NULL};
-    int r = send_response(served, id, response, body);
 
     if (r == -EMSGSIZE)
         r = send_response(served, id, &too_large, &nothing);
     if (r == -ETIMEDOUT || r == -ENOMEM)
         hub_link_close(served->link, RAPAHUB_ECLOSED, "");
     return r;
+}
+
+int hub_owed_send(struct hub_served *served, uint32_t id, const struct hub_response *response,
+                  const struct hub_parts *body)
+{
+    int r = send_response(served, id, response, body);
+
+    return r < 0 ? make_up(served, id, r) : r;
 }
 
 static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_request **request,
@@ -231,7 +238,7 @@ bool hub_owed_any(struct hub_served *served)
 }
 
 /* To send may mean to receive, and then to come here again: only the outermost sends. */
-void hub_owed_settle(struct hub_served *served)
+static __attribute__((noinline)) void settle(struct hub_served *served)
 {
     bool goes_on = true;
 
@@ -241,6 +248,12 @@ void hub_owed_settle(struct hub_served *served)
         goes_on = send_owed(served);
         hub_publish(&served->settling, 0);
     }
+}
+
+void hub_owed_settle(struct hub_served *served)
+{
+    if (hub_owed_any(served))
+        settle(served);
 }
 
 void hub_owed_drop(struct hub_served *served)

@@ -390,9 +390,9 @@ static void queue_handed(struct hub_served *served) REQUIRES(served->lock)
     hub_list_append(served->queue.next, &request->queue);
 }
 
-static struct hub_request *take_queued(struct hub_served *served,
-                                       bool (*may)(void *user, const struct hub_request *request),
-                                       void *user)
+static __attribute__((noinline)) struct hub_request *take_queued(
+    struct hub_served *served, bool (*may)(void *user, const struct hub_request *request),
+    void *user)
 {
     struct hub_request *found = NULL;
 
@@ -417,13 +417,12 @@ struct hub_request *hub_served_next(struct hub_served *served,
                                     bool (*may)(void *user, const struct hub_request *request),
                                     void *user)
 {
-    struct hub_request *handed = may ? NULL : take_handed(served);
+    struct hub_request *handed;
 
-    if (handed)
-        return handed;
-    if (hub_observe(&served->queued) == 0 && hub_peek64(&served->handed) == 0)
+    if (hub_peek64(&served->handed) == 0 && hub_observe(&served->queued) == 0)
         return NULL;
-    return take_queued(served, may, user);
+    handed = may ? NULL : take_handed(served);
+    return handed ? handed : take_queued(served, may, user);
 }
 
 int hub_served_answer(struct hub_served *served, struct hub_request *request,

@@ -231,6 +231,8 @@ static struct frame *find_frame(struct hub_invoke *invoke)
 {
     struct frame **frame = &invoke->frames;
 
+    if (invoke->depth == 0) /* made at load */
+        return *frame;
     for (unsigned depth = 0; depth < invoke->depth; depth++)
         frame = &(*frame)->deeper;
     if (!*frame)
