@@ -119,7 +119,7 @@ static void on_done(void *user, int code, struct hub_answer *answer)
 }
 
 /* Each request has two streams, whose ids are its first bytes. */
-static int find_streams(void *user, const struct hub_request *request,
+static int find_streams(void *user, struct hub_request *request,
                         struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
 {
     const uint8_t *bytes = request->arguments.data;
