@@ -6,6 +6,7 @@
 #include "host/requests.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
+#include "hub/link/call_ends.h"
 
 #define BATCH      64                      /* messages of one guest, before the next one's turn */
 #define OUTPUT_END (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
@@ -27,7 +28,7 @@ static void settle(struct host_life *life)
     hub_list_append(&host->ended, &life->link);
     host_requests_forget(host, life);
     host_guests_ended(life);
-    hub_calls_finish(life->connection.calls);
+    hub_call_ends_deliver(life->connection.calls);
 }
 
 static void end_watches(struct host_life *life)

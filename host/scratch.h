@@ -38,7 +38,8 @@ struct host_scratch {
     /* Where this thread called last; see small_call.h. The two pointers are set while it is
      * outside, and are good as long as the host's version is that. */
     struct hub_a32 inside;
-    struct hub_answer quick; /* the last result of a small call: its own, while others come and go */
+    struct hub_answer
+        quick; /* the last result of a small call: its own, while others come and go */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;

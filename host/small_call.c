@@ -83,12 +83,12 @@ static int call_there(struct rapahub_host *host, struct host_scratch *scratch,
         return r;
     if (host_scratch_shows(scratch))
         host_scratch_hide(scratch);
-    const struct hub_call request = {
-        .method_id = id,
-        .payload = {.head = {data, writer.size}},
-        .timeout_ns = call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns,
-        .answer = &scratch->quick,
-        .at_once = true};
+    const struct hub_call request = {.method_id = id,
+                                     .payload = {.head = {data, writer.size}},
+                                     .timeout_ns = call->timeout_ns ? call->timeout_ns
+                                                                    : host->options.call_timeout_ns,
+                                     .answer = &scratch->quick,
+                                     .at_once = true};
 
     r = send_and_wait(host, life, &request);
     if (r < 0 && r != -EAGAIN && r != RAPAHUB_ESTALE)

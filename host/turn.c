@@ -9,6 +9,7 @@
 #include "host/requests.h"
 #include "host/threads.h"
 #include "hub/base/clock.h"
+#include "hub/link/call_ends.h"
 
 #define BATCH   64    /* messages of one guest, before the next one's turn */
 #define IDLE_MS 10000 /* the longest wait */
@@ -33,7 +34,7 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
     if (work & HOST_WORK_REQUEST)
         count += host_requests_serve(host, life);
     if (work & HOST_WORK_ANSWER)
-        count += (int)hub_calls_finish(life->connection.calls);
+        count += (int)hub_call_ends_deliver(life->connection.calls);
     return count;
 }
 
@@ -89,7 +90,7 @@ static void on_overdue(void *user)
 /* The table of calls keeps the deadline of one that has ended: for that nobody wakes up. */
 static uint64_t calls_due(struct host_life *life)
 {
-    uint64_t due = hub_calls_next_deadline(life->connection.calls);
+    uint64_t due = hub_call_ends_next(life->connection.calls);
 
     return due != HUB_NEVER && hub_calls_open(life->connection.calls) == 0 ? HUB_NEVER : due;
 }

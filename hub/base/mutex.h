@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
  * a callback. One word and a futex, so that nothing is called where nobody else holds it: a call
- * takes several (docs/adr/0012). Order of locks: routes, then send, then calls, then the log's sink. */
+ * takes several (docs/adr/0012). Order of locks: routes, then send, then calls, then the log's
+ * sink. */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 
@@ -27,7 +28,11 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
     HUB_MUTEX_MARK(release_capability(*mutex)) HUB_MUTEX_MARK(no_thread_safety_analysis);
 
-enum hub_mutex_state { HUB_MUTEX_FREE, HUB_MUTEX_HELD, HUB_MUTEX_WANTED /* held, and waited for */ };
+enum hub_mutex_state {
+    HUB_MUTEX_FREE,
+    HUB_MUTEX_HELD,
+    HUB_MUTEX_WANTED /* held, and waited for */
+};
 
 /* Where another thread holds it, and where one waits for it. */
 void hub_mutex_wait(struct hub_mutex *mutex);

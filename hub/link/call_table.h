@@ -96,6 +96,10 @@ void hub_call_table_end(struct hub_calls *calls, struct hub_call_entry *entry, i
 void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
     REQUIRES(*calls->lock);
 
+/* Tells the other side that nobody waits for the call of this id; where there is no space, nobody
+ * is told. Not under the lock. */
+void hub_calls_send_cancel(struct hub_calls *calls, uint32_t id);
+
 /* Makes its caller look again; a system call only where it sleeps. */
 void hub_call_table_wake(struct hub_call_entry *entry);
 #endif

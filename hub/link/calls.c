@@ -194,7 +194,7 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
                        : r;
 }
 
-static void send_cancel(struct hub_calls *calls, uint32_t id)
+void hub_calls_send_cancel(struct hub_calls *calls, uint32_t id)
 {
     const struct hub_message message = {HUB_CANCEL, id, 0};
     const struct hub_parts nothing = {.loan = NULL};
@@ -224,7 +224,7 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
     if (id == 0)
         return;
     hub_link_nudge(calls->link);
-    send_cancel(calls, id);
+    hub_calls_send_cancel(calls, id);
     calls->on_ready(calls->user);
 }
 
@@ -313,7 +313,7 @@ static int abandon(struct waiting *waiting)
         return 0;
     }
     if (id != 0)
-        send_cancel(calls, id);
+        hub_calls_send_cancel(calls, id);
     return waiting->cancelled ? -ECANCELED : -ETIMEDOUT;
 }
 
@@ -410,88 +410,7 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
     return ended;
 }
 
-/* ---- calls nobody waits for ---- */
-
-/* Ends those whose deadline has passed, and finds the next one. */
-static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
-{
-    uint64_t now = hub_clock_now();
-
-    if (now < calls->next_deadline)
-        return;
-    calls->next_deadline = HUB_NEVER;
-    for (uint32_t i = 0; i < calls->limit; i++) {
-        struct hub_call_entry *entry = &calls->entries[i];
-        uint64_t deadline_ns = hub_peek64(&entry->deadline_ns);
-
-        if (entry->state != HUB_CALL_OPEN || !entry->done || !entry->sent)
-            continue;
-        if (deadline_ns <= now) {
-            entry->code = entry->cancelled ? -ECANCELED : -ETIMEDOUT;
-            entry->state = HUB_CALL_ZOMBIE;
-            hub_list_append(&calls->finished, &entry->link);
-        } else if (deadline_ns < calls->next_deadline) {
-            calls->next_deadline = deadline_ns;
-        }
-    }
-}
-
-/* What on_done needs, taken out of the entry before it is used again. */
-struct finished {
-    hub_calls_done *done;
-    void *user;
-    int code;
-    struct hub_answer answer;
-    uint32_t cancel; /* id to cancel, 0: none */
-};
-
-static bool take_finished(struct hub_calls *calls, struct finished *out)
-{
-    struct hub_list *link;
-    struct hub_call_entry *entry;
-
-    hub_mutex_lock(calls->lock);
-    expire(calls);
-    link = hub_list_pop(&calls->finished);
-    if (link) {
-        entry = HUB_LIST_ITEM(link, struct hub_call_entry, link);
-        *out = (struct finished){entry->done, entry->user, entry->code, entry->own, 0};
-        entry->own = (struct hub_answer){0};
-        entry->done = NULL;
-        if (entry->state != HUB_CALL_ZOMBIE)
-            hub_call_table_forget(calls, entry);
-        else if (!entry->cancelled)
-            out->cancel = entry->id;
-        entry->answer = NULL;
-    }
-    hub_mutex_unlock(calls->lock);
-    return link != NULL;
-}
-
-uint32_t hub_calls_finish(struct hub_calls *calls)
-{
-    struct finished finished;
-    uint32_t count = 0;
-
-    for (; count < calls->limit && take_finished(calls, &finished); count++) {
-        if (finished.cancel != 0)
-            send_cancel(calls, finished.cancel);
-        finished.done(finished.user, finished.code, &finished.answer);
-        hub_answers_fini(&finished.answer);
-    }
-    return count;
-}
-
-uint64_t hub_calls_next_deadline(struct hub_calls *calls)
-{
-    uint64_t next = 0;
-
-    hub_mutex_lock(calls->lock);
-    if (hub_list_empty(&calls->finished))
-        next = calls->next_deadline;
-    hub_mutex_unlock(calls->lock);
-    return next;
-}
+/* ---- all of them ---- */
 
 void hub_calls_end_all(struct hub_calls *calls, int code)
 {

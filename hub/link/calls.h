@@ -29,7 +29,7 @@ struct hub_answer {
 void hub_answers_fini(struct hub_answer *answer);
 
 /* Runs once for a call nobody waits for: code 0 and the answer (empty where the call brought an own
- * one, which has it), or the failure. On the thread of hub_calls_finish. */
+ * one, which has it), or the failure. On the thread of hub_call_ends_deliver. */
 typedef void hub_calls_done(void *user, int code, struct hub_answer *answer);
 
 struct hub_calls;
@@ -74,12 +74,7 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number);
  */
 void hub_calls_cancel(struct hub_calls *calls, uint64_t number);
 
-/* Delivers what is done to `done` callbacks, and ends those whose deadline has passed: how many. To
- * be called by the owner when on_ready was called, and by `next_deadline`. */
-uint32_t hub_calls_finish(struct hub_calls *calls);
-uint64_t hub_calls_next_deadline(struct hub_calls *calls); /* of calls nobody waits for */
-
-/* Called (any thread, under the receive token) when hub_calls_finish has work. */
+/* Called (any thread, under the receive token) when hub_call_ends_deliver has work. */
 void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), void *user);
 
 /* Every open call ends with `code`, and new ones are refused with it: the link closed, or the peer

@@ -13,7 +13,7 @@
  * send or close; they set a flag and wake a loop. All required. */
 struct hub_connection_events {
     void (*on_request)(void *user); /* hub_served_next has something */
-    void (*on_ready)(void *user);   /* hub_calls_finish has something */
+    void (*on_ready)(void *user);   /* hub_call_ends_deliver has something */
     void (*on_pending)(void *user); /* sweep again */
     void (*on_close)(void *user);   /* the link is closed; all calls have ended */
     void (*on_hint)(void *user);    /* the peer hung up, or its pidfd says it ended */

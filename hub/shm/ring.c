@@ -33,7 +33,7 @@ static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_ce
 /* `raw` is head - tail, of which one is the peer's `foreign`: how many descriptors that means, or
  * UINT32_MAX where no honest peer can have written it. r[impl hub.ring.convention] */
 static inline uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
-                      enum hub_ring_convention *convention)
+                             enum hub_ring_convention *convention)
 {
     uint32_t mask = size - 1;
 

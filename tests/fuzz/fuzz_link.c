@@ -12,6 +12,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/link/call_ends.h"
 #include "hub/link/channel_state.h"
 #include "hub/link/connection.h"
 #include "hub/link/link_state.h"
@@ -353,7 +354,7 @@ static void serve(struct stage *stage)
 
 static void finish(struct stage *stage)
 {
-    (void)hub_calls_finish(stage->connection.calls);
+    (void)hub_call_ends_deliver(stage->connection.calls);
     hub_owed_settle(stage->connection.served);
 }
 
@@ -457,7 +458,7 @@ static void end_all(struct stage *stage)
 {
     hub_link_dead(stage->connection.link);
     FUZZ_HOLDS(hub_link_closed(stage->connection.link) && stage->closes == 1);
-    while (hub_calls_finish(stage->connection.calls) > 0)
+    while (hub_call_ends_deliver(stage->connection.calls) > 0)
         ;
     FUZZ_HOLDS(stage->ended == stage->begun);
     if (stage->limits == &classes && stage->role == HUB_ROLE_HOST)

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "hub/link/answers.h"
+#include "hub/link/call_ends.h"
 #include "hub/link/call_table.h"
 #include "tests/unit/link/pair.h"
 
@@ -156,12 +157,12 @@ static void a_call_that_is_not_waited_for_is_told_once(void **state)
     (void)state;
     pair_open(&pair, &limits, 0);
     begin_async(&pair.host, codes, SOON);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 0);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 0);
     answer_all(&pair.guest);
     (void)hub_link_sweep(pair.host.connection.link, 64);
     assert_int_equal(hub_peek(&pair.host.ready), 1);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 1);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 0);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 0);
     assert_int_equal(codes[0], 1);
     assert_int_equal(codes[1], 0);
     assert_int_equal(codes[2], 3); /* metadata, Ok, 7 */
@@ -179,7 +180,7 @@ static void an_expired_call_is_told_and_its_late_answer_frees_the_id(void **stat
     (void)state;
     pair_open(&pair, &limits, 0);
     begin_async(&pair.host, codes, 0);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 1);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(codes[1], -ETIMEDOUT);
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 1);
     answer_all(&pair.guest);
@@ -205,7 +206,7 @@ static void a_cancelled_call_that_has_not_run_is_answered_cancelled(void **state
     (void)hub_link_sweep(pair.guest.connection.link, 64);
     assert_null(hub_served_next(pair.guest.connection.served, NULL, NULL));
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 1);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 1);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(codes[1], 0);
     assert_int_equal(codes[2], 3); /* 00 01 03: Cancelled */
     assert_int_equal(hub_served_open(pair.guest.connection.served), 0);
@@ -233,7 +234,7 @@ static void a_full_table_refuses_and_the_close_ends_every_call_once(void **state
     assert_int_equal(hub_calls_begin(pair.host.connection.calls, &call, &number), -EBUSY);
     hub_link_dead(pair.host.connection.link);
     assert_int_equal(hub_peek(&pair.host.closed), 1);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), HUB_CALLS_MAX);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), HUB_CALLS_MAX);
     assert_int_equal(codes[0], HUB_CALLS_MAX);
     assert_int_equal(codes[1], RAPAHUB_EDIED);
     assert_int_equal(hub_calls_begin(pair.host.connection.calls, &call, &number), RAPAHUB_ESTALE);
@@ -252,7 +253,7 @@ static void what_was_answered_before_the_death_is_a_result(void **state)
     answer_all(&pair.guest);
     begin_async(&pair.host, codes[1], SOON);
     hub_link_dead(pair.host.connection.link);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 2);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 2);
     assert_int_equal(codes[0][1], 0);
     assert_int_equal(codes[1][1], RAPAHUB_EDIED);
     pair_close(&pair);
@@ -311,7 +312,7 @@ static void a_goodbye_ends_open_calls_behind_what_was_sent_before(void **state)
     hub_link_say_goodbye(pair.guest.connection.link, "", "going home");
     hub_link_leave(pair.guest.connection.link);
     (void)hub_link_sweep(pair.host.connection.link, 64);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 2);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 2);
     assert_int_equal(codes[0][1], 0);
     assert_int_equal(codes[1][1], RAPAHUB_ECLOSED);
     assert_string_equal(pair.host.goodbye, "going home");
@@ -407,11 +408,12 @@ static void a_deadline_holds_though_another_passed_while_it_was_sent(void **stat
         begin_async(&pair.host, codes[i], 10 * SOON);
     assert_int_equal(pthread_create(&thread, NULL, begin_late, &late), 0);
     wait_until_open(&pair.host, 8);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 1); /* the first has expired */
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls),
+                     1); /* the first has expired */
     (void)hub_link_sweep(pair.guest.connection.link, 64);
     pthread_join(thread, NULL);
     assert_int_equal(late.r, 0);
-    assert_true(hub_calls_next_deadline(pair.host.connection.calls) <= late.deadline_ns);
+    assert_true(hub_call_ends_next(pair.host.connection.calls) <= late.deadline_ns);
     pair_close(&pair);
 }
 
@@ -437,7 +439,7 @@ static void the_reason_of_a_goodbye_is_there_before_calls_end(void **state)
     begin_async(&pair.host, codes, SOON);
     hub_link_say_goodbye(pair.guest.connection.link, "", "going home");
     (void)hub_link_sweep(pair.host.connection.link, 64);
-    assert_int_equal(hub_calls_finish(pair.host.connection.calls), 1);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(codes[1], RAPAHUB_ECLOSED);
     assert_string_equal(pair.host.goodbye, "going home");
     pair_close(&pair);

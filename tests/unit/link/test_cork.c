@@ -2,6 +2,7 @@
 /* Messages behind which more follows: held back, and shown together. */
 #include <sched.h>
 
+#include "hub/link/call_ends.h"
 #include "tests/unit/link/pair.h"
 
 #define SIZE_IN_SLOT 100
@@ -257,8 +258,8 @@ static void a_call_held_back_from_one_that_died_ends_once(void **state)
         assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
     hub_link_dead(pair.host.connection.link);
     hub_link_push(pair.host.connection.link);
-    assert_int_equal(hub_calls_finish(calls), 3);
-    assert_int_equal(hub_calls_finish(calls), 0);
+    assert_int_equal(hub_call_ends_deliver(calls), 3);
+    assert_int_equal(hub_call_ends_deliver(calls), 0);
     assert_int_equal(ends, 3);
     assert_int_equal(hub_calls_open(calls), 0);
     pair_close(&pair);

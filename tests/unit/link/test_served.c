@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <time.h>
 
+#include "hub/link/call_ends.h"
 #include "hub/link/owed.h"
 #include "tests/unit/link/pair.h"
 
@@ -35,7 +36,7 @@ static int begin(struct pair *pair, int *code, uint32_t size)
 static void collect(struct pair *pair)
 {
     (void)hub_link_sweep(pair->host.connection.link, 4096);
-    (void)hub_calls_finish(pair->host.connection.calls);
+    (void)hub_call_ends_deliver(pair->host.connection.calls);
 }
 
 /* r[verify hub.call.fault] */
@@ -204,7 +205,7 @@ static void answers_a_guest_does_not_read_are_kept(void **state)
         (void)hub_link_sweep(pair.host.connection.link, 64);
     }
     (void)hub_link_sweep(pair.guest.connection.link, 64);
-    (void)hub_calls_finish(pair.guest.connection.calls);
+    (void)hub_call_ends_deliver(pair.guest.connection.calls);
     for (int i = 0; i < 14; i++)
         assert_int_equal(codes[i], 0);
     assert_int_equal(hub_served_open(served), 0);

@@ -2,6 +2,7 @@
 /* Where a request is between its receipt and its run, and who takes it out of there. */
 #include <sched.h>
 
+#include "hub/link/call_ends.h"
 #include "hub/link/owed.h"
 #include "tests/unit/link/pair.h"
 
@@ -240,7 +241,7 @@ static void *serve_all(void *user)
 static void collect(struct pair *pair)
 {
     (void)hub_link_sweep(pair->host.connection.link, 64);
-    (void)hub_calls_finish(pair->host.connection.calls);
+    (void)hub_call_ends_deliver(pair->host.connection.calls);
 }
 
 /* One thread receives, two serve, and every third call is cancelled at once: run, or answered as
