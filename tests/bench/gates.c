@@ -89,6 +89,14 @@
     EACH(X7a, exact, "allocations, 2,048 pipelined calls", "x-heap-async", VALUE, NULL, VALUE, 0,  \
          0, "")                                                                                    \
     EACH(X8, exact, "page faults", "x-faults", VALUE, NULL, VALUE, 0, 0, "")                       \
+    LESS(Q1, peers, "C1 to OpenMPI, spinning", "add", BATCH, "openmpi", BATCH, 1.0, 0.7, "ns")     \
+    LESS(Q2, peers, "C1 to iceoryx, spinning", "add", BATCH, "iceoryx", BATCH, 0.3, 0.15, "ns")    \
+    LESS(Q3, peers, "C4 to sd-bus without broker", "add-sleep", P50, "sdbus", P50, 1.0, 0.65,      \
+         "ns")                                                                                     \
+    LESS(Q4, peers, "C4 to ZeroMQ", "add-sleep", P50, "zeromq", P50, 0.6, 0.4, "ns")               \
+    LESS(Q5, peers, "C4 to Cap'n Proto RPC", "add-sleep", P50, "capnproto", P50, 0.5, 0.3, "ns")   \
+    LESS(Q6, peers, "C4 to NNG", "add-sleep", P50, "nng", P50, 0.4, 0.25, "ns")                    \
+    LESS(Q7, peers, "C4 to gRPC", "add-sleep", P50, "grpc", P50, 0.3, 0.2, "ns")                   \
     SHOW(P1, bytes, "copied call, 256 B", "raw-256", BATCH, "L2", BATCH, "ns")                     \
     SHOW(P2, bytes, "copied call, 4 KiB", "raw-4k", BATCH, "L2", BATCH, "ns")                      \
     SHOW(P3, bytes, "loan, 4 KiB", "loan-4k", BATCH, "L2", BATCH, "ns")                            \

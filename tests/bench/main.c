@@ -29,9 +29,11 @@ struct wanted {
     const char *group; /* NULL: every one */
     const char *only;  /* "C1,C2"; NULL: every one */
     bool gates;        /* what has a gate */
+    bool peers;        /* other libraries too */
 };
 
 static FILE *svg_file;
+static bool with_peers;
 
 /* Is `word` one of the words of a list with commas? */
 static bool is_listed(const char *list, const char *word)
@@ -54,7 +56,9 @@ static bool is_wanted(const struct gates_row *row, const void *user)
         return is_listed(wanted->only, row->id);
     if (wanted->gates && row->no_gate)
         return false;
-    return !wanted->group || strcmp(wanted->group, row->group) == 0;
+    if (!wanted->group)
+        return wanted->peers || strcmp(row->group, "peers") != 0;
+    return strcmp(wanted->group, row->group) == 0;
 }
 
 static void say_where(const struct rounds_options *options)
@@ -72,7 +76,8 @@ static void say_where(const struct rounds_options *options)
 static int run_rows(struct rounds_options *options, const char *group, bool gates)
 {
     static struct rounds_result results[ROUNDS_ROWS];
-    struct wanted wanted = {.group = group, .only = options->user, .gates = gates};
+    struct wanted wanted = {
+        .group = group, .only = options->user, .gates = gates, .peers = with_peers};
     struct rounds_options mine = *options;
     int count;
 
@@ -147,8 +152,8 @@ static int run_exactly(int argc, char **argv, struct rounds_options *options)
 }
 
 static const struct command commands[] = {
-    {"all", "every row", run_all},
-    {"gates", "every row that has a gate; exit status 1 where one is broken", run_gates},
+    {"all", "every row but those of peers", run_all},
+    {"gates", "those of these that have a gate; exit status 1 where one is broken", run_gates},
     {"limit", "the bases: what the machine can do", run_group},
     {"calls", "calls by how both sides wait and where they run", run_group},
     {"bytes", "payloads: copied, lent", run_group},
@@ -158,6 +163,7 @@ static const struct command commands[] = {
     {"processes", "how long a guest takes to come, and to come back", run_group},
     {"idle", "what it costs while nothing happens", run_group},
     {"exact", "instructions, system calls, allocations, page faults", run_group},
+    {"peers", "other libraries: 32 bytes there and back", run_group},
     {"list", "the rows, as Markdown", run_list},
     {"trial", "SUBJECT: one trial, as JSON", run_trial},
     {"exactly", "SUBJECT N [PATH]: N operations; a guest that comes to PATH serves them",
@@ -174,6 +180,7 @@ static int usage(void)
                     "  --trial MS     40\n"
                     "  --seed N       of the order\n"
                     "  --only ID,...  these rows\n"
+                    "  --peers        other libraries besides\n"
                     "  --no-fifo      no real-time priority\n"
                     "  --ab OTHER     another build of this program: new to old, row by row\n"
                     "  --idle S       how long the idle rows look on; 10\n"
@@ -194,17 +201,13 @@ static FILE *open_out(const char *path)
 /* 0, or an exit status. */
 static int parse(int argc, char **argv, struct rounds_options *options)
 {
-    static const struct option known[] = {{"rounds", required_argument, NULL, 'r'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"trial", required_argument, NULL, 't'},
-                                          {"seed", required_argument, NULL, 'e'},
-                                          {"only", required_argument, NULL, 'o'},
-                                          {"no-fifo", no_argument, NULL, 'f'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"svg", required_argument, NULL, 'g'},
-                                          {"ab", required_argument, NULL, 'a'},
-                                          {"idle", required_argument, NULL, 'i'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
+        {"trial", required_argument, NULL, 't'},  {"seed", required_argument, NULL, 'e'},
+        {"only", required_argument, NULL, 'o'},   {"no-fifo", no_argument, NULL, 'f'},
+        {"json", required_argument, NULL, 'j'},   {"svg", required_argument, NULL, 'g'},
+        {"ab", required_argument, NULL, 'a'},     {"peers", no_argument, NULL, 'p'},
+        {"idle", required_argument, NULL, 'i'},   {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
@@ -218,6 +221,8 @@ static int parse(int argc, char **argv, struct rounds_options *options)
             options->seed = strtoull(optarg, NULL, 10);
         else if (option == 'o')
             options->user = optarg;
+        else if (option == 'p')
+            with_peers = true;
         else if (option == 'f')
             options->suite.fifo = false;
         else if (option == 'a')

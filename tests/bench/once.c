@@ -36,7 +36,7 @@ static double field_of(const char *line, const char *name)
     return at ? strtod(at + strlen(quoted), NULL) : 0;
 }
 
-static void read_trial(const char *line, struct trial *out)
+void once_read(const char *line, struct trial *out)
 {
     out->batch_ns = field_of(line, "batch_ns");
     out->p50_ns = field_of(line, "p50_ns");
@@ -71,7 +71,7 @@ int once_elsewhere(const char *program, const struct suite_subject *subject,
     if (r < 0)
         return r;
     if (result.status == 0)
-        read_trial(result.out, out);
+        once_read(result.out, out);
     else if (result.status != STATUS_NOT_HERE)
         fprintf(stderr, "%s: %s: status %d: %.300s\n", program, subject->id, result.status,
                 result.err);

@@ -15,6 +15,9 @@ int once_run(const struct suite_subject *subject, const struct suite_options *op
 int once_elsewhere(const char *program, const struct suite_subject *subject,
                    const struct suite_options *options, struct trial *out);
 
+/* What a trial of another program printed as JSON. */
+void once_read(const char *line, struct trial *out);
+
 /* A line of the schema rapahub.suite/1. */
 void once_print(FILE *file, const struct suite_subject *subject, const struct trial *trial,
                 uint32_t round, uint64_t seed);
