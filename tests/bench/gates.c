@@ -19,6 +19,8 @@
          "ns")                                                                                     \
     LESS(C9, calls, "doorbell call, cross", "add-bell", P50, "doorbell", P50, 1.2, 1.1, "ns")      \
     LESS(C11, calls, "nested call to C1", "nested", BATCH, "add", BATCH, 2.8, 2.3, "ns")           \
+    SHOW(C12, calls, "C2 to a loaded function", "raw", BATCH, "dlopened", BATCH, "ns")             \
+    SHOW(C12f, calls, "C2 to libffi in the process", "raw", BATCH, "libffi", BATCH, "ns")          \
     LESS(B3, bytes, "loan of 64 KiB", "loan-64k", BATCH, "L2", BATCH, 3.5, 2.8, "ns")              \
     LESS(B4, bytes, "loan of 1 MiB to 256 B", "loan-1m", BATCH, "loan-256", BATCH, 1.3, 1.15,      \
          "ns")                                                                                     \
@@ -73,6 +75,11 @@
          "ns")                                                                                     \
     LESS(V6, processes, "SIGKILL to ready, 1,000 calls lost", "pending", P50, NULL, VALUE, 5e6,    \
          1e6, "ns")                                                                                \
+    LESS(V7, processes, "p99 beside guests killed, to quiet", "storm", P99, "calm", P99, 2.0, 1.2, \
+         "ns")                                                                                     \
+    LESS(V7l, processes, "calls these lose", "storm", SECOND, NULL, VALUE, 0, 0, "")               \
+    LESS(S11, processes, "255 guests, 4 at a time, to bare", "start-255", BATCH, "process-255",    \
+         BATCH, 1.8, 1.3, "ns")                                                                    \
     LESS(V8, idle, "CPU of a host with 100 idle guests", "idle-100", BATCH, NULL, VALUE, 1e6, 5e5, \
          "ns/s")                                                                                   \
     SHOW(S12, processes, "V3 of a standard guest", "spawn-std", P50, "process", P50, "ns")         \
