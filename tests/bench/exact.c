@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exact: counts that do not depend on the load of the machine: instructions, system calls, heap
- * allocations, page faults of a call. Each is taken of n and of 2n calls; the difference divided by
- * n is free of what it costs to start. */
+ * allocations, page faults, cache lines of a call. Each is taken between two marks, or of n and of
+ * 2n calls: the difference divided by n is free of what it costs to start. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/bench/lines.h"
 #include "tests/bench/once.h"
+#include "tests/bench/pair.h"
 #include "tests/bench/profile.h"
 #include "tests/bench/stage.h"
-#include "tests/support/process.h"
 
 #define CALLS     2000U
 #define FEW       100U /* of those that move a MiB, where they should not */
-#define FOLDER    96
-#define WITHIN_NS UINT64_C(120000000000)
+#define ARGUMENTS 16
+#define LOOKS     3
+#define WHOLE     0.005
 
-enum exact_kind { INSTRUCTIONS, GROWTH, SYSTEM_CALLS, ALLOCATIONS, FAULTS };
+enum exact_kind { INSTRUCTIONS, GROWTH, SYSTEM_CALLS, ALLOCATIONS, FAULTS, LINES, IDLING };
 
 /* Which program; for GROWTH what is taken off. */
 static const struct exercise {
@@ -36,113 +39,41 @@ static const struct exercise {
     {"x-heap-loan", "loan-4k", NULL},
     {"x-heap-async", "pipeline", NULL},
     {"x-faults", "raw", NULL},
+    {"x-lines", "raw", NULL},
+    {"x-lines-loan", "loan-4k", NULL},
+    {"x-idle", "idle-pair", NULL},
 };
 
-struct workshop {
-    char folder[FOLDER], segment[FOLDER + 16], profile[FOLDER + 16], count[16];
-};
-
-static bool is_there(const char *tool)
+/* One of the two under callgrind, the other one as ever. */
+static int under_callgrind(struct pair *pair, const char *subject, bool host, struct profile *out)
 {
-    struct process_result result;
-    int r = process_run_argv((const char *const[]){tool, "--version", NULL}, &result);
-
-    if (r == 0) {
-        r = result.status;
-        process_result_fini(&result);
-    }
-    return r == 0;
-}
-
-static int open_shop(struct workshop *shop)
-{
-    snprintf(shop->folder, sizeof shop->folder, "/dev/shm/rapahub-bench-XXXXXX");
-    if (!mkdtemp(shop->folder))
-        return -errno;
-    snprintf(shop->segment, sizeof shop->segment, "%s/segment", shop->folder);
-    snprintf(shop->profile, sizeof shop->profile, "%s/profile", shop->folder);
-    return 0;
-}
-
-static void close_shop(const struct workshop *shop)
-{
-    unlink(shop->segment);
-    unlink(shop->profile);
-    rmdir(shop->folder);
-}
-
-/* This very program, and its host waits for a guest. */
-static int failed(const char *what, int r, const struct process_result *result)
-{
-    if (r == 0 && result->status == 77)
-        return SUITE_NOT_HERE;
-    if (r == 0 && result->status == 0)
-        return 0;
-    fprintf(stderr, "\n%s: status %d\n%.2000s\n", what, r < 0 ? r : result->status,
-            r < 0 ? "" : result->err);
-    return r < 0 ? r : -ECHILD;
-}
-
-static bool has_segment(void *user)
-{
-    return access(user, F_OK) == 0;
-}
-
-/* Host and guest, one of them under callgrind, by itself; the other one as ever. */
-static int under_callgrind(struct workshop *shop, const char *subject, bool host,
-                           struct profile *out)
-{
-    char to[FOLDER + 64], path[FOLDER + 64];
+    char to[PAIR_PATH + 32];
     const char *const tool[] = {
-        "valgrind", "-q", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no", to};
-    const char *host_argv[16] = {NULL}, *guest_argv[16] = {NULL};
-    const char *const variables[] = {"LD_PRELOAD=" BENCH_PIDFD, NULL};
-    const struct process_options host_options = {
-        .argv = host_argv, .variables = host ? variables : NULL, .within_ns = WITHIN_NS};
-    const struct process_options guest_options = {.argv = guest_argv, .within_ns = WITHIN_NS};
-    struct process host_process, guest_process;
-    struct process_result result;
-    size_t h = 0, g = 0;
-    int r, guest;
+        "valgrind", "-q", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no",
+        to,         NULL};
+    const struct pair_run run = {.subject = subject, .tool = tool, .of_host = host};
+    int r;
 
-    snprintf(to, sizeof to, "--callgrind-out-file=%s", shop->profile);
-    snprintf(path, sizeof path, "--hub-path=%s", shop->segment);
-    for (size_t i = 0; i < sizeof tool / sizeof *tool; i++)
-        *(host ? &host_argv[h++] : &guest_argv[g++]) = tool[i];
-    memcpy(host_argv + h,
-           (const char *[]){BENCH_SELF, "exactly", subject, shop->count, shop->segment},
-           5 * sizeof *host_argv);
-    memcpy(guest_argv + g, (const char *[]){BENCH_GUEST, path, BENCH_CHIMOD},
-           3 * sizeof *guest_argv);
-    r = process_start(&host_options, &host_process);
-    if (r < 0)
-        return r;
-    (void)process_until(has_segment, shop->segment, UINT64_C(20000000000));
-    guest = process_start(&guest_options, &guest_process);
-    r = process_finish(&host_process, &result);
-    r = failed("host", r, &result);
-    process_result_fini(&result);
-    if (guest == 0) {
-        guest = process_finish(&guest_process, &result);
-        guest = failed("guest", guest, &result);
-        process_result_fini(&result);
-    }
-    return r != 0 ? r : guest != 0 ? guest : profile_read(shop->profile, out);
+    snprintf(to, sizeof to, "--callgrind-out-file=%s", pair->output);
+    r = pair_run(pair, &run);
+    return r != 0 ? r : profile_read(pair->output, out);
 }
 
 /* value: instructions of both sides that are ours; second: those of libffi. */
 static int instructions(const char *subject, uint32_t calls, struct trial *out)
 {
-    struct workshop shop;
     struct profile few, many;
-    int r = is_there("valgrind") ? open_shop(&shop) : stage_not_here(out, "needs valgrind");
+    struct pair pair;
+    int r = pair_has("valgrind") ? pair_open(&pair) : stage_not_here(out, "needs valgrind");
 
+    if (r > 0)
+        return r;
     for (int side = 0; r == 0 && side < 2; side++) {
-        snprintf(shop.count, sizeof shop.count, "%u", calls);
-        r = under_callgrind(&shop, subject, side == 0, &few);
-        snprintf(shop.count, sizeof shop.count, "%u", 2 * calls);
+        snprintf(pair.count, sizeof pair.count, "%u", calls);
+        r = under_callgrind(&pair, subject, side == 0, &few);
+        snprintf(pair.count, sizeof pair.count, "%u", 2 * calls);
         if (r == 0)
-            r = under_callgrind(&shop, subject, side == 0, &many);
+            r = under_callgrind(&pair, subject, side == 0, &many);
         if (r == 0) {
             out->value += ((many.all - many.waiting - many.ffi - many.direct) -
                            (few.all - few.waiting - few.ffi - few.direct)) /
@@ -152,73 +83,151 @@ static int instructions(const char *subject, uint32_t calls, struct trial *out)
                 calls;
         }
     }
-    if (r <= 0 && *shop.folder)
-        close_shop(&shop);
+    pair_close(&pair);
     return r;
 }
 
-/* The total that strace prints: "100.00 0.01 5 230 10 total". */
-static double total_of(const char *path)
+/* value: cache lines of the segment that the host touches. */
+static int touched_lines(const char *subject, struct trial *out)
 {
-    FILE *file = fopen(path, "re");
-    char line[512];
-    double calls = 0;
+    static struct lines lines;
+    char to[PAIR_PATH + 16];
+    const char *const tool[] = {"valgrind", "-q", "--tool=lackey", "--trace-mem=yes", to, NULL};
+    const struct pair_run run = {.subject = subject,
+                                 .tool = tool,
+                                 .of_host = true,
+                                 .notes = true,
+                                 .meanwhile = lines_read,
+                                 .user = &lines};
+    struct pair pair;
+    int r = pair_has("valgrind") ? pair_open(&pair) : stage_not_here(out, "needs valgrind");
 
-    while (file && fgets(line, sizeof line, file))
-        if (strstr(line, " total") && sscanf(line, "%*f %*f %*f %lf", &calls) != 1)
-            calls = 0;
-    if (file)
-        fclose(file);
-    return calls;
+    if (r > 0)
+        return r;
+    lines = (struct lines){.trace = pair.output, .note = pair.note};
+    snprintf(to, sizeof to, "--log-file=%s", pair.output);
+    snprintf(pair.count, sizeof pair.count, "%u", FEW);
+    if (r == 0 && mkfifo(pair.output, 0600) < 0)
+        r = -errno;
+    if (r == 0)
+        r = pair_run(&pair, &run);
+    if (r == 0)
+        r = lines.failure;
+    if (r == 0)
+        out->value = (double)lines.all / (double)lines.operations;
+    pair_close(&pair);
+    return r;
 }
 
-static int count_under(struct workshop *shop, const char *subject, uint32_t n, enum exact_kind kind,
-                       double *count)
+/* What all processes did between the two marks. A call that another one interrupts has two lines.
+ */
+static double between_marks(const char *path)
 {
-    const char *const traced[] = {"strace",   "-f",      "-c",    "-o",        shop->profile,
-                                  BENCH_SELF, "exactly", subject, shop->count, NULL};
-    const char *const counted[] = {BENCH_SELF, "exactly", subject, shop->count, NULL};
-    char file[FOLDER + 64];
-    const char *const variables[] = {"LD_PRELOAD=" BENCH_MALLOC, file, NULL};
-    const struct process_options options = {.argv = kind == ALLOCATIONS ? counted : traced,
-                                            .variables = kind == ALLOCATIONS ? variables : NULL,
-                                            .within_ns = WITHIN_NS};
-    struct process_result result;
-    uint64_t word = 0;
-    int fd = open(shop->profile, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), r;
+    FILE *file = fopen(path, "re");
+    bool counts = false;
+    char line[1024];
+    double calls = 0;
 
-    snprintf(shop->count, sizeof shop->count, "%u", n);
-    snprintf(file, sizeof file, "BENCH_MALLOC_FILE=%s", shop->profile);
+    while (file && fgets(line, sizeof line, file)) {
+        if (strstr(line, TRIAL_END))
+            break;
+        calls += counts && !strstr(line, " resumed>") && strchr(line, '(');
+        counts = counts || strstr(line, TRIAL_BEGIN);
+    }
+    if (file)
+        fclose(file);
+    return counts ? calls : HUGE_VAL;
+}
+
+/* value: how many for one of `times`. That is a whole number, unless somebody was descheduled where
+ * nobody sleeps; this only adds, so the least of some looks is nearest to the truth. */
+static int system_calls(const char *const program[], double times, struct trial *out)
+{
+    struct pair pair;
+    const char *argv[ARGUMENTS] = {"strace", "-f", "-o", pair.output};
+    const struct process_options options = {.argv = argv, .within_ns = PAIR_WITHIN_NS};
+    struct process_result result = {0};
+    int r = pair_has("strace") ? pair_open(&pair) : stage_not_here(out, "needs strace");
+
+    if (r > 0)
+        return r;
+    for (size_t n = 4; *program && n + 1 < ARGUMENTS; n++)
+        argv[n] = *program++;
+    out->value = HUGE_VAL;
+    for (int looks = 0; r == 0 && looks < LOOKS; looks++) {
+        r = process_run(&options, &result);
+        r = pair_judge("strace", r, &result);
+        process_result_fini(&result);
+        if (r == 0)
+            out->value = fmin(out->value, between_marks(pair.output) / times);
+        if (fabs(out->value - rint(out->value)) < WHOLE)
+            break;
+    }
+    if (r == SUITE_NOT_HERE)
+        (void)stage_not_here(out, "needs the host option `waiting`");
+    pair_close(&pair);
+    return r;
+}
+
+static int system_calls_of_calls(const char *subject, struct trial *out)
+{
+    char n[16];
+    const char *const program[] = {BENCH_SELF, "exactly", subject, n, NULL};
+
+    snprintf(n, sizeof n, "%u", CALLS);
+    return system_calls(program, CALLS, out);
+}
+
+/* In 10 s. */
+static int system_calls_of_idling(const char *subject, const struct suite_options *options,
+                                  struct trial *out)
+{
+    char s[16];
+    const char *const program[] = {BENCH_SELF, "--idle", s, "trial", subject, NULL};
+
+    snprintf(s, sizeof s, "%g", options->idle_s);
+    return system_calls(program, options->idle_s / 10, out);
+}
+
+/* In the whole life of a host and its guest. */
+static int count_allocations(const struct pair *pair, const char *subject, uint32_t n,
+                             double *count)
+{
+    char times[16], file[PAIR_PATH + 32];
+    const char *const argv[] = {BENCH_SELF, "exactly", subject, times, NULL};
+    const char *const variables[] = {"LD_PRELOAD=" BENCH_MALLOC, file, NULL};
+    const struct process_options options = {
+        .argv = argv, .variables = variables, .within_ns = PAIR_WITHIN_NS};
+    struct process_result result = {0};
+    uint64_t word = 0;
+    int fd = open(pair->output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), r;
+
+    snprintf(times, sizeof times, "%u", n);
+    snprintf(file, sizeof file, "BENCH_MALLOC_FILE=%s", pair->output);
     if (fd < 0 || write(fd, &word, sizeof word) != sizeof word)
         return -errno;
     r = process_run(&options, &result);
-    if (r == 0) {
-        r = failed(subject, r, &result);
-        process_result_fini(&result);
-    }
-    if (r == 0 && kind == ALLOCATIONS && pread(fd, &word, sizeof word, 0) != sizeof word)
+    r = pair_judge(subject, r, &result);
+    process_result_fini(&result);
+    if (r == 0 && pread(fd, &word, sizeof word, 0) != sizeof word)
         r = -EIO;
-    *count = kind == ALLOCATIONS ? (double)word : total_of(shop->profile);
+    *count = (double)word;
     close(fd);
     return r;
 }
 
-static int counts(const char *subject, enum exact_kind kind, struct trial *out)
+static int allocations(const char *subject, struct trial *out)
 {
-    struct workshop shop;
+    struct pair pair;
     double few = 0, many = 0;
-    int r = kind == ALLOCATIONS || is_there("strace") ? open_shop(&shop)
-                                                      : stage_not_here(out, "needs strace");
-    if (r != 0)
-        return r;
-    r = count_under(&shop, subject, CALLS, kind, &few);
+    int r = pair_open(&pair);
+
     if (r == 0)
-        r = count_under(&shop, subject, 2 * CALLS, kind, &many);
+        r = count_allocations(&pair, subject, CALLS, &few);
     if (r == 0)
-        out->value = (many - few) / CALLS;
-    if (r == SUITE_NOT_HERE)
-        (void)stage_not_here(out, "needs the host option `waiting`");
-    close_shop(&shop);
+        r = count_allocations(&pair, subject, 2 * CALLS, &many);
+    out->value = (many - few) / CALLS;
+    pair_close(&pair);
     return r;
 }
 
@@ -257,8 +266,14 @@ static int run(const struct suite_subject *subject, const struct suite_options *
         return r;
     case FAULTS:
         return faults(exercise->of, options, out);
+    case LINES:
+        return touched_lines(exercise->of, out);
+    case IDLING:
+        return system_calls_of_idling(exercise->of, options, out);
+    case SYSTEM_CALLS:
+        return system_calls_of_calls(exercise->of, out);
     default:
-        return counts(exercise->of, (enum exact_kind)subject->kind, out);
+        return allocations(exercise->of, out);
     }
 }
 
@@ -275,5 +290,8 @@ const struct suite_subject exact_subjects[] = {
     {"x-heap-loan", "allocations", run, SUITE_POLL, SUITE_CROSS, ALLOCATIONS, 4096, 0, 1},
     {"x-heap-async", "allocations", run, SUITE_ADAPT, SUITE_CROSS, ALLOCATIONS, 8, 0, 1},
     {"x-faults", "page faults", run, SUITE_POLL, SUITE_CROSS, FAULTS, 8, 0, 1},
+    {"x-lines", "cache lines", run, SUITE_POLL, SUITE_CROSS, LINES, 8, 0, 1},
+    {"x-lines-loan", "cache lines", run, SUITE_POLL, SUITE_CROSS, LINES, 4096, 0, 1},
+    {"x-idle", "system calls", run, SUITE_ADAPT, SUITE_FREE, IDLING, 0, 0, 1},
     {0},
 };

@@ -96,6 +96,9 @@
     EACH(X7a, exact, "allocations, 2,048 pipelined calls", "x-heap-async", VALUE, NULL, VALUE, 0,  \
          0, "")                                                                                    \
     EACH(X8, exact, "page faults", "x-faults", VALUE, NULL, VALUE, 0, 0, "")                       \
+    EACH(X9, exact, "segment lines touched by the host", "x-lines", VALUE, NULL, VALUE, 4, 3, "")  \
+    EACH(X9l, exact, "the same, loan", "x-lines-loan", VALUE, NULL, VALUE, 10, 8, "")              \
+    EACH(X10, exact, "system calls of idling, 10 s", "x-idle", VALUE, NULL, VALUE, 4, 2, "")       \
     LESS(Q1, peers, "C1 to OpenMPI, spinning", "add", BATCH, "openmpi", BATCH, 1.0, 0.7, "ns")     \
     LESS(Q2, peers, "C1 to iceoryx, spinning", "add", BATCH, "iceoryx", BATCH, 0.3, 0.15, "ns")    \
     LESS(Q3, peers, "C4 to sd-bus without broker", "add-sleep", P50, "sdbus", P50, 1.0, 0.65,      \

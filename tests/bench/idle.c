@@ -95,7 +95,9 @@ static int run(const struct suite_subject *subject, const struct suite_options *
         r = dispatch_for(stage.host, SETTLE_MS);
     if (r == 0) {
         look(&stage, &host[0], &guests[0], true);
+        trial_tell(TRIAL_BEGIN);
         r = dispatch_for(stage.host, s * 1000);
+        trial_tell(TRIAL_END);
         look(&stage, &host[1], &guests[1], false);
     }
     if (r == 0 && subject->kind == BEATING) {
@@ -116,5 +118,6 @@ const struct suite_subject idle_subjects[] = {
     {"idle", "16 guests, with heartbeat", run, SUITE_ADAPT, SUITE_FREE, BEATING, 0, 16, 1},
     {"idle-100", "100 guests, with heartbeat", run, SUITE_ADAPT, SUITE_FREE, BEATING, 0, 100, 1},
     {"idle-silent", "16 guests, without", run, SUITE_ADAPT, SUITE_FREE, SILENT, 0, 16, 1},
+    {"idle-pair", "1 guest, without", run, SUITE_ADAPT, SUITE_FREE, SILENT, 0, 1, 1},
     {0},
 };

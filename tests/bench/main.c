@@ -147,7 +147,7 @@ static int run_exactly(int argc, char **argv, struct rounds_options *options)
     if (argc > 2)
         trial_exactly(strtoull(argv[2], NULL, 10));
     if (argc > 3)
-        stage_attached(argv[3]);
+        stage_attached(argv[3], argv[4]); /* ends with NULL */
     return run_trial(argc > 2 ? 2 : 0, argv, options);
 }
 
@@ -166,7 +166,7 @@ static const struct command commands[] = {
     {"peers", "other libraries: 32 bytes there and back", run_group},
     {"list", "the rows, as Markdown", run_list},
     {"trial", "SUBJECT: one trial, as JSON", run_trial},
-    {"exactly", "SUBJECT N [PATH]: N operations; a guest that comes to PATH serves them",
+    {"exactly", "SUBJECT N [PATH [NOTE]]: N operations; a guest that comes to PATH serves them",
      run_exactly},
 };
 

@@ -2,17 +2,40 @@
 #include "tests/bench/stage.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/bench/place.h"
 
 #define POOL_MAJOR 1
 #define COME_NS    UINT64_C(20000000000)
 
-static const char *attached_path;
+static const char *attached_path, *attached_note;
 
-void stage_attached(const char *path)
+void stage_attached(const char *path, const char *note)
 {
     attached_path = path;
+    attached_note = note;
+}
+
+/* All of the segment that is mapped here. */
+static int write_note(void)
+{
+    unsigned long long low = 0, high = 0, from, to;
+    FILE *maps = fopen("/proc/self/maps", "re"), *note = fopen(attached_note, "we");
+    char line[512];
+
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, attached_path) && sscanf(line, "%llx-%llx", &from, &to) == 2) {
+            low = low == 0 ? from : low;
+            high = to;
+        }
+    if (maps)
+        fclose(maps);
+    if (note) {
+        fprintf(note, "%llx %llx %llx\n", low, high, (unsigned long long)(uintptr_t)trial_mark());
+        fclose(note);
+    }
+    return note && high > low ? 0 : -1;
 }
 
 int stage_failed(const char *what, int code)
@@ -77,6 +100,8 @@ static int await(struct stage *stage)
             return fprintf(stderr, "no guest has come\n"), -1;
     }
     stage->containers[0] = pool.id;
+    if (r >= 0 && attached_note && write_note() < 0)
+        return fprintf(stderr, "%s: no segment to tell of\n", attached_note), -1;
     if (r >= 0)
         r = rapahub_host_add_container(stage->host, stage->guests[0], &pool);
     return r < 0 ? stage_failed("attached", r) : 0;

@@ -32,8 +32,9 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
                struct trial *out, struct stage *stage);
 void stage_close(struct stage *stage);
 
-/* From now on a stage waits for one guest that somebody else starts, at this path. */
-void stage_attached(const char *path);
+/* From now on a stage waits for one guest that somebody else starts, at this path. `note`: a file
+ * for where the segment begins and ends, and trial_mark; or NULL. */
+void stage_attached(const char *path, const char *note);
 
 /* One more guest, with its container. */
 int stage_add(struct stage *stage, const struct stage_options *options);

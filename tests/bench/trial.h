@@ -39,6 +39,14 @@ int trial_run(const struct trial_plan *plan, struct trial *out);
  * for who counts something else. 0: as before. */
 void trial_exactly(uint64_t count);
 
+/* The word that is stored before each of the `count` and behind the last: for who reads a trace. */
+const volatile uint64_t *trial_mark(void);
+
+/* A system call that does nothing, for who counts those between the two. */
+#define TRIAL_BEGIN "what counts begins"
+#define TRIAL_END   "what counts has ended"
+void trial_tell(const char *what);
+
 /* Cycles of a counter that all CPUs share, and what they are in time. trial_init first. */
 void trial_init(void);
 uint64_t trial_cycles(void);
