@@ -19,7 +19,7 @@
 #define CALLS     2000U
 #define FEW       100U /* of those that move a MiB, where they should not */
 #define ARGUMENTS 16
-#define LOOKS     3
+#define LOOKS     4
 #define WHOLE     0.005
 
 enum exact_kind { INSTRUCTIONS, GROWTH, SYSTEM_CALLS, ALLOCATIONS, FAULTS, LINES, IDLING };

@@ -135,7 +135,7 @@ static int run_trial(int argc, char **argv, struct rounds_options *options)
         return fprintf(stderr, "rapahub-bench: trial SUBJECT\n"), 2;
     r = once_run(subject, &options->suite, &trial);
     if (r == 0)
-        once_print(stdout, subject, &trial, 0, 0);
+        once_print(stdout, subject, &trial, &(struct once_where){0});
     else
         fprintf(stderr, "%s: %s\n", subject->id, trial.why);
     return r < 0 ? 1 : r == 0 ? 0 : 77;

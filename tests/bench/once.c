@@ -101,8 +101,20 @@ static const char *cpu_name(void)
     return name;
 }
 
+static void print_where(FILE *file, const struct once_where *where)
+{
+    if (where->row)
+        fprintf(file, "\"row\":\"%s\",", where->row);
+    else
+        fprintf(file, "\"row\":null,");
+    if (where->base && where->ratio > 0)
+        fprintf(file, "\"base\":\"%s\",\"ratio\":%.4g,", where->base, where->ratio);
+    else
+        fprintf(file, "\"base\":null,\"ratio\":null,");
+}
+
 void once_print(FILE *file, const struct suite_subject *subject, const struct trial *trial,
-                uint32_t round, uint64_t seed)
+                const struct once_where *where)
 {
     struct utsname system;
 
@@ -112,14 +124,15 @@ void once_print(FILE *file, const struct suite_subject *subject, const struct tr
             "{\"schema\":\"rapahub.suite/1\",\"id\":\"%s\",\"mode\":\"%s\",\"size\":%u,"
             "\"place\":\"%s\",\"fifo\":%s,\"round\":%u,\"seed\":%llu,",
             subject->id, suite_mode_name(subject->mode), subject->size,
-            suite_place_name(subject->place), trial->fifo ? "true" : "false", round,
-            (unsigned long long)seed);
+            suite_place_name(subject->place), trial->fifo ? "true" : "false", where->round,
+            (unsigned long long)where->seed);
     fprintf(file,
             "\"batch_ns\":%.1f,\"p50_ns\":%.1f,\"p90_ns\":%.1f,\"p99_ns\":%.1f,\"p999_ns\":%.1f,"
             "\"n\":%llu,\"rate\":%.6g,\"second\":%.6g,\"preempted\":%llu,\"load\":%.2f,",
             trial->batch_ns, trial->p50_ns, trial->p90_ns, trial->p99_ns, trial->p999_ns,
             (unsigned long long)trial->n, trial->value, trial->second,
             (unsigned long long)trial->preempted, trial->load);
+    print_where(file, where);
     fprintf(file, "\"version\":\"%s\",\"cpu\":\"%s\",\"cpus\":%u,\"kernel\":\"%s\"}\n",
             RAPAHUB_VERSION, cpu_name(), place_cpus(), system.release);
     fflush(file);

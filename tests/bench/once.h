@@ -18,8 +18,16 @@ int once_elsewhere(const char *program, const struct suite_subject *subject,
 /* What a trial of another program printed as JSON. */
 void once_read(const char *line, struct trial *out);
 
+/* Where a trial stands: in which round, and in which row, if it is the subject of one. */
+struct once_where {
+    uint32_t round;
+    uint64_t seed;
+    const char *row, *base; /* NULL: none */
+    double ratio;           /* to the base, in this round; 0: none */
+};
+
 /* A line of the schema rapahub.suite/1. */
 void once_print(FILE *file, const struct suite_subject *subject, const struct trial *trial,
-                uint32_t round, uint64_t seed);
+                const struct once_where *where);
 
 #endif

@@ -59,8 +59,6 @@ static void measure(struct rounds *rounds, uint32_t at, uint32_t round)
             break;
     }
     rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
-    if (r == 0 && rounds->options->json)
-        once_print(rounds->options->json, subject, trial, round, rounds->options->seed);
 }
 
 /* This build and the other one, each in a process of its own, now the one first, now the other. */
@@ -79,8 +77,54 @@ static void compare(struct rounds *rounds, uint32_t at, uint32_t round)
     if (r != 0 && *other->why)
         *mine = *other;
     rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
-    if (r == 0 && rounds->options->json)
-        once_print(rounds->options->json, subject, mine, round, rounds->options->seed);
+}
+
+/* The value of a row in a round, and what it is divided by; false where one of them is missing. */
+static bool pair_of(const struct rounds *rounds, const struct gates_row *row, uint32_t round,
+                    double *value, double *base)
+{
+    uint32_t at = index_of(rounds, row->subject);
+    bool other = rounds->options->other != NULL;
+    uint32_t of = row->base && !other ? index_of(rounds, row->base) : at;
+
+    if (at == rounds->count || of == rounds->count || rounds->state[at][round] != DONE ||
+        rounds->state[of][round] != DONE)
+        return false;
+    *value = gates_value(&rounds->trials[at][round], row->field);
+    *base = other       ? gates_value(&rounds->others[at][round], row->field)
+            : row->base ? gates_value(&rounds->trials[of][round], row->base_field)
+                        : 1.0;
+    return true;
+}
+
+/* The first of the wanted rows whose subject it is. */
+static const struct gates_row *row_of(const struct rounds *rounds, const char *subject)
+{
+    for (const struct gates_row *row = gates_rows; row->id; row++)
+        if (strcmp(row->subject, subject) == 0 &&
+            rounds->options->wanted(row, rounds->options->user))
+            return row;
+    return NULL;
+}
+
+/* When the round is over, since a base may come after what is divided by it. */
+static void print_round(const struct rounds *rounds, uint32_t round)
+{
+    for (uint32_t i = 0; rounds->options->json && i < rounds->count; i++) {
+        const struct gates_row *row = row_of(rounds, rounds->subjects[i]->id);
+        struct once_where where = {.round = round, .seed = rounds->options->seed};
+        double value = 0, base = 0;
+
+        if (rounds->state[i][round] != DONE)
+            continue;
+        if (row) {
+            where.row = row->id;
+            where.base = rounds->options->other ? rounds->options->other : row->base;
+            if (pair_of(rounds, row, round, &value, &base) && base > 0)
+                where.ratio = value / base;
+        }
+        once_print(rounds->options->json, rounds->subjects[i], &rounds->trials[i][round], &where);
+    }
 }
 
 static void one_round(struct rounds *rounds, uint32_t round)
@@ -107,6 +151,7 @@ static void one_round(struct rounds *rounds, uint32_t round)
             measure(rounds, order[i], round);
     }
     rounds->done = round + 1;
+    print_round(rounds, round);
 }
 
 static void measure_all(struct rounds *rounds, uint32_t least, double seconds)
@@ -162,13 +207,9 @@ static int pair_up(const struct rounds *rounds, const struct gates_row *row, str
 
             return snprintf(out->why, sizeof out->why, "%s", why), ROUNDS_NOT_HERE;
         }
-        if (rounds->state[at][round] != DONE || rounds->state[of][round] != DONE)
+        if (!pair_of(rounds, row, round, &pairs->values[n], &pairs->bases[n]))
             continue;
         out->load = trial->load > out->load ? trial->load : out->load;
-        pairs->values[n] = gates_value(trial, row->field);
-        pairs->bases[n] = other       ? gates_value(&rounds->others[at][round], row->field)
-                          : row->base ? gates_value(&rounds->trials[of][round], row->base_field)
-                                      : 1.0;
         pairs->ratios[n] = pairs->bases[n] > 0 ? pairs->values[n] / pairs->bases[n] : 0;
         pairs->count++;
     }
