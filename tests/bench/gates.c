@@ -110,6 +110,18 @@
     SHOW(P1, bytes, "copied call, 256 B", "raw-256", BATCH, "L2", BATCH, "ns")                     \
     SHOW(P2, bytes, "copied call, 4 KiB", "raw-4k", BATCH, "L2", BATCH, "ns")                      \
     SHOW(P3, bytes, "loan, 4 KiB", "loan-4k", BATCH, "L2", BATCH, "ns")                            \
+    SHOW(P10, bytes, "copied call, 32 B", "raw-32", BATCH, "L2", BATCH, "ns")                      \
+    SHOW(P11, bytes, "copied call, 64 KiB", "raw-64k", BATCH, "L2", BATCH, "ns")                   \
+    SHOW(P12, bytes, "copied call, 1 MiB", "raw-1m", BATCH, "L2", BATCH, "ns")                     \
+    SHOW(P13, bytes, "loan, 8 B", "loan-8", BATCH, "L2", BATCH, "ns")                              \
+    SHOW(P14, bytes, "loan, 32 B", "loan-32", BATCH, "L2", BATCH, "ns")                            \
+    SHOW(P15, bytes, "loan, 256 B", "loan-256", BATCH, "L2", BATCH, "ns")                          \
+    SHOW(P16, bytes, "loan, 1 MiB", "loan-1m", BATCH, "L2", BATCH, "ns")                           \
+    SHOW(P17, bytes, "copied call of 8 B to uds", "raw", BATCH, "uds-8", BATCH, "ns")              \
+    SHOW(P18, bytes, "copied call of 32 B to uds", "raw-32", BATCH, "uds-32", BATCH, "ns")         \
+    SHOW(P19, bytes, "copied call of 256 B to uds", "raw-256", BATCH, "uds-256", BATCH, "ns")      \
+    SHOW(P20, bytes, "copied call of 4 KiB to uds", "raw-4k", BATCH, "uds-4k", BATCH, "ns")        \
+    SHOW(P21, bytes, "copied call of 1 MiB to uds", "raw-1m", BATCH, "uds-1m", BATCH, "ns")        \
     SHOW(P4, calls, "C2 to a standard guest", "raw-std", BATCH, "L2", BATCH, "ns")                 \
     SHOW(P5, calls, "C4 to a standard guest", "add-sleep-std", P50, "futex-cross", P50, "ns")      \
     SHOW(P6, limit, "L1 to L2", "L1", BATCH, "L2", BATCH, "ns")                                    \

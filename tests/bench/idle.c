@@ -49,16 +49,6 @@ static struct spent spent_by(pid_t pid)
     return spent;
 }
 
-static int dispatch_for(struct rapahub_host *host, double ms)
-{
-    uint64_t until = trial_now() + (uint64_t)(ms * 1e6), now;
-    int r = 0;
-
-    while (r >= 0 && (now = trial_now()) < until)
-        r = rapahub_host_dispatch(host, (int)((until - now) / 1000000) + 1);
-    return r < 0 ? r : 0;
-}
-
 /* The look itself costs the host more than it does in a second: so at the begin of what is measured
  * the host is looked at last, at the end first. */
 static void look(const struct stage *stage, struct spent *host, struct spent *guests, bool begin)
@@ -92,11 +82,11 @@ static int run(const struct suite_subject *subject, const struct suite_options *
     int r = stage_open(subject, &how, out, &stage);
 
     if (r == 0)
-        r = dispatch_for(stage.host, SETTLE_MS);
+        r = stage_dispatch(&stage, NULL, SETTLE_MS);
     if (r == 0) {
         look(&stage, &host[0], &guests[0], true);
         trial_tell(TRIAL_BEGIN);
-        r = dispatch_for(stage.host, s * 1000);
+        r = stage_dispatch(&stage, NULL, s * 1000);
         trial_tell(TRIAL_END);
         look(&stage, &host[1], &guests[1], false);
     }

@@ -17,6 +17,7 @@
 #include "tests/bench/place.h"
 #include "tests/bench/report.h"
 #include "tests/bench/rounds.h"
+#include "tests/bench/sizes.h"
 #include "tests/bench/stage.h"
 #include "tests/bench/svg.h"
 
@@ -32,7 +33,7 @@ struct wanted {
     bool peers;        /* other libraries too */
 };
 
-static FILE *svg_file;
+static FILE *svg_file, *sizes_file;
 static bool with_peers;
 
 /* Is `word` one of the words of a list with commas? */
@@ -93,6 +94,10 @@ static int run_rows(struct rounds_options *options, const char *group, bool gate
         svg_print(svg_file, results, count);
         fclose(svg_file);
     }
+    if (sizes_file) {
+        sizes_print(sizes_file, results, count);
+        fclose(sizes_file);
+    }
     return report_table(stdout, results, count) > 0;
 }
 
@@ -138,7 +143,7 @@ static int run_trial(int argc, char **argv, struct rounds_options *options)
         once_print(stdout, subject, &trial, &(struct once_where){0});
     else
         fprintf(stderr, "%s: %s\n", subject->id, trial.why);
-    return r < 0 ? 1 : r == 0 ? 0 : 77;
+    return r < 0 ? 1 : r == 0 ? 0 : SUITE_STATUS_NOT_HERE;
 }
 
 /* For who counts what it does. */
@@ -185,6 +190,7 @@ static int usage(void)
                     "  --ab OTHER     another build of this program: new to old, row by row\n"
                     "  --idle S       how long the idle rows look on; 10\n"
                     "  --svg FILE     the rows as bars\n"
+                    "  --sizes FILE   round trips against payload, drawn\n"
                     "  --json FILE    a line for each trial; - is standard output\n");
     return 2;
 }
@@ -201,13 +207,19 @@ static FILE *open_out(const char *path)
 /* 0, or an exit status. */
 static int parse(int argc, char **argv, struct rounds_options *options)
 {
-    static const struct option known[] = {
-        {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
-        {"trial", required_argument, NULL, 't'},  {"seed", required_argument, NULL, 'e'},
-        {"only", required_argument, NULL, 'o'},   {"no-fifo", no_argument, NULL, 'f'},
-        {"json", required_argument, NULL, 'j'},   {"svg", required_argument, NULL, 'g'},
-        {"ab", required_argument, NULL, 'a'},     {"peers", no_argument, NULL, 'p'},
-        {"idle", required_argument, NULL, 'i'},   {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"rounds", required_argument, NULL, 'r'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"trial", required_argument, NULL, 't'},
+                                          {"seed", required_argument, NULL, 'e'},
+                                          {"only", required_argument, NULL, 'o'},
+                                          {"no-fifo", no_argument, NULL, 'f'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"svg", required_argument, NULL, 'g'},
+                                          {"ab", required_argument, NULL, 'a'},
+                                          {"sizes", required_argument, NULL, 'z'},
+                                          {"peers", no_argument, NULL, 'p'},
+                                          {"idle", required_argument, NULL, 'i'},
+                                          {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
@@ -230,6 +242,8 @@ static int parse(int argc, char **argv, struct rounds_options *options)
         else if (option == 'i')
             options->suite.idle_s = strtod(optarg, NULL);
         else if (option == 'g' && (svg_file = open_out(optarg)))
+            continue;
+        else if (option == 'z' && (sizes_file = open_out(optarg)))
             continue;
         else if (option == 'j' && (options->json = open_out(optarg)))
             continue;

@@ -10,8 +10,7 @@
 #include "tests/bench/place.h"
 #include "tests/support/process.h"
 
-#define WITHIN_NS       UINT64_C(60000000000)
-#define STATUS_NOT_HERE 77
+#define WITHIN_NS UINT64_C(60000000000)
 
 int once_run(const struct suite_subject *subject, const struct suite_options *options,
              struct trial *out)
@@ -72,13 +71,13 @@ int once_elsewhere(const char *program, const struct suite_subject *subject,
         return r;
     if (result.status == 0)
         once_read(result.out, out);
-    else if (result.status != STATUS_NOT_HERE)
+    else if (result.status != SUITE_STATUS_NOT_HERE)
         fprintf(stderr, "%s: %s: status %d: %.300s\n", program, subject->id, result.status,
                 result.err);
     snprintf(out->why, sizeof out->why, "%s", result.status == 0 ? "" : "one build cannot do it");
-    r = result.status == 0                                       ? 0
-        : result.status == STATUS_NOT_HERE || result.status == 2 ? SUITE_NOT_HERE
-                                                                 : -1;
+    r = result.status == 0                                             ? 0
+        : result.status == SUITE_STATUS_NOT_HERE || result.status == 2 ? SUITE_NOT_HERE
+                                                                       : -1;
     process_result_fini(&result);
     return r;
 }

@@ -50,7 +50,7 @@ void pair_close(const struct pair *pair)
 
 int pair_judge(const char *what, int r, const struct process_result *result)
 {
-    if (r == 0 && result->status == 77)
+    if (r == 0 && result->status == SUITE_STATUS_NOT_HERE)
         return SUITE_NOT_HERE;
     if (r == 0 && result->status == 0)
         return 0;

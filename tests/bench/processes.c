@@ -10,7 +10,7 @@
 
 #define SAMPLES_MAX 200 /* fewer than the restarts a supervision may allow */
 #define SAMPLES_MIN 8
-#define WITHIN_NS   UINT64_C(5000000000)
+#define WITHIN_MS   5000
 #define BALLAST     ((size_t)1 << 30)
 #define PENDING     1000
 
@@ -50,19 +50,6 @@ static void note_pid(void *user, const struct rapahub_guest_status *status)
     *(pid_t *)user = status->pid;
 }
 
-static int dispatch_until(struct rapahub_host *host, bool (*holds)(void))
-{
-    uint64_t deadline = trial_now() + WITHIN_NS;
-    int r = 0;
-
-    while (r >= 0 && !holds()) {
-        r = rapahub_host_dispatch(host, 100);
-        if (trial_now() > deadline)
-            r = -ETIMEDOUT;
-    }
-    return r < 0 ? r : 0;
-}
-
 static bool is_ready(void)
 {
     return seen.ready != 0;
@@ -71,6 +58,13 @@ static bool is_ready(void)
 static bool is_all_lost(void)
 {
     return seen.lost == PENDING;
+}
+
+static int dispatch_until(struct stage *stage, bool (*holds)(void))
+{
+    int r = stage_dispatch(stage, holds, WITHIN_MS);
+
+    return r < 0 ? r : r == 0 ? -ETIMEDOUT : 0;
 }
 
 /* Time from the call to the guest that serves; it is stopped again, which is not timed. */
@@ -117,9 +111,9 @@ static int respawn_once(struct stage *stage, uint32_t kind, double *ready_ns, do
     if (r == 0 && kill(pid, SIGKILL) < 0)
         r = -errno;
     if (r == 0)
-        r = dispatch_until(stage->host, is_ready);
+        r = dispatch_until(stage, is_ready);
     if (r == 0 && kind == PENDING_LOST)
-        r = dispatch_until(stage->host, is_all_lost);
+        r = dispatch_until(stage, is_all_lost);
     *ready_ns = (double)(seen.ready - start);
     *told_ns = (double)((kind == PENDING_LOST ? seen.last_lost : seen.down) - start);
     return r == 0 ? add(stage->host, stage->containers[0], 1, 2, &sum) : r;

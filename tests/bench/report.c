@@ -96,6 +96,11 @@ int report_table(FILE *file, const struct rounds_result *results, int count)
     }
     fprintf(file, "%d rows: %d red, %d noisy and skipped, %d not measurable here\n", count, red,
             noisy, missing);
+    for (int i = 0; i < count && !colours; i++)
+        if (results[i].verdict == ROUNDS_NOT_HERE || results[i].verdict == ROUNDS_NOISY)
+            fprintf(file, "SKIPPED: %s %s: %s\n", results[i].row->id, results[i].row->what,
+                    results[i].verdict == ROUNDS_NOISY ? "the machine is too busy"
+                                                       : results[i].why);
     return red;
 }
 

@@ -124,6 +124,16 @@ int stage_add(struct stage *stage, const struct stage_options *options)
     return r < 0 ? stage_failed("container", r) : 0;
 }
 
+int stage_dispatch(struct stage *stage, bool (*holds)(void), double ms)
+{
+    uint64_t until = trial_now() + (uint64_t)(ms * 1e6), now;
+    int r = 0;
+
+    while (r >= 0 && !(holds && holds()) && (now = trial_now()) < until)
+        r = rapahub_host_dispatch(stage->host, (int)((until - now) / 1000000) + 1);
+    return r < 0 ? r : holds && holds();
+}
+
 /* For SUITE_SAME all is born on one CPU, as under taskset; else each side is put to its place when
  * it knows what the machine has: a process that was born on one CPU expects to share it. */
 int stage_open(const struct suite_subject *subject, const struct stage_options *options,

@@ -39,6 +39,10 @@ void stage_attached(const char *path, const char *note);
 /* One more guest, with its container. */
 int stage_add(struct stage *stage, const struct stage_options *options);
 
+/* Dispatches until `holds` (NULL: never), which is 1, or for so long, which is 0; or less than 0.
+ */
+int stage_dispatch(struct stage *stage, bool (*holds)(void), double ms);
+
 /* Says on standard error what failed; returns `code`. */
 int stage_failed(const char *what, int code);
 

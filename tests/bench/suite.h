@@ -20,7 +20,8 @@ struct suite_options {
 
 /* A subject's `run`: 0; SUITE_NOT_HERE with trial->why, where this cannot be measured; or less than
  * 0, with the reason on standard error. */
-#define SUITE_NOT_HERE 1
+#define SUITE_NOT_HERE        1
+#define SUITE_STATUS_NOT_HERE 77 /* the exit status of that */
 
 struct suite_subject {
     const char *id, *what;

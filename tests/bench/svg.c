@@ -2,6 +2,7 @@
 #include "tests/bench/svg.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LINE   18
 #define LEFT   300 /* where the names end */
@@ -21,9 +22,12 @@ static double across(const struct gates_row *row, double value)
     return LEFT + WIDTH * log10(gates / LEAST) / log10(MOST / LEAST);
 }
 
-static const char *colour_of(enum rounds_verdict verdict)
+/* Other libraries are grey, but where a gate is broken. */
+static const char *colour_of(const struct rounds_result *result)
 {
-    switch (verdict) {
+    bool is_peer = strcmp(result->row->group, "peers") == 0;
+
+    switch (is_peer && result->verdict != ROUNDS_FAIL ? ROUNDS_SHOWN : result->verdict) {
     case ROUNDS_GOAL:
         return "#2a9d5c";
     case ROUNDS_OK:
@@ -59,7 +63,7 @@ static void print_bar(FILE *file, const struct rounds_result *result, int y)
     fprintf(file, "<text x='%d' y='%d' text-anchor='end'>%s %s</text>", LEFT - 8, y + 12, row->id,
             row->what);
     fprintf(file, "<rect x='%d' y='%d' width='%.1f' height='%d' fill='%s'/>", LEFT, y + 2, x - LEFT,
-            LINE - 6, colour_of(result->verdict));
+            LINE - 6, colour_of(result));
     fprintf(file, "<line x1='%.1f' y1='%d' x2='%.1f' y2='%d' stroke='#333'/>",
             low < high ? low : high, y + 8, low < high ? high : low, y + 8);
     fprintf(file, "<line x1='%.1f' y1='%d' x2='%.1f' y2='%d' stroke='#000' stroke-width='2'/>",
