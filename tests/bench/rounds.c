@@ -257,6 +257,9 @@ static struct rounds_result judge(const struct rounds *rounds, const struct gate
         result.verdict = meets(row, result.ratio, row->goal)   ? ROUNDS_GOAL
                          : meets(row, result.ratio, row->gate) ? ROUNDS_OK
                                                                : ROUNDS_FAIL;
+    if (result.verdict == ROUNDS_FAIL && row->tolerance <= 0 && rounds->options->load_max > 0 &&
+        result.load > rounds->options->load_max)
+        result.verdict = ROUNDS_NOISY;
     result.base = trial_quantile(pairs.bases, pairs.count, 0.5);
     return result;
 }
