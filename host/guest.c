@@ -109,7 +109,9 @@ int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_opti
     take_name(guest, options);
     r = take_supervision(guest, options->supervision);
     if (r == 0)
-        r = host_module_open(guest->chimod, &guest->module);
+        r = guest->trust == RAPAHUB_TRUST_TRUSTED
+                ? host_modules_open(&host->modules, guest->chimod, &guest->module)
+                : host_module_open(guest->chimod, &guest->module);
     if (r < 0)
         return r;
     *out = TAKE(guest);

@@ -74,6 +74,7 @@ static void free_host(struct rapahub_host *host)
 {
     host_spawn_close(&host->spawner);
     host_group_release(&host->shared);
+    host_modules_fini(&host->modules);
     free_offers(host);
     host_containers_fini(&host->containers);
     host_events_fini(&host->events);
@@ -109,6 +110,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&host->ended);
     hub_list_init(&host->relays);
     host_loans_open(&host->loans);
+    host_modules_init(&host->modules);
     host->linger.on = on_linger;
     return host;
 }

@@ -15,6 +15,7 @@
 #include "host/guest.h"
 #include "host/loans.h"
 #include "host/loop.h"
+#include "host/modules.h"
 #include "host/options.h"
 #include "host/scratch.h"
 #include "host/spawn.h"
@@ -38,6 +39,7 @@ struct rapahub_host {
 
     struct host_loop loop; /* the rest is the owner's */
     struct host_spawner *spawner;
+    struct host_modules modules;
     struct host_group *shared; /* of all trusted guests; NULL: none yet */
     struct hub_list lives;     /* the present ones */
     struct hub_list ended;     /* lives that somebody still uses */

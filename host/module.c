@@ -120,17 +120,19 @@ static int copy(int from, int to, const char *path)
     return n < 0 ? rapahub_fail(-errno, "", "cannot read %s", path) : 0;
 }
 
-static int open_file(const char *path)
+int host_module_open_file(const char *path, struct stat *status, int *out)
 {
-    struct stat file;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    OWN(hub_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot open the module %s", path);
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode))
-        return fd;
-    close(fd);
-    return refuse(path, S_ISDIR(file.st_mode) ? "a folder, not a module" : "no regular file");
+    if (fstat(fd, status) < 0)
+        return rapahub_fail(-errno, "", "cannot look at the module %s", path);
+    if (!S_ISREG(status->st_mode))
+        return refuse(path,
+                      S_ISDIR(status->st_mode) ? "a folder, not a module" : "no regular file");
+    *out = TAKE(fd);
+    return 0;
 }
 
 static int new_memory(void)
@@ -144,14 +146,11 @@ static int new_memory(void)
     return fd >= 0 ? fd : memfd_create("rapahub-module", flags);
 }
 
-int host_module_open(const char *path, int *out)
+int host_module_copy(int file, const char *path, int *out)
 {
-    OWN(hub_fd) int file = open_file(path);
     OWN(hub_fd) int memory = -1;
-    int r = file;
+    int r = check_elf(file, path);
 
-    if (file >= 0)
-        r = check_elf(file, path);
     if (r < 0)
         return r;
     memory = new_memory();
@@ -168,4 +167,13 @@ int host_module_open(const char *path, int *out)
         return rapahub_fail(-errno, "", "cannot seal the module %s", path);
     *out = TAKE(memory);
     return 0;
+}
+
+int host_module_open(const char *path, int *out)
+{
+    OWN(hub_fd) int file = -1;
+    struct stat status;
+    int r = host_module_open_file(path, &status, &file);
+
+    return r == 0 ? host_module_copy(file, path, out) : r;
 }

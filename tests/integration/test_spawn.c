@@ -159,6 +159,60 @@ static void signals_are_as_a_program_expects_them(void **state)
     close_host(&on);
 }
 
+/* The number of the mapped file whose name has these words; 0: there is none. */
+static unsigned long mapped(int32_t pid, const char *words)
+{
+    char path[64], line[512];
+    unsigned long inode = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    while (inode == 0 && fgets(line, sizeof line, file))
+        if (strstr(line, words))
+            assert_int_equal(sscanf(line, "%*s %*s %*s %*s %lu", &inode), 1);
+    fclose(file);
+    return inode;
+}
+
+struct modules {
+    unsigned long numbers[2];
+    int count;
+};
+
+static void note_module(void *user, const struct rapahub_guest_status *status)
+{
+    struct modules *modules = user;
+
+    if (modules->count < 2)
+        modules->numbers[modules->count++] = mapped(status->pid, "memfd:rapahub-module");
+}
+
+/* Who has a descriptor of it may take the right to open it from the others: a guest that is not
+ * trusted has a copy of its own. */
+static void trusted_guests_share_the_memory_of_a_module(void **state)
+{
+    const enum rapahub_trust levels[] = {RAPAHUB_TRUST_STANDARD, RAPAHUB_TRUST_TRUSTED};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct rapahub_guest_options options = {.chimod = CALC, .trust = levels[i]};
+        struct modules modules = {.count = 0};
+        struct rapahub_guest_id guest;
+        struct hosting on;
+
+        open_host(&on, (struct rapahub_host_options){0});
+        assert_done(rapahub_host_spawn(on.host, &options, &guest));
+        assert_done(rapahub_host_spawn(on.host, &options, &guest));
+        assert_done(rapahub_host_guests(on.host, note_module, &modules));
+        assert_int_not_equal(modules.numbers[0], 0);
+        assert_int_equal(modules.numbers[0] == modules.numbers[1],
+                         levels[i] == RAPAHUB_TRUST_TRUSTED);
+        close_host(&on);
+    }
+}
+
 static void many_guests_start_and_end(void **state)
 {
     struct hosting on;
@@ -182,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_standard_guest_sees_a_few_variables),
         cmocka_unit_test(a_trusted_guest_sees_all_but_those_that_change_the_loader),
         cmocka_unit_test(signals_are_as_a_program_expects_them),
+        cmocka_unit_test(trusted_guests_share_the_memory_of_a_module),
         cmocka_unit_test(many_guests_start_and_end),
     };
 
