@@ -176,6 +176,18 @@ static unsigned long mapped(int32_t pid, const char *words)
     return inode;
 }
 
+/* A module needs librapahub-guest.so: the program is that library, and no second one is loaded. */
+static void a_guest_has_the_sdk_once(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_calc(&on);
+    assert_int_not_equal(mapped(pid_of(&on), "/rapahub-guest"), 0);
+    assert_int_equal(mapped(pid_of(&on), "librapahub-guest"), 0);
+    close_host(&on);
+}
+
 struct modules {
     unsigned long numbers[2];
     int count;
@@ -236,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_standard_guest_sees_a_few_variables),
         cmocka_unit_test(a_trusted_guest_sees_all_but_those_that_change_the_loader),
         cmocka_unit_test(signals_are_as_a_program_expects_them),
+        cmocka_unit_test(a_guest_has_the_sdk_once),
         cmocka_unit_test(trusted_guests_share_the_memory_of_a_module),
         cmocka_unit_test(many_guests_start_and_end),
     };
