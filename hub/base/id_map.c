@@ -2,11 +2,11 @@
 #include "hub/base/id_map.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/memory.h"
 
 /* Twice as many slots must still be a power of two in 32 bits. */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
@@ -22,6 +22,11 @@ struct hub_id_map {
     struct slot slots[];
 };
 
+static size_t size_of(uint32_t slots)
+{
+    return sizeof(struct hub_id_map) + slots * sizeof(struct slot);
+}
+
 int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
 {
     uint32_t slots = 4;
@@ -30,7 +35,7 @@ int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
     while (slots / 2 < capacity && slots / 2 < CAPACITY_MAX)
         slots *= 2;
     if (capacity <= CAPACITY_MAX)
-        map = calloc(1, sizeof *map + slots * sizeof map->slots[0]);
+        map = hub_memory_sparse(size_of(slots));
     if (!map)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a map of %u entries", capacity);
     map->capacity = capacity;
@@ -41,7 +46,8 @@ int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
 
 void hub_id_map_release(struct hub_id_map **map)
 {
-    free(*map);
+    if (*map)
+        hub_memory_free_sparse(*map, size_of((*map)->mask + 1));
     *map = NULL;
 }
 

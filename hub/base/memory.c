@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/base/memory.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "hub/base/own.h"
+
+/* A sanitizer knows the bounds of what malloc gave only. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define KNOWN_BY_MALLOC 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(KNOWN_BY_MALLOC)
+#define MAPPED_FROM SIZE_MAX
+#else
+#define MAPPED_FROM ((size_t)8 << 10) /* less is not worth a mapping */
+#endif
 
 void hub_memory_release(void *pointer_to_pointer)
 {
@@ -12,4 +27,22 @@ void hub_memory_release(void *pointer_to_pointer)
     free(*pointer);
     *pointer = NULL;
     errno = kept;
+}
+
+void *hub_memory_sparse(size_t size)
+{
+    void *memory;
+
+    if (size < MAPPED_FROM)
+        return calloc(1, size);
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hub_memory_free_sparse(void *memory, size_t size)
+{
+    if (size < MAPPED_FROM)
+        free(memory);
+    else if (memory)
+        (void)munmap(memory, size);
 }

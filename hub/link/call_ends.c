@@ -17,7 +17,7 @@ static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
     if (now < calls->next_deadline)
         return;
     calls->next_deadline = HUB_NEVER;
-    for (uint32_t i = 0; i < calls->limit; i++) {
+    for (uint32_t i = 0; i < calls->begun; i++) {
         struct hub_call_entry *entry = &calls->entries[i];
         uint64_t deadline_ns = hub_peek64(&entry->deadline_ns);
 

@@ -24,7 +24,7 @@ struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id
     uint32_t index = id & ((UINT32_C(1) << HUB_CALL_ID_SHIFT) - 1);
     struct hub_call_entry *entry = &calls->entries[index];
 
-    return index < calls->limit && entry->id == id && entry->state != HUB_CALL_FREE ? entry : NULL;
+    return index < calls->begun && entry->id == id && entry->state != HUB_CALL_FREE ? entry : NULL;
 }
 
 static void release_channels(struct hub_call_entry *entry)
@@ -50,7 +50,7 @@ static int hold_channels(struct hub_call_entry *entry, const struct hub_channel_
 
 uint32_t hub_call_table_sweep(struct hub_calls *calls)
 {
-    uint32_t busy = calls->limit - calls->spare_count;
+    uint32_t busy = calls->begun - calls->spare_count;
 
     for (uint32_t i = 0; busy > 0; i++) {
         if (calls->entries[i].state == HUB_CALL_FREE)
@@ -59,7 +59,7 @@ uint32_t hub_call_table_sweep(struct hub_calls *calls)
         if (hub_observe(&calls->entries[i].taken))
             hub_call_table_forget(calls, &calls->entries[i]);
     }
-    return calls->limit - calls->spare_count;
+    return calls->begun - calls->spare_count;
 }
 
 /* A thread that calls again and again gets the entry that it has just left. */
@@ -69,9 +69,11 @@ static struct hub_call_entry *find_free(struct hub_calls *calls) REQUIRES(*calls
 
     if (last && last->state != HUB_CALL_FREE && hub_observe(&last->taken))
         return last;
-    if (calls->spare_count == 0)
+    if (calls->spare_count == 0 && calls->begun == calls->limit)
         (void)hub_call_table_sweep(calls);
-    return calls->spare_count == 0 ? NULL : &calls->entries[calls->spare[--calls->spare_count]];
+    if (calls->spare_count > 0)
+        return &calls->entries[calls->spare[--calls->spare_count]];
+    return calls->begun < calls->limit ? &calls->entries[calls->begun++] : NULL;
 }
 
 static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)

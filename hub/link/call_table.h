@@ -57,7 +57,9 @@ struct hub_calls {
     struct hub_a32 stirred;   /* who may only spin has something else to do */
     struct hub_a32 following; /* how many followers, for a look without the lock */
     struct hub_call_entry *entries GUARDED_BY(lock);
-    uint32_t *spare GUARDED_BY(lock); /* indices of free entries */
+    uint32_t begun
+        GUARDED_BY(lock); /* entries ever taken: what is behind them nobody has touched */
+    uint32_t *spare GUARDED_BY(lock); /* indices of free ones among them */
     uint32_t spare_count GUARDED_BY(lock);
     struct hub_call_entry *last GUARDED_BY(lock); /* entered last: the next call may have it */
     uint64_t sequence GUARDED_BY(lock);

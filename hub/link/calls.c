@@ -9,6 +9,7 @@
 
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
+#include "hub/base/memory.h"
 #include "hub/base/own.h"
 #include "hub/link/answers.h"
 #include "hub/link/call_table.h"
@@ -33,15 +34,10 @@ int hub_calls_create(uint32_t limit, struct hub_calls **out)
     calls->limit = limit;
     calls->next_deadline = HUB_NEVER;
     calls->on_ready = ignore;
-    calls->entries = calloc(limit, sizeof *calls->entries);
+    calls->entries = hub_memory_sparse(limit * sizeof *calls->entries);
     calls->spare = calloc(limit, sizeof *calls->spare);
     if (!calls->entries || !calls->spare)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
-    for (uint32_t i = 0; i < limit; i++) {
-        calls->spare[i] = limit - 1 - i;
-        hub_list_init(&calls->entries[i].link);
-    }
-    calls->spare_count = limit;
     *out = TAKE(calls);
     return 0;
 }
@@ -71,9 +67,9 @@ void hub_calls_release(struct hub_calls **calls)
 {
     if (!*calls)
         return;
-    for (uint32_t i = 0; (*calls)->lock && i < (*calls)->limit; i++)
+    for (uint32_t i = 0; i < (*calls)->begun; i++)
         release_entry(*calls, &(*calls)->entries[i]);
-    free((*calls)->entries);
+    hub_memory_free_sparse((*calls)->entries, (*calls)->limit * sizeof *(*calls)->entries);
     free((*calls)->spare);
     free(*calls);
     *calls = NULL;
@@ -417,7 +413,7 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
     hub_mutex_lock(calls->lock);
     if (calls->refusal == 0)
         calls->refusal = code;
-    for (uint32_t i = 0; i < calls->limit; i++) {
+    for (uint32_t i = 0; i < calls->begun; i++) {
         struct hub_call_entry *entry = &calls->entries[i];
 
         if (entry->state == HUB_CALL_OPEN) {

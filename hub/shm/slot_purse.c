@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/memory.h"
 
 static struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
@@ -24,7 +25,7 @@ static int make_records(struct hub_slot_purse *purse, struct hub_extent_name nam
     uint32_t count = purse->map.of[name.size_class].per_extent;
 
     if (!*records)
-        *records = calloc(count, sizeof **records);
+        *records = hub_memory_sparse(count * sizeof **records);
     if (!*records)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
@@ -71,7 +72,8 @@ void hub_slot_purse_fini(struct hub_slot_purse *purse)
         return;
     for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            free(purse->of[c].records[e]);
+            hub_memory_free_sparse(purse->of[c].records[e],
+                                   purse->map.of[c].per_extent * sizeof *purse->of[c].records[e]);
     free(purse->of);
     hub_slot_arrivals_fini(&purse->arrivals);
     hub_slot_class_fini(&purse->map);

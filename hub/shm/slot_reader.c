@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slot_reader: the receiver's side of a pool: what is accepted, and given back. All numbers come
  * from a private copy of a descriptor; the payload is copied once. */
-#include <stdlib.h>
-
 #include <rapahub/error.h>
 
 #include "hub/base/atomic.h"
 #include "hub/base/check.h"
+#include "hub/base/memory.h"
 #include "hub/shm/slot_pool.h"
 
 #define WORD_BITS       64
@@ -15,7 +14,7 @@
 int hub_slot_reader_init(struct hub_slot_reader *reader, const struct hub_geometry *geometry,
                          uint8_t *memory)
 {
-    struct hub_slot_seen *seen = calloc(geometry->limits.slot_count, sizeof(*seen));
+    struct hub_slot_seen *seen = hub_memory_sparse(geometry->limits.slot_count * sizeof *seen);
 
     if (!seen)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots",
@@ -32,7 +31,7 @@ int hub_slot_reader_init(struct hub_slot_reader *reader, const struct hub_geomet
 
 void hub_slot_reader_fini(struct hub_slot_reader *reader)
 {
-    free(reader->seen);
+    hub_memory_free_sparse(reader->seen, reader->count * sizeof *reader->seen);
     *reader = (struct hub_slot_reader){0};
 }
 

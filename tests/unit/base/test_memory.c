@@ -2,7 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "hub/base/memory.h"
 #include "hub/base/own.h"
 #include "tests/support/testing.h"
 
@@ -47,12 +50,65 @@ static void what_is_taken_outlives_its_scope(void **state)
     free(text);
 }
 
+/* How many of its pages there are. AddressSanitizer's heap may take them all. */
+static size_t pages_of(void *memory, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    unsigned char there[64] = {0};
+    char *start = (char *)memory - (uintptr_t)memory % page;
+
+    assert_true(size / page < sizeof there);
+    assert_int_equal(mincore(start, size, there), 0);
+    for (size_t i = 0; i < size / page; i++)
+        count += there[i] & 1;
+    return count;
+}
+
+static void a_large_table_takes_the_pages_that_are_touched(void **state)
+{
+    const size_t size = 32 * 4096;
+    char *table;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) { /* what calloc finds on its heap the second time it clears */
+        table = hub_memory_sparse(size);
+        assert_non_null(table);
+        table[5 * 4096] = 1;
+#ifndef __SANITIZE_ADDRESS__
+        assert_true(pages_of(table, size) <= 2);
+#else
+        (void)pages_of;
+#endif
+        hub_memory_free_sparse(table, size);
+    }
+}
+
+static void a_table_of_any_size_is_zero(void **state)
+{
+    static const size_t sizes[] = {1, 100, 8191, 8192, 8193, 100000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *table = hub_memory_sparse(sizes[i]);
+
+        assert_non_null(table);
+        for (size_t at = 0; at < sizes[i]; at++)
+            assert_int_equal(table[at], 0);
+        memset(table, 0xff, sizes[i]);
+        hub_memory_free_sparse(table, sizes[i]);
+    }
+    hub_memory_free_sparse(NULL, 1);
+    hub_memory_free_sparse(NULL, 100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(released_memory_leaves_the_variable_empty),
         cmocka_unit_test(a_release_keeps_errno),
         cmocka_unit_test(what_is_taken_outlives_its_scope),
+        cmocka_unit_test(a_large_table_takes_the_pages_that_are_touched),
+        cmocka_unit_test(a_table_of_any_size_is_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
