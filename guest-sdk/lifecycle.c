@@ -44,31 +44,50 @@ static size_t piece_size(const struct guest *guest)
     return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;
 }
 
+static const char *line_of(const struct guest_methods *methods, uint32_t index)
+{
+    return hub_invoke_signature(methods->list[index])->text;
+}
+
+/* As many lines as a piece holds, behind the last of which this is; and their bytes. */
+static uint32_t count_lines(const struct guest_methods *methods, uint32_t from, size_t most,
+                            size_t *size)
+{
+    uint32_t to = from;
+
+    for (*size = 0; to < methods->count; to++) {
+        size_t length = strlen(line_of(methods, to)) + 1;
+
+        if (*size + length > most)
+            break;
+        *size += length;
+    }
+    return to;
+}
+
+/* A string of lines, written where it will lie: it would be much for the stack. */
 static int send_methods(struct guest *guest, struct hub_reader *arguments,
                         struct hub_writer *result)
 {
     const struct guest_methods *methods = &guest->module.methods;
-    char text[HUB_LIFECYCLE_PIECE];
-    size_t size = 0, most = piece_size(guest);
-    uint32_t from = 0;
+    uint32_t from = 0, to;
+    size_t size;
     int r = take(arguments, &rapahub_type_u32, &from);
 
     if (r == 0)
         r = finish(arguments);
-    for (uint32_t i = from; r == 0 && i < methods->count; i++) {
-        const char *line = hub_invoke_signature(methods->list[i])->text;
-        size_t length = strlen(line);
-
-        if (size + length + 1 > most && size == 0)
-            return rapahub_fail(RAPAHUB_EMSGSIZE, "", "no message carries the signature %s", line);
-        if (size + length + 1 > most)
-            break;
-        memcpy(text + size, line, length);
-        text[size + length] = '\n';
-        size += length + 1;
+    if (r < 0)
+        return r;
+    to = count_lines(methods, from, piece_size(guest), &size);
+    if (to == from && from < methods->count)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "", "no message carries the signature %s",
+                            line_of(methods, from));
+    hub_postcard_put_unsigned(result, size);
+    for (uint32_t i = from; i < to; i++) {
+        hub_writer_put(result, line_of(methods, i), strlen(line_of(methods, i)));
+        hub_writer_byte(result, '\n');
     }
-    hub_postcard_put_string(result, (struct rapahub_string){text, size});
-    return r;
+    return 0;
 }
 
 static int begin(struct guest *guest, struct hub_reader *arguments)
