@@ -39,12 +39,13 @@ static void *at(const struct hub_segment *segment, uint64_t offset)
 }
 
 /* Takes the pages of a range now, so that no first call waits for them; a kernel that cannot gives
- * them at the first use. Their bytes stay as they are. */
+ * them at the first use. Their bytes stay as they are. In shared memory a page that was read is
+ * mapped to be written too, and those that exist are mapped sixteen at a time. */
 static void take_pages(const struct hub_segment *segment, uint64_t offset, uint64_t size)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
 
-    (void)madvise(at(segment, start), offset - start + size, MADV_POPULATE_WRITE);
+    (void)madvise(at(segment, start), offset - start + size, MADV_POPULATE_READ);
 }
 
 static void take_pages_of_peer(const struct hub_segment *segment,
