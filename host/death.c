@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/death.h"
 
+#include <sys/epoll.h>
+
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/requests.h"
@@ -98,7 +100,11 @@ void host_death_on_bell(void *user, uint32_t events)
 {
     struct host_life *life = user;
 
-    (void)events;
+    /* Most who hang up are dead: then there is nothing to read, to kill or to look at again. */
+    if (events & (EPOLLHUP | EPOLLRDHUP))
+        host_death_look(life);
+    if (life->proven_ns != 0)
+        return;
     (void)hub_link_rung(life->connection.link, BATCH);
     host_watch_listen(life);
     host_watch_look(life);

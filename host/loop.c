@@ -158,8 +158,8 @@ static struct host_timer *next_timer(struct host_loop *loop)
     return next;
 }
 
-/* Those that were due when the turn's events came; what an event or a timer sets for now waits for
- * the next turn: first the end of a guest is told, then its next life is started, which takes long.
+/* Those that were due when the turn's events came; what an event or a timer sets for now does not
+ * come at once: first the end of a guest is told, then its next life is started, which takes long.
  */
 static int run_timers(struct host_loop *loop, uint64_t now)
 {
@@ -172,6 +172,11 @@ static int run_timers(struct host_loop *loop, uint64_t now)
         count++;
     }
     return count;
+}
+
+int host_loop_run_timers(struct host_loop *loop)
+{
+    return run_timers(loop, hub_clock_now());
 }
 
 void host_loop_arm(struct host_loop *loop)

@@ -54,6 +54,9 @@ void host_loop_wake(struct host_loop *loop);
 /* Waits at most so long, handles what there is: how many things, or -errno. */
 int host_loop_turn(struct host_loop *loop, int timeout_ms);
 
+/* Runs the timers that are due now, without a turn: how many. */
+int host_loop_run_timers(struct host_loop *loop);
+
 /* Sets the timer descriptor to the next timer, so that who polls the loop learns of it. */
 void host_loop_arm(struct host_loop *loop);
 

@@ -132,6 +132,17 @@ static void sweep_containers(struct rapahub_host *host)
     host_unlock(host);
 }
 
+/* What has ended is given back, and then what was to begin at once begins: a guest that is started
+ * again without a delay finds the entry that it had, and waits for no other turn. */
+static int clear(struct rapahub_host *host)
+{
+    bool ended = !hub_list_empty(&host->ended);
+
+    host_death_sweep(host);
+    sweep_containers(host);
+    return ended ? host_loop_run_timers(&host->loop) : 0;
+}
+
 /* Who is told of a death is told before anything of it is given back: so events come first.
  * r[impl shm.death.recovery] */
 static int work(struct rapahub_host *host)
@@ -144,10 +155,8 @@ static int work(struct rapahub_host *host)
         count += host_asyncs_serve(host);
         count += host_events_deliver(host);
     }
-    if (host->depth == 1) {
-        host_death_sweep(host);
-        sweep_containers(host);
-    }
+    if (host->depth == 1)
+        count += clear(host);
     set_overdue(host);
     return count;
 }
