@@ -148,7 +148,7 @@ static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, u
     return r;
 }
 
-/* It waits for space, or is told what is wrong: the id is taken already. */
+/* It waits for space; the id is taken already. */
 static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, uint32_t id,
                         uint64_t number)
 {
@@ -184,8 +184,12 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
         note_timeout(calls, call, *number);
         return 0;
     }
-    if (id != 0)
+    if (r == -EAGAIN)
         return begin_slowly(calls, call, id, *number);
+    if (id != 0)
+        take_back(calls, *number);
+    if (r == RAPAHUB_EPROTOCOL)
+        return hub_link_violated(calls->link); /* what was found may not be found again */
     return r == -EBUSY ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
                        : r;
 }
