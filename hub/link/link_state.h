@@ -23,6 +23,8 @@ struct hub_link {
     struct hub_slots_in slots;
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
+    bool untold; /* readers are to be told of what came, when no more comes or before a sleep */
+    bool plenty; /* since the leader looked a reader got as much as it should read at once */
 
     struct hub_a32 loans;   /* slots that are filled before there is a message */
     struct hub_a32 news;    /* what sleeps in hub_link_wait sleeps on it */
@@ -45,5 +47,22 @@ struct hub_link {
     const char *broken_rule;
     struct hub_link_counters counters;
 };
+
+/* By the holder of the token. */
+static inline void hub_link_count_received(struct hub_link *link, const struct hub_descriptor *list,
+                                           uint32_t count)
+{
+    struct hub_link_counters *counters = &link->counters;
+    uint64_t bytes = 0, slots = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += list[i].payload_len;
+        slots += list[i].payload_slot != HUB_INLINE;
+    }
+    hub_note64(&counters->received, hub_peek64(&counters->received) + count);
+    hub_note64(&counters->received_bytes, hub_peek64(&counters->received_bytes) + bytes);
+    if (slots > 0)
+        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + slots);
+}
 
 #endif

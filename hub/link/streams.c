@@ -11,7 +11,7 @@
 #include "hub/link/call_deadline.h"
 #include "hub/link/pump.h"
 
-#define PIECE_MAX  (128 * 1024)
+#define PIECE_MAX  (256 * 1024)
 #define PIECE_MIN  4096
 #define EXTEND_PER 16 /* the call's deadline is moved so often within its patience */
 
@@ -151,7 +151,9 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
     set_lasting(mark, true);
     options.source = mark->is_sink ? hub_channel_source(channel) : mark->stream;
     options.sink = mark->is_sink ? mark->stream : hub_channel_sink(channel);
-    if (!mark->is_sink)
+    if (mark->is_sink)
+        hub_channel_set_led(channel);
+    else
         hub_channel_on_stop(channel, stop_source, mark->stream);
     return hub_pump_start(&options, &streams->pumps[index]);
 }
