@@ -5,6 +5,7 @@
 
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
+#include "hub/link/batch.h"
 #include "hub/link/channels.h"
 #include "hub/link/fifo.h"
 #include "hub/shm/channel_table.h"
@@ -32,6 +33,7 @@ struct hub_channel {
     struct rapahub_sink sink;
     bool led;    /* there is another thread that receives what it reads */
     bool corked; /* of the thread that writes: what is written may wait for more */
+    struct hub_batch batch;
     void (*on_stop)(void *user);
     void *user;
     struct hub_list owing, waiting; /* in the lists of the set */

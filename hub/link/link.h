@@ -93,6 +93,7 @@ struct hub_parts {
     struct rapahub_bytes head, tail;
     struct hub_loan *loan;      /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
     bool more;                  /* others follow soon: the peer need not see it before them */
+    struct hub_batch *batch;    /* of the channel: the tail may join what is held back; or NULL */
     const struct hub_a32 *gate; /* not 0: it is not sent any more, -ECANCELED; NULL: always */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,

@@ -167,8 +167,10 @@ static int send(struct hub_channel *channel, const struct hub_message *message,
 static int write_element(struct hub_channel *channel, const uint8_t *data, size_t size)
 {
     const struct hub_message message = {HUB_DATA, channel->id, 0};
-    struct hub_parts parts = {
-        .tail = {data, size}, .more = channel->corked, .gate = &channel->shut};
+    struct hub_parts parts = {.tail = {data, size},
+                              .more = channel->corked,
+                              .batch = channel->corked ? &channel->batch : NULL,
+                              .gate = &channel->shut};
     uint8_t prefix[PREFIX_MAX];
     uint32_t length = 0;
     int r;
@@ -180,7 +182,9 @@ static int write_element(struct hub_channel *channel, const uint8_t *data, size_
     r = hub_link_send(channel->set->link, &message, &parts, 0);
     if (r != 0)
         r = send(channel, &message, &parts);
-    if (r == 0)
+    if (r == 0 && parts.batch && channel->batch.joined > 0)
+        channel->sent += channel->batch.joined;
+    else if (r == 0)
         channel->sent += (uint32_t)size + length + 1;
     return r == RAPAHUB_ECANCELED ? -EAGAIN : r;
 }
@@ -234,10 +238,26 @@ static ssize_t write_some(struct hub_channel *channel, const uint8_t *data, size
     return r == 0 ? (ssize_t)next : r == -EAGAIN ? 0 : r; /* over: the next look tells why */
 }
 
+/* A small one joins what is held back, if there is credit for it as it was seen last. */
+static bool join(struct hub_channel *channel, const void *data, size_t size)
+{
+    uint32_t left = channel->granted - channel->sent, joined;
+
+    if (!channel->batch.data || left > INT32_MAX || left < size + PREFIX_MAX ||
+        hub_observe(&channel->stopped) != 0)
+        return false;
+    joined = hub_batch_append(channel->set->link, &channel->batch,
+                              (struct rapahub_bytes){data, size}, &channel->shut);
+    channel->sent += joined;
+    return joined > 0;
+}
+
 int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
 {
     const uint8_t *data = from;
 
+    if (channel->corked && size > 0 && size < HUB_BATCH_BYTES && join(channel, from, size))
+        return 0;
     if (channel->set->credit < 2)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a window of %u bytes carries no element",
                             channel->set->credit);
