@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/arrival.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "hub/link/link_state.h"
@@ -33,13 +34,23 @@ static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor 
     return count;
 }
 
+/* Who is told may be on this CPU: it reads what is warm, before this thread spins for more. */
+static void tell(struct hub_link *link)
+{
+    bool anybody = hub_peek(&link->crowd) != 0;
+
+    hub_link_tell(link);
+    if (anybody)
+        (void)sched_yield();
+}
+
 /* Who waits for it is told when there is plenty; of less when nothing follows: to wake a thread for
  * each message would cost more than all the rest. */
 static void note_news(struct hub_link *link, int news)
 {
     if (news == HUB_ARRIVAL_NOW) {
         link->plenty = true;
-        hub_link_tell(link);
+        tell(link);
     } else if (news == HUB_ARRIVAL_SOON) {
         link->untold = true;
     }
@@ -57,7 +68,7 @@ int hub_arrival_receive(struct hub_link *link, const struct hub_message *message
     if (news < 0)
         return news;
     if (in_slot)
-        r = hub_receiver_free(link, list->payload_slot);
+        r = hub_receiver_free_quietly(link, list->payload_slot);
     if (r < 0)
         return r;
     hub_link_count_received(link, list, arrival.count);
@@ -70,5 +81,5 @@ void hub_arrival_tell(struct hub_link *link)
     if (!link->untold)
         return;
     link->untold = false;
-    hub_link_tell(link);
+    tell(link);
 }

@@ -23,6 +23,7 @@ struct hub_link {
     struct hub_slots_in slots;
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
+    uint32_t unwoken, freed; /* slots given back since who waits for them was woken; the last */
     bool untold; /* readers are to be told of what came, when no more comes or before a sleep */
     bool plenty; /* since the leader looked a reader got as much as it should read at once */
 

@@ -11,8 +11,10 @@
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
 
-#define ROUNDS 16 /* of a leader, between two looks at the clock */
-#define QUIET  16 /* looks at the ring behind which no more comes soon */
+#define ROUNDS     16 /* of a leader, between two looks at the clock */
+#define FREED_MOST 4  /* slots given back of which nobody was told */
+#define FEW        8  /* messages of a stream at once */
+#define QUIET      16 /* looks at the ring behind which no more comes soon */
 
 static bool take_token(struct hub_link *link)
 {
@@ -49,6 +51,28 @@ static void wake_for_slot(struct hub_link *link, uint32_t slot)
     hub_wait_wake(&link->wait, HUB_WAIT_TX, words[0]);
     if (words[1] != words[0] && !hub_wait_takes_part(&link->wait))
         hub_futex_wake(words[1], UINT32_MAX);
+}
+
+/* Who sleeps for a slot is woken when there are some: of a single one it would make little, and
+ * sleep again. */
+static void wake_for_freed(struct hub_link *link)
+{
+    if (link->unwoken > 0)
+        wake_for_slot(link, link->freed);
+    link->unwoken = 0;
+}
+
+int hub_receiver_free_quietly(struct hub_link *link, uint32_t slot)
+{
+    int r = hub_slots_in_free(&link->slots, slot);
+
+    if (r < 0)
+        return r;
+    link->freed = slot;
+    link->unwoken++;
+    if (link->unwoken == FREED_MOST || !hub_wait_takes_part(&link->wait))
+        wake_for_freed(link);
+    return 0;
 }
 
 int hub_receiver_free(struct hub_link *link, uint32_t slot)
@@ -162,19 +186,19 @@ static int receive(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
     uint32_t count = 0;
+    int r = 1;
 
-    while (count < max && !hub_link_closed(link) && !events->full(events->user)) {
-        int r = next_batch(link);
-
-        if (r == 0)
-            break;
+    while (r > 0 && count < max && !hub_link_closed(link) && !events->full(events->user)) {
+        r = next_batch(link);
         if (r > 0)
             r = handle_next(link, max - count);
-        if (r < 0)
-            return hub_link_violated(link);
-        count += (uint32_t)r;
+        if (r > 0)
+            count += (uint32_t)r;
+        if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count)
+            hub_wait_gap(&link->wait); /* a stream is faster in bunches than one by one */
     }
-    return (int)count;
+    wake_for_freed(link);
+    return r < 0 ? hub_link_violated(link) : (int)count;
 }
 
 /* What a dead peer had published before is still received; then calls end. */
@@ -277,6 +301,7 @@ struct leader {
     const struct hub_link_until *until;
     struct hub_wait_order order;
     uint32_t rounds;
+    bool streams;   /* what came last was of a stream */
     uint32_t looks; /* at a ring without news, since there were some */
 };
 
@@ -369,8 +394,10 @@ static int lead_once(struct leader *leader)
 
     if (r < 0)
         return r;
-    if (r > 0)
+    if (r > 0) {
         leader->looks = 0;
+        leader->streams = link->untold || link->plenty;
+    }
     if (r > 0) /* a flood must not keep it beyond its deadline */
         return ++leader->rounds % ROUNDS == 0 && hub_clock_left(leader->order.deadline_ns) == 0
                    ? -ETIMEDOUT
@@ -383,6 +410,7 @@ static int lead_once(struct leader *leader)
         return 0;
     }
     leader->order.bits = choose_bits(link);
+    leader->order.eager = leader->streams || (leader->order.bits & HUB_WAIT_TX) != 0;
     return hub_wait_for(&link->wait, &leader->order);
 }
 

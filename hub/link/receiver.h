@@ -21,4 +21,7 @@ bool hub_receiver_quiet(const struct hub_link *link);
 /* Gives a slot back that was taken, and wakes who waits for it. Any thread. */
 int hub_receiver_free(struct hub_link *link, uint32_t slot);
 
+/* The same under the token: it wakes them before this thread does anything else than to receive. */
+int hub_receiver_free_quietly(struct hub_link *link, uint32_t slot);
+
 #endif
