@@ -23,6 +23,8 @@ struct hub_streams {
     uint64_t patience_ns, number;
     struct hub_a64 moved_ns, extended_ns;
     struct hub_a32 ended; /* how many pumps have; a futex */
+    void (*on_end)(void *user);
+    void *user;
     uint32_t begun;
     bool good;
     int failure; /* of a pump that could not begin */
@@ -79,6 +81,8 @@ int hub_streams_open(const struct hub_streams_order *order, struct hub_streams *
     streams->connection = order->connection;
     streams->marks = marks;
     streams->patience_ns = order->patience_ns;
+    streams->on_end = order->on_end;
+    streams->user = order->user;
     if (r == 0)
         r = open_channels(streams, order->deadline_ns, ids);
     if (r < 0) {
@@ -122,6 +126,8 @@ static void on_end(void *user)
 
     hub_add(&streams->ended, 1);
     hub_futex_wake_private(&streams->ended);
+    if (streams->on_end)
+        streams->on_end(streams->user);
 }
 
 /* Runs under the receive token: the callee wants no more. */
