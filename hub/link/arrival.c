@@ -34,14 +34,12 @@ static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor 
     return count;
 }
 
-/* Who is told may be on this CPU: it reads what is warm, before this thread spins for more. */
+/* Who is told may be on this CPU, or about to run for the first time: it reads what is warm, before
+ * this thread goes on. */
 static void tell(struct hub_link *link)
 {
-    bool anybody = hub_peek(&link->crowd) != 0;
-
     hub_link_tell(link);
-    if (anybody)
-        (void)sched_yield();
+    (void)sched_yield();
 }
 
 /* Who waits for it is told when there is plenty; of less when nothing follows: to wake a thread for

@@ -298,7 +298,7 @@ static bool take(struct hub_channel *channel, uint32_t size) REQUIRES(channel->s
     hub_fifo_take(&channel->fifo, size);
     channel->overhead -= part;
     channel->taken += size + part;
-    channel->called = false;
+    channel->called = 0;
     if (channel->dropped)
         hub_channel_drop_queue(channel);
     return grant(channel);

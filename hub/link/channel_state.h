@@ -45,7 +45,7 @@ struct hub_channel {
     bool writing;                 /* a message of it may be on its way into the ring */
     bool filling;                 /* the leader copies an element behind the last one */
     bool dropped;                 /* what is queued, and what is copied now */
-    bool called;                  /* its reader was told that there is plenty */
+    uint32_t called;              /* so much was there when its reader was told of plenty */
     uint32_t told;                /* the sum of grants its sender was told of */
     uint32_t granted;             /* receiver: by us; sender: seen last, its thread's own */
     uint32_t sent;                /* of the thread that writes */

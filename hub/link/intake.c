@@ -167,12 +167,12 @@ static struct hub_channel *receiver_of(const struct hub_channels *set, uint32_t 
                : NULL;
 }
 
-/* Once for each time that its reader comes. */
+/* Again and again while its reader does not come: it may wait for this thread's CPU. */
 static enum hub_arrival_news news_of(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
-    if (channel->called || hub_fifo_size(&channel->fifo) < channel->set->plenty)
+    if (hub_fifo_size(&channel->fifo) - channel->called < channel->set->plenty)
         return HUB_ARRIVAL_SOON;
-    channel->called = true;
+    channel->called = hub_fifo_size(&channel->fifo);
     return HUB_ARRIVAL_NOW;
 }
 
