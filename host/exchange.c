@@ -36,21 +36,24 @@ static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_
     return host_turn_until(host, hub_call_deadline_of(calls, number));
 }
 
-/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. */
-static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
+/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
+ * streams there is more to receive than one answer: it spins again behind each turn. */
+static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+                         bool streams)
 {
-    bool polls = host->options.waiting == RAPAHUB_WAIT_POLL;
+    bool again = host->options.waiting == RAPAHUB_WAIT_POLL || streams;
     int r = hub_calls_wait(calls, number, true);
 
     while (r == -EAGAIN && !hub_calls_ended(calls, number) && take_turn(host, calls, number) >= 0)
-        if (polls)
+        if (again)
             r = hub_calls_wait(calls, number, true);
     return r == -EAGAIN ? hub_calls_wait(calls, number, false) : r;
 }
 
-int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
+int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+                       bool streams)
 {
-    return host_threads_is_owner(host) ? wait_as_owner(host, calls, number)
+    return host_threads_is_owner(host) ? wait_as_owner(host, calls, number, streams)
                                        : hub_calls_wait(calls, number, false);
 }
 
@@ -112,7 +115,7 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
     if (r == 0 && exchange->streams)
         hub_streams_begin(exchange->streams, number);
     if (r == 0)
-        r = host_exchange_wait(host, calls, number);
+        r = host_exchange_wait(host, calls, number, exchange->streams != NULL);
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
 }
 

@@ -34,8 +34,10 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to);
 int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
                       struct hub_answer *answer);
 
-/* Waits for the end of a call that was begun, as hub_calls_wait; the owner serves meanwhile. */
-int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number);
+/* Waits for the end of a call that was begun, as hub_calls_wait; the owner serves meanwhile. With
+ * `streams` there is more to receive than one answer. */
+int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+                       bool streams);
 
 /* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
  * of what the guest answered, with its diagnosis. A malformed one is a violation. What is shown

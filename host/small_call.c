@@ -67,7 +67,7 @@ static int send_and_wait(struct rapahub_host *host, struct host_life *life,
 
     host_corks_push(host);
     r = hub_calls_begin(calls, request, &number);
-    return r < 0 ? r : host_exchange_wait(host, calls, number);
+    return r < 0 ? r : host_exchange_wait(host, calls, number, false);
 }
 
 /* Inside. What was not executed is tried again, the long way; also to say what is wrong. */

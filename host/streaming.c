@@ -78,6 +78,12 @@ static int settle(struct rapahub_host *host, const struct host_exchange *exchang
     return 0;
 }
 
+/* The owner is in its loop while the last bytes are written. */
+static void wake_owner(void *user)
+{
+    host_loop_wake(&((struct rapahub_host *)user)->loop);
+}
+
 int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
                        const struct hub_stream_marks *marks, struct hub_answer *answer)
 {
@@ -85,7 +91,10 @@ int host_streaming_run(struct rapahub_host *host, const struct host_exchange *ex
                                             .marks = marks,
                                             .arguments = exchange->arguments,
                                             .deadline_ns = exchange->deadline_ns,
-                                            .patience_ns = hub_clock_left(exchange->deadline_ns)};
+                                            .patience_ns = hub_clock_left(exchange->deadline_ns),
+                                            .on_end =
+                                                host_threads_is_owner(host) ? wake_owner : NULL,
+                                            .user = host};
     struct host_exchange with = *exchange;
     struct host_verdict verdict = {0};
     struct hub_streams *streams;

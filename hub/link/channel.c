@@ -6,11 +6,11 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/bytes.h"
 #include "hub/base/clock.h"
 #include "hub/link/channel_state.h"
 #include "hub/link/outlet.h"
-#include "hub/wire/postcard.h"
+
+#define SPARE_MOST (1024 * 1024) /* bytes */
 
 /* ---- life ---- */
 
@@ -27,6 +27,16 @@ static struct hub_channel *of_sink(struct rapahub_sink *sink)
 static ssize_t read_face(struct rapahub_source *source, void *to, size_t size)
 {
     return hub_channel_read(of_source(source), to, size);
+}
+
+static ssize_t lend_face(struct rapahub_source *source, const void **data)
+{
+    return hub_channel_lend(of_source(source), data);
+}
+
+static void take_face(struct rapahub_source *source, size_t size)
+{
+    hub_channel_take(of_source(source), size);
 }
 
 static void stop_source(struct rapahub_source *source, bool stopped)
@@ -77,8 +87,11 @@ struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, boo
     channel->sends = sends;
     channel->ours = ours;
     channel->granted = channel->told = set->credit;
-    channel->source =
-        (struct rapahub_source){.read = read_face, .stop = stop_source, .leave = leave_source};
+    channel->source = (struct rapahub_source){.read = read_face,
+                                              .lend = lend_face,
+                                              .take = take_face,
+                                              .stop = stop_source,
+                                              .leave = leave_source};
     channel->sink = (struct rapahub_sink){.write = write_face,
                                           .cork = cork_face,
                                           .end = end_face,
@@ -135,6 +148,11 @@ void hub_channel_on_stop(struct hub_channel *channel, void (*on_stop)(void *user
     hub_mutex_unlock(&channel->set->lock);
 }
 
+void hub_channel_set_led(struct hub_channel *channel)
+{
+    channel->led = true;
+}
+
 void hub_channel_stop(struct hub_channel *channel, bool stopped)
 {
     hub_publish(&channel->stopped, stopped);
@@ -165,14 +183,16 @@ bool hub_channel_is_over(const struct hub_channel *channel)
     return channel->stage != HUB_CHANNEL_OPEN || channel->set->code != 0 || is_stopped(channel);
 }
 
-void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), bool space)
+void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), void *user, bool space)
 {
     struct hub_channels *set = channel->set;
     const struct hub_link_until until = {.done = done,
-                                         .user = channel,
+                                         .user = user,
                                          .stage = HUB_WAIT_SLEEP,
                                          .deadline_ns = hub_clock_after(HUB_SECOND),
-                                         .space = space};
+                                         .space = space,
+                                         .follows = channel->led && !space,
+                                         .gathers = !space};
 
     if (hub_channels_is_busy(set))
         (void)set->manner.wait(set->manner.user, set->link, &until);
@@ -187,6 +207,35 @@ void hub_channel_owe_reset(struct hub_channel *channel)
     hub_add(&channel->set->owes, 1);
 }
 
+void hub_channel_shut(struct hub_channel *channel)
+{
+    hub_publish(&channel->shut, 1);
+    if (channel->on_stop)
+        channel->on_stop(channel->user);
+}
+
+/* New memory costs a page fault for each 4 KiB, which is more than to copy into it. */
+static void keep_memory(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    struct hub_fifo *spare = &channel->set->spare;
+
+    if (spare->capacity >= channel->fifo.capacity || channel->fifo.capacity > SPARE_MOST)
+        return;
+    hub_fifo_fini(spare);
+    hub_fifo_take(&channel->fifo, hub_fifo_size(&channel->fifo));
+    hub_fifo_move(spare, &channel->fifo);
+}
+
+void hub_channel_drop_queue(struct hub_channel *channel)
+{
+    channel->dropped = channel->filling || channel->fifo.lent;
+    if (channel->dropped)
+        return;
+    keep_memory(channel);
+    hub_fifo_fini(&channel->fifo);
+    channel->overhead = 0;
+}
+
 void hub_channel_reset(struct hub_channel *channel)
 {
     hub_mutex_lock(&channel->set->lock);
@@ -199,8 +248,8 @@ void hub_channel_reset(struct hub_channel *channel)
             channel->stage = HUB_CHANNEL_DRAINS;
         }
     }
-    if (!channel->sends && !channel->filling)
-        hub_fifo_fini(&channel->fifo);
+    if (!channel->sends)
+        hub_channel_drop_queue(channel);
     hub_mutex_unlock(&channel->set->lock);
     (void)hub_channels_settle(channel->set);
 }
@@ -213,44 +262,10 @@ static bool can_read(void *user)
     bool can;
 
     hub_mutex_lock(&channel->set->lock);
-    can = hub_fifo_size(&channel->fifo) > 0 || hub_channel_is_over(channel);
+    can =
+        hub_fifo_size(&channel->fifo) > 0 || channel->overhead > 0 || hub_channel_is_over(channel);
     hub_mutex_unlock(&channel->set->lock);
     return can;
-}
-
-/* Each element was found whole when it was received: read as it was then, also where its length is
- * longer than it need be. */
-static void begin_element(struct hub_channel *channel) REQUIRES(channel->set->lock)
-{
-    const uint8_t *front = hub_fifo_front(&channel->fifo);
-    struct hub_reader reader;
-
-    hub_reader_init(&reader, front, hub_fifo_size(&channel->fifo));
-    channel->element_left = (uint32_t)hub_postcard_take_unsigned(&reader, 64);
-    hub_fifo_take(&channel->fifo, (uint32_t)(reader.at - front));
-    channel->element_size = channel->element_left + (uint32_t)(reader.at - front);
-}
-
-static size_t take(struct hub_channel *channel, uint8_t *to, size_t size)
-    REQUIRES(channel->set->lock)
-{
-    size_t done = 0;
-
-    while (done < size && hub_fifo_size(&channel->fifo) > 0) {
-        size_t piece = size - done;
-
-        if (channel->element_left == 0)
-            begin_element(channel);
-        if (piece > channel->element_left)
-            piece = channel->element_left;
-        memcpy(to + done, hub_fifo_front(&channel->fifo), piece);
-        hub_fifo_take(&channel->fifo, (uint32_t)piece);
-        done += piece;
-        channel->element_left -= (uint32_t)piece;
-        if (channel->element_left == 0)
-            channel->taken += channel->element_size;
-    }
-    return done;
 }
 
 /* At half of the window, at once for a peer that takes no part, and always when all was taken: else
@@ -272,37 +287,87 @@ static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
     return true;
 }
 
-/* Bytes; 0 at the end; -EAGAIN; or why none will come. r[impl shm.wakeup.credit-wait] */
-static ssize_t try_read(struct hub_channel *channel, void *to, size_t size)
+/* `size` bytes are used up, and with them their part of the lengths; all of those with the last.
+ */
+static bool take(struct hub_channel *channel, uint32_t size) REQUIRES(channel->set->lock)
+{
+    uint32_t there = hub_fifo_size(&channel->fifo);
+    uint32_t part =
+        size < there ? (uint32_t)((uint64_t)channel->overhead * size / there) : channel->overhead;
+
+    hub_fifo_take(&channel->fifo, size);
+    channel->overhead -= part;
+    channel->taken += size + part;
+    channel->called = 0;
+    if (channel->dropped)
+        hub_channel_drop_queue(channel);
+    return grant(channel);
+}
+
+/* r[impl shm.wakeup.credit-wait] */
+static void wake_writer(struct hub_channel *channel)
+{
+    hub_link_wake_peer(channel->set->link, HUB_WAIT_TX,
+                       &hub_channel_entry_of(channel)->granted_total);
+}
+
+/* Bytes; 0 at the end; -EAGAIN; or why none will come. */
+static ssize_t try_lend(struct hub_channel *channel, const void **data)
 {
     bool granted = false;
     ssize_t n = -EAGAIN;
+    uint32_t size = 0;
 
     hub_mutex_lock(&channel->set->lock);
-    if (hub_fifo_size(&channel->fifo) > 0 && !is_stopped(channel)) {
-        size_t got = take(channel, to, size);
-
-        granted = grant(channel);
-        n = got > 0 ? (ssize_t)got : -EAGAIN; /* there were only empty elements */
-    } else if (channel->stage == HUB_CHANNEL_ENDED && !is_stopped(channel)) {
+    if (!is_stopped(channel))
+        *data = hub_fifo_lend(&channel->fifo, &size);
+    if (size > 0)
+        n = size;
+    else if (channel->stage == HUB_CHANNEL_ENDED && !is_stopped(channel))
         n = 0;
-    } else if (hub_channel_is_over(channel)) {
+    else if (hub_channel_is_over(channel))
         n = hub_channel_explain(channel);
-    }
+    else
+        granted = take(channel, 0); /* of empty elements */
     hub_mutex_unlock(&channel->set->lock);
     if (granted)
-        hub_link_wake_peer(channel->set->link, HUB_WAIT_TX,
-                           &hub_channel_entry_of(channel)->granted_total);
+        wake_writer(channel);
     return n;
+}
+
+ssize_t hub_channel_lend(struct hub_channel *channel, const void **data)
+{
+    ssize_t n;
+
+    while ((n = try_lend(channel, data)) == -EAGAIN)
+        hub_channel_wait(channel, can_read, channel, false);
+    return n;
+}
+
+void hub_channel_take(struct hub_channel *channel, size_t size)
+{
+    bool granted;
+
+    hub_mutex_lock(&channel->set->lock);
+    granted = take(channel, (uint32_t)size);
+    hub_mutex_unlock(&channel->set->lock);
+    if (granted)
+        wake_writer(channel);
 }
 
 ssize_t hub_channel_read(struct hub_channel *channel, void *to, size_t size)
 {
-    ssize_t n;
+    const void *data;
+    ssize_t n = size > 0 ? hub_channel_lend(channel, &data) : 0;
+    size_t done = 0;
 
-    if (size == 0)
-        return 0;
-    while ((n = try_read(channel, to, size)) == -EAGAIN)
-        hub_channel_wait(channel, can_read, false);
-    return n;
+    while (n > 0) {
+        size_t piece = (size_t)n < size - done ? (size_t)n : size - done;
+
+        memcpy((uint8_t *)to + done, data, piece);
+        hub_channel_take(channel, piece);
+        done += piece;
+        n = done < size ? try_lend(channel, &data) : 0;
+    }
+    return done > 0 ? (ssize_t)done : n;
 }

@@ -33,6 +33,11 @@ struct rapahub_sink *hub_channel_sink(struct hub_channel *channel);
  * RAPAHUB_ECLOSED, -ECANCELED after a stop. */
 ssize_t hub_channel_read(struct hub_channel *channel, void *to, size_t size);
 
+/* The same in two steps: as many bytes as lie in one piece, and where; and how many of them are
+ * used up. */
+ssize_t hub_channel_lend(struct hub_channel *channel, const void **data);
+void hub_channel_take(struct hub_channel *channel, size_t size);
+
 /* Either side: the stream is broken off; what is queued is dropped. Never waits. */
 void hub_channel_reset(struct hub_channel *channel);
 
@@ -42,6 +47,9 @@ void hub_channel_stop(struct hub_channel *channel, bool stopped);
 /* Runs once, when the other side has no more use for what is sent; any thread, under the receive
  * token: must not wait. To be set before the call is sent. */
 void hub_channel_on_stop(struct hub_channel *channel, void (*on_stop)(void *user), void *user);
+
+/* Another thread waits for its call, and receives: who reads it need not. To be set before. */
+void hub_channel_set_led(struct hub_channel *channel);
 
 struct hub_channel *hub_channel_hold(struct hub_channel *channel);
 void hub_channel_release(struct hub_channel **channel); /* accepts NULL */

@@ -5,6 +5,7 @@
 
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
+#include "hub/link/batch.h"
 #include "hub/link/channels.h"
 #include "hub/link/fifo.h"
 #include "hub/shm/channel_table.h"
@@ -27,9 +28,12 @@ struct hub_channel {
     bool ours;         /* this side allocated the id */
     struct hub_a32 users;
     struct hub_a32 stopped;
+    struct hub_a32 shut; /* nothing more is sent: it is not open, or nothing is on this link */
     struct rapahub_source source;
     struct rapahub_sink sink;
+    bool led;    /* there is another thread that receives what it reads */
     bool corked; /* of the thread that writes: what is written may wait for more */
+    struct hub_batch batch;
     void (*on_stop)(void *user);
     void *user;
     struct hub_list owing, waiting; /* in the lists of the set */
@@ -40,14 +44,15 @@ struct hub_channel {
     bool given_back;              /* the id is */
     bool writing;                 /* a message of it may be on its way into the ring */
     bool filling;                 /* the leader copies an element behind the last one */
+    bool dropped;                 /* what is queued, and what is copied now */
+    uint32_t called;              /* so much was there when its reader was told of plenty */
     uint32_t told;                /* the sum of grants its sender was told of */
-    uint32_t granted;             /* sender: seen last; receiver: by us */
-    uint32_t sent;
+    uint32_t granted;             /* receiver: by us; sender: seen last, its thread's own */
+    uint32_t sent;                /* of the thread that writes */
     uint32_t received;
-    uint32_t taken; /* read, and not granted anew yet */
-    struct hub_fifo fifo;
-    uint32_t element_left; /* bytes of the element being read */
-    uint32_t element_size; /* on the wire, of the same */
+    uint32_t taken;       /* read, and not granted anew yet */
+    struct hub_fifo fifo; /* the bytes, without the lengths of the elements */
+    uint32_t overhead;    /* bytes of those lengths, of what is in it */
 };
 
 struct hub_channels {
@@ -55,6 +60,8 @@ struct hub_channels {
     struct hub_channel_entry *entries;
     enum hub_role role;
     uint32_t limit, credit;
+    size_t longest;  /* bytes of an element that this side sends */
+    uint32_t plenty; /* so many bytes are as much as a reader should get at once */
     struct hub_channels_manner manner;
     struct hub_mutex lock;
     struct hub_channel **open GUARDED_BY(lock); /* by id */
@@ -62,10 +69,9 @@ struct hub_channels {
     uint32_t *turns GUARDED_BY(lock);           /* by id: how many channels of ours had it */
     uint32_t *free GUARDED_BY(lock);            /* ids of ours: a ring, the oldest first */
     uint32_t free_at GUARDED_BY(lock), free_count GUARDED_BY(lock), own GUARDED_BY(lock);
-    uint32_t count GUARDED_BY(lock);   /* open */
-    uint32_t seekers GUARDED_BY(lock); /* threads that wait for an id */
-    /* Into which the leader copies an element: held, for another thread may end it meanwhile. */
-    struct hub_channel *filled GUARDED_BY(lock);
+    uint32_t count GUARDED_BY(lock);        /* open */
+    uint32_t seekers GUARDED_BY(lock);      /* threads that wait for an id */
+    struct hub_fifo spare GUARDED_BY(lock); /* empty: memory of one that has ended, for the next */
     struct hub_list owing GUARDED_BY(lock);
     struct hub_a32 owes; /* how many are in that list, for a look without the lock */
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
@@ -82,14 +88,21 @@ static inline struct hub_channel_entry *hub_channel_entry_of(const struct hub_ch
 /* Does nothing come any more, and may nothing be sent? What is queued can still be read. */
 bool hub_channel_is_over(const struct hub_channel *channel) REQUIRES(channel->set->lock);
 
+/* What is queued is of no use any more: freed, at once or by who copies from or to it. */
+void hub_channel_drop_queue(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+/* Nothing more is sent, as it ends with the link. */
+void hub_channel_shut(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
 /* Why, with the diagnosis. */
 int hub_channel_explain(const struct hub_channel *channel) REQUIRES(channel->set->lock);
 
 /* Its last word goes out as soon as there is space, by whoever comes by. */
 void hub_channel_owe_reset(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
-/* Waits a while for `done`, which gets the channel; `space`: for something the peer gives back. */
-void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), bool space);
+/* Waits a while for `done`; `space`: for something the peer gives back. */
+void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), void *user,
+                      bool space);
 
 /* Does this thread have more to do than to wait here? */
 static inline bool hub_channels_is_busy(const struct hub_channels *set)

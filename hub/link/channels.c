@@ -8,6 +8,9 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/link/channel_state.h"
+#include "hub/link/outlet.h"
+
+#define PLENTY_MOST (256 * 1024) /* bytes: what a CPU's own cache takes */
 
 /* The host's ids are even from 2 on, the guest's odd from 1 on. */
 static uint32_t first_id(enum hub_role role)
@@ -29,6 +32,7 @@ int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
     set->role = role;
     set->limit = limits->channels_max;
     set->credit = limits->credit_size;
+    set->plenty = set->credit / 2 < PLENTY_MOST ? set->credit / 2 : PLENTY_MOST;
     set->open = calloc(set->limit, sizeof(struct hub_channel *));
     set->past = calloc(set->limit, sizeof *set->past);
     set->free = calloc(set->limit, sizeof *set->free);
@@ -46,6 +50,7 @@ void hub_channels_bind(struct hub_channels *set, struct hub_link *link,
                        struct hub_channel_entry *entries)
 {
     set->link = link;
+    set->longest = hub_outlet_longest(set->credit, hub_link_piece(link));
     set->entries = entries;
 }
 
@@ -71,6 +76,7 @@ void hub_channels_release(struct hub_channels **set)
     if (!*set)
         return;
     release_all(*set);
+    hub_fifo_fini(&(*set)->spare);
     free((*set)->open);
     free((*set)->past);
     free((*set)->free);
@@ -95,10 +101,10 @@ static int find_free(const struct hub_channels *set) REQUIRES(set->lock)
 static uint32_t take_free(struct hub_channels *set) REQUIRES(set->lock)
 {
     int place = find_free(set);
-    uint32_t id;
+    uint32_t id = 0;
 
     if (place < 0)
-        return 0;
+        return id;
     id = set->free[(set->free_at + (uint32_t)place) % set->own];
     for (uint32_t i = (uint32_t)place; i > 0; i--)
         set->free[(set->free_at + i) % set->own] = set->free[(set->free_at + i - 1) % set->own];
@@ -137,6 +143,7 @@ void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stag
     struct hub_channel *held = set->open[channel->id];
 
     channel->stage = stage;
+    hub_publish(&channel->shut, 1);
     hub_list_remove(&channel->waiting);
     if (held != channel)
         return;
@@ -150,24 +157,28 @@ static void enter(struct hub_channels *set, struct hub_channel *channel) REQUIRE
 {
     set->open[channel->id] = hub_channel_hold(channel);
     set->count++;
+    if (!channel->sends)
+        hub_fifo_move(&channel->fifo, &set->spare);
 }
 
 /* ---- of calls this side makes ---- */
 
-static bool try_open(struct hub_channels *set, struct hub_channel *channel)
+/* 0 where it is open now; -EAGAIN; RAPAHUB_ESTALE. */
+static int try_open(struct hub_channels *set, struct hub_channel *channel)
 {
-    bool opened = false;
+    int r;
 
     hub_mutex_lock(&set->lock);
+    r = set->code == 0 ? -EAGAIN : RAPAHUB_ESTALE;
     channel->id = set->code == 0 ? take_free(set) : 0;
     if (channel->id != 0) {
         channel->turn = ++set->turns[channel->id];
         hub_channel_table_open(hub_channel_entry_of(channel), set->credit);
         enter(set, channel);
-        opened = true;
+        r = 0;
     }
     hub_mutex_unlock(&set->lock);
-    return opened;
+    return r;
 }
 
 static bool has_id(void *user)
@@ -201,26 +212,18 @@ static void wait_for_id(struct hub_channels *set, uint64_t deadline)
     hub_mutex_unlock(&set->lock);
 }
 
-static int code_of(struct hub_channels *set)
-{
-    int code;
-
-    hub_mutex_lock(&set->lock);
-    code = set->code;
-    hub_mutex_unlock(&set->lock);
-    return code;
-}
-
 int hub_channels_open(struct hub_channels *set, bool sends, uint64_t deadline_ns,
                       struct hub_channel **out)
 {
     OWN(hub_channel) struct hub_channel *channel = hub_channel_create(set, sends, true);
 
+    int r;
+
     if (!channel)
         return RAPAHUB_ENOMEM;
-    while (!try_open(set, channel)) {
-        if (code_of(set) != 0)
-            return RAPAHUB_ESTALE;
+    while ((r = try_open(set, channel)) < 0) {
+        if (r != -EAGAIN)
+            return r;
         if (hub_clock_left(deadline_ns) == 0)
             return rapahub_fail(RAPAHUB_EBUSY, "", "all %u channels of this side are in use",
                                 set->own);
@@ -391,9 +394,10 @@ void hub_channels_refused(struct hub_channels *set)
 
 bool hub_channels_granted(struct hub_channels *set)
 {
-    bool any = false;
+    bool any;
 
     hub_mutex_lock(&set->lock);
+    any = set->seekers > 0 && find_free(set) >= 0;
     HUB_LIST_EACH (&set->waiting, link) {
         struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, waiting);
         uint32_t granted = hub_channel_table_granted(hub_channel_entry_of(channel));
@@ -401,7 +405,6 @@ bool hub_channels_granted(struct hub_channels *set)
         any = any || granted != channel->told;
         channel->told = granted;
     }
-    any = any || (set->seekers > 0 && find_free(set) >= 0);
     hub_mutex_unlock(&set->lock);
     return any;
 }
@@ -468,8 +471,8 @@ void hub_channels_end_all(struct hub_channels *set, int code)
     if (set->code == 0)
         set->code = code;
     for (uint32_t id = 0; id < set->limit; id++)
-        if (set->open[id] && set->open[id]->on_stop)
-            set->open[id]->on_stop(set->open[id]->user);
+        if (set->open[id])
+            hub_channel_shut(set->open[id]);
     hub_mutex_unlock(&set->lock);
     hub_link_tell(set->link);
 }

@@ -31,7 +31,7 @@ static void *place(void *user, const struct hub_message *message, uint32_t size)
     case HUB_GOODBYE:
         return size <= sizeof connection->reason ? connection->reason : NULL;
     default:
-        return hub_intake_place(connection->channels, message, size);
+        return NULL;
     }
 }
 
@@ -65,8 +65,13 @@ static int accept(void *user, const struct hub_message *message, void *payload, 
         say_goodbye(connection, payload, size);
         return 0;
     default:
-        return hub_intake_accept(connection->channels, message, payload, size);
+        return hub_intake_accept(connection->channels, message);
     }
+}
+
+static int data(void *user, const struct hub_message *message, const struct hub_arrival *arrival)
+{
+    return hub_intake_data(((struct hub_connection *)user)->channels, message, arrival);
 }
 
 static bool wants_view(void *user, const struct hub_message *message, uint32_t size)
@@ -97,8 +102,6 @@ static void drop(void *user, const struct hub_message *message, void *payload)
         hub_served_drop(connection->served, payload);
     else if (message->type == HUB_RESPONSE)
         hub_answers_drop(connection->calls, message->id);
-    else if (message->type == HUB_DATA)
-        hub_intake_drop(connection->channels);
 }
 
 static bool full(void *user)
@@ -188,6 +191,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     of_link.events = (struct hub_link_events){.take = take,
                                               .place = place,
                                               .accept = accept,
+                                              .data = data,
                                               .wants_view = wants_view,
                                               .view = view,
                                               .drop = drop,

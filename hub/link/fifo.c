@@ -4,59 +4,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 256
+#define LEAST 256u
+#define MOST  (UINT32_C(1) << 31)
 
 uint32_t hub_fifo_size(const struct hub_fifo *fifo)
 {
     return fifo->tail - fifo->head;
 }
 
-const uint8_t *hub_fifo_front(const struct hub_fifo *fifo)
+static uint32_t run_at(const struct hub_fifo *fifo, uint32_t index)
 {
-    return fifo->data ? fifo->data + fifo->head : NULL;
+    return fifo->capacity - (index & (fifo->capacity - 1));
 }
 
-static void move_to_start(struct hub_fifo *fifo, uint8_t *to)
+/* The filled part, to the begin of new memory. */
+static void move_out(struct hub_fifo *fifo, uint8_t *to)
 {
-    if (fifo->tail > fifo->head)
-        memmove(to, fifo->data + fifo->head, fifo->tail - fifo->head);
-    fifo->tail -= fifo->head;
+    uint32_t size = hub_fifo_size(fifo);
+    uint32_t first = size > 0 ? run_at(fifo, fifo->head) : 0;
+
+    if (first > size)
+        first = size;
+    if (first > 0)
+        memcpy(to, fifo->data + (fifo->head & (fifo->capacity - 1)), first);
+    if (size > first)
+        memcpy(to + first, fifo->data, size - first);
     fifo->head = 0;
+    fifo->tail = size;
 }
 
-/* At least twice what is needed: so each byte is moved about once. */
-static int grow(struct hub_fifo *fifo, uint64_t need)
+/* Who was lent bytes goes on to read them where they were: nobody writes there any more. */
+static bool grow(struct hub_fifo *fifo, uint64_t need)
 {
-    uint64_t capacity = fifo->capacity > LEAST ? fifo->capacity : LEAST;
+    uint64_t capacity = fifo->capacity > 0 ? fifo->capacity : LEAST;
     uint8_t *data;
 
-    while (capacity < 2 * need)
+    while (capacity < need)
         capacity *= 2;
-    if (capacity > UINT32_MAX)
-        return -1;
-    data = malloc(capacity);
+    data = capacity <= MOST ? malloc(capacity) : NULL;
     if (!data)
-        return -1;
-    move_to_start(fifo, data);
-    free(fifo->data);
+        return false;
+    move_out(fifo, data);
+    if (fifo->lent && !fifo->left)
+        fifo->left = fifo->data;
+    else
+        free(fifo->data);
     fifo->data = data;
     fifo->capacity = (uint32_t)capacity;
-    return 0;
+    return true;
 }
 
-void *hub_fifo_reserve(struct hub_fifo *fifo, uint32_t size)
+/* An empty one begins anew, in memory that was touched last. */
+bool hub_fifo_reserve(struct hub_fifo *fifo, uint32_t size)
 {
     uint64_t need = (uint64_t)hub_fifo_size(fifo) + size;
 
     if (fifo->head == fifo->tail)
         fifo->head = fifo->tail = 0;
-    if (!fifo->data || need > fifo->capacity / 2) {
-        if (grow(fifo, need) < 0)
-            return NULL;
-    } else if (size > fifo->capacity - fifo->tail) {
-        move_to_start(fifo, fifo->data);
-    }
-    return fifo->data + fifo->tail;
+    return (fifo->data && need <= fifo->capacity) || grow(fifo, need);
+}
+
+uint8_t *hub_fifo_room(const struct hub_fifo *fifo, uint32_t at, uint32_t *run)
+{
+    uint32_t index = fifo->tail + at;
+
+    *run = run_at(fifo, index);
+    return fifo->data + (index & (fifo->capacity - 1));
 }
 
 void hub_fifo_commit(struct hub_fifo *fifo, uint32_t size)
@@ -64,13 +77,34 @@ void hub_fifo_commit(struct hub_fifo *fifo, uint32_t size)
     fifo->tail += size;
 }
 
+const uint8_t *hub_fifo_lend(struct hub_fifo *fifo, uint32_t *size)
+{
+    uint32_t there = hub_fifo_size(fifo), run = there > 0 ? run_at(fifo, fifo->head) : 0;
+
+    *size = run < there ? run : there;
+    if (there == 0)
+        return NULL;
+    fifo->lent = true;
+    return fifo->data + (fifo->head & (fifo->capacity - 1));
+}
+
 void hub_fifo_take(struct hub_fifo *fifo, uint32_t size)
 {
     fifo->head += size;
+    fifo->lent = false;
+    free(fifo->left);
+    fifo->left = NULL;
+}
+
+void hub_fifo_move(struct hub_fifo *to, struct hub_fifo *from)
+{
+    *to = *from;
+    *from = (struct hub_fifo){0};
 }
 
 void hub_fifo_fini(struct hub_fifo *fifo)
 {
+    free(fifo->left);
     free(fifo->data);
     *fifo = (struct hub_fifo){0};
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/intake.h"
 
+#include <string.h>
+
 #include <rapahub/error.h>
 
 #include "hub/base/bytes.h"
 #include "hub/link/channel_state.h"
 #include "hub/wire/postcard.h"
+
+#define PREFIX_MOST 10 /* bytes of a length */
 
 static int refuse(const char *rule, const struct hub_message *message)
 {
@@ -22,49 +26,21 @@ static bool is_covered(const struct hub_channel *channel, uint32_t size)
     return left <= INT32_MAX && size <= left;
 }
 
-void *hub_intake_place(struct hub_channels *set, const struct hub_message *message, uint32_t size)
-{
-    struct hub_channel *channel;
-    void *to = NULL;
-
-    if (message->type != HUB_DATA)
-        return NULL;
-    hub_mutex_lock(&set->lock);
-    channel = set->open[message->id];
-    if (channel && !channel->sends && channel->stage == HUB_CHANNEL_OPEN && set->code == 0 &&
-        is_covered(channel, size))
-        to = hub_fifo_reserve(&channel->fifo, size);
-    if (to) {
-        channel->filling = true;
-        set->filled = hub_channel_hold(channel);
-    }
-    hub_mutex_unlock(&set->lock);
-    return to;
-}
-
-/* The one that was copied into, still held; NULL: none was. */
-static struct hub_channel *take_filled(struct hub_channels *set)
-{
-    struct hub_channel *filled;
-
-    hub_mutex_lock(&set->lock);
-    filled = set->filled;
-    set->filled = NULL;
-    if (filled)
-        filled->filling = false;
-    hub_mutex_unlock(&set->lock);
-    return filled;
-}
-
-/* One value of bytes, and nothing behind it. r[impl channeling.data]
+/* The length of an element: how many bytes it takes itself, or 0 where what follows is not exactly
+ * the bytes it tells of. It may be longer than it need be. r[impl channeling.data]
  * r[impl channeling.data.invalid] */
-static bool is_element(const void *payload, uint32_t size)
+static uint32_t prefix_of(const uint8_t *payload, uint32_t there, uint32_t size)
 {
     struct hub_reader reader;
+    uint64_t length;
+    uint32_t prefix;
 
-    hub_reader_init(&reader, payload, size);
-    (void)hub_postcard_take_bytes(&reader);
-    return hub_postcard_end(&reader) == 0;
+    if (size > 0 && payload[0] < 0x80)
+        return payload[0] == size - 1 ? 1 : 0;
+    hub_reader_init(&reader, payload, there);
+    length = hub_postcard_take_unsigned(&reader, 64);
+    prefix = (uint32_t)(reader.at - payload);
+    return reader.failure == 0 && length == size - prefix ? prefix : 0;
 }
 
 /* The other side has sent its last word: whoever allocated the id may use it again.
@@ -77,22 +53,15 @@ static void free_entry(struct hub_channel *channel)
     hub_link_wake_peer(channel->set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->state);
 }
 
-static int accept_data(struct hub_channel *channel, const struct hub_message *message,
-                       const void *payload, uint32_t size) REQUIRES(channel->set->lock)
+/* Data that was not copied, of a channel that this side receives. */
+static int refuse_data(const struct hub_channel *channel, const struct hub_message *message,
+                       uint32_t size) REQUIRES(channel->set->lock)
 {
-    if (channel->stage == HUB_CHANNEL_DRAINS) {
-        hub_fifo_fini(&channel->fifo);
+    if (channel->stage == HUB_CHANNEL_DRAINS)
         return 0;
-    }
     if (!is_covered(channel, size))
         return refuse("flow.channel.credit-overrun", message);
-    if (!payload)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u bytes of a stream", size);
-    if (!is_element(payload, size))
-        return refuse("channeling.data.invalid", message);
-    channel->received += size;
-    hub_fifo_commit(&channel->fifo, size);
-    return 0;
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u bytes of a stream", size);
 }
 
 /* The sender's end, or its last word behind our Reset. r[impl channeling.close]
@@ -122,12 +91,12 @@ static void accept_reset(struct hub_channel *channel) REQUIRES(channel->set->loc
 
 /* r[impl channeling.holder-semantics] */
 static int accept_known(struct hub_channel *channel, const struct hub_message *message,
-                        const void *payload, uint32_t size) REQUIRES(channel->set->lock)
+                        uint32_t size) REQUIRES(channel->set->lock)
 {
     if (channel->sends && message->type != HUB_RESET)
         return refuse("channeling.holder-semantics", message);
     if (message->type == HUB_DATA)
-        return accept_data(channel, message, payload, size);
+        return refuse_data(channel, message, size);
     if (channel->sends)
         accept_reset(channel);
     else
@@ -154,59 +123,190 @@ static int accept_unknown(struct hub_channels *set, const struct hub_message *me
 }
 
 /* Held: what ends a channel may be the last to know it. */
-static struct hub_channel *find(struct hub_channels *set, uint32_t id)
+static struct hub_channel *find(struct hub_channels *set, uint32_t id) REQUIRES(set->lock)
 {
-    struct hub_channel *channel;
-
-    hub_mutex_lock(&set->lock);
-    channel = set->open[id] ? hub_channel_hold(set->open[id]) : NULL;
-    hub_mutex_unlock(&set->lock);
-    return channel;
+    return set->open[id] ? hub_channel_hold(set->open[id]) : NULL;
 }
 
-static int accept_for_nobody(struct hub_channels *set, const struct hub_message *message)
+/* What is not taken as it comes: an end, or Data that nobody takes. */
+static int accept(struct hub_channels *set, const struct hub_message *message, uint32_t size)
 {
-    int r;
+    struct hub_channel *channel;
+    int r = 0;
 
     hub_mutex_lock(&set->lock);
-    r = set->code == 0 ? accept_unknown(set, message) : 0;
+    channel = find(set, message->id);
+    if (set->code == 0 && channel)
+        r = accept_known(channel, message, size);
+    else if (set->code == 0)
+        r = accept_unknown(set, message);
     hub_mutex_unlock(&set->lock);
+    hub_channel_release(&channel);
     return r;
 }
 
-/* Another thread of this side may have broken it off since the look: then it is known no more. */
-static int accept_for(struct hub_channel *channel, const struct hub_message *message,
-                      const void *payload, uint32_t size)
+int hub_intake_accept(struct hub_channels *set, const struct hub_message *message)
 {
-    int r = 0;
-    bool known;
+    int r = accept(set, message, 0);
 
-    hub_mutex_lock(&channel->set->lock);
-    known = channel->set->open[message->id] == channel;
-    if (known && channel->set->code == 0)
-        r = accept_known(channel, message, payload, size);
-    hub_mutex_unlock(&channel->set->lock);
-    return known ? r : accept_for_nobody(channel->set, message);
-}
-
-int hub_intake_accept(struct hub_channels *set, const struct hub_message *message,
-                      const void *payload, uint32_t size)
-{
-    struct hub_channel *filled = take_filled(set), *channel = find(set, message->id);
-    int r = 0;
-
-    if (!filled || filled == channel) /* else it ended meanwhile */
-        r = channel ? accept_for(channel, message, payload, size) : accept_for_nobody(set, message);
-    hub_channel_release(&filled);
-    hub_channel_release(&channel);
     (void)hub_channels_settle(set);
     hub_link_tell(set->link);
     return r;
 }
 
-void hub_intake_drop(struct hub_channels *set)
-{
-    struct hub_channel *filled = take_filled(set);
+/* ---- data ---- */
 
-    hub_channel_release(&filled);
+/* The channel, if this side still receives on it. */
+static struct hub_channel *receiver_of(const struct hub_channels *set, uint32_t id)
+    REQUIRES(set->lock)
+{
+    struct hub_channel *channel = set->open[id];
+
+    return channel && !channel->sends && channel->stage == HUB_CHANNEL_OPEN && set->code == 0
+               ? channel
+               : NULL;
+}
+
+/* Again and again while its reader does not come: it may wait for this thread's CPU. */
+static enum hub_arrival_news news_of(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    if (hub_fifo_size(&channel->fifo) - channel->called < channel->set->plenty)
+        return HUB_ARRIVAL_SOON;
+    channel->called = hub_fifo_size(&channel->fifo);
+    return HUB_ARRIVAL_NOW;
+}
+
+static void commit(struct hub_channel *channel, uint32_t size, uint32_t prefix)
+    REQUIRES(channel->set->lock)
+{
+    channel->received += size;
+    channel->overhead += prefix;
+    hub_fifo_commit(&channel->fifo, size - prefix);
+}
+
+static void copy_in(struct hub_fifo *fifo, const uint8_t *from, uint32_t size)
+{
+    for (uint32_t at = 0, run; at < size; at += run) {
+        uint8_t *to = hub_fifo_room(fifo, at, &run);
+
+        run = run < size - at ? run : size - at;
+        memcpy(to, from + at, run);
+    }
+}
+
+/* One whose bytes are in its descriptor. */
+static int take_small(struct hub_channel *channel, const struct hub_message *message,
+                      const struct hub_descriptor *descriptor) REQUIRES(channel->set->lock)
+{
+    uint32_t size = descriptor->payload_len;
+    uint32_t prefix = prefix_of(descriptor->inline_payload, size, size);
+
+    if (!is_covered(channel, size))
+        return refuse("flow.channel.credit-overrun", message);
+    if (prefix == 0)
+        return refuse("channeling.data.invalid", message);
+    if (!hub_fifo_reserve(&channel->fifo, size - prefix))
+        return refuse_data(channel, message, size);
+    copy_in(&channel->fifo, descriptor->inline_payload + prefix, size - prefix);
+    commit(channel, size, prefix);
+    return 0;
+}
+
+/* Nothing else of this link is received between two of them: so one lock does for all. */
+static int take_all(struct hub_channels *set, const struct hub_message *message,
+                    const struct hub_arrival *arrival)
+{
+    enum hub_arrival_news news = HUB_ARRIVAL_SILENT;
+    struct hub_channel *channel;
+    uint32_t i = 0;
+    int r = 0;
+
+    hub_mutex_lock(&set->lock);
+    channel = receiver_of(set, message->id);
+    for (; channel && r == 0 && i < arrival->count; i++)
+        r = take_small(channel, message, &arrival->list[i]);
+    if (channel && r == 0)
+        news = news_of(channel);
+    hub_mutex_unlock(&set->lock);
+    for (; r == 0 && i < arrival->count; i++)
+        r = accept(set, message, arrival->list[i].payload_len);
+    return r < 0 ? r : (int)news;
+}
+
+struct hub_channel *hub_intake_begin_fill(struct hub_channels *set, uint32_t id, uint32_t size)
+{
+    struct hub_channel *channel;
+
+    hub_mutex_lock(&set->lock);
+    channel = receiver_of(set, id);
+    if (channel && is_covered(channel, size) && hub_fifo_reserve(&channel->fifo, size)) {
+        channel->filling = true;
+        channel = hub_channel_hold(channel);
+    } else {
+        channel = NULL;
+    }
+    hub_mutex_unlock(&set->lock);
+    return channel;
+}
+
+/* Without the lock. The length first, since only it says where the bytes begin: how long it is, 0
+ * where it is none, or a failure. */
+static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
+{
+    uint32_t size = arrival->list[0].payload_len, prefix, length;
+    uint8_t head[PREFIX_MOST];
+    int r;
+
+    length = size < sizeof head ? size : (uint32_t)sizeof head;
+    r = hub_arrival_copy(arrival, 0, length, head);
+    prefix = r == 0 ? prefix_of(head, length, size) : 0;
+    for (uint32_t at = prefix, run; r == 0 && prefix > 0 && at < size; at += run) {
+        uint8_t *to = hub_fifo_room(fifo, at - prefix, &run);
+
+        run = run < size - at ? run : size - at;
+        if (at < length) { /* these bytes were copied with the length */
+            run = run < length - at ? run : length - at;
+            memcpy(to, head + at, run);
+        } else {
+            r = hub_arrival_copy(arrival, at, run, to);
+        }
+    }
+    return r < 0 ? r : (int)prefix;
+}
+
+/* Another thread of this side may have broken it off or ended it meanwhile: then nobody wants it.
+ */
+int hub_intake_end_fill(struct hub_channel *channel, const struct hub_message *message,
+                        uint32_t size, int prefix)
+{
+    struct hub_channels *set = channel->set;
+    int r = prefix < 0 ? prefix : HUB_ARRIVAL_SILENT;
+
+    hub_mutex_lock(&set->lock);
+    channel->filling = false;
+    if (receiver_of(set, message->id) == channel && prefix == 0) {
+        r = refuse("channeling.data.invalid", message);
+    } else if (receiver_of(set, message->id) == channel && prefix > 0) {
+        commit(channel, size, (uint32_t)prefix);
+        r = news_of(channel);
+    }
+    if (channel->dropped)
+        hub_channel_drop_queue(channel);
+    hub_mutex_unlock(&set->lock);
+    hub_channel_release(&channel);
+    return r;
+}
+
+int hub_intake_data(struct hub_channels *set, const struct hub_message *message,
+                    const struct hub_arrival *arrival)
+{
+    uint32_t size = arrival->list[0].payload_len;
+    struct hub_channel *channel;
+
+    if (arrival->list[0].payload_slot == HUB_INLINE)
+        return take_all(set, message, arrival);
+    channel = hub_intake_begin_fill(set, message->id, size);
+    if (!channel)
+        return accept(set, message, size);
+    return hub_intake_end_fill(channel, message, size, fill(&channel->fifo, arrival));
 }

@@ -325,6 +325,13 @@ const struct hub_limits *hub_link_limits(const struct hub_link *link)
     return &link->limits;
 }
 
+size_t hub_link_piece(const struct hub_link *link)
+{
+    size_t piece = hub_slots_piece(link->options.pool);
+
+    return piece < link->limits.payload_max ? piece : link->limits.payload_max;
+}
+
 const struct hub_link_counters *hub_link_counters(const struct hub_link *link)
 {
     return &link->counters;

@@ -16,6 +16,7 @@
 
 #include "hub/base/atomic.h"
 #include "hub/base/mutex.h"
+#include "hub/link/arrival.h"
 #include "hub/link/loan.h"
 #include "hub/link/message.h"
 #include "hub/link/view.h"
@@ -37,6 +38,9 @@ struct hub_link_events {
     /* The message, its payload copied to what `place` gave, its slot free again: 0, or
      * RAPAHUB_EPROTOCOL where the message breaks a rule. */
     int (*accept)(void *user, const struct hub_message *message, void *payload, uint32_t size);
+    /* Data of one channel, of which each byte is copied once to where it belongs
+     * (hub_arrival_copy): how soon its reader should know, or RAPAHUB_EPROTOCOL. */
+    int (*data)(void *user, const struct hub_message *message, const struct hub_arrival *arrival);
     /* Is this one rather shown where it lies, as long as the sender has slots? Then `view` takes it
      * over instead of place and accept, with what pins it. NULL: nothing is ever shown. */
     bool (*wants_view)(void *user, const struct hub_message *message, uint32_t size);
@@ -88,8 +92,10 @@ void hub_link_release(struct hub_link **link);
  * r[impl shm.payload.inline] r[impl shm.payload.slot] r[impl hub.ring.fifo] */
 struct hub_parts {
     struct rapahub_bytes head, tail;
-    struct hub_loan *loan; /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
-    bool more;             /* others follow soon: the peer need not see it before them */
+    struct hub_loan *loan;      /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
+    bool more;                  /* others follow soon: the peer need not see it before them */
+    struct hub_batch *batch;    /* of the channel: the tail may join what is held back; or NULL */
+    const struct hub_a32 *gate; /* not 0: it is not sent any more, -ECANCELED; NULL: always */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns);
@@ -124,8 +130,10 @@ struct hub_link_until {
     void *user;
     enum hub_wait_stage stage;
     uint64_t deadline_ns;
-    bool idle;  /* no call is open: it may sleep longer in one go */
-    bool space; /* it waits for something the peer gives back: space, slots, credit, an id */
+    bool idle;    /* no call is open: it may sleep longer in one go */
+    bool space;   /* it waits for something the peer gives back: space, slots, credit, an id */
+    bool follows; /* somebody else is there to receive: it leads only where nothing comes */
+    bool gathers; /* leading, it goes on to receive until there is plenty or nothing more comes */
 };
 int hub_link_lead(struct hub_link *link, const struct hub_link_until *until);
 
@@ -212,6 +220,9 @@ bool hub_link_hear(struct hub_link *link);
 void hub_link_rest(struct hub_link *link);
 
 const struct hub_limits *hub_link_limits(const struct hub_link *link);
+
+/* How large the messages of a long stream should be: larger ones wait for each other's slots. */
+size_t hub_link_piece(const struct hub_link *link);
 
 /* Private counters, any thread, any time. */
 struct hub_link_counters {

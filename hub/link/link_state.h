@@ -23,6 +23,9 @@ struct hub_link {
     struct hub_slots_in slots;
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
+    uint32_t unwoken, freed; /* slots given back since who waits for them was woken; the last */
+    bool untold; /* readers are to be told of what came, when no more comes or before a sleep */
+    bool plenty; /* since the leader looked a reader got as much as it should read at once */
 
     struct hub_a32 loans;   /* slots that are filled before there is a message */
     struct hub_a32 news;    /* what sleeps in hub_link_wait sleeps on it */
@@ -73,6 +76,23 @@ static inline bool hub_link_state_host_left(const struct hub_link *link)
 {
     return link->options.role == HUB_ROLE_GUEST &&
            (hub_observe(&link->view.header->host_goodbye) != 0 || !hub_link_state_may_send(link));
+}
+
+/* By the holder of the token. */
+static inline void hub_link_count_received(struct hub_link *link, const struct hub_descriptor *list,
+                                           uint32_t count)
+{
+    struct hub_link_counters *counters = &link->counters;
+    uint64_t bytes = 0, slots = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += list[i].payload_len;
+        slots += list[i].payload_slot != HUB_INLINE;
+    }
+    hub_note64(&counters->received, hub_peek64(&counters->received) + count);
+    hub_note64(&counters->received_bytes, hub_peek64(&counters->received_bytes) + bytes);
+    if (slots > 0)
+        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + slots);
 }
 
 #endif

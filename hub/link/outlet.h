@@ -5,8 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct hub_channel;
+
+/* How many bytes an element may have where messages of `piece` bytes find slots: several fit into
+ * the window, so that one is read while the next is written. */
+size_t hub_outlet_longest(uint32_t window, size_t piece);
 
 /* All of it, waiting for credit and space. RAPAHUB_ERESET, RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * -ECANCELED after a stop; -EMSGSIZE where the window holds not one byte. */

@@ -26,13 +26,34 @@ static bool is_stopped(const struct hub_pump *pump)
     return hub_observe(&pump->stopped) != 0;
 }
 
-static int move(struct hub_pump *pump)
+/* The next bytes: of a source that lends them where they lie, else in the buffer. */
+static ssize_t next(struct hub_pump *pump, const void **data)
 {
     struct rapahub_source *source = pump->options.source;
 
+    if (source->lend)
+        return source->lend(source, data);
+    *data = pump->buffer;
+    return source->read(source, pump->buffer, pump->options.piece);
+}
+
+static int pass_on(struct hub_pump *pump, const void *data, size_t size)
+{
+    struct rapahub_source *source = pump->options.source;
+    int r = rapahub_sink_write(pump->options.sink, data, size);
+
+    if (source->lend)
+        source->take(source, size);
+    return r;
+}
+
+static int move(struct hub_pump *pump)
+{
     while (!is_stopped(pump)) {
-        ssize_t n = source->read(source, pump->buffer, pump->options.piece);
-        int r = n > 0 ? rapahub_sink_write(pump->options.sink, pump->buffer, (size_t)n) : 0;
+        const void *data;
+        ssize_t n = next(pump, &data);
+        size_t piece = n > 0 && (size_t)n > pump->options.piece ? pump->options.piece : (size_t)n;
+        int r = n > 0 ? pass_on(pump, data, piece) : 0;
 
         pump->at_source = n < 0;
         if (n <= 0 || r < 0)
@@ -72,13 +93,13 @@ static void *run(void *user)
 
 int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out)
 {
-    struct hub_pump *pump = calloc(1, sizeof *pump + options->piece);
+    struct hub_pump *pump = malloc(sizeof *pump + (options->source->lend ? 0 : options->piece));
     sigset_t all, before;
     int r;
 
     if (!pump)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to move a stream");
-    pump->options = *options;
+    *pump = (struct hub_pump){.options = *options};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     r = pthread_create(&pump->thread, NULL, run, pump);

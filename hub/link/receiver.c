@@ -7,13 +7,14 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/link/bystander.h"
+#include "hub/link/giving.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
 
-#define ROUNDS      16                      /* of a leader, between two looks at the clock */
-#define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for the leader */
-#define SPACE_SLICE (10 * HUB_MILLISECOND)  /* where a slot may come without a wake-up */
-#define FULL_SLICE  HUB_MILLISECOND         /* where nobody may receive before an answer is sent */
+#define ROUNDS 16 /* of a leader, between two looks at the clock */
+#define FEW    8  /* messages of a stream at once */
+#define QUIET  16 /* looks at the ring behind which no more comes soon */
 
 static bool is_closed(const struct hub_link *link)
 {
@@ -45,38 +46,6 @@ static int copy_payload(struct hub_link *link, const struct hub_descriptor *desc
     return 0;
 }
 
-/* A peer that takes no part may sleep on the word that changed, or on the one beside it.
- * r[impl hub.wait.foreign] */
-static void wake_for_slot(struct hub_link *link, uint32_t slot)
-{
-    struct hub_a32 *words[2];
-
-    hub_slots_in_words(&link->slots, slot, words);
-    hub_wait_wake(&link->wait, HUB_WAIT_TX, words[0]);
-    if (words[1] != words[0] && !hub_wait_takes_part(&link->wait))
-        hub_futex_wake(words[1], UINT32_MAX);
-}
-
-int hub_receiver_free(struct hub_link *link, uint32_t slot)
-{
-    int r = hub_slots_in_free(&link->slots, slot);
-
-    if (r == 0)
-        wake_for_slot(link, slot);
-    return r;
-}
-
-static void count_received(struct hub_link *link, const struct hub_descriptor *descriptor)
-{
-    struct hub_link_counters *counters = &link->counters;
-
-    hub_note64(&counters->received, hub_peek64(&counters->received) + 1);
-    hub_note64(&counters->received_bytes,
-               hub_peek64(&counters->received_bytes) + descriptor->payload_len);
-    if (descriptor->payload_slot != HUB_INLINE)
-        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
-}
-
 static bool is_wanted_as_view(struct hub_link *link, const struct hub_descriptor *descriptor,
                               const struct hub_message *message)
 {
@@ -95,39 +64,54 @@ static int show(struct hub_link *link, const struct hub_descriptor *descriptor,
 
     if (r < 0)
         return r;
-    count_received(link, descriptor);
+    hub_link_count_received(link, descriptor, 1);
     return events->view(events->user, message, &view);
 }
 
-/* One message, completely, before the next: its payload is copied and its slot free before anybody
- * sees it, or it is shown. r[impl hub.slot.hold] */
-static int handle(struct hub_link *link, const struct hub_descriptor *descriptor)
+/* One message but Data, completely, before the next: its payload is copied and its slot free before
+ * anybody sees it, or it is shown. r[impl hub.slot.hold] */
+static int handle(struct hub_link *link, const struct hub_message *checked,
+                  const struct hub_descriptor *descriptor)
 {
     const struct hub_link_events *events = &link->options.events;
-    struct hub_message message;
+    const struct hub_message message = *checked;
     void *payload;
-    int r = hub_message_check(descriptor, &link->limits, &message);
+    int r;
 
-    if (r < 0)
-        return r;
     if (is_wanted_as_view(link, descriptor, &message))
         return show(link, descriptor, &message);
     if (descriptor->payload_slot == HUB_INLINE && events->take &&
         events->take(events->user, &message, descriptor->inline_payload, descriptor->payload_len)) {
-        count_received(link, descriptor);
+        hub_link_count_received(link, descriptor, 1);
         return 0;
     }
     payload = events->place(events->user, &message, descriptor->payload_len);
     r = copy_payload(link, descriptor, payload);
     if (r == 0 && descriptor->payload_slot != HUB_INLINE)
-        r = hub_receiver_free(link, descriptor->payload_slot);
+        r = hub_giving_back(link, descriptor->payload_slot);
     if (r < 0) {
         if (payload)
             events->drop(events->user, &message, payload);
         return r;
     }
-    count_received(link, descriptor);
+    hub_link_count_received(link, descriptor, 1);
     return events->accept(events->user, &message, payload, descriptor->payload_len);
+}
+
+/* The next message of the batch, or several of Data: how many. */
+static int handle_next(struct hub_link *link, uint32_t max)
+{
+    const struct hub_descriptor *list = &link->batch[link->batch_at];
+    uint32_t left = link->batch_count - link->batch_at;
+    struct hub_message message;
+    int r = hub_message_check(list, &link->limits, &message);
+
+    if (r == 0 && message.type == HUB_DATA)
+        r = hub_arrival_receive(link, &message, list, left < max ? left : max);
+    else if (r == 0)
+        r = handle(link, &message, list) < 0 ? RAPAHUB_EPROTOCOL : 1;
+    link->batch_at += r > 0 ? (uint32_t)r : 1;
+    return r;
 }
 
 /* The copied batch belongs to the link: what is left of it is handled before the head is read. */
@@ -167,9 +151,9 @@ static int handle_batch(struct hub_link *link, uint32_t max)
     int r;
 
     do {
-        r = handle(link, &link->batch[link->batch_at++]);
-        count++;
-    } while (r == 0 && count < max && link->batch_at < link->batch_count && !is_closed(link) &&
+        r = handle_next(link, max - count);
+        count += r > 0 ? (uint32_t)r : 0;
+    } while (r > 0 && count < max && link->batch_at < link->batch_count && !is_closed(link) &&
              !events->full(events->user));
     return r < 0 ? r : (int)count;
 }
@@ -186,6 +170,9 @@ static int receive_batch(struct hub_link *link, uint32_t max)
     r = next_batch(link);
     if (r > 0)
         r = handle_batch(link, max);
+    if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count)
+        hub_wait_gap(&link->wait); /* a stream is faster in bunches than one by one */
+    hub_giving_wake(link);
     return r < 0 ? hub_link_violated(link) : r;
 }
 
@@ -236,6 +223,7 @@ static void let_go(struct hub_link *link, bool looks_soon)
         finish_if_dead(link);
         if (link->options.role == HUB_ROLE_HOST && !looks_soon)
             hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
+        link->untold = false; /* they are told below */
         tail = link->in.tail_next;
         left = link->batch_at < link->batch_count;
         hub_publish(&link->token, 0);
@@ -304,7 +292,24 @@ struct leader {
     const struct hub_link_until *until;
     struct hub_wait_order order;
     uint32_t rounds;
+    bool streams;   /* what came last was of a stream */
+    uint32_t looks; /* at a ring without news, since there were some */
 };
+
+/* Who gathers is not asked while more may come at once. */
+static bool is_done(const struct leader *leader)
+{
+    if (leader->until->gathers && leader->looks < QUIET && !leader->link->plenty)
+        return false;
+    return leader->until->done(leader->until->user);
+}
+
+/* At the last of these looks it is quiet. */
+static void note_look(struct leader *leader)
+{
+    if (leader->looks < QUIET && ++leader->looks == QUIET)
+        hub_arrival_tell(leader->link);
+}
 
 /* Has come what others wait for, who do not sleep on the shared word? They are told. */
 static bool has_space_come(struct hub_link *link)
@@ -323,15 +328,21 @@ static bool has_news(void *user)
     struct leader *leader = user;
     struct hub_link *link = leader->link;
 
-    return hub_ring_ready(&link->in) || is_closed(link) || hub_observe(&link->dead) != 0 ||
-           hub_observe(&link->hung_up) != 0 || leader->until->done(leader->until->user) ||
-           hub_link_state_host_left(link) || hub_observe(&link->rearm) != 0 ||
+    if (hub_ring_ready(&link->in))
+        return true;
+    note_look(leader);
+    return is_closed(link) || hub_observe(&link->dead) != 0 || hub_observe(&link->hung_up) != 0 ||
+           is_done(leader) || hub_link_state_host_left(link) || hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
 }
 
 static void rest_of_leader(void *user)
 {
-    rest(((struct leader *)user)->link);
+    struct leader *leader = user;
+
+    leader->looks = QUIET;
+    hub_arrival_tell(leader->link);
+    rest(leader->link);
 }
 
 static void note_hang_up(void *user)
@@ -373,6 +384,10 @@ static int lead_once(struct leader *leader)
 
     if (r < 0)
         return r;
+    if (r > 0) {
+        leader->looks = 0;
+        leader->streams = link->untold || link->plenty;
+    }
     if (r > 0) /* a flood must not keep it beyond its deadline */
         return ++leader->rounds % ROUNDS == 0 && hub_clock_left(leader->order.deadline_ns) == 0
                    ? -ETIMEDOUT
@@ -385,12 +400,13 @@ static int lead_once(struct leader *leader)
         return 0;
     }
     leader->order.bits = choose_bits(link);
+    leader->order.eager = leader->streams || (leader->order.bits & HUB_WAIT_TX) != 0;
     return hub_wait_for(&link->wait, &leader->order);
 }
 
 int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
 {
-    struct leader leader = {.link = link, .until = until};
+    struct leader leader = {.link = link, .until = until, .looks = QUIET};
     int r = 0;
 
     leader.order = (struct hub_wait_order){.last = until->stage,
@@ -405,7 +421,8 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
         hub_sender_push(link); /* who waits holds nothing back, be it that another one receives */
     if (!take_token(link))
         return -EBUSY;
-    while (r == 0 && !until->done(until->user))
+    link->plenty = false;
+    while (r == 0 && !is_done(&leader))
         r = lead_once(&leader);
     if (r != 0)
         show_tail(link);
@@ -413,62 +430,20 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
     return r > 0 ? 0 : r;
 }
 
-/* A leader that sleeps for messages only is made to sleep for space too. */
-static void ask_for_space(struct hub_link *link)
-{
-    hub_settle(&link->armed);
-    if (hub_observe(&link->armed) & HUB_WAIT_TX)
-        return;
-    hub_publish(&link->rearm, 1);
-    hub_wait_wake_own(&link->wait);
-}
-
-static uint64_t end_of_slice(const struct hub_link_until *until, uint64_t slice)
-{
-    uint64_t end = hub_clock_after(slice);
-
-    return until->deadline_ns < end ? until->deadline_ns : end;
-}
-
-/* Sleeps until the leader tells, or lets go. */
-static void follow(struct hub_link *link, const struct hub_link_until *until)
-{
-    uint32_t seen;
-
-    if (until->space)
-        ask_for_space(link);
-    hub_add(&link->crowd, 1);
-    seen = hub_observe(&link->news);
-    hub_settle(&link->crowd); /* who lets go or tells behind it sees us, or we see what it did */
-    if (hub_link_receiving(link) && !until->done(until->user))
-        hub_futex_wait_private(&link->news, seen,
-                               end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
-    hub_add(&link->crowd, UINT32_MAX);
-}
-
-/* Nothing may be received now, for the peer does not read what it is owed. */
-static void doze(struct hub_link *link, const struct hub_link_until *until)
-{
-    uint32_t seen;
-
-    hub_add(&link->crowd, 1);
-    seen = hub_observe(&link->news);
-    hub_settle(&link->crowd);
-    if (!is_closed(link) && !until->done(until->user))
-        hub_futex_wait_private(&link->news, seen, end_of_slice(until, FULL_SLICE));
-    hub_add(&link->crowd, UINT32_MAX);
-}
-
 static int wait_once(struct hub_link *link, const struct hub_link_until *until)
 {
-    int r = hub_receiver_lead(link, until);
+    int r;
+
+    if (until->follows && hub_bystander_is_told(link, until))
+        return -EBUSY;
+    r = hub_receiver_lead(link, until);
 
     if (r == -EBUSY && until->stage == HUB_WAIT_SPIN)
         return -EAGAIN;
     if (r == -EBUSY)
-        follow(link, until);
+        hub_bystander_follow(link, until);
     else if (r == 0 && !until->done(until->user) && !hub_link_state_host_left(link))
-        doze(link, until);
+        hub_bystander_doze(link, until);
     else
         return r;
     return hub_clock_left(until->deadline_ns) == 0 ? -ETIMEDOUT : -EBUSY;

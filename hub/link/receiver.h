@@ -18,7 +18,4 @@ void hub_receiver_finish(struct hub_link *link);
 /* Is there nothing left to receive, as far as this thread can tell? */
 bool hub_receiver_quiet(const struct hub_link *link);
 
-/* Gives a slot back that was taken, and wakes who waits for it. Any thread. */
-int hub_receiver_free(struct hub_link *link, uint32_t slot);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/link/batch.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
 #include "hub/shm/doorbell.h"
@@ -121,6 +122,12 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
 
     if (!hub_link_state_may_send(link) || is_too_late(link, message))
         return RAPAHUB_ESTALE;
+    if (payload->gate && hub_observe(payload->gate) != 0)
+        return RAPAHUB_ECANCELED;
+    if (payload->batch && hub_batch_join(link, payload->batch, payload->tail)) {
+        show_or_hold(link, !payload->batch->full);
+        return 0;
+    }
     if (hub_wait_takes_part(&link->wait))
         hub_ring_trust(&link->out.convention);
     r = hub_ring_room(&link->out);
@@ -132,6 +139,8 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
         return r;
     hub_ring_put(&link->out, &descriptor);
     show_or_hold(link, payload->more);
+    if (payload->batch)
+        hub_batch_begin(link, payload->batch, &descriptor, payload->tail);
     count_sent(link, &descriptor);
     return 0;
 }
@@ -181,19 +190,23 @@ bool hub_sender_space_came(struct hub_link *link)
 
 /* Waits at the head of the queue, and receives meanwhile if nobody else does: else two sides with
  * full rings would wait for each other for ever. A slot of a pool that several guests give back
- * into may come without a wake-up on this link: it is looked for in slices. r[impl hub.ring.pump]
- * r[impl hub.wait.pool] */
+ * into may come without a wake-up on this link: it is looked for in slices. The host is asked for
+ * more slots only where those that are out do not come back at once: the fewer there are, the
+ * warmer they are. r[impl hub.ring.pump] r[impl hub.wait.pool] */
 static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline)
 {
     uint64_t slice = hub_clock_after(SPACE_SLICE), soon = deadline < slice ? deadline : slice;
     struct space space = {link, size};
-    const struct hub_link_until until = {
-        .done = has_space,
-        .user = &space,
-        .stage = HUB_WAIT_SLEEP,
-        .space = true,
-        .deadline_ns = hub_slots_shared(link->options.pool) ? soon : deadline};
+    struct hub_link_until until = {.done = has_space,
+                                   .user = &space,
+                                   .stage = HUB_WAIT_SPIN,
+                                   .space = true,
+                                   .deadline_ns =
+                                       hub_slots_shared(link->options.pool) ? soon : deadline};
 
+    if (hub_receiver_wait(link, &until) == 0 && has_space(&space))
+        return;
+    until.stage = HUB_WAIT_SLEEP;
     if (size > HUB_INLINE_SIZE && hub_slots_ask(link->options.pool))
         (void)hub_doorbell_ring(link->options.doorbell);
     (void)hub_receiver_wait(link, &until);

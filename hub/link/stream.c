@@ -9,16 +9,19 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
 
+#include "hub/base/atomic.h"
 #include "hub/base/clock.h"
 
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
-/* How much a descriptor takes at once without waiting, after a poll that said it would. */
-enum fd_kind { FD_FILE, FD_SOCKET, FD_OTHER };
+/* How much a descriptor takes at once without waiting, after a poll that said it would: a file all,
+ * a socket says so, another may be asked to say so, and else takes little. */
+enum fd_kind { FD_FILE, FD_SOCKET, FD_ASKED, FD_OTHER };
 
 struct fd_source {
     struct rapahub_source face;
@@ -28,6 +31,7 @@ struct fd_source {
 struct fd_sink {
     struct rapahub_sink face;
     int fd, stopped;
+    struct hub_a32 halted; /* the same as `stopped`, for a look without a system call */
     enum fd_kind kind;
 };
 
@@ -153,24 +157,49 @@ static ssize_t read_fd(struct rapahub_source *face, void *to, size_t size)
     }
 }
 
-/* A pipe that poll found writable takes PIPE_BUF bytes without waiting, and perhaps no more. */
-static ssize_t write_some(const struct fd_sink *sink, const uint8_t *from, size_t size)
+/* Not every kernel and every file knows how to write without waiting: then it is not asked again.
+ */
+static bool cannot_be_asked(void)
 {
+    return errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS || errno == EPERM;
+}
+
+/* A pipe that poll found writable takes PIPE_BUF bytes without waiting, and perhaps no more. */
+static ssize_t write_some(struct fd_sink *sink, const uint8_t *from, size_t size)
+{
+    const struct iovec all = {(void *)(uintptr_t)from, size};
+
     if (sink->kind == FD_SOCKET)
         return send(sink->fd, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->kind == FD_ASKED) {
+        ssize_t n = pwritev2(sink->fd, &all, 1, -1, RWF_NOWAIT);
+
+        if (n >= 0 || !cannot_be_asked())
+            return n;
+        sink->kind = FD_OTHER;
+        errno = EAGAIN;
+        return -1;
+    }
     if (sink->kind == FD_OTHER && size > PIPE_BUF)
         size = PIPE_BUF;
     return write(sink->fd, from, size);
 }
 
+/* One that says itself that it is full is not asked before. */
+static bool must_wait(const struct fd_sink *sink)
+{
+    return sink->kind == FD_OTHER || hub_observe(&sink->halted) != 0;
+}
+
 static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
 {
-    const struct fd_sink *sink = (struct fd_sink *)(void *)face;
+    struct fd_sink *sink = (struct fd_sink *)(void *)face;
     const struct ready ready = {sink->fd, sink->stopped, POLLOUT,
                                 face->lasting ? HUB_NEVER : hub_clock_after(STREAM_PATIENCE)};
+    bool waits = false;
 
     for (size_t done = 0; done < size;) {
-        int r = wait_fd(&ready);
+        int r = waits || must_wait(sink) ? wait_fd(&ready) : 0;
         ssize_t n = r < 0 ? r : write_some(sink, (const uint8_t *)from + done, size - done);
 
         if (r < 0)
@@ -179,6 +208,7 @@ static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
             done += (size_t)n;
         else if (errno != EINTR && errno != EAGAIN)
             return fail_at(-errno, "cannot write to", sink->fd);
+        waits = n < 0;
     }
     return 0;
 }
@@ -200,7 +230,10 @@ static void stop_source(struct rapahub_source *face, bool stopped)
 
 static void stop_sink(struct rapahub_sink *face, bool stopped)
 {
-    set_stopped(((struct fd_sink *)(void *)face)->stopped, stopped);
+    struct fd_sink *sink = (struct fd_sink *)(void *)face;
+
+    hub_publish(&sink->halted, stopped);
+    set_stopped(sink->stopped, stopped);
 }
 
 static void free_fd_source(struct rapahub_source *face)
@@ -253,7 +286,7 @@ static enum fd_kind kind_of(int fd)
 
     if (fstat(fd, &status) < 0)
         return FD_OTHER;
-    return S_ISSOCK(status.st_mode) ? FD_SOCKET : S_ISREG(status.st_mode) ? FD_FILE : FD_OTHER;
+    return S_ISSOCK(status.st_mode) ? FD_SOCKET : S_ISREG(status.st_mode) ? FD_FILE : FD_ASKED;
 }
 
 int rapahub_sink_of_fd(int fd, struct rapahub_sink **out)

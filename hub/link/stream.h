@@ -11,6 +11,10 @@
 /* A source somebody else implements: embed it first in your struct. What is NULL does nothing. */
 struct rapahub_source {
     ssize_t (*read)(struct rapahub_source *source, void *to, size_t size);
+    /* Instead of read, where it has what is read: as many bytes as lie in one piece are lent, with
+     * *data where, until `take` says how many are used up. As read: 0 at the end. NULL: read. */
+    ssize_t (*lend)(struct rapahub_source *source, const void **data);
+    void (*take)(struct rapahub_source *source, size_t size);
     /* From now on read returns -ECANCELED, or no longer; any thread. */
     void (*stop)(struct rapahub_source *source, bool stopped);
     void (*leave)(struct rapahub_source *source); /* its reader wants no more: tell the writer */

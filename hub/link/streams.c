@@ -11,7 +11,7 @@
 #include "hub/link/call_deadline.h"
 #include "hub/link/pump.h"
 
-#define PIECE_MAX  (128 * 1024)
+#define PIECE_MAX  (256 * 1024)
 #define PIECE_MIN  4096
 #define EXTEND_PER 16 /* the call's deadline is moved so often within its patience */
 
@@ -23,6 +23,8 @@ struct hub_streams {
     uint64_t patience_ns, number;
     struct hub_a64 moved_ns, extended_ns;
     struct hub_a32 ended; /* how many pumps have; a futex */
+    void (*on_end)(void *user);
+    void *user;
     uint32_t begun;
     bool good;
     int failure; /* of a pump that could not begin */
@@ -79,6 +81,8 @@ int hub_streams_open(const struct hub_streams_order *order, struct hub_streams *
     streams->connection = order->connection;
     streams->marks = marks;
     streams->patience_ns = order->patience_ns;
+    streams->on_end = order->on_end;
+    streams->user = order->user;
     if (r == 0)
         r = open_channels(streams, order->deadline_ns, ids);
     if (r < 0) {
@@ -122,6 +126,8 @@ static void on_end(void *user)
 
     hub_add(&streams->ended, 1);
     hub_futex_wake_private(&streams->ended);
+    if (streams->on_end)
+        streams->on_end(streams->user);
 }
 
 /* Runs under the receive token: the callee wants no more. */
@@ -151,7 +157,9 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
     set_lasting(mark, true);
     options.source = mark->is_sink ? hub_channel_source(channel) : mark->stream;
     options.sink = mark->is_sink ? mark->stream : hub_channel_sink(channel);
-    if (!mark->is_sink)
+    if (mark->is_sink)
+        hub_channel_set_led(channel);
+    else
         hub_channel_on_stop(channel, stop_source, mark->stream);
     return hub_pump_start(&options, &streams->pumps[index]);
 }

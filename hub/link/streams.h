@@ -15,6 +15,8 @@ struct hub_streams_order {
     struct rapahub_bytes arguments;       /* in which they are marked */
     uint64_t deadline_ns;                 /* of the wait for ids */
     uint64_t patience_ns;                 /* so long nothing need move */
+    void (*on_end)(void *user);           /* one has ended; on a thread of its own; NULL: none */
+    void *user;
 };
 
 /* Opens the channels and puts their ids into the arguments. -EBUSY where all ids stay in use;

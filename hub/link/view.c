@@ -3,8 +3,8 @@
 
 #include <rapahub/error.h>
 
+#include "hub/link/giving.h"
 #include "hub/link/link_state.h"
-#include "hub/link/receiver.h"
 #include "hub/link/sender.h"
 
 bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor)
@@ -38,6 +38,6 @@ void hub_view_release(struct hub_view *view)
         return;
     *view = (struct hub_view){.link = NULL};
     hub_slots_in_hide(&link->slots, slot);
-    if (hub_link_state_may_send(link) && hub_receiver_free(link, slot) < 0)
+    if (hub_link_state_may_send(link) && hub_giving_back(link, slot) < 0)
         (void)hub_link_violated(link);
 }

@@ -10,11 +10,11 @@
 #define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
 
 /* A descriptor as the words of its cell: else each message would be copied once more. */
-typedef uint64_t __attribute__((may_alias)) word;
+typedef uint64_t __attribute__((may_alias)) aliased;
 
 static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *descriptor)
 {
-    const word *words = (const word *)(const void *)descriptor;
+    const aliased *words = (const aliased *)(const void *)descriptor;
 
 #pragma GCC unroll 8
     for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
@@ -23,7 +23,7 @@ static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descrip
 
 static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
 {
-    word *words = (word *)(void *)to;
+    aliased *words = (aliased *)(void *)to;
 
 #pragma GCC unroll 8
     for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
@@ -139,6 +139,35 @@ bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most)
 {
     return ring->head_next - ring->head_shown < most &&
            ring->head_next - ring->tail_seen < ring->size - 1;
+}
+
+bool hub_ring_is_held(const struct hub_ring_producer *ring)
+{
+    return ring->head_shown != ring->head_next;
+}
+
+bool hub_ring_is_held_at(const struct hub_ring_producer *ring, uint32_t place)
+{
+    return place - ring->head_shown < ring->head_next - ring->head_shown;
+}
+
+void hub_ring_amend(struct hub_ring_producer *ring, uint32_t place,
+                    const struct hub_descriptor *descriptor)
+{
+    CHECK(hub_ring_is_held_at(ring, place));
+    put_cell(&ring->cells[place & (ring->size - 1)], descriptor);
+}
+
+void hub_ring_resize(struct hub_ring_producer *ring, uint32_t place,
+                     const struct hub_descriptor *descriptor)
+{
+    uint64_t word;
+
+    CHECK(hub_ring_is_held_at(ring, place));
+    memcpy(&word, &descriptor->payload_offset, sizeof word);
+    hub_note64(&ring->cells[place & (ring->size - 1)]
+                    .words[offsetof(struct hub_descriptor, payload_offset) / sizeof word],
+               word);
 }
 
 bool hub_ring_publish(struct hub_ring_producer *ring)

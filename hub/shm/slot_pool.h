@@ -111,7 +111,11 @@ void hub_slot_reader_fini(struct hub_slot_reader *reader);
 int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor,
                          void *to);
 
-/* The same checks without a copy, for a message whose payload nobody wants. */
+/* A part of the payload of a slot that is held, and the second look at the generation. */
+int hub_slot_reader_copy_part(const struct hub_slot_reader *reader,
+                              const struct hub_descriptor *part, void *to);
+
+/* The same checks without a copy, for a message whose payload nobody wants, or in parts. */
 int hub_slot_reader_check(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor);
 
 /* Where the payload of a slot that is held begins. */

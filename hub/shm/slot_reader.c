@@ -100,15 +100,19 @@ static int accept_slot(struct hub_slot_reader *reader, const struct hub_descript
 
 /* The second look only tells that a peer re-used the slot too early. Nothing relies on it, since
  * only the copy is used: so it needs no fence. */
+int hub_slot_reader_copy_part(const struct hub_slot_reader *reader,
+                              const struct hub_descriptor *part, void *to)
+{
+    hub_atomic_copy_bytes(to, hub_slot_reader_payload(reader, part), part->payload_len);
+    return check_generation(reader, part, "behind its payload");
+}
+
 int hub_slot_reader_copy(struct hub_slot_reader *reader, const struct hub_descriptor *descriptor,
                          void *to)
 {
     int r = accept_slot(reader, descriptor);
 
-    if (r < 0)
-        return r;
-    hub_atomic_copy_bytes(to, hub_slot_reader_payload(reader, descriptor), descriptor->payload_len);
-    return check_generation(reader, descriptor, "behind its payload");
+    return r < 0 ? r : hub_slot_reader_copy_part(reader, descriptor, to);
 }
 
 const uint8_t *hub_slot_reader_payload(const struct hub_slot_reader *reader,

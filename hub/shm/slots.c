@@ -132,6 +132,11 @@ size_t hub_slots_largest(const struct hub_slots *slots)
     return slots->kind->largest(slots);
 }
 
+size_t hub_slots_piece(const struct hub_slots *slots)
+{
+    return slots->kind->piece(slots);
+}
+
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot)
 {
     slots->kind->sent(slots, slot);
@@ -210,6 +215,11 @@ void hub_slots_in_fini(struct hub_slots_in *in)
 int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
     return in->own->kind->take(in, descriptor, to);
+}
+
+int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+{
+    return in->own->kind->copy(in, part, to);
 }
 
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot)

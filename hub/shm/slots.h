@@ -57,6 +57,9 @@ size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot);
 /* Would a loan succeed? The look before a sleep. */
 bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size);
 
+/* How many bytes a message should have that is one of many: several slots take as much. */
+size_t hub_slots_piece(const struct hub_slots *slots);
+
 /* May a slot come without a wake-up on the link? Then it is looked for in slices. */
 bool hub_slots_shared(const struct hub_slots *slots);
 
@@ -97,6 +100,11 @@ void hub_slots_in_fini(struct hub_slots_in *in);
  * copied there. RAPAHUB_EPROTOCOL with the rule. */
 int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot); /* any thread */
+
+/* Copies a part of the payload of a slot that is held: `part` is its descriptor with the offset and
+ * the length of the part. Each byte is to be copied once. RAPAHUB_EPROTOCOL where the generation is
+ * another one behind it. */
+int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
 
 /* A slot that is held for long: may it be, so that the sender still has half of its own? The
  * payload of one that was taken; and that it is held no longer, before it is freed (any thread).

@@ -10,6 +10,8 @@ static int bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
     return hub_slot_bank_loan(slots->bank, peer, size, descriptor);
 }
 
+#define PIECE 65536 /* bytes: of what is larger there are few */
+
 static uint8_t *bank_payload(const struct hub_slots *slots, uint32_t slot)
 {
     return hub_slot_class_data(&slots->bank->map, slot);
@@ -20,6 +22,15 @@ static size_t largest_of(const struct hub_slot_map *map)
     return map->of[map->count - 1].slot_size;
 }
 
+static size_t piece_of(const struct hub_slot_map *map)
+{
+    uint32_t c = map->count - 1;
+
+    while (c > 0 && map->of[c].slot_size > PIECE)
+        c--;
+    return map->of[c].slot_size;
+}
+
 static size_t bank_room(const struct hub_slots *slots, uint32_t slot)
 {
     return slots->bank->map.of[slot >> 24].slot_size;
@@ -28,6 +39,11 @@ static size_t bank_room(const struct hub_slots *slots, uint32_t slot)
 static size_t bank_largest(const struct hub_slots *slots)
 {
     return largest_of(&slots->bank->map);
+}
+
+static size_t bank_piece(const struct hub_slots *slots)
+{
+    return piece_of(&slots->bank->map);
 }
 
 static void bank_sent(struct hub_slots *slots, uint32_t slot)
@@ -48,6 +64,11 @@ static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
     return hub_slot_bank_accept(in->own->bank, in->peer, descriptor, to);
+}
+
+static int bank_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+{
+    return hub_slot_class_copy(&in->own->bank->map, part, to);
 }
 
 static int bank_release(struct hub_slots_in *in, uint32_t slot)
@@ -129,6 +150,11 @@ static size_t purse_largest(const struct hub_slots *slots)
     return largest_of(&slots->purse->map);
 }
 
+static size_t purse_piece(const struct hub_slots *slots)
+{
+    return piece_of(&slots->purse->map);
+}
+
 static void purse_sent(struct hub_slots *slots, uint32_t slot)
 {
     hub_slot_purse_sent(slots->purse, slot);
@@ -153,6 +179,11 @@ static void purse_rest(struct hub_slots *slots)
 static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
     return hub_slot_purse_accept(in->own->purse, descriptor, to);
+}
+
+static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+{
+    return hub_slot_class_copy(&in->own->purse->map, part, to);
 }
 
 static int purse_release(struct hub_slots_in *in, uint32_t slot)
@@ -194,10 +225,12 @@ const struct hub_slots_kind hub_slots_classes_bank = {
     .payload = bank_payload,
     .room = bank_room,
     .largest = bank_largest,
+    .piece = bank_piece,
     .sent = bank_sent,
     .drop = bank_drop,
     .ready = bank_ready,
     .take = bank_take,
+    .copy = bank_copy,
     .release = bank_release,
     .holds = bank_holds,
     .show = bank_show,
@@ -211,11 +244,13 @@ const struct hub_slots_kind hub_slots_classes_purse = {
     .payload = purse_payload,
     .room = purse_room,
     .largest = purse_largest,
+    .piece = purse_piece,
     .sent = purse_sent,
     .drop = purse_drop,
     .ready = purse_ready,
     .rest = purse_rest,
     .take = purse_take,
+    .copy = purse_copy,
     .release = purse_release,
     .holds = purse_holds,
     .show = purse_show,

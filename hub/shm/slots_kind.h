@@ -12,11 +12,13 @@ struct hub_slots_kind {
     uint8_t *(*payload)(const struct hub_slots *slots, uint32_t slot);
     size_t (*room)(const struct hub_slots *slots, uint32_t slot);
     size_t (*largest)(const struct hub_slots *slots);
+    size_t (*piece)(const struct hub_slots *slots);
     void (*sent)(struct hub_slots *slots, uint32_t slot);
     void (*drop)(struct hub_slots *slots, uint32_t slot);
     bool (*ready)(struct hub_slots *slots, uint32_t peer, size_t size);
     void (*rest)(struct hub_slots *slots); /* NULL: there is nothing to do */
     int (*take)(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
+    int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     uint32_t (*holds)(const struct hub_slots_in *in, uint32_t slot); /* at most, of its class */
     const uint8_t *(*show)(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);

@@ -53,6 +53,11 @@ static int pool_take(struct hub_slots_in *in, const struct hub_descriptor *descr
               : hub_slot_reader_check(&in->reader, descriptor);
 }
 
+static int pool_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+{
+    return hub_slot_reader_copy_part(&in->reader, part, to);
+}
+
 static int pool_release(struct hub_slots_in *in, uint32_t slot)
 {
     return hub_slot_reader_free(&in->reader, slot);
@@ -99,11 +104,13 @@ const struct hub_slots_kind hub_slots_pool_kind = {
     .payload = pool_payload,
     .room = pool_room,
     .largest = pool_largest,
+    .piece = pool_largest,
     .sent = pool_sent,
     .drop = pool_drop,
     .ready = pool_ready,
     .rest = pool_rest,
     .take = pool_take,
+    .copy = pool_copy,
     .release = pool_release,
     .holds = pool_holds,
     .show = pool_show,

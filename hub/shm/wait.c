@@ -227,11 +227,13 @@ static bool yield_until_ready(const struct hub_wait_order *order)
     return false;
 }
 
-static uint64_t take_budget(struct hub_wait *wait)
+static uint64_t take_budget(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     uint32_t turn = hub_peek(&wait->turns) + 1;
 
     hub_note(&wait->turns, turn);
+    if (order->eager && (hub_peek(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0)
+        return SPIN_FULL;
     return turn % SPIN_RETRY == 0 ? SPIN_FULL : hub_peek64(&wait->spin_ns);
 }
 
@@ -242,12 +244,17 @@ static void settle_budget(struct hub_wait *wait, bool success)
     hub_note64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
 }
 
+void hub_wait_gap(const struct hub_wait *wait)
+{
+    for (uint32_t n = 0; n < wait->gap; n++)
+        hub_pause();
+}
+
 /* A gap before each look leaves the line to the peer that writes it. */
 static bool look_often(const struct hub_wait *wait, const struct hub_wait_order *order)
 {
     for (int i = 0; i < LOOKS; i++) {
-        for (uint32_t n = 0; n < wait->gap; n++)
-            hub_pause();
+        hub_wait_gap(wait);
         if (order->ready(order->user))
             return true;
     }
@@ -280,7 +287,7 @@ static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order
         return false;
     if (on_same_cpu(wait))
         return yield_until_ready(order);
-    budget = take_budget(wait);
+    budget = take_budget(wait, order);
     if (budget == 0)
         return false;
     return spin_until_ready(wait, order, budget) || yield_until_ready(order);

@@ -85,7 +85,8 @@ struct hub_wait_order {
      * and who has the token sees the peer's end for both. */
     uint32_t bits;
     enum hub_wait_stage last;
-    bool idle; /* no call, send or channel is outstanding: it may sleep 10 s in one go, not 1 s */
+    bool eager; /* a stream flows: as long as the peer is awake it pays to spin */
+    bool idle;  /* no call, send or channel is outstanding: it may sleep 10 s in one go, not 1 s */
     uint64_t deadline_ns;
     struct hub_a32 *seed_word; /* what a peer without doorbell that takes no part wakes; or NULL */
     bool (*ready)(
@@ -100,6 +101,9 @@ struct hub_wait_order {
  * doorbell and once for the pidfd (a proof may come later than the hint), and goes on until ready
  * or the deadline. r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
+
+/* A pause that leaves the line of the indices to the peer that writes it. */
+void hub_wait_gap(const struct hub_wait *wait);
 
 /* Wakes the own side's sleepers, where a thread of this side closes the link: those in futexes, and
  * with a `nudge` (set it after init) also who polls; without one that thread looks again at the end

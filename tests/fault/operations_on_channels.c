@@ -107,7 +107,7 @@ static int look_at_bytes(struct stage *stage, struct sweep_point *point)
     if (stage_look_at_host(stage, point) < 0)
         return -1;
     size = hub_fifo_size(&stage->of_host.list[0]->fifo);
-    return size == 0 || size == ELEMENT ? 0 : sweep_fail(point, "%u bytes arrived", size);
+    return size == 0 || size == STAGE_PAYLOAD ? 0 : sweep_fail(point, "%u bytes arrived", size);
 }
 
 static int check_bytes(struct stage *stage, struct sweep_point *point)
@@ -119,7 +119,7 @@ static int check_bytes(struct stage *stage, struct sweep_point *point)
     if (hub_link_sweep(stage->host.connection.link, 8) < 0)
         return sweep_fail(point, "the host received what it refuses");
     size = hub_fifo_size(&channel->fifo);
-    if (size != ELEMENT && (size != 0 || point->finished))
+    if (size != STAGE_PAYLOAD && (size != 0 || point->finished))
         return sweep_fail(point, "%u bytes arrived", size);
     hub_link_dead(stage->host.connection.link);
     if (size > 0 && (hub_channel_read(channel, bytes, sizeof bytes) != STAGE_PAYLOAD ||

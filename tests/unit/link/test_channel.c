@@ -202,9 +202,12 @@ static void credit_comes_back_at_half_or_when_all_is_taken(void **state)
         assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, 100), 0);
         flow_sweep(&flow);
     }
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 550), 550);
-    assert_int_equal(hub_channel_table_granted(entry), 1024 + 404); /* 505 */
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 51), 50);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 506), 506);
+    assert_int_equal(hub_channel_table_granted(entry), 1024 + 404); /* 511 */
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 1), 1);
+    assert_int_equal(hub_channel_table_granted(entry), 1024 + 404 + 512);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 94), 93);
+    assert_int_equal(hub_channel_table_granted(entry), 1024 + 404 + 606);
     flow_close(&flow);
 }
 

@@ -175,22 +175,21 @@ static void a_channel_that_ends_while_its_data_is_copied_stays_until_then(void *
     const struct hub_message data = {HUB_DATA, 2, 0};
     struct hub_channel_name name = {2, false};
     struct flow flow;
-    void *to;
+    struct hub_channel *channel;
+    uint32_t run;
 
     (void)state;
     for (int again = 0; again < 3; again++) {
         flow_open(&flow, true);
-        to = hub_intake_place(flow_guest(&flow), &data, 4);
-        assert_non_null(to);
+        channel = hub_intake_begin_fill(flow_guest(&flow), 2, 4);
+        assert_non_null(channel);
         hub_channels_answer(&flow.callee, true);
         hub_channels_drop(&flow.callee);
         if (again > 0) /* the id is another one's already */
             assert_int_equal(hub_channels_register(flow_guest(&flow), &name, 1, &flow.callee), 0);
-        memcpy(to, "\3abc", 4);
-        if (again < 2)
-            assert_int_equal(hub_intake_accept(flow_guest(&flow), &data, to, 4), 0);
-        else
-            hub_intake_drop(flow_guest(&flow));
+        memcpy(hub_fifo_room(&channel->fifo, 0, &run), "abc", 3);
+        assert_int_equal(hub_intake_end_fill(channel, &data, 4, again < 2 ? 1 : RAPAHUB_EPROTOCOL),
+                         again < 2 ? HUB_ARRIVAL_SILENT : RAPAHUB_EPROTOCOL);
         if (again > 0)
             assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
         flow_close(&flow);

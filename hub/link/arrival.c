@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/arrival.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "hub/link/giving.h"
+#include "hub/link/link_state.h"
+
+int hub_arrival_copy(const struct hub_arrival *arrival, uint32_t at, uint32_t size, void *to)
+{
+    struct hub_descriptor part = arrival->list[0];
+
+    if (part.payload_slot == HUB_INLINE) {
+        memcpy(to, part.inline_payload + at, size);
+        return 0;
+    }
+    part.payload_offset += at;
+    part.payload_len = size;
+    return hub_slots_in_copy(&arrival->link->slots, &part, to);
+}
+
+/* One that breaks a rule begins the next run, and is found there. */
+static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor *list,
+                       uint32_t most)
+{
+    struct hub_message message;
+    uint32_t count = 1;
+
+    while (count < most && list[count].msg_type == HUB_DATA && list[count].id == list[0].id &&
+           list[count].payload_slot == HUB_INLINE &&
+           hub_message_check(&list[count], &link->limits, &message) == 0)
+        count++;
+    return count;
+}
+
+/* Who is told may be on this CPU, or about to run for the first time: it reads what is warm, before
+ * this thread goes on. */
+static void tell(struct hub_link *link)
+{
+    hub_link_tell(link);
+    (void)sched_yield();
+}
+
+/* Who waits for it is told when there is plenty; of less when nothing follows: to wake a thread for
+ * each message would cost more than all the rest. */
+static void note_news(struct hub_link *link, int news)
+{
+    if (news == HUB_ARRIVAL_NOW) {
+        link->plenty = true;
+        tell(link);
+    } else if (news == HUB_ARRIVAL_SOON) {
+        link->untold = true;
+    }
+}
+
+int hub_arrival_receive(struct hub_link *link, const struct hub_message *message,
+                        const struct hub_descriptor *list, uint32_t most)
+{
+    const struct hub_link_events *events = &link->options.events;
+    bool in_slot = list->payload_slot != HUB_INLINE;
+    const struct hub_arrival arrival = {link, list, in_slot ? 1 : run_of(link, list, most)};
+    int r = in_slot ? hub_slots_in_take(&link->slots, list, NULL) : 0;
+    int news = r == 0 ? events->data(events->user, message, &arrival) : r;
+
+    if (news < 0)
+        return news;
+    if (in_slot)
+        r = hub_giving_quietly(link, list->payload_slot);
+    if (r < 0)
+        return r;
+    hub_link_count_received(link, list, arrival.count);
+    note_news(link, news);
+    return (int)arrival.count;
+}
+
+void hub_arrival_tell(struct hub_link *link)
+{
+    if (!link->untold)
+        return;
+    link->untold = false;
+    tell(link);
+}

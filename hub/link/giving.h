@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* giving: slots of the peer that were read are given back, and who waits for one is woken. */
+#ifndef HUB_LINK_GIVING_H
+#define HUB_LINK_GIVING_H
+
+#include "hub/link/link.h"
+
+/* Gives a slot back that was taken, and wakes who waits for it. Any thread. */
+int hub_giving_back(struct hub_link *link, uint32_t slot);
+
+/* The same under the token: it wakes them before this thread does anything else than to receive. */
+int hub_giving_quietly(struct hub_link *link, uint32_t slot);
+
+/* Wakes for those that were given back quietly. */
+void hub_giving_wake(struct hub_link *link);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small elements of a corked channel: joined as long as nobody sees them, and never behind. */
+#include "tests/unit/link/channel_pair.h"
+
+static uint64_t sent(struct flow *flow)
+{
+    return hub_peek64(&hub_link_counters(flow_sender(flow)->set->link)->sent);
+}
+
+/* Credit is charged for what is on the wire, to the byte. */
+static void expect(struct flow *flow, const char *bytes, size_t size)
+{
+    char got[2048];
+
+    flow_sweep(flow);
+    assert_int_equal(flow_sender(flow)->sent, flow_receiver(flow)->received);
+    assert_int_equal(hub_channel_read(flow_receiver(flow), got, sizeof got), size);
+    assert_memory_equal(got, bytes, size);
+}
+
+static void open_corked(struct flow *flow)
+{
+    flow_open(flow, false);
+    assert_int_equal(hub_outlet_cork(flow_sender(flow), true), 0);
+}
+
+static void write_each(struct flow *flow, const char *bytes, size_t size, size_t each)
+{
+    for (size_t at = 0; at < size; at += each)
+        assert_int_equal(hub_outlet_write(flow_sender(flow), bytes + at, each), 0);
+}
+
+/* In the descriptor, in a slot with a length of one byte, and of two. r[verify hub.ring.cork] */
+static void small_ones_are_one_message(void **state)
+{
+    static const size_t counts[] = {2, 5, 6, 16, 40};
+    char bytes[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 7);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct flow flow;
+
+        open_corked(&flow);
+        write_each(&flow, bytes, counts[i] * 6, 6);
+        assert_int_equal(sent(&flow), 1);
+        flow_sweep(&flow);
+        assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
+        assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+        expect(&flow, bytes, counts[i] * 6);
+        flow_close(&flow);
+    }
+}
+
+static void sixty_four_are_shown(void **state)
+{
+    char bytes[66] = "";
+    struct flow flow;
+
+    (void)state;
+    open_corked(&flow);
+    write_each(&flow, bytes, 63, 1);
+    flow_sweep(&flow);
+    assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
+    write_each(&flow, bytes, 1, 1);
+    expect(&flow, bytes, 64);
+    write_each(&flow, bytes, 2, 1);
+    assert_int_equal(sent(&flow), 2);
+    flow_close(&flow);
+}
+
+/* Whoever shows them shows all; what comes then begins anew. */
+static void what_was_shown_is_not_changed(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    open_corked(&flow);
+    write_each(&flow, "abcdef", 6, 3);
+    hub_link_push(flow_sender(&flow)->set->link);
+    write_each(&flow, "ghi", 3, 3);
+    assert_int_equal(sent(&flow), 2);
+    flow_sweep(&flow);
+    assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 6);
+    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    expect(&flow, "abcdefghi", 9);
+    flow_close(&flow);
+}
+
+/* A large one between two small ones stays between them. */
+static void the_order_is_that_of_the_writes(void **state)
+{
+    char bytes[740];
+    struct flow flow;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 11);
+    open_corked(&flow);
+    write_each(&flow, bytes, 60, 20);
+    write_each(&flow, bytes + 60, 600, 600);
+    write_each(&flow, bytes + 660, 80, 20);
+    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    expect(&flow, bytes, sizeof bytes);
+    flow_close(&flow);
+}
+
+/* The last word comes behind them, and nothing joins them any more. */
+static void an_end_closes_them(void **state)
+{
+    struct flow flow;
+    char got[8];
+
+    (void)state;
+    open_corked(&flow);
+    write_each(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52, 26);
+    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    expect(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    flow_close(&flow);
+}
+
+static void what_nobody_wants_is_not_joined(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    open_corked(&flow);
+    write_each(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52, 26);
+    hub_channel_reset(flow_receiver(&flow));
+    flow_sweep(&flow);
+    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    flow_close(&flow);
+}
+
+/* All slots are out: they go into the ring as any. */
+static void without_a_slot_they_are_messages(void **state)
+{
+    struct hub_slots *pool;
+    struct flow flow;
+    struct hub_descriptor held[4];
+    int r;
+
+    (void)state;
+    open_corked(&flow);
+    pool = &flow.pair.guest.pool;
+    for (int i = 0; i < 4; i++)
+        assert_non_null(hub_slots_loan(pool, flow.pair.peer, 1000, &held[i], &r));
+    write_each(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52, 26);
+    assert_int_equal(sent(&flow), 2);
+    for (int i = 0; i < 4; i++)
+        hub_slots_drop(pool, held[i].payload_slot);
+    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    expect(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
+    flow_close(&flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_ones_are_one_message),
+        cmocka_unit_test(sixty_four_are_shown),
+        cmocka_unit_test(what_was_shown_is_not_changed),
+        cmocka_unit_test(the_order_is_that_of_the_writes),
+        cmocka_unit_test(an_end_closes_them),
+        cmocka_unit_test(what_nobody_wants_is_not_joined),
+        cmocka_unit_test(without_a_slot_they_are_messages),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
