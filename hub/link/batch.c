@@ -115,7 +115,7 @@ bool hub_batch_join(struct hub_link *link, struct hub_batch *batch, struct rapah
     return true;
 }
 
-/* Nothing is published here: who publishes looks whether the entry is still this guest's.
+/* Nothing is published here, but the slot is written to: so the entry must be this guest's still.
  * r[impl hub.death.guard] */
 uint32_t hub_batch_append(struct hub_link *link, struct hub_batch *batch,
                           struct rapahub_bytes bytes, const struct hub_a32 *gate)
@@ -123,7 +123,7 @@ uint32_t hub_batch_append(struct hub_link *link, struct hub_batch *batch,
     uint32_t joined = 0;
 
     hub_mutex_lock(&link->send);
-    if (batch->data && may_join(link, batch, bytes.size) &&
+    if (batch->data && hub_link_state_may_send(link) && may_join(link, batch, bytes.size) &&
         bytes.size * 2 <= batch->room - batch->size && batch->count + 1 < COUNT_MOST &&
         hub_observe(gate) == 0) {
         join(link, batch, bytes);
