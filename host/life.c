@@ -11,6 +11,8 @@
 
 #include <rapahub/error.h>
 
+#include "host/host.h"
+#include "host/turn.h"
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
@@ -67,13 +69,21 @@ void host_life_release(struct host_life **pointer)
     free(life);
 }
 
+/* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
+static bool will_look(const struct host_life *life)
+{
+    return host_threads_is_owner(life->host) && life->loop->handling &&
+           life->host->depth <= HOST_TURN_DEPTH_MAX;
+}
+
 static void note(struct host_life *life, uint32_t bit)
 {
     uint32_t before = hub_peek(&life->work);
 
     if ((before & bit) == 0)
         hub_arm(&life->work, bit);
-    host_loop_wake(life->loop);
+    if (!will_look(life))
+        host_loop_wake(life->loop);
 }
 
 static void on_request(void *user)

@@ -88,6 +88,7 @@ void host_loop_set(struct host_loop *loop, struct host_timer *timer, uint64_t du
 {
     host_loop_clear(timer);
     timer->due_ns = due_ns;
+    loop->moved = true;
     if (due_ns != HUB_NEVER)
         hub_list_append(&loop->timers, &timer->link);
 }
@@ -136,6 +137,7 @@ static int handle(struct host_loop *loop, const struct epoll_event *event)
     if (event->data.u64 == NUMBER_TIMER) {
         drain(loop->timer);
         loop->armed_ns = HUB_NEVER;
+        loop->moved = true;
         return 0;
     }
     watch = hub_id_map_get(loop->watches, event->data.u64);
@@ -179,18 +181,26 @@ int host_loop_run_timers(struct host_loop *loop)
     return run_timers(loop, hub_clock_now());
 }
 
+/* A timer that was cleared rings once in vain. */
 void host_loop_arm(struct host_loop *loop)
 {
-    struct host_timer *timer = next_timer(loop);
-    uint64_t due = timer ? timer->due_ns : HUB_NEVER;
     struct itimerspec setting = {{0, 0}, {0, 0}};
+    struct host_timer *timer;
+    uint64_t due;
 
-    if (due == loop->armed_ns)
+    if (!loop->moved)
+        return;
+    timer = next_timer(loop);
+    due = timer ? timer->due_ns : HUB_NEVER;
+    loop->moved = due != loop->armed_ns;
+    if (!loop->moved)
         return;
     if (due != HUB_NEVER)
         setting.it_value = hub_clock_timespec(due > 0 ? due : 1);
-    if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &setting, NULL) == 0)
-        loop->armed_ns = due;
+    if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &setting, NULL) < 0)
+        return;
+    loop->armed_ns = due;
+    loop->moved = false;
 }
 
 int host_loop_turn(struct host_loop *loop, int timeout_ms)
@@ -199,12 +209,16 @@ int host_loop_turn(struct host_loop *loop, int timeout_ms)
     uint64_t now;
     int n, count = 0;
 
+    loop->handling = false;
     host_loop_arm(loop);
     n = epoll_wait(loop->epoll, events, BATCH, timeout_ms);
     now = hub_clock_now();
     if (n < 0 && errno != EINTR)
         return rapahub_fail(-errno, "", "cannot wait for the host's descriptors");
+    loop->handling = true;
     for (int i = 0; i < n; i++)
         count += handle(loop, &events[i]);
-    return count + run_timers(loop, now);
+    count += run_timers(loop, now);
+    loop->handling = false;
+    return count;
 }

@@ -32,6 +32,8 @@ struct host_loop {
     struct hub_id_map *watches;
     struct hub_list timers;
     uint64_t armed_ns;    /* what the timer descriptor is set to */
+    bool moved;           /* that may be too late */
+    bool handling;        /* what is noted now is looked at in this turn */
     struct hub_a32 woken; /* the bell has a byte, or is being rung */
 };
 

@@ -38,13 +38,32 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
     return count;
 }
 
+/* What that brought is done in this turn: the loop need not be woken for it. */
+static bool sweep(struct host_life *life, uint32_t *work)
+{
+    struct host_loop *loop = life->loop;
+    bool received;
+    uint32_t more;
+
+    loop->handling = true;
+    received = hub_link_sweep(life->connection.link, BATCH) > 0;
+    loop->handling = false;
+    more = hub_exchange(&life->work, 0);
+    if (more & HOST_WORK_SWEEP) { /* in the next one */
+        hub_arm(&life->work, HOST_WORK_SWEEP);
+        host_loop_wake(loop);
+    }
+    *work |= more & ~HOST_WORK_SWEEP;
+    return received;
+}
+
 static int serve_life(struct rapahub_host *host, struct host_life *life)
 {
     uint32_t work = hub_exchange(&life->work, 0);
     int count = 0;
 
     if (work & HOST_WORK_SWEEP)
-        count += hub_link_sweep(life->connection.link, BATCH) > 0;
+        count += sweep(life, &work);
     if (work & HOST_WORK_HINT)
         host_death_look(life);
     if (work & HOST_WORK_CLOSED)
