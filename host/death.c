@@ -38,6 +38,7 @@ static void end_watches(struct host_life *life)
     life->proven_ns = hub_clock_now();
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
+    host_life_look_away(life);
 }
 
 static void prove(struct host_life *life)

@@ -73,6 +73,7 @@ static void free_offers(struct rapahub_host *host)
 static void free_host(struct rapahub_host *host)
 {
     host_spawn_close(&host->spawner);
+    host_lookout_close(&host->lookout);
     host_group_release(&host->shared);
     host_modules_fini(&host->modules);
     free_offers(host);

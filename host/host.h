@@ -14,6 +14,7 @@
 #include "host/group.h"
 #include "host/guest.h"
 #include "host/loans.h"
+#include "host/lookout.h"
 #include "host/loop.h"
 #include "host/modules.h"
 #include "host/options.h"
@@ -37,7 +38,8 @@ struct rapahub_host {
     uint32_t guests_max;
     struct host_guest **guests; /* routes */
 
-    struct host_loop loop; /* the rest is the owner's */
+    struct host_loop loop;       /* the rest is the owner's */
+    struct host_lookout lookout; /* open from the first guest on */
     struct host_spawner *spawner;
     struct host_modules modules;
     struct host_group *shared; /* of all trusted guests; NULL: none yet */

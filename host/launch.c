@@ -196,6 +196,16 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
     return 0;
 }
 
+/* Twice as many, as in the loop: lives that have ended may still be looked out for. */
+static int look_out(struct rapahub_host *host, struct host_post *post)
+{
+    int r = host->lookout.open
+                ? 0
+                : host_lookout_open(&host->lookout, host->loop.epoll, 2 * host->guests_max);
+
+    return r == 0 ? host_lookout_post(&host->lookout, post) : r;
+}
+
 static int watch(struct host_life *life)
 {
     int r;
@@ -205,6 +215,8 @@ static int watch(struct host_life *life)
     r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
     if (r == 0)
         r = host_life_listen(life);
+    if (r == 0)
+        r = look_out(life->host, &life->post);
     return r == 0 ? host_output_watch(&life->output) : r;
 }
 

@@ -13,10 +13,14 @@
 
 #include "host/host.h"
 #include "host/turn.h"
+#include "hub/base/clock.h"
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
 #include "hub/shm/peer_table.h"
+
+#define NAP       (10 * HUB_MILLISECOND)  /* of an owner that somebody wakes for what comes */
+#define NAP_BLIND (500 * HUB_MICROSECOND) /* of one whose others wait as long as that */
 
 struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
 {
@@ -54,6 +58,7 @@ void host_life_release(struct host_life **pointer)
         return;
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
+    host_life_look_away(life);
     host_output_close(&life->output);
     if (life->open)
         hub_connection_close(&life->connection);
@@ -139,6 +144,23 @@ static void on_hint(void *user)
     note(life, HOST_WORK_HINT);
 }
 
+void host_life_look_away(struct host_life *life)
+{
+    if (life->host)
+        host_lookout_forget(&life->host->lookout, &life->post);
+}
+
+/* Timers that were set inside of this turn are heard, too. */
+static uint64_t on_nap(void *user)
+{
+    struct host_life *life = user;
+
+    if (!host_lookout_nap(&life->host->lookout, &life->post))
+        return NAP_BLIND;
+    host_loop_arm(life->loop);
+    return NAP;
+}
+
 int host_life_connect(struct host_life *life, hub_served_streams *streams,
                       const struct hub_channels_manner *manner)
 {
@@ -152,15 +174,20 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
         .doorbell = life->doorbell,
         .waiting = life->waiting,
         .pidfd = life->pidfd,
+        .watched = !life->anonymous,
     };
     const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,
                                                  on_hint,    on_goodbye, life,       streams};
     int r = hub_connection_open(&life->connection, &options, &events);
 
     life->open = r == 0;
-    if (r == 0)
-        hub_channels_set_manner(life->connection.channels, manner);
-    return r;
+    if (r < 0)
+        return r;
+    hub_channels_set_manner(life->connection.channels, manner);
+    hub_calls_on_nap(life->connection.calls, on_nap, life);
+    life->post.connection = &life->connection;
+    life->post.pidfd = life->pidfd;
+    return 0;
 }
 
 int host_life_listen(struct host_life *life)

@@ -12,6 +12,7 @@
 #include <rapahub/id.h>
 
 #include "host/group.h"
+#include "host/lookout.h"
 #include "host/loop.h"
 #include "host/methods.h"
 #include "host/output.h"
@@ -61,6 +62,7 @@ struct host_life {
     struct hub_connection connection;
     struct host_output output;
     struct host_watch on_death, on_bell;
+    struct host_post post;
 
     struct hub_a32 users; /* threads inside, and frames of the owner */
     struct hub_a32 work;  /* HOST_WORK_... */
@@ -101,6 +103,9 @@ void host_life_release(struct host_life **life);
  * owner waits for channels by `manner`. Both get the life as their user. */
 int host_life_connect(struct host_life *life, hub_served_streams *streams,
                       const struct hub_channels_manner *manner);
+
+/* Owner: its end is looked out for no more; nor is it, where the owner naps in its futex. */
+void host_life_look_away(struct host_life *life);
 
 /* The loop hears its doorbell from now on, and what is in it already. */
 int host_life_listen(struct host_life *life);

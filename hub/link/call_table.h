@@ -69,6 +69,8 @@ struct hub_calls {
     struct hub_list finished GUARDED_BY(lock); /* ended calls with `done` */
     void (*on_ready)(void *user);
     void *user;
+    hub_calls_nap *nap;
+    void *napper;
     struct hub_a64 answered, late, lost;
     uint8_t refused[HUB_CALLS_REFUSAL_MAX]; /* an answer without memory; the token holder's */
 };

@@ -22,6 +22,12 @@ static void ignore(void *user)
     (void)user;
 }
 
+static uint64_t nap_shortly(void *user)
+{
+    (void)user;
+    return NAP;
+}
+
 int hub_calls_create(uint32_t limit, struct hub_calls **out)
 {
     OWN(hub_calls) struct hub_calls *calls = calloc(1, sizeof *calls);
@@ -34,6 +40,7 @@ int hub_calls_create(uint32_t limit, struct hub_calls **out)
     calls->limit = limit;
     calls->next_deadline = HUB_NEVER;
     calls->on_ready = ignore;
+    calls->nap = nap_shortly;
     calls->entries = hub_memory_sparse(limit * sizeof *calls->entries);
     calls->spare = calloc(limit, sizeof *calls->spare);
     if (!calls->entries || !calls->spare)
@@ -52,6 +59,12 @@ void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), v
 {
     calls->on_ready = on_ready;
     calls->user = user;
+}
+
+void hub_calls_on_nap(struct hub_calls *calls, hub_calls_nap *nap, void *user)
+{
+    calls->nap = nap;
+    calls->napper = user;
 }
 
 static void release_entry(struct hub_calls *calls, struct hub_call_entry *entry)
@@ -324,7 +337,7 @@ static void end_if_left(struct hub_calls *calls)
         hub_calls_end_all(calls, RAPAHUB_ECLOSED);
 }
 
-/* Who has more to do than to wait may spin only; with `NAP` it may sleep for a moment, too. */
+/* Who has more to do than to wait may spin only, or nap: sleep as long as nothing else can come. */
 static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only)
 {
     struct hub_link_until until = {.done = spin_only ? has_ended_or_stirred : has_ended,
@@ -333,7 +346,7 @@ static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only
                                    .deadline_ns = waiting->deadline_ns};
 
     if (spin_only && hub_link_naps(waiting->calls->link)) {
-        uint64_t nap = hub_clock_after(NAP);
+        uint64_t nap = hub_clock_after(waiting->calls->nap(waiting->calls->napper));
 
         until.stage = HUB_WAIT_SLEEP;
         until.deadline_ns = nap < until.deadline_ns ? nap : until.deadline_ns;

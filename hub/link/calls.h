@@ -64,6 +64,11 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
  * the caller must wait again. */
 int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only);
 
+/* How long a thread with `spin_only` may sleep in one go where waits begin with a sleep: asked
+ * before each. Not set: 500 us on a host, for others come as late as that; in a guest 10 ms. */
+typedef uint64_t hub_calls_nap(void *user);
+void hub_calls_on_nap(struct hub_calls *calls, hub_calls_nap *nap, void *user);
+
 /* Something came that the owner is to do: one that spins for its answer goes and does it. */
 void hub_calls_stir(struct hub_calls *calls);
 

@@ -5,11 +5,13 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/clock.h"
 #include "hub/link/answers.h"
 #include "hub/link/intake.h"
 #include "hub/link/owed.h"
 
 #define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
+#define GUEST_NAP         (10 * HUB_MILLISECOND)
 
 static bool take(void *user, const struct hub_message *message, const void *payload, uint32_t size)
 {
@@ -173,6 +175,13 @@ static void on_pending(void *user)
     connection->events.on_pending(connection->events.user);
 }
 
+/* All that a guest can be asked for comes by its one link. */
+static uint64_t nap_of_guest(void *user)
+{
+    (void)user;
+    return GUEST_NAP;
+}
+
 /* One request of any size always has room. */
 static size_t request_bytes(const struct hub_link_options *options)
 {
@@ -223,6 +232,8 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     hub_served_find_streams(connection->served, events->streams, events->user);
     if (options->role == HUB_ROLE_HOST)
         hub_served_keep_answers(connection->served);
+    else
+        hub_calls_on_nap(connection->calls, nap_of_guest, NULL);
     return 0;
 }
 

@@ -84,6 +84,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
                   host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,
                   options->doorbell, options->pidfd);
     link->wait.manner = options->waiting;
+    link->wait.watched = options->watched || !host; /* no guest's call has to end with its host */
     link->wait.messages[0] = &link->counters.sent;
     link->wait.messages[1] = &link->counters.received;
     link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -270,6 +271,12 @@ bool hub_link_peer_takes_part(const struct hub_link *link)
 void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word)
 {
     hub_wait_wake(&link->wait, mask, word);
+}
+
+void hub_link_suspect(struct hub_link *link)
+{
+    hub_publish(&link->hung_up, 1);
+    hub_wait_wake_own(&link->wait);
 }
 
 void hub_link_dead(struct hub_link *link)

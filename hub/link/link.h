@@ -66,7 +66,8 @@ struct hub_link_options {
     int doorbell; /* our end; stays the caller's, outlives the link; -1: none */
     bool by_lock; /* guest without a doorbell: its host is gone when the host's lock is free */
     enum hub_wait_manner waiting;
-    int pidfd; /* of the guest, the caller's, outlives the link; -1 in a guest */
+    int pidfd;    /* of the guest, the caller's, outlives the link; -1 in a guest */
+    bool watched; /* host: somebody waits for the guest's end, and then calls hub_link_suspect */
     struct hub_link_events events;
     /* The link is closed: once, on the thread that closed it; must not wait. */
     void (*on_close)(void *user);
@@ -166,6 +167,10 @@ void hub_link_arm(struct hub_link *link);
  * RAPAHUB_EPROTOCOL. Wakes everybody of this side. Any thread. */
 void hub_link_close(struct hub_link *link, int code, const char *rule);
 bool hub_link_closed(const struct hub_link *link);
+
+/* The peer may be dead: who waits on this link, or does so next, hands that on to on_hint. Any
+ * thread. */
+void hub_link_suspect(struct hub_link *link);
 
 /* The peer is proven dead: what it sent before is received, then the link closes with
  * RAPAHUB_EDIED, on this thread or on the one that holds the token. Any thread. */

@@ -28,7 +28,8 @@
 #define CPU_MASK      UINT32_C(0xFFFF0000)
 #define CPU_MAX       65534
 #define CPU_TRIES     8
-#define FUTEX_STAGE   (500 * HUB_MICROSECOND)
+#define FUTEX_STAGE   (10 * HUB_MILLISECOND)  /* short, a timer costs more than all else */
+#define BLIND_STAGE   (500 * HUB_MICROSECOND) /* where the peer's end shows in no futex */
 #define FUTEX_SLICE   (100 * HUB_MILLISECOND)
 #define BELL_SLICE    HUB_SECOND
 #define IDLE_SLICE    (10 * HUB_SECOND)
@@ -307,13 +308,12 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
     (void)hub_clear_bits(wait->own, bits);
 }
 
-/* Step 4: a bell that we owe ourselves is paid meanwhile. */
+/* Step 4: a bell that we owe ourselves is tried again soon. */
 static void sleep_in_poll(struct hub_wait_ends *ends, uint64_t span_ns)
 {
     struct hub_wait *wait = ends->wait;
     uint32_t bits = ends->order->bits & BELL_BITS;
 
-    hub_wait_pay(wait);
     if (hub_peek(&wait->bell_owed))
         span_ns = least_of(span_ns, OWED_SLICE);
     hub_wait_arm(wait, bits);
@@ -349,25 +349,31 @@ static void sleep_for_foreign(struct hub_wait_ends *ends, uint64_t now, uint64_t
         sleep_in_poll(ends, span);
 }
 
+/* What we owe is tried again soon, and the bell stage does that. */
+static uint64_t futex_stage(const struct hub_wait *wait)
+{
+    return wait->watched && !hub_peek(&wait->bell_owed) ? FUTEX_STAGE : BLIND_STAGE;
+}
+
 static void sleep_once(struct hub_wait_ends *ends, uint64_t now)
 {
     const struct hub_wait_order *order = ends->order;
-    uint64_t spent = now - ends->start_ns, left = order->deadline_ns - now;
+    uint64_t spent = now - ends->start_ns, left = order->deadline_ns - now, stage;
 
+    hub_wait_pay(ends->wait);
+    stage = futex_stage(ends->wait);
     ends->deaf = hub_flood_until(&ends->wait->flood) > now;
     if (ends->deaf) {
         sleep_in_poll(ends, least_of(left, HUB_FLOOD_LOOK));
     } else if (!hub_wait_takes_part(ends->wait)) {
         sleep_for_foreign(ends, now, left);
         hub_wait_ends_look(ends);
-    } else if (spent < FUTEX_STAGE && ends->wait->manner != HUB_WAIT_MANNER_BELL) {
-        hub_wait_pay(ends->wait);
-        sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_STAGE - spent));
+    } else if (spent < stage && ends->wait->manner != HUB_WAIT_MANNER_BELL) {
+        sleep_in_futex(ends->wait, order, now + least_of(left, stage - spent));
     } else if (hub_wait_ends_by_bell(ends) ||
                (hub_wait_ends_by_pidfd(ends) && ends->wait->doorbell >= 0)) {
         sleep_in_poll(ends, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
     } else {
-        hub_wait_pay(ends->wait);
         sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_SLICE));
         hub_wait_ends_look(ends);
     }

@@ -36,6 +36,7 @@ struct hub_wait {
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;  /* pauses between two looks */
     bool one_cpu;  /* all our threads share one */
+    bool watched;  /* set after init: who sleeps in the futex is told of the peer's end there */
     struct hub_a32 cpu;                                  /* as stored in our word; relaxed */
     struct hub_a64 spin_ns;                              /* the budget now */
     struct hub_a32 turns;                                /* waits so far: each 32nd spins in full */
