@@ -185,14 +185,19 @@ static void note_timeout(struct hub_calls *calls, const struct hub_call *call, u
 /* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
 int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number)
 {
+    bool hushed = hub_link_naps(calls->link) && !call->done && !call->channels;
     uint32_t id = 0;
     int r;
 
+    if (hushed)
+        hub_link_hush(calls->link);
     hub_mutex_lock(calls->lock);
     r = enter_and_try(calls, call, &id, number);
     hub_mutex_unlock(calls->lock);
     if (r > 0)
         hub_link_wake_receiver(calls->link);
+    else if (r < 0 && hushed)
+        hub_link_listen(calls->link);
     if (r >= 0) {
         note_timeout(calls, call, *number);
         return 0;

@@ -322,6 +322,20 @@ void hub_link_arm(struct hub_link *link)
     hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
 }
 
+/* What others could not do for want of the token, the turn that follows does. */
+void hub_link_hush(struct hub_link *link)
+{
+    if (link->options.role != HUB_ROLE_HOST || !hub_claim(&link->token, 0, 1))
+        return;
+    hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
+    hub_publish(&link->token, 0);
+}
+
+void hub_link_listen(struct hub_link *link)
+{
+    hub_receiver_finish(link);
+}
+
 void hub_link_rest(struct hub_link *link)
 {
     hub_slots_rest(link->options.pool);

@@ -159,6 +159,12 @@ int hub_link_rung(struct hub_link *link, uint32_t max);
  * gone by where it should. The ring is to be swept each HUB_FLOOD_LOOK meanwhile. */
 uint64_t hub_link_deaf_until(const struct hub_link *link);
 
+/* Who sends and then leads at once: what the peer answers until then is no reason to ring. Behind
+ * it the thread leads, or arms the doorbell again by hub_link_listen; other threads may do so, too.
+ */
+void hub_link_hush(struct hub_link *link);
+void hub_link_listen(struct hub_link *link);
+
 /* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
 void hub_link_arm(struct hub_link *link);
 
