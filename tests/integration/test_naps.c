@@ -2,10 +2,10 @@
 /* Who sleeps in a futex sees nothing else for 10 ms: what must not wait so long ends its sleep. The
  * bounds lie between what it takes, some 100 us, and those 10 ms; the median bears the noise. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hub/base/atomic.h"
 #include "tests/integration/hosting.h"
 
 #define ROUNDS 15
@@ -159,7 +159,7 @@ struct asker {
     int code;
     int64_t result;
     uint64_t span_ns;
-    struct hub_a32 done;
+    atomic_bool done;
 };
 
 static void *ask_the_owner(void *user)
@@ -175,7 +175,7 @@ static void *ask_the_owner(void *user)
     begun = now_ns();
     asker->code = rapahub_host_call(asker->on->host, &call, &asker->result);
     asker->span_ns = now_ns() - begun;
-    hub_publish(&asker->done, 1);
+    atomic_store(&asker->done, true);
     return NULL;
 }
 
@@ -194,7 +194,7 @@ static void a_posted_job_is_done_soon_while_the_owner_naps(void **state)
 
         assert_int_equal(pthread_create(&thread, NULL, ask_the_owner, &asker), 0);
         assert_done(nap(&on, 40));
-        while (hub_observe(&asker.done) == 0) /* it came late */
+        while (!atomic_load(&asker.done)) /* it came late */
             assert_done(rapahub_host_dispatch(on.host, 10));
         pthread_join(thread, NULL);
         assert_done(asker.code);
