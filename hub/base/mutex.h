@@ -19,6 +19,10 @@
 #define GUARDED_BY(mutex)
 #define REQUIRES(mutex) HUB_MUTEX_MARK(requires_capability(mutex))
 
+/* Before a function that takes a lock by one name and calls what asks for it by another: clang
+ * cannot know that these are one. */
+#define UNCHECKED HUB_MUTEX_MARK(no_thread_safety_analysis)
+
 struct HUB_MUTEX_MARK(capability("mutex")) hub_mutex {
     struct hub_a32 word; /* enum hub_mutex_state */
 };

@@ -465,7 +465,7 @@ bool hub_channels_owe(const struct hub_channels *set)
 }
 
 /* r[impl message.goodbye.receive] */
-void hub_channels_end_all(struct hub_channels *set, int code)
+UNCHECKED void hub_channels_end_all(struct hub_channels *set, int code)
 {
     hub_mutex_lock(&set->lock);
     if (set->code == 0)

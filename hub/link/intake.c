@@ -129,7 +129,8 @@ static struct hub_channel *find(struct hub_channels *set, uint32_t id) REQUIRES(
 }
 
 /* What is not taken as it comes: an end, or Data that nobody takes. */
-static int accept(struct hub_channels *set, const struct hub_message *message, uint32_t size)
+UNCHECKED static int accept(struct hub_channels *set, const struct hub_message *message,
+                            uint32_t size)
 {
     struct hub_channel *channel;
     int r = 0;
@@ -213,8 +214,8 @@ static int take_small(struct hub_channel *channel, const struct hub_message *mes
 }
 
 /* Nothing else of this link is received between two of them: so one lock does for all. */
-static int take_all(struct hub_channels *set, const struct hub_message *message,
-                    const struct hub_arrival *arrival)
+UNCHECKED static int take_all(struct hub_channels *set, const struct hub_message *message,
+                              const struct hub_arrival *arrival)
 {
     enum hub_arrival_news news = HUB_ARRIVAL_SILENT;
     struct hub_channel *channel;
@@ -276,8 +277,8 @@ static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
 
 /* Another thread of this side may have broken it off or ended it meanwhile: then nobody wants it.
  */
-int hub_intake_end_fill(struct hub_channel *channel, const struct hub_message *message,
-                        uint32_t size, int prefix)
+UNCHECKED int hub_intake_end_fill(struct hub_channel *channel, const struct hub_message *message,
+                                  uint32_t size, int prefix)
 {
     struct hub_channels *set = channel->set;
     int r = prefix < 0 ? prefix : HUB_ARRIVAL_SILENT;
@@ -288,7 +289,7 @@ int hub_intake_end_fill(struct hub_channel *channel, const struct hub_message *m
         r = refuse("channeling.data.invalid", message);
     } else if (receiver_of(set, message->id) == channel && prefix > 0) {
         commit(channel, size, (uint32_t)prefix);
-        r = news_of(channel);
+        r = (int)news_of(channel);
     }
     if (channel->dropped)
         hub_channel_drop_queue(channel);

@@ -265,8 +265,9 @@ static int refuse_size(const struct hub_link *link, size_t size)
                         link->limits.payload_max);
 }
 
-int hub_sender_try(struct hub_link *link, const struct hub_message *message,
-                   const struct hub_parts *payload)
+/* Under the lock, which who includes the header alone cannot name. */
+UNCHECKED int hub_sender_try(struct hub_link *link, const struct hub_message *message,
+                             const struct hub_parts *payload)
 {
     size_t size = payload->head.size + payload->tail.size;
     int r;
