@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
  * a callback. One word and a futex, so that nothing is called where nobody else holds it: a call
- * takes several (docs/adr/0012). Order of locks: routes, then send, then calls, then the log's
- * sink. */
+ * takes several (docs/adr/0012). Order of locks: routes, then the link's, which is that of its
+ * calls too, then those of channels and of slots, then the log's sink. */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 

@@ -85,12 +85,38 @@ static void answers_of_nested_calls_are_apart(void **state)
     host_scratch_close(&scratches);
 }
 
+/* Who frees a life, or waits until a container is drained, asks for it. */
+static void who_is_inside_is_counted_until_it_leaves(void **state)
+{
+    struct host_life *life = (void *)(uintptr_t)64, *other = (void *)(uintptr_t)128;
+    struct host_container *container = (void *)(uintptr_t)192, *empty = (void *)(uintptr_t)256;
+    struct host_scratches scratches = {0};
+    struct host_scratch *own;
+
+    (void)state;
+    assert_int_equal(host_scratch_open(&scratches), 0);
+    own = host_scratch_get(&scratches);
+    host_scratch_set_place(own, life, container, 1);
+    assert_int_equal(host_scratch_inside_life(&scratches, life), 0);
+    host_scratch_enter(own);
+    assert_true(host_scratch_is_inside(own));
+    assert_int_equal(host_scratch_inside_life(&scratches, life), 1);
+    assert_int_equal(host_scratch_inside_life(&scratches, other), 0);
+    assert_int_equal(host_scratch_inside_container(&scratches, container), 1);
+    assert_int_equal(host_scratch_inside_container(&scratches, empty), 0);
+    host_scratch_leave(own);
+    assert_int_equal(host_scratch_inside_life(&scratches, life), 0);
+    assert_int_equal(host_scratch_inside_container(&scratches, container), 0);
+    host_scratch_close(&scratches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_has_its_own_until_it_ends),
         cmocka_unit_test(the_larger_buffer_is_kept),
         cmocka_unit_test(answers_of_nested_calls_are_apart),
+        cmocka_unit_test(who_is_inside_is_counted_until_it_leaves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
