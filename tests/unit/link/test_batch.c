@@ -157,6 +157,21 @@ static void without_a_slot_they_are_messages(void **state)
     flow_close(&flow);
 }
 
+/* A slot is the peer's memory as much as a ring is. r[verify hub.death.guard] */
+static void a_guest_that_was_given_up_joins_nothing(void **state)
+{
+    char bytes[96] = "";
+    struct flow flow;
+
+    (void)state;
+    open_corked(&flow);
+    write_each(&flow, bytes, sizeof bytes, 6); /* more than a descriptor takes: it is in a slot */
+    assert_int_equal(sent(&flow), 1);
+    hub_add(&flow.pair.guest.view.entry->epoch, 1);
+    assert_true(hub_outlet_write(flow_sender(&flow), bytes, 6) < 0);
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +182,7 @@ int main(void)
         cmocka_unit_test(an_end_closes_them),
         cmocka_unit_test(what_nobody_wants_is_not_joined),
         cmocka_unit_test(without_a_slot_they_are_messages),
+        cmocka_unit_test(a_guest_that_was_given_up_joins_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
