@@ -151,15 +151,31 @@ static void sweep_containers(struct rapahub_host *host)
     host_unlock(host);
 }
 
+/* The lives have had their turn: what a timer finds now would wait, and with it all who see that it
+ * is noted and leave the loop alone. */
+static void look_again(struct rapahub_host *host)
+{
+    bool noted = false;
+
+    HUB_LIST_EACH (&host->lives, link)
+        noted = noted || hub_peek(&HUB_LIST_ITEM(link, struct host_life, link)->work) != 0;
+    if (noted)
+        host_loop_wake(&host->loop);
+}
+
 /* What has ended is given back, and then what was to begin at once begins: a guest that is started
  * again without a delay finds the entry that it had, and waits for no other turn. */
 static int clear(struct rapahub_host *host)
 {
     bool ended = !hub_list_empty(&host->ended);
+    int count;
 
     host_death_sweep(host);
     sweep_containers(host);
-    return ended ? host_loop_run_timers(&host->loop) : 0;
+    count = ended ? host_loop_run_timers(&host->loop) : 0;
+    if (count > 0)
+        look_again(host);
+    return count;
 }
 
 /* Who is told of a death is told before anything of it is given back: so events come first.

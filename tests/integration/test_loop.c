@@ -72,6 +72,43 @@ static void the_descriptor_tells_of_deaths_and_restarts(void **state)
     close_host(&on);
 }
 
+/* Takes until the next second begins, when guests are looked at with whom something is open. */
+static void tell_slowly(void *user, const struct rapahub_event *event)
+{
+    uint64_t second = now_ms() / 1000;
+
+    tell(user, event);
+    while (event->kind == RAPAHUB_EVENT_DOWN && now_ms() / 1000 == second)
+        continue;
+}
+
+/* The look comes due between the turn of the lives and the end of the turn: it is not left to
+ * another one that nobody asks for. */
+static void the_descriptor_tells_of_a_look_behind_a_death(void **state)
+{
+    const struct rapahub_supervision once = {.restart = RAPAHUB_RESTART_TEMPORARY};
+    const struct rapahub_container_id there = {{2, 0}, 0};
+    const uint32_t ms = 3000;
+    const struct rapahub_call call = {
+        .target = there, .method = "nap(u32)", .arguments = (const void *const[]){&ms, NULL}};
+    struct pollfd host = {.events = POLLIN};
+    struct hosting on;
+    unsigned done = 0;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){
+                       .heartbeat_ns = UINT64_MAX, .on_event = tell_slowly, .user = &on.told});
+    assert_done(start(&on, CALC, there, NULL));
+    assert_done(start(&on, CALC, here, &once));
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+    kill(pid_of(&on), SIGKILL);
+    assert_true(until(&on, &on.told.down, 1));
+    host.fd = rapahub_host_fd(on.host);
+    assert_int_equal(poll(&host, 1, 500), 1);
+    assert_true(poll_until(&on, &done, 1));
+    close_host(&on);
+}
+
 /* How often the descriptor was ready, with a dispatch for each. */
 static unsigned wakes_in(struct hosting *on, uint64_t ms)
 {
@@ -163,6 +200,7 @@ int main(void)
         cmocka_unit_test(the_descriptor_tells_of_answers),
         cmocka_unit_test(the_descriptor_tells_of_deadlines),
         cmocka_unit_test(the_descriptor_tells_of_deaths_and_restarts),
+        cmocka_unit_test(the_descriptor_tells_of_a_look_behind_a_death),
         cmocka_unit_test(an_idle_host_is_quiet),
         cmocka_unit_test(an_idle_host_looks_once_a_second_at_all_its_guests),
         cmocka_unit_test(a_dispatch_waits_no_longer_than_asked),
