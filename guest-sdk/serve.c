@@ -322,8 +322,10 @@ static void wait_for_requests(struct guest *guest, struct slice *slice)
     if (!slice->busy) {
         hub_link_rest(guest->connection.link);
         until.idle = true;
-        until.deadline_ns = hub_clock_after(IDLE_LONG);
-        (void)hub_link_wait(guest->connection.link, &until);
+        do
+            until.deadline_ns = hub_clock_after(IDLE_LONG);
+        while (hub_link_wait(guest->connection.link, &until) == -ETIMEDOUT &&
+               !guest_serve_over(guest));
     }
     begin_slice(slice);
 }

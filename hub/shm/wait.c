@@ -361,7 +361,7 @@ static void sleep_once(struct hub_wait_ends *ends, uint64_t now)
     uint64_t spent = now - ends->start_ns, left = order->deadline_ns - now, stage;
 
     hub_wait_pay(ends->wait);
-    stage = futex_stage(ends->wait);
+    stage = order->idle ? 0 : futex_stage(ends->wait);
     ends->deaf = hub_flood_until(&ends->wait->flood) > now;
     if (ends->deaf) {
         sleep_in_poll(ends, least_of(left, HUB_FLOOD_LOOK));
@@ -434,7 +434,7 @@ int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     if (wait->manner == HUB_WAIT_MANNER_POLL)
         return order->ready(order->user) ? 0 : poll_until_ready(wait, order);
-    if (order->ready(order->user) || stay_awake(wait, order))
+    if (order->ready(order->user) || (!order->idle && stay_awake(wait, order)))
         return 0;
     if (order->last == HUB_WAIT_SPIN)
         return RAPAHUB_EAGAIN;

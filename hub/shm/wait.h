@@ -87,7 +87,8 @@ struct hub_wait_order {
     uint32_t bits;
     enum hub_wait_stage last;
     bool eager; /* a stream flows: as long as the peer is awake it pays to spin */
-    bool idle;  /* no call, send or channel is outstanding: it may sleep 10 s in one go, not 1 s */
+    bool idle;  /* nothing is outstanding, nor came for a while: it sleeps at the doorbell at once,
+                 * and may sleep 10 s in one go, not 1 s */
     uint64_t deadline_ns;
     struct hub_a32 *seed_word; /* what a peer without doorbell that takes no part wakes; or NULL */
     bool (*ready)(

@@ -62,10 +62,11 @@ static void count_hang_up(void *user)
     ((struct side *)user)->hang_ups++;
 }
 
-static int wait_for(struct side *side, enum hub_wait_stage last, uint64_t span_ns)
+static int wait_so(struct side *side, enum hub_wait_stage last, uint64_t span_ns, bool idle)
 {
     const struct hub_wait_order order = {.bits = HUB_WAIT_RX,
                                          .last = last,
+                                         .idle = idle,
                                          .deadline_ns = hub_clock_after(span_ns),
                                          .ready = look,
                                          .hung_up = count_hang_up,
@@ -73,6 +74,11 @@ static int wait_for(struct side *side, enum hub_wait_stage last, uint64_t span_n
                                          .user = side};
 
     return hub_wait_for(&side->wait, &order);
+}
+
+static int wait_for(struct side *side, enum hub_wait_stage last, uint64_t span_ns)
+{
+    return wait_so(side, last, span_ns, false);
 }
 
 /* r[verify hub.wait.ladder] */
@@ -86,6 +92,20 @@ static void one_that_adapts_looks_often_then_sleeps_at_the_futex_then_at_the_bel
     assert_true(side.before >= 16);
     assert_int_equal(side.seen, ARMED);
     assert_int_equal(side.rests, 1);
+    end(&side);
+}
+
+/* It sleeps once, and looks before it and behind it. r[verify hub.wait.ladder] */
+static void one_that_is_idle_sleeps_at_the_bell_at_once(void **state)
+{
+    struct side side;
+
+    (void)state;
+    begin(&side, HUB_WAIT_MANNER_ADAPT);
+    assert_int_equal(wait_so(&side, HUB_WAIT_SLEEP, SPAN, true), -ETIMEDOUT);
+    assert_int_equal(side.before, 1);
+    assert_int_equal(side.seen, HUB_WAIT_RX_BELL);
+    assert_int_equal(side.looks, 3);
     end(&side);
 }
 
@@ -152,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_adapts_looks_often_then_sleeps_at_the_futex_then_at_the_bell),
+        cmocka_unit_test(one_that_is_idle_sleeps_at_the_bell_at_once),
         cmocka_unit_test(one_that_sleeps_does_so_at_once),
         cmocka_unit_test(one_that_polls_arms_nothing),
         cmocka_unit_test(one_that_polls_sees_the_end_of_its_peer),
