@@ -48,6 +48,7 @@ struct rapahub_host {
     struct host_events events;
     struct host_timer beat;    /* looks at heartbeats */
     struct host_timer silent;  /* looks at guests that wake nobody */
+    bool rests;                /* nothing was open when it looked: it looks seldom */
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
     struct hub_list relays;    /* requests of guests that were sent on */

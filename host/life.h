@@ -88,6 +88,7 @@ struct host_life {
     uint64_t traffic;            /* messages seen last, of a guest that wakes nobody */
     uint64_t traffic_ns;         /* when that changed */
     uint64_t looked_ns;          /* at the ring of one that takes part, by time */
+    bool rests;                  /* nothing was open when it was looked at last */
     char why[256];               /* what killed it, where the exit status does not tell; or "" */
     struct hub_list link;        /* of the host's lives, or of those that have ended */
 };

@@ -13,6 +13,7 @@
 #include "hub/base/own.h"
 
 #define BATCH 64 /* events taken in one turn */
+#define RUNG  0  /* for `armed_ns`: no timer is due then */
 
 enum { NUMBER_BELL = 1, NUMBER_TIMER, NUMBER_FIRST };
 
@@ -134,9 +135,8 @@ static int handle(struct host_loop *loop, const struct epoll_event *event)
         hub_exchange(&loop->woken, 0);
         return 0;
     }
-    if (event->data.u64 == NUMBER_TIMER) {
-        drain(loop->timer);
-        loop->armed_ns = HUB_NEVER;
+    if (event->data.u64 == NUMBER_TIMER) { /* set again, it is not readable any more */
+        loop->armed_ns = RUNG;
         loop->moved = true;
         return 0;
     }

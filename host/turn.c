@@ -8,6 +8,7 @@
 #include "host/host.h"
 #include "host/requests.h"
 #include "host/threads.h"
+#include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/link/call_ends.h"
 
@@ -193,6 +194,7 @@ static int work(struct rapahub_host *host)
     if (host->depth == 1)
         count += clear(host);
     set_overdue(host);
+    host_watch_rouse(host);
     return count;
 }
 
@@ -223,6 +225,7 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
 
 int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 {
+    host_watch_expect(host);
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
 }
 
@@ -232,9 +235,9 @@ void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
         host_loop_wake(&host->loop);
         return;
     }
-    if (host_loop_is_set(&host->overdue) && host->overdue.due_ns <= due_ns)
-        return;
-    set_timer(host, due_ns);
+    host_watch_expect(host);
+    if (!host_loop_is_set(&host->overdue) || host->overdue.due_ns > due_ns)
+        set_timer(host, due_ns);
     if (host->depth == 0) /* else the turn arms it when it ends */
         host_loop_arm(&host->loop);
 }

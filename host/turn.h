@@ -12,7 +12,7 @@
 /* Waits at most so long for something to do, and does it: how many things, or -errno. */
 int host_turn(struct rapahub_host *host, int timeout_ms);
 
-/* A turn that waits at most until `deadline_ns`. */
+/* A turn that waits at most until `deadline_ns`, by who waits for something. */
 int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns);
 
 /* Something is to be looked at then: the descriptor of the loop tells of it. Any thread. */

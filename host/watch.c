@@ -19,7 +19,8 @@
 #define SILENT_BUSY  HUB_MILLISECOND
 #define SILENT_IDLE  (10 * HUB_MILLISECOND)
 #define AWAKE_LOOK   HUB_SECOND
-#define SILENT_AFTER HUB_SECOND /* without traffic it counts as idle */
+#define RESTING_LOOK (10 * HUB_SECOND) /* where nothing is open */
+#define SILENT_AFTER HUB_SECOND        /* without traffic it counts as idle */
 
 static void violated(struct host_life *life, const char *rule)
 {
@@ -140,6 +141,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
     const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
     uint64_t traffic = hub_peek64(&counters->sent) + hub_peek64(&counters->received);
 
+    life->host->rests = false;
     if (traffic != life->traffic) {
         life->traffic = traffic;
         life->traffic_ns = now;
@@ -182,18 +184,40 @@ static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
     return HUB_NEVER;
 }
 
+/* Is there anything that a message of it may be waited for? While it starts there always is. */
+static bool has_open(struct host_life *life)
+{
+    struct hub_connection *connection = &life->connection;
+
+    if (life->proven_ns != 0 || hub_link_closed(connection->link))
+        return false;
+    return life->guest->state != HOST_GUEST_READY || hub_calls_open(connection->calls) > 0 ||
+           hub_served_open(connection->served) > 0 ||
+           hub_channels_count(connection->channels) > 0 || hub_connection_owes(connection);
+}
+
 /* One that takes part wakes us; if it does not, or a wake-up is lost, we look all the same: at its
- * ring, and at what slots it wants. All are looked at when a second of the clock begins: whenever
- * they came, the host wakes for them once. r[impl hub.wait.bound] */
+ * ring, its entry, and at what slots it wants. All are looked at when a second of the clock begins,
+ * or ten of them: whenever they came, the host wakes for them once. r[impl hub.wait.bound]
+ * r[impl shm.host.poll-peers] */
 static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 {
+    bool again = now / AWAKE_LOOK != life->looked_ns / AWAKE_LOOK;
+    uint64_t every;
+
     if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
         return HUB_NEVER;
-    if (now / AWAKE_LOOK != life->looked_ns / AWAKE_LOOK) {
-        life->looked_ns = now;
+    if (again)
+        life->rests = !has_open(life);
+    every = life->rests ? RESTING_LOOK : AWAKE_LOOK;
+    if (now / every != life->looked_ns / every) {
         hub_arm(&life->work, HOST_WORK_SWEEP);
+        host_watch_look(life);
     }
-    return AWAKE_LOOK - now % AWAKE_LOOK;
+    if (again)
+        life->looked_ns = now;
+    life->host->rests = life->host->rests && life->rests;
+    return every - now % every;
 }
 
 static uint64_t look_at(struct host_life *life, uint64_t now)
@@ -210,6 +234,7 @@ static void on_silent(void *user)
     struct rapahub_host *host = user;
     uint64_t now = hub_clock_now(), next = HUB_NEVER;
 
+    host->rests = true;
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         uint64_t span = look_at(life, now);
@@ -225,12 +250,40 @@ static void on_silent(void *user)
         host_loop_set(&host->loop, &host->silent, now + next);
 }
 
+static void look_by(struct rapahub_host *host, uint64_t due_ns)
+{
+    if (!host_loop_is_set(&host->silent) || host->silent.due_ns > due_ns)
+        host_loop_set(&host->loop, &host->silent, due_ns);
+}
+
+void host_watch_expect(struct rapahub_host *host)
+{
+    uint64_t now;
+
+    if (!host->rests)
+        return;
+    host->rests = false;
+    now = hub_clock_now();
+    look_by(host, now + AWAKE_LOOK - now % AWAKE_LOOK);
+}
+
+/* Once it does not rest the next look is soon, and sees for itself what is open then. */
+void host_watch_rouse(struct rapahub_host *host)
+{
+    if (!host->rests)
+        return;
+    HUB_LIST_EACH (&host->lives, link)
+        if (has_open(HUB_LIST_ITEM(link, struct host_life, link))) {
+            host_watch_expect(host);
+            return;
+        }
+}
+
 static void begin_silent(struct rapahub_host *host)
 {
     host->silent.on = on_silent;
     host->silent.user = host;
-    if (!host_loop_is_set(&host->silent))
-        host_loop_set(&host->loop, &host->silent, hub_clock_after(SILENT_IDLE));
+    look_by(host, hub_clock_after(SILENT_IDLE));
 }
 
 void host_watch_begin(struct rapahub_host *host)

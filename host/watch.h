@@ -17,4 +17,11 @@ void host_watch_listen(struct host_life *life);
  * guests that do not tell when they have something. */
 void host_watch_begin(struct rapahub_host *host);
 
+/* The owner waits for something, or somebody asked it to see to something: the guests are looked at
+ * when the next second begins, where the host rested. */
+void host_watch_expect(struct rapahub_host *host);
+
+/* At the end of a turn: the same, where something is open now. */
+void host_watch_rouse(struct rapahub_host *host);
+
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our host with a guest that was written from the numbers of the specification. */
+#include <poll.h>
+
 #include "tests/conformance/raw_stage.h"
 
 /* ---- sizes and bytes ---- */
@@ -151,6 +153,37 @@ static void calls_end_though_nobody_wakes_us(void **state)
     close_stage(&stage);
 }
 
+/* Until nothing comes to the loop for longer than a second. */
+static void rest(struct stage *stage)
+{
+    struct pollfd loop = {.fd = rapahub_host_fd(stage->host), .events = POLLIN};
+    uint64_t start = now_ms();
+
+    while (poll(&loop, 1, 1500) != 0) {
+        check_done(rapahub_host_dispatch(stage->host, 0));
+        assert_in_range(now_ms() - start, 0, 12000);
+    }
+}
+
+/* A host that rests looks once in ten seconds: not where it waits for something again.
+ * r[verify hub.wait.bound] */
+static void a_host_that_rested_looks_each_second_again(void **state)
+{
+    struct stage stage;
+    uint64_t start;
+
+    (void)state;
+    open_stage(&stage, NULL);
+    check_done(ask(&stage, "fall_silent() -> void", NULL, NULL));
+    rest(&stage);
+    check_add_from_loop(&stage);
+    rest(&stage);
+    start = now_ms();
+    check_add(&stage, 1, 2);
+    assert_in_range(now_ms() - start, 0, 2500);
+    close_stage(&stage);
+}
+
 /* ---- ends ---- */
 
 /* r[verify shm.goodbye.guest] r[verify hub.goodbye.drain] */
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_only_polls_its_doorbell_is_served),
         cmocka_unit_test(a_guest_that_neither_rings_nor_wakes_is_served),
         cmocka_unit_test(calls_end_though_nobody_wakes_us),
+        cmocka_unit_test(a_host_that_rested_looks_each_second_again),
         cmocka_unit_test(a_guest_that_says_goodbye_has_not_crashed),
         cmocka_unit_test(a_guest_goes_when_the_host_asks),
         cmocka_unit_test(a_guest_that_dies_in_a_call_is_started_again),

@@ -136,8 +136,8 @@ static void an_idle_host_is_quiet(void **state)
 }
 
 /* However many guests there are, and whenever they came; nor for the deadline of a call that has
- * ended. */
-static void an_idle_host_looks_once_a_second_at_all_its_guests(void **state)
+ * ended: once in the second after that, and then with each ten. r[verify hub.wait.bound] */
+static void an_idle_host_looks_seldom_at_all_its_guests(void **state)
 {
     const struct rapahub_call call = {.target = here, .method = "pid", .timeout_ns = 1500 * MS};
     struct hosting on;
@@ -152,7 +152,26 @@ static void an_idle_host_looks_once_a_second_at_all_its_guests(void **state)
     assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
     assert_true(poll_until(&on, &done, 1));
     (void)wakes_in(&on, 50);
+    assert_in_range(wakes_in(&on, 3500), 0, 2);
+    close_host(&on);
+}
+
+/* It rested before the call. r[verify hub.wait.bound] */
+static void a_host_with_something_open_looks_once_a_second(void **state)
+{
+    const uint32_t ms = 3500;
+    const struct rapahub_call call = {
+        .target = here, .method = "nap(u32)", .arguments = (const void *const[]){&ms, NULL}};
+    struct hosting on;
+    unsigned done = 0;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    (void)wakes_in(&on, 1100); /* it rests */
+    assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
     assert_in_range(wakes_in(&on, 3000), 2, 4);
+    assert_true(poll_until(&on, &done, 1));
     close_host(&on);
 }
 
@@ -202,7 +221,8 @@ int main(void)
         cmocka_unit_test(the_descriptor_tells_of_deaths_and_restarts),
         cmocka_unit_test(the_descriptor_tells_of_a_look_behind_a_death),
         cmocka_unit_test(an_idle_host_is_quiet),
-        cmocka_unit_test(an_idle_host_looks_once_a_second_at_all_its_guests),
+        cmocka_unit_test(an_idle_host_looks_seldom_at_all_its_guests),
+        cmocka_unit_test(a_host_with_something_open_looks_once_a_second),
         cmocka_unit_test(a_dispatch_waits_no_longer_than_asked),
         cmocka_unit_test(the_descriptor_tells_of_a_deadline),
     };
