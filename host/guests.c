@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "host/launch.h"
 #include "host/places.h"
+#include "host/threads.h"
 #include "host/turn.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
@@ -337,44 +338,49 @@ void host_guests_printed(void *user, const char *line)
 
 /* ---- spawn ---- */
 
-static int wait_ready(struct host_guest *guest)
+static int begin_spawn(struct rapahub_host *host, void *argument)
 {
-    int r;
-
-    while (guest->state != HOST_GUEST_READY && guest->state != HOST_GUEST_CLOSED) {
-        r = host_turn(guest->host, 1000);
-        if (r < 0)
-            return r;
-    }
-    return guest->state == HOST_GUEST_READY ? 0 : host_verdict_give(&guest->verdict);
-}
-
-int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
-                      struct rapahub_guest_id *out)
-{
-    struct host_guest *guest = NULL;
-    uint32_t place = 0;
-    int r = host_options_check_guest(options);
+    struct host_guests_spawn *spawn = argument;
+    int r = host_options_check_guest(spawn->options);
 
     if (r == 0)
-        r = host_guest_create(host, options, &guest);
+        r = host_guest_create(host, spawn->options, &spawn->guest);
     if (r < 0)
         return r;
-    r = host_places_enter(guest, &place);
+    r = host_places_enter(spawn->guest, &spawn->place);
     if (r < 0) {
-        host_guest_release(&guest);
+        host_guest_release(&spawn->guest);
         return r;
     }
-    guest->pins++;
-    start(guest);
-    r = wait_ready(guest);
+    spawn->guest->pins++;
+    start(spawn->guest);
+    return 0;
+}
+
+static bool is_spawned(const void *argument)
+{
+    const struct host_guest *guest = ((const struct host_guests_spawn *)argument)->guest;
+
+    return guest->state == HOST_GUEST_READY || guest->state == HOST_GUEST_CLOSED;
+}
+
+static int end_spawn(struct rapahub_host *host, void *argument)
+{
+    struct host_guests_spawn *spawn = argument;
+    struct host_guest *guest = spawn->guest;
+    int r = 0;
+
     guest->pins--;
-    if (r == 0)
-        *out = guest->id;
-    else
-        host_places_forget(host, place);
+    if (guest->state == HOST_GUEST_READY) {
+        *spawn->out = guest->id;
+    } else {
+        r = host_verdict_give(&guest->verdict);
+        host_places_forget(host, spawn->place);
+    }
     return r;
 }
+
+const struct host_threads_task host_guests_spawn_task = {begin_spawn, is_spawned, end_spawn};
 
 /* ---- stop ---- */
 

@@ -5,9 +5,16 @@
 
 #include "host/guest.h"
 
-/* Starts a guest and takes turns until it serves; where it does not, nothing is left of it. */
-int host_guests_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
-                      struct rapahub_guest_id *out);
+/* A guest that is started for somebody who waits until it serves; where it does not, nothing is
+ * left of it. Several may be under way. */
+struct host_guests_spawn {
+    const struct rapahub_guest_options *options;
+    struct rapahub_guest_id *out;
+    struct host_guest *guest; /* pinned from begin to end */
+    uint32_t place;
+};
+
+extern const struct host_threads_task host_guests_spawn_task; /* argument: host_guests_spawn */
 
 /* Says goodbye and takes turns until it is dead. */
 int host_guests_stop(struct host_guest *guest);

@@ -211,24 +211,12 @@ void rapahub_host_destroy(struct rapahub_host *host)
 
 /* ---- guests ---- */
 
-struct spawn_job {
-    const struct rapahub_guest_options *options;
-    struct rapahub_guest_id *out;
-};
-
-static int run_spawn(struct rapahub_host *host, void *argument)
-{
-    const struct spawn_job *job = argument;
-
-    return host_guests_spawn(host, job->options, job->out);
-}
-
 int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
                        struct rapahub_guest_id *out)
 {
-    struct spawn_job job = {options, out};
+    struct host_guests_spawn spawn = {.options = options, .out = out};
 
-    return host_threads_run(host, run_spawn, &job);
+    return host_threads_await(host, &host_guests_spawn_task, &spawn);
 }
 
 const char *rapahub_host_path(const struct rapahub_host *host)

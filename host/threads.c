@@ -13,10 +13,12 @@
 
 #define SLICE   HUB_SECOND
 #define IDLE_MS 10000
+#define TURN_MS 1000 /* of an owner that waits for its own task */
 
 /* On the stack of who waits for it. */
 struct job {
     host_threads_job *run;
+    const struct host_threads_task *task; /* instead; NULL: none */
     void *argument;
     bool in_turn; /* it may run inside of a turn */
     struct host_verdict verdict;
@@ -29,6 +31,7 @@ void host_threads_init(struct host_threads *threads)
     threads->owner = pthread_self();
     hub_mutex_init(&threads->lock);
     hub_list_init(&threads->jobs);
+    hub_list_init(&threads->tasks);
 }
 
 void host_threads_fini(struct host_threads *threads)
@@ -59,19 +62,52 @@ static struct job *next_job(struct host_threads *threads, bool all)
     return found;
 }
 
-int host_threads_serve(struct rapahub_host *host, bool between_turns)
+/* Behind this its memory is its caller's again. */
+static void finish(struct job *job, int r)
+{
+    if (r < 0)
+        host_verdict_take(&job->verdict, r);
+    else
+        job->verdict.code = r;
+    hub_publish(&job->done, 1);
+    hub_futex_wake_private(&job->done);
+}
+
+static void begin(struct rapahub_host *host, struct job *job)
+{
+    int r = job->task ? job->task->begin(host, job->argument) : job->run(host, job->argument);
+
+    if (job->task && r == 0)
+        hub_list_append(&host->threads.tasks, &job->link);
+    else
+        finish(job, r);
+}
+
+static int end_tasks(struct rapahub_host *host)
 {
     int count = 0;
 
-    for (struct job *job; (job = next_job(&host->threads, between_turns)); count++) {
-        int r = job->run(host, job->argument);
+    HUB_LIST_EACH (&host->threads.tasks, link) {
+        struct job *job = HUB_LIST_ITEM(link, struct job, link);
 
-        if (r < 0)
-            host_verdict_take(&job->verdict, r);
-        else
-            job->verdict.code = r;
-        hub_publish(&job->done, 1);
-        hub_futex_wake_private(&job->done);
+        if (!job->task->is_over(job->argument))
+            continue;
+        hub_list_remove(&job->link);
+        finish(job, job->task->end(host, job->argument));
+        count++;
+    }
+    return count;
+}
+
+/* A task may be over as soon as it has begun, or end in the turns that a job takes. */
+int host_threads_serve(struct rapahub_host *host, bool between_turns)
+{
+    int count = between_turns ? end_tasks(host) : 0;
+
+    for (struct job *job; (job = next_job(&host->threads, between_turns)); count++) {
+        begin(host, job);
+        if (between_turns)
+            count += end_tasks(host);
     }
     return count;
 }
@@ -161,6 +197,33 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
 
     if (host_threads_is_owner(host))
         return r < 0 ? r : job(host, argument);
+    if (!host->threads.own)
+        return r;
+    post(host, &posted);
+    return wait_for(host, &posted, HUB_NEVER);
+}
+
+static int await_as_owner(struct rapahub_host *host, const struct host_threads_task *task,
+                          void *argument)
+{
+    int turn = 0, r = task->begin(host, argument);
+
+    if (r < 0)
+        return r;
+    while (turn >= 0 && !task->is_over(argument))
+        turn = host_turn(host, TURN_MS);
+    r = task->end(host, argument);
+    return turn < 0 ? turn : r;
+}
+
+int host_threads_await(struct rapahub_host *host, const struct host_threads_task *task,
+                       void *argument)
+{
+    struct job posted = {.task = task, .argument = argument};
+    int r = host_check_owner(host);
+
+    if (host_threads_is_owner(host))
+        return r < 0 ? r : await_as_owner(host, task, argument);
     if (!host->threads.own)
         return r;
     post(host, &posted);

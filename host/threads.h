@@ -20,10 +20,18 @@ struct host_threads {
     struct hub_a32 end; /* the library's thread is to end */
     struct hub_mutex lock;
     struct hub_list jobs GUARDED_BY(lock);
+    struct hub_list tasks; /* that have begun and are not over; owner */
 };
 
 /* What the owner is to do; returns 0 or a failure with its diagnosis. */
 typedef int host_threads_job(struct rapahub_host *host, void *argument);
+
+/* What takes longer than a turn, and needs the owner to begin and to end it only. */
+struct host_threads_task {
+    host_threads_job *begin;               /* where it fails, that is all */
+    bool (*is_over)(const void *argument); /* asked between turns */
+    host_threads_job *end;                 /* its result is the task's */
+};
 
 void host_threads_init(struct host_threads *threads);
 void host_threads_fini(struct host_threads *threads);
@@ -39,6 +47,11 @@ bool host_threads_is_owner(const struct rapahub_host *host);
 /* Runs the job on the owner and waits for it. A job that changes the life of guests runs only
  * between turns, and only where the library owns the thread: else RAPAHUB_ESTATE. */
 int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument);
+
+/* The same for a task: where several threads wait for some, they are under way at the same time.
+ * The owner takes turns until its own is over. */
+int host_threads_await(struct rapahub_host *host, const struct host_threads_task *task,
+                       void *argument);
 
 /* The same for what may run in any turn of the owner: -ETIMEDOUT where it has not begun by then. */
 int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,

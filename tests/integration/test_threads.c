@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls from many threads, with an owner of one's own and with the library's. */
+#include <errno.h>
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
@@ -267,6 +268,70 @@ static void a_callback_cannot_destroy_a_host_with_a_thread(void **state)
     close_host(&on);
 }
 
+struct starter {
+    struct hosting *on;
+    const char *chimod;
+    pthread_t thread;
+    int code;
+};
+
+static void *start_one(void *user)
+{
+    static const struct rapahub_supervision hasty = {.restart = RAPAHUB_RESTART_TEMPORARY,
+                                                     .start_timeout_ns = 3000000000};
+    struct starter *starter = user;
+    const struct rapahub_guest_options options = {.chimod = starter->chimod, .supervision = &hasty};
+    struct rapahub_guest_id guest;
+
+    starter->code = rapahub_host_spawn(starter->on->host, &options, &guest);
+    return NULL;
+}
+
+/* One that hangs holds up no other; one that fails is told of at once. */
+static void starts_of_several_threads_are_under_way_together(void **state)
+{
+    struct hosting on;
+    struct starter stuck = {.on = &on, .chimod = MODULE("constructor_loop")};
+    struct starter failing = {.on = &on, .chimod = MODULE("constructor_crash")};
+    uint64_t begun;
+    int64_t sum;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.own_thread = true, .heartbeat_ns = UINT64_MAX});
+    begun = now_ms();
+    assert_int_equal(pthread_create(&stuck.thread, NULL, start_one, &stuck), 0);
+    poll(NULL, 0, 100);
+    assert_done(start(&on, CALC, here, NULL));
+    assert_done(add(&on, 1, 2, &sum));
+    (void)start_one(&failing);
+    assert_true(failing.code < 0);
+    failing.chimod = MODULE("is_not_there");
+    (void)start_one(&failing);
+    assert_true(failing.code < 0);
+    assert_in_range(now_ms() - begun, 0, 2500);
+    pthread_join(stuck.thread, NULL);
+    assert_int_equal(stuck.code, RAPAHUB_ESTART);
+    close_host(&on);
+}
+
+/* It is over before a turn was taken. */
+static void a_start_that_fails_at_once_is_told_at_once(void **state)
+{
+    struct hosting on;
+    struct starter failing = {.on = &on, .chimod = CALC};
+    uint64_t begun;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.own_thread = true,
+                                                 .heartbeat_ns = UINT64_MAX,
+                                                 .guest_program = "/is/not/there"});
+    begun = now_ms();
+    (void)start_one(&failing);
+    assert_int_equal(failing.code, -ENOENT);
+    assert_in_range(now_ms() - begun, 0, 900);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +341,8 @@ int main(void)
         cmocka_unit_test(threads_call_a_guest_that_dies_again_and_again),
         cmocka_unit_test(a_death_is_seen_without_the_owner),
         cmocka_unit_test(only_the_owner_starts_guests),
+        cmocka_unit_test(starts_of_several_threads_are_under_way_together),
+        cmocka_unit_test(a_start_that_fails_at_once_is_told_at_once),
         cmocka_unit_test(an_offer_runs_on_the_thread_that_owns_the_host),
         cmocka_unit_test(who_waits_for_an_offer_sleeps),
         cmocka_unit_test(a_callback_cannot_destroy_a_host_with_a_thread),
