@@ -237,5 +237,5 @@ bool rapahub_chimod_cancelled(void)
         return false;
     /* Nobody else receives: a Cancel is seen only if it is looked for. */
     (void)hub_link_sweep(guest->connection.link, UINT32_MAX);
-    return hub_observe(&guest->frame->request->cancelled) != 0 || guest_serve_deserted(guest);
+    return hub_request_is_cancelled(guest->frame->request) || guest_serve_deserted(guest);
 }

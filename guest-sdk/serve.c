@@ -7,10 +7,12 @@
 
 #include <rapahub/guest.h>
 
-#include "guest-sdk/arena.h"
+#include "guest-sdk/frame.h"
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
+#include "guest-sdk/raw_method.h"
 #include "hub/base/clock.h"
+#include "hub/link/direct_serve.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -44,7 +46,7 @@ static void answer_failure(struct guest *guest, int status, struct answer *answe
     size_t room = hub_link_limits(guest->connection.link)->payload_max - FAILURE_HEAD;
     char *text = (char *)guest->scratch;
 
-    if (status == -ECANCELED && hub_observe(&request->cancelled) != 0) {
+    if (status == -ECANCELED && hub_request_is_cancelled(request)) {
         answer->response.kind = HUB_RESPONSE_CANCELLED;
         return;
     }
@@ -223,32 +225,34 @@ static void run_any(struct guest *guest, struct answer *answer)
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
 }
 
-/* What the loop does behind the outermost answer it says itself.
- * r[impl call.lifecycle.single-response] */
+/* r[impl call.lifecycle.single-response] */
 static void run(struct guest *guest, struct hub_request *request)
 {
-    struct guest_frame frame = {.outer = guest->frame, .request = request, .method = "?"};
+    struct guest_frame frame;
     struct answer answer;
-    enum guest_heartbeat_stage stage;
 
     answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
     answer.body = (struct hub_parts){.loan = NULL};
-    guest->frame = &frame;
-    guest_heartbeat_run(&guest->heartbeat, request->id);
-    stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
+    guest_frame_enter(guest, &frame, request);
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
                                   &answer.body);
-    if (frame.loan.data)
-        hub_loan_drop(guest->connection.link, &frame.loan);
-    guest->frame = frame.outer;
-    if (frame.outer) {
-        guest_heartbeat_run(&guest->heartbeat, frame.outer->request->id);
-        (void)guest_heartbeat_enter(&guest->heartbeat, stage);
-    }
-    if (frame.arena.blocks)
-        guest_arena_fini(&frame.arena);
+    guest_frame_leave(guest, &frame);
+}
+
+void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result)
+{
+    struct answer answer;
+
+    answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
+    answer.body = (struct hub_parts){.loan = NULL};
+    if (status != 0)
+        answer_failure(guest, status, &answer);
+    else
+        answer_bytes(guest->frame, &result, &answer);
+    (void)hub_served_answer_parts(guest->connection.served, guest->frame->request, &answer.response,
+                                  &answer.body);
 }
 
 bool guest_serve_one(struct guest *guest,
@@ -338,17 +342,39 @@ static bool is_orphan(const struct guest *guest)
            hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
 }
 
+/* One that comes at once. */
+static bool serve_directly(struct guest *guest)
+{
+    struct hub_request *request = hub_direct_serve_next(guest->connection.served);
+
+    if (!request)
+        return false;
+    if (!guest_raw_method_run(guest, request))
+        run(guest, request);
+    return true;
+}
+
+/* True where there was any: another one may come at once. */
+static bool serve_queued(struct guest *guest)
+{
+    bool served = false;
+
+    hub_note(&guest->arrived, 0);
+    while (guest_serve_one(guest, NULL))
+        served = true;
+    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
+    return served;
+}
+
 int guest_serve_run(struct guest *guest)
 {
     struct slice slice;
 
     begin_slice(&slice);
     while (!guest_serve_over(guest)) {
-        hub_note(&guest->arrived, 0);
-        while (guest_serve_one(guest, NULL))
-            ;
-        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
-        if (!guest_serve_over(guest))
+        if (serve_directly(guest) || serve_queued(guest))
+            slice.busy = true;
+        else if (!guest_serve_over(guest))
             wait_for_requests(guest, &slice);
     }
     if (is_orphan(guest))

@@ -226,7 +226,7 @@ void host_requests_look(struct rapahub_host *host)
     HUB_LIST_EACH (&host->relays, link) {
         struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
 
-        if (!relay->life || relay->cancelled || hub_observe(&relay->request->cancelled) == 0)
+        if (!relay->life || relay->cancelled || !hub_request_is_cancelled(relay->request))
             continue;
         relay->cancelled = true;
         host_asyncs_cancel(host, relay->number);

@@ -40,6 +40,7 @@ struct host_scratch {
     struct hub_a32 inside;
     struct hub_answer
         quick; /* the last result of a small call: its own, while others come and go */
+    uint8_t small[HUB_INLINE_SIZE]; /* the same of one that came in a descriptor */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;

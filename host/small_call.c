@@ -2,10 +2,12 @@
 #include "host/small_call.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
+#include "hub/link/direct_call.h"
 #include "hub/wire/payload.h"
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
@@ -44,57 +46,155 @@ static uint64_t known_id(const struct rapahub_call *call)
     return plain ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id) : 0;
 }
 
-static int encode(struct rapahub_host *host, const struct host_scratch *scratch,
-                  const struct rapahub_call *call, struct hub_writer *writer)
+/* One call to where the thread called before; inside. */
+struct small_call {
+    struct rapahub_host *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    const struct rapahub_call *call;
+    void *result;
+    bool owner;
+};
+
+static int encode(const struct small_call *small, struct hub_writer *writer)
 {
     static const void *const none[] = {NULL};
-    uint64_t chain = host_threads_is_owner(host) ? host->chain : 0;
+    const struct rapahub_call *call = small->call;
+    uint64_t chain = small->owner ? small->host->chain : 0;
 
-    if ((scratch->handle | chain) == 0)
+    if ((small->scratch->handle | chain) == 0)
         hub_writer_byte(writer, 0); /* no metadata */
+    else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
+        writer->size = host_exchange_head(small->scratch->handle, chain, writer->data);
     else
-        writer->size = host_exchange_head(scratch->handle, chain, writer->data);
+        return -EAGAIN;
     hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
     return writer->failure < 0 ? -EAGAIN : 0;
 }
 
-static int send_and_wait(struct rapahub_host *host, struct host_life *life,
-                         const struct hub_call *request)
+static int take(const struct small_call *small, struct hub_answer *answer)
 {
-    struct hub_calls *calls = life->connection.calls;
-    uint64_t number;
-    int r;
-
-    host_corks_push(host);
-    r = hub_calls_begin(calls, request, &number);
-    return r < 0 ? r : host_exchange_wait(host, calls, number, false);
+    return host_exchange_take(small->life, answer, small->call->method, small->call->types[0],
+                              small->result);
 }
 
-/* Inside. What was not executed is tried again, the long way; also to say what is wrong. */
-static int call_there(struct rapahub_host *host, struct host_scratch *scratch,
-                      const struct rapahub_call *call, uint64_t id, void *result)
+/* Why it was not sent, or has not ended well; of what is tried again nothing need be said. */
+static int explain(const struct small_call *small, int r)
 {
-    struct host_life *life = host_scratch_life(scratch);
+    return r == -EAGAIN || r == RAPAHUB_ESTALE
+               ? r
+               : host_life_explain(small->life, r, small->call->method);
+}
+
+static int wait_and_take(const struct small_call *small, uint64_t number)
+{
+    struct hub_calls *calls = small->life->connection.calls;
+    int r = host_exchange_wait(small->host, calls, number, false);
+
+    return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
+}
+
+/* The raw shape, by far the most frequent: its few bytes are moved by hand. */
+static bool is_raw(const struct small_call *small)
+{
+    const struct rapahub_type *const *types = small->call->types;
+
+    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
+}
+
+static bool encode_raw(const struct small_call *small, struct hub_descriptor *message)
+{
+    const struct rapahub_bytes *in = small->call->arguments[0];
+
+    if (in->size > HUB_INLINE_SIZE - 2 || small->scratch->handle != 0 ||
+        (small->owner && small->host->chain != 0))
+        return false;
+    message->inline_payload[1] = (uint8_t)in->size; /* behind no metadata */
+    if (in->size > 0)
+        memcpy(message->inline_payload + 2, in->data, in->size);
+    message->payload_len = 2 + (uint32_t)in->size;
+    return true;
+}
+
+/* No metadata, a result, one byte of length, and as many as it says. */
+static bool take_raw(const struct small_call *small, const struct hub_answer *answer)
+{
+    const uint8_t *data = answer->data;
+
+    if (answer->size < 3 || (data[0] | data[1]) != 0 || data[2] != answer->size - 3 ||
+        !small->result)
+        return false;
+    *(struct rapahub_bytes *)small->result = (struct rapahub_bytes){data + 3, data[2]};
+    return true;
+}
+
+static bool encode_small(const struct small_call *small, bool raw, struct hub_descriptor *message)
+{
+    struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
+
+    if (raw)
+        return encode_raw(small, message);
+    if (encode(small, &writer) < 0)
+        return false;
+    message->payload_len = (uint32_t)writer.size;
+    return true;
+}
+
+/* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. */
+static int call_directly(const struct small_call *small, const struct hub_call *request)
+{
+    struct hub_descriptor message = {0};
+    struct hub_answer answer = {.data = small->scratch->small};
+    bool raw = is_raw(small);
+    uint64_t number;
+
+    if (!encode_small(small, raw, &message))
+        return -EAGAIN;
+    switch (
+        hub_direct_call(small->life->connection.calls, &message, request, small->owner, &number)) {
+    case HUB_DIRECT_ANSWERED: /* all of it: that is cheaper */
+        memcpy(answer.data, message.inline_payload, HUB_INLINE_SIZE);
+        answer.size = message.payload_len;
+        return raw && take_raw(small, &answer) ? 0 : take(small, &answer);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(small, number);
+    default:
+        return -EAGAIN;
+    }
+}
+
+static int call_any(const struct small_call *small, struct hub_call *request)
+{
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
-    int r = encode(host, scratch, call, &writer);
+    uint64_t number;
+    int r = encode(small, &writer);
 
     if (r < 0)
         return r;
-    if (host_scratch_shows(scratch))
-        host_scratch_hide(scratch);
-    const struct hub_call request = {.method_id = id,
-                                     .payload = {.head = {data, writer.size}},
-                                     .timeout_ns = call->timeout_ns ? call->timeout_ns
-                                                                    : host->options.call_timeout_ns,
-                                     .answer = &scratch->quick,
-                                     .at_once = true};
+    request->payload.head = (struct rapahub_bytes){data, writer.size};
+    r = hub_calls_begin(small->life->connection.calls, request, &number);
+    return r < 0 ? explain(small, r) : wait_and_take(small, number);
+}
 
-    r = send_and_wait(host, life, &request);
-    if (r < 0 && r != -EAGAIN && r != RAPAHUB_ESTALE)
-        r = host_life_explain(life, r, call->method);
-    if (r == 0)
-        r = host_exchange_take(life, &scratch->quick, call->method, call->types[0], result);
+/* What was not executed is tried again, the long way; also to say what is wrong. */
+static int call_there(const struct small_call *small, uint64_t id)
+{
+    const struct rapahub_call *call = small->call;
+    struct hub_call request = {
+        .method_id = id,
+        .timeout_ns = call->timeout_ns ? call->timeout_ns : small->host->options.call_timeout_ns,
+        .answer = &small->scratch->quick,
+        .at_once = true};
+    int r;
+
+    if (host_scratch_shows(small->scratch))
+        host_scratch_hide(small->scratch);
+    host_corks_push(small->host);
+    r = call_directly(small, &request);
+    if (r == -EAGAIN)
+        r = call_any(small, &request);
     return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
 }
 
@@ -111,7 +211,9 @@ int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, 
     host_scratch_enter(scratch);
     same = hub_observe(&host->version) == scratch->version;
     if (same)
-        r = call_there(host, scratch, call, id, result);
+        r = call_there(&(struct small_call){host, scratch, host_scratch_life(scratch), call, result,
+                                            host_threads_is_owner(host)},
+                       id);
     ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
     host_scratch_leave(scratch);
     if (ended)

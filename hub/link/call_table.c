@@ -83,7 +83,7 @@ static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQU
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
-struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
+struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
 {
     struct hub_call_entry *entry = find_free(calls);
     uint32_t index;
@@ -92,6 +92,18 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
         return NULL;
     index = (uint32_t)(entry - calls->entries);
     entry->id = fresh_id(calls, index);
+    entry->state = HUB_CALL_DIRECT;
+    hub_note64(&entry->number, calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
+    hub_note(&entry->taken, 0);
+    hub_list_init(&entry->link);
+    calls->last = entry;
+    return entry;
+}
+
+void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
+                         const struct hub_call *call)
+{
+    (void)calls;
     entry->state = HUB_CALL_OPEN;
     entry->sent = call->done == NULL;
     entry->in_loop = entry->cancelled = false;
@@ -100,17 +112,22 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
     entry->answer = call->answer ? call->answer : &entry->own;
     entry->done = call->done;
     entry->user = call->user;
-    hub_note64(&entry->number, calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
     hub_note64(&entry->deadline_ns, call->deadline_ns);
     hub_note(&entry->ended, 0);
     hub_note(&entry->word, HUB_CALL_AWAKE);
-    hub_note(&entry->taken, 0);
-    hub_list_init(&entry->link);
+}
+
+struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
+{
+    struct hub_call_entry *entry = hub_call_table_reserve(calls);
+
+    if (!entry)
+        return NULL;
+    hub_call_table_open(calls, entry, call);
     if (call->channels && hold_channels(entry, call->channels) < 0) {
         put_back(calls, entry);
         return NULL;
     }
-    calls->last = entry;
     return entry;
 }
 

@@ -17,6 +17,7 @@ enum hub_call_state {
     HUB_CALL_OPEN,    /* no answer yet */
     HUB_CALL_FILLING, /* a leader copies the answer */
     HUB_CALL_ENDED,   /* code and answer stand; nobody has taken them yet */
+    HUB_CALL_DIRECT,  /* its caller receives itself; nobody else knows of it: direct_call.c */
     HUB_CALL_ZOMBIE   /* nobody waits; its id stays reserved until the Response or the link's end */
 };
 
@@ -78,6 +79,11 @@ struct hub_calls {
 /* Takes a free entry: NULL where there is none, or no memory. */
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
     REQUIRES(*calls->lock);
+
+/* The same for one that its caller keeps for itself until it makes it an open one, or takes it. */
+struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls) REQUIRES(*calls->lock);
+void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
+                         const struct hub_call *call) REQUIRES(*calls->lock);
 
 /* NULL where no call has this id. */
 struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id)

@@ -213,7 +213,7 @@ static bool has_moved(const struct hub_link *link, uint32_t tail)
  * `looks_soon`: this thread receives again before it sleeps, be it in the loop that on_pending
  * makes look. Then the doorbell is left unarmed: each store to the entry costs the peer the line it
  * looks at. */
-static void let_go(struct hub_link *link, bool looks_soon)
+void hub_receiver_let_go(struct hub_link *link, bool looks_soon)
 {
     const struct hub_link_events *events = &link->options.events;
     bool left, pending;
@@ -247,7 +247,7 @@ static void rest(struct hub_link *link)
 void hub_receiver_finish(struct hub_link *link)
 {
     if (!is_closed(link) && take_token(link))
-        let_go(link, false);
+        hub_receiver_let_go(link, false);
 }
 
 /* The doorbell is read under the token only: a leader may be asleep on it. A byte that nobody reads
@@ -274,7 +274,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
     attend(link);
     r = receive(link, max);
     show_tail(link);
-    let_go(link, false);
+    hub_receiver_let_go(link, false);
     return r;
 }
 
@@ -426,7 +426,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
         r = lead_once(&leader);
     if (r != 0)
         show_tail(link);
-    let_go(link, r == 0 && until->stage == HUB_WAIT_SPIN);
+    hub_receiver_let_go(link, r == 0 && until->stage == HUB_WAIT_SPIN);
     return r > 0 ? 0 : r;
 }
 

@@ -15,6 +15,10 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max);
 /* Closes a link whose peer is proven dead, unless another thread has the token, which will. */
 void hub_receiver_finish(struct hub_link *link);
 
+/* Gives the token back: what came for others meanwhile is told. `looks_soon`: this thread receives
+ * again before it sleeps, be it in the loop that on_pending makes look. */
+void hub_receiver_let_go(struct hub_link *link, bool looks_soon);
+
 /* Is there nothing left to receive, as far as this thread can tell? */
 bool hub_receiver_quiet(const struct hub_link *link);
 

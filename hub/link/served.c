@@ -7,9 +7,9 @@
 #include <rapahub/error.h>
 
 #include "hub/base/own.h"
+#include "hub/link/direct_serve.h"
 #include "hub/link/owed.h"
 #include "hub/link/served_state.h"
-#include "hub/wire/stream_ids.h"
 
 #define SMALL 512 /* bytes: a request of such a payload is made where the last one was */
 
@@ -84,7 +84,7 @@ static struct hub_request *new_request(struct hub_served *served, const struct h
         return NULL;
     request->id = message->id;
     request->method_id = message->method_id;
-    hub_note(&request->cancelled, 0);
+    hub_note64(&request->mark, hub_request_mark(message->id));
     request->channels.count = 0;
     request->method = NULL;
     request->payload = request + 1;
@@ -221,7 +221,9 @@ static int register_request(struct hub_served *served, struct hub_request *reque
     int r;
 
     hub_mutex_lock(&served->lock);
-    r = hub_id_map_put(served->by_id, request->id, request);
+    r = hub_served_runs_directly(served, request->id)
+            ? -EEXIST
+            : hub_id_map_put(served->by_id, request->id, request);
     if (r == 0) {
         hub_served_grow(served, private_bytes(request));
         hand_over(served, request);
@@ -230,24 +232,6 @@ static int register_request(struct hub_served *served, struct hub_request *reque
     return r == 0 ? 0
                   : rapahub_fail(RAPAHUB_EPROTOCOL, "call.request-id.duplicate-detection",
                                  "request %u is being served already", request->id);
-}
-
-int hub_served_names(const struct rapahub_type *const *types, const struct hub_request *request,
-                     struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
-{
-    uint64_t ids[HUB_CHANNELS_OF_CALL];
-    struct hub_stream_marks marks;
-
-    if (!types)
-        return RAPAHUB_ENOMETHOD;
-    for (size_t i = 0; !types[i] || !hub_signature_is_stream(types[i]); i++)
-        if (!types[i])
-            return 0;
-    if (hub_stream_ids_find(types, request->arguments, &marks, ids) < 0)
-        return -EINVAL;
-    for (uint32_t i = 0; i < marks.count; i++)
-        names[i] = (struct hub_channel_name){ids[i], marks.list[i].is_sink};
-    return (int)marks.count;
 }
 
 /* What cannot be read is answered so when the request runs; until then, and behind it, messages for
@@ -343,8 +327,10 @@ void hub_served_cancel(struct hub_served *served, uint32_t id)
 
     hub_mutex_lock(&served->lock);
     request = hub_id_map_get(served->by_id, id);
+    if (!request)
+        hub_served_flag(&served->direct, id);
     if (request) {
-        hub_publish(&request->cancelled, 1);
+        hub_served_flag(request, id);
         if (withdraw(served, request)) {
             hub_list_append(&served->cancelled, &request->queue);
             hub_served_note_owed(served);
@@ -360,7 +346,9 @@ bool hub_served_is_cancelled(struct hub_served *served, uint32_t id)
 
     hub_mutex_lock(&served->lock);
     request = hub_id_map_get(served->by_id, id);
-    cancelled = request && hub_peek(&request->cancelled) != 0;
+    if (!request && hub_served_runs_directly(served, id))
+        request = &served->direct;
+    cancelled = request && hub_request_is_cancelled(request);
     hub_mutex_unlock(&served->lock);
     return cancelled;
 }
@@ -439,6 +427,8 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
     uint32_t id = request->id;
     int r;
 
+    if (request == &served->direct)
+        return hub_direct_serve_answer(served, response, body);
     /* Forgotten first: the peer may use the id again as soon as it has the Response. The memory
      * stays until it is sent, for the body may show it. */
     hub_mutex_lock(&served->lock);
@@ -457,8 +447,7 @@ static void flag_one(void *user, uint64_t id, void *value)
     struct hub_request *request = value;
 
     (void)user;
-    (void)id;
-    hub_publish(&request->cancelled, 1);
+    hub_served_flag(request, (uint32_t)id);
 }
 
 static void drop_list(struct hub_served *served, struct hub_list *from, struct hub_list *to)
@@ -486,6 +475,7 @@ void hub_served_end_all(struct hub_served *served)
     drop_list(served, &served->cancelled, &dropped);
     hub_served_note_owed(served);
     hub_id_map_each(served->by_id, flag_one, NULL);
+    hub_served_flag(&served->direct, served->direct.id);
     hub_mutex_unlock(&served->lock);
     for (struct hub_list *link = hub_list_pop(&dropped); link; link = hub_list_pop(&dropped))
         hub_served_free(served, HUB_LIST_ITEM(link, struct hub_request, queue));

@@ -22,9 +22,9 @@
 struct hub_request {
     uint32_t id;
     uint64_t method_id;
-    struct hub_metadata metadata;     /* views into payload */
-    struct rapahub_bytes arguments;   /* views into payload */
-    struct hub_a32 cancelled;         /* nobody waits any more; any thread may look */
+    struct hub_metadata metadata;   /* views into payload */
+    struct rapahub_bytes arguments; /* views into payload */
+    struct hub_a64 mark; /* hub_request_mark of its id, and 1 where nobody waits any more */
     struct hub_channel_list channels; /* its arguments name, in order */
     void *method;                     /* for the room above: what it found at receipt */
     void *payload;                    /* private memory, or what `view` shows */
@@ -34,6 +34,18 @@ struct hub_request {
     bool queued; /* received, not yet run, and not handed: under the table's lock */
     struct hub_list queue;
 };
+
+/* Never 0. */
+static inline uint64_t hub_request_mark(uint32_t id)
+{
+    return ((uint64_t)id + 1) << 1;
+}
+
+/* Does nobody wait for it any more? Any thread. */
+static inline bool hub_request_is_cancelled(const struct hub_request *request)
+{
+    return (hub_observe64(&request->mark) & 1) != 0;
+}
 
 struct hub_served;
 

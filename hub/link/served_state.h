@@ -40,7 +40,22 @@ struct hub_served {
                            * none puts it, the holder of the token takes it */
     void (*on_request)(void *user);
     void *user;
+    /* The one that direct_serve.c hands out: in no table, so that there is none to keep. Its memory
+     * stays, and is of a running request as long as its mark is not 0. */
+    struct hub_request direct;
+    struct hub_descriptor direct_message;
 };
+
+/* Marks it as one that nobody waits for, if it is that request still. */
+static inline void hub_served_flag(struct hub_request *request, uint32_t id)
+{
+    (void)hub_claim64(&request->mark, hub_request_mark(id), hub_request_mark(id) | 1);
+}
+
+static inline bool hub_served_runs_directly(const struct hub_served *served, uint32_t id)
+{
+    return (hub_observe64(&served->direct.mark) | 1) == (hub_request_mark(id) | 1);
+}
 
 /* To be called where one of the lists of what is owed has changed. */
 void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock);

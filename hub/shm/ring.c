@@ -179,6 +179,18 @@ bool hub_ring_publish(struct hub_ring_producer *ring)
     return true;
 }
 
+bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
+{
+    uint32_t at = ring->head_next;
+
+    if (at != ring->head_shown || at - ring->tail_seen >= ring->size - 1)
+        return false;
+    put_cell(&ring->cells[at & (ring->size - 1)], descriptor);
+    ring->head_next = ring->head_shown = at + 1;
+    hub_publish(ring->head, at + 1);
+    return true;
+}
+
 /* The head is looked at only once all that it showed before is taken: so it cannot move back
  * without falling below the tail. */
 static int refresh_head(struct hub_ring_consumer *ring)
@@ -209,6 +221,26 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
         take_cell(&to[i], &ring->cells[(ring->tail_next + i) & (ring->size - 1)]);
     ring->tail_next += count;
     return (int)count;
+}
+
+bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
+{
+    uint32_t distance;
+
+    if (ring->head_seen != ring->tail_next || ring->convention != HUB_RING_FREE_RUNNING)
+        return false;
+    *head = hub_observe(ring->head);
+    distance = *head - ring->tail_next;
+    if (distance == 0 || distance >= ring->size)
+        return false;
+    take_cell(to, &ring->cells[ring->tail_next & (ring->size - 1)]);
+    return true;
+}
+
+void hub_ring_skip(struct hub_ring_consumer *ring, uint32_t head)
+{
+    ring->tail_next++;
+    ring->head_seen = head;
 }
 
 bool hub_ring_ready(const struct hub_ring_consumer *ring)

@@ -97,6 +97,16 @@ bool hub_ring_show_tail(struct hub_ring_consumer *ring);
  */
 void hub_ring_trust(enum hub_ring_convention *convention);
 
+/* One message and nothing else: puts and shows it. False where another one is held back or was not
+ * taken yet as far as is known: nothing was written. r[impl shm.ordering.ring-publish] */
+bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
+
+/* Copies the next descriptor and leaves it where it is: false where there is none, or where what
+ * the peer wrote is for hub_ring_take to judge. *head is for hub_ring_skip, which takes it.
+ * r[impl hub.copy.descriptor] */
+bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head);
+void hub_ring_skip(struct hub_ring_consumer *ring, uint32_t head);
+
 /* Distance of a foreign head from our tail: 0 to size - 1, or RAPAHUB_EPROTOCOL. */
 int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
                       enum hub_ring_convention *convention);

@@ -262,6 +262,30 @@ static bool look_often(const struct hub_wait *wait, const struct hub_wait_order 
     return false;
 }
 
+bool hub_wait_is_near(const struct hub_wait *wait)
+{
+    return (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
+           !on_same_cpu(wait);
+}
+
+/* Where spinning was in vain of late one look is enough; and where that is not, it pays again.
+ * Never part of its caller: a profile shall tell the two apart. */
+__attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
+                                                 uint32_t seen, const void *cell)
+{
+    int looks = hub_peek64(&wait->spin_ns) != 0 ? LOOKS : 1;
+
+    for (int i = 0; i < looks; i++) {
+        hub_wait_gap(wait);
+        __builtin_prefetch(cell); /* where both have changed, both lines are on their way at once */
+        if (hub_observe(word) == seen)
+            continue;
+        hub_note64(&wait->spin_ns, SPIN_FULL);
+        return true;
+    }
+    return false;
+}
+
 /* The clock is not read before the first looks were in vain; they count as spent. */
 static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order *order,
                              uint64_t budget)

@@ -104,6 +104,14 @@ struct hub_wait_order {
  * or the deadline. r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
 
+/* Does it pay to look for an answer before anything else is done: the peer is awake elsewhere? */
+bool hub_wait_is_near(const struct hub_wait *wait);
+
+/* The first looks of such a wait, at one word of the peer: true as soon as it is not `seen` any
+ * more. `cell` is what will be read then. */
+bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word, uint32_t seen,
+                       const void *cell);
+
 /* A pause that leaves the line of the indices to the peer that writes it. */
 void hub_wait_gap(const struct hub_wait *wait);
 

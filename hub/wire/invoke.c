@@ -38,10 +38,6 @@ typedef int run_function(struct hub_invoke *invoke, struct frame *frame,
                          const struct hub_invoke_target *to, struct hub_reader *arguments,
                          struct hub_outcome *out);
 
-/* A checked method of bytes to bytes, the one shape that is called by its own C type: libffi sorts
- * the struct into registers at each call, which costs more than all the rest of a small one. */
-typedef int raw_function(void *self, struct rapahub_bytes in, struct rapahub_bytes *out);
-
 struct hub_invoke {
     const struct rapahub_method *method;
     run_function *run;
@@ -397,6 +393,8 @@ static int run_by_ffi(struct hub_invoke *invoke, struct frame *frame,
     return r == 0 ? call(invoke, frame, to->self, out) : r;
 }
 
+/* The one shape that is called by its own C type: libffi sorts the struct into registers at each
+ * call, which costs more than all the rest of a small one. */
 static int run_raw(struct hub_invoke *invoke, struct frame *frame,
                    const struct hub_invoke_target *to, struct hub_reader *arguments,
                    struct hub_outcome *out)
@@ -408,8 +406,13 @@ static int run_raw(struct hub_invoke *invoke, struct frame *frame,
         return refuse_arguments(invoke);
     *result = (struct rapahub_bytes){NULL, 0};
     out->result = result;
-    out->status = ((raw_function *)invoke->method->function)(to->self, in, result);
+    out->status = ((hub_invoke_raw_function *)invoke->method->function)(to->self, in, result);
     return 0;
+}
+
+hub_invoke_raw_function *hub_invoke_raw(const struct hub_invoke *invoke)
+{
+    return invoke->run == run_raw ? (hub_invoke_raw_function *)invoke->method->function : NULL;
 }
 
 int hub_invoke_prepare(const struct rapahub_method *method, struct hub_invoke **out)

@@ -28,6 +28,10 @@ void hub_invoke_release(struct hub_invoke **invoke);
 const struct hub_signature *hub_invoke_signature(const struct hub_invoke *invoke);
 bool hub_invoke_has_streams(const struct hub_invoke *invoke);
 
+/* The C function of a checked method of bytes to bytes, which needs no plan; else NULL. */
+typedef int hub_invoke_raw_function(void *self, struct rapahub_bytes in, struct rapahub_bytes *out);
+hub_invoke_raw_function *hub_invoke_raw(const struct hub_invoke *invoke);
+
 /* What came of a call. */
 struct hub_outcome {
     int status;         /* 0, or what the function returned; of a plain one always 0 */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame: a request begins to run, and has been answered. */
+#ifndef GUEST_SDK_FRAME_H
+#define GUEST_SDK_FRAME_H
+
+#include "guest-sdk/arena.h"
+#include "guest-sdk/guest_state.h"
+
+static inline void guest_frame_enter(struct guest *guest, struct guest_frame *frame,
+                                     struct hub_request *request)
+{
+    frame->outer = guest->frame;
+    frame->request = request;
+    frame->container = NULL;
+    frame->method = "?";
+    frame->arena.blocks = NULL;
+    frame->lends = false;
+    frame->loan.data = NULL;
+    guest->frame = frame;
+    guest_heartbeat_run(&guest->heartbeat, request->id);
+    frame->stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
+}
+
+/* What the loop does behind the outermost answer it says itself. */
+static inline void guest_frame_leave(struct guest *guest, struct guest_frame *frame)
+{
+    if (frame->loan.data)
+        hub_loan_drop(guest->connection.link, &frame->loan);
+    guest->frame = frame->outer;
+    if (frame->outer) {
+        guest_heartbeat_run(&guest->heartbeat, frame->outer->request->id);
+        (void)guest_heartbeat_enter(&guest->heartbeat, frame->stage);
+    }
+    if (frame->arena.blocks)
+        guest_arena_fini(&frame->arena);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* raw_method: a small request for a method of bytes to bytes, from the message it came in to the
+ * message with its result. */
+#ifndef GUEST_SDK_RAW_METHOD_H
+#define GUEST_SDK_RAW_METHOD_H
+
+#include "guest-sdk/guest_state.h"
+
+/* Runs and answers one that hub_direct_serve_next has handed out. False where it is for another method,
+ * or not as it should be: nothing was run, and serve.c runs it as any or says what is wrong. */
+bool guest_raw_method_run(struct guest *guest, struct hub_request *request);
+
+#endif

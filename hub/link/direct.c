@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/direct.h"
+
+#include "hub/link/link_state.h"
+#include "hub/link/receiver.h"
+
+/* Has everything that came before been handled? */
+static bool is_first(const struct hub_link *link)
+{
+    return link->batch_at == link->batch_count && link->in.head_seen == link->in.tail_next &&
+           hub_observe(&link->closed) == 0 && !link->untold;
+}
+
+bool hub_direct_begin(struct hub_link *link)
+{
+    if (!hub_wait_is_near(&link->wait) || hub_peek(&link->crowd) != 0 ||
+        !hub_wait_takes_part(&link->wait) || !hub_claim(&link->token, 0, 1))
+        return false;
+    if (link->options.role == HUB_ROLE_HOST)
+        hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
+    if (is_first(link))
+        return true;
+    hub_receiver_let_go(link, false);
+    return false;
+}
+
+/* Behind the fence who came meanwhile, and found the token taken, is seen. A host that does not
+ * look soon arms its doorbell, which is in the ordinary way. */
+void hub_direct_end(struct hub_link *link, bool looks_soon)
+{
+    const struct hub_link_events *events = &link->options.events;
+
+    if (link->options.role == HUB_ROLE_HOST && !looks_soon) {
+        hub_receiver_let_go(link, false);
+        return;
+    }
+    hub_publish(&link->token, 0);
+    hub_settle(link->wait.own);
+    if (hub_observe(&link->dead) != 0)
+        hub_receiver_finish(link);
+    events->after(events->user);
+    if (hub_peek(&link->crowd) != 0)
+        hub_link_tell(link);
+    if (looks_soon || hub_observe(&link->bell_pending) != 0)
+        link->options.on_pending(link->options.user);
+}
+
+/* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
+static bool may_send(const struct hub_link *link, uint8_t type)
+{
+    if (type == HUB_REQUEST && link->options.role == HUB_ROLE_HOST &&
+        hub_observe(&link->view.entry->state) == HUB_PEER_GOODBYE)
+        return false;
+    return hub_link_state_may_send(link);
+}
+
+UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message)
+{
+    struct hub_link_counters *counters = &link->counters;
+
+    message->payload_slot = HUB_INLINE;
+    if (!hub_list_empty(&link->senders) || !may_send(link, message->msg_type) ||
+        !hub_ring_send(&link->out, message))
+        return false;
+    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
+    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + message->payload_len);
+    return true;
+}
+
+bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
+                     uint32_t *head)
+{
+    const struct hub_ring_consumer *in = &link->in;
+
+    return hub_wait_for_word(&link->wait, in->head, in->tail_next,
+                             &in->cells[in->tail_next & (in->size - 1)]) &&
+           hub_ring_look(in, to, head) && to->msg_type == type && to->payload_slot == HUB_INLINE &&
+           (to->payload_generation | to->payload_offset) == 0 &&
+           to->payload_len <= HUB_INLINE_SIZE && to->payload_len <= link->limits.payload_max;
+}
+
+void hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head)
+{
+    hub_ring_skip(&link->in, head);
+    if (hub_ring_tail_due(&link->in) && hub_ring_show_tail(&link->in))
+        hub_wait_wake(&link->wait, HUB_WAIT_TX, link->in.tail);
+    hub_link_count_received(link, message, 1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct_call: a call that is sent and answered while its caller looks, without an entry that
+ * others could see. */
+#ifndef HUB_LINK_DIRECT_CALL_H
+#define HUB_LINK_DIRECT_CALL_H
+
+#include "hub/link/calls.h"
+#include "hub/shm/layout.h"
+
+/* What became of it. */
+enum hub_direct_outcome {
+    HUB_DIRECT_REFUSED,  /* nothing was sent: it goes the ordinary way */
+    HUB_DIRECT_ANSWERED, /* the message is the Response now; its payload is not checked */
+    HUB_DIRECT_SENT      /* *number is that of the call, as after hub_calls_begin */
+};
+
+/* `message` has the method and the payload of the Request, the rest 0. `call` is the same call for
+ * the case that the answer does not come at once: its `timeout_ns` begins then, and its `answer` is
+ * filled. `looks_soon`: as of hub_receiver_let_go. r[impl call.initiate] r[impl hub.call.once] */
+enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_descriptor *message,
+                                        const struct hub_call *call, bool looks_soon,
+                                        uint64_t *number);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/direct_serve.h"
+
+#include <string.h>
+
+#include "hub/link/direct.h"
+#include "hub/link/owed.h"
+#include "hub/link/receiver.h"
+#include "hub/link/served_state.h"
+
+#define HEAD 2 /* bytes in front of a result: no metadata, and that it is one */
+
+/* What is left of the last one is overwritten: nobody looks at it but by the mark, which is 0. */
+static void fill(struct hub_request *request, struct hub_descriptor *message)
+{
+    request->id = message->id;
+    request->method_id = message->method_id;
+    request->metadata = (struct hub_metadata){0};
+    request->arguments =
+        (struct rapahub_bytes){message->inline_payload + 1, message->payload_len - 1};
+    request->channels.count = 0;
+    request->method = NULL;
+    request->payload = message->inline_payload;
+    request->payload_size = message->payload_len;
+}
+
+/* It is taken only where it needs nothing that the ordinary way does for it. */
+static bool take(struct hub_served *served)
+{
+    struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
+    struct hub_descriptor *message = &served->direct_message;
+    uint32_t head;
+
+    if (!hub_direct_look(served->link, HUB_REQUEST, message, &head) || message->payload_len == 0 ||
+        message->inline_payload[0] != 0)
+        return false;
+    fill(&served->direct, message);
+    if (served->streams && served->streams(served->streams_user, &served->direct, names) != 0)
+        return false;
+    hub_publish64(&served->direct.mark, hub_request_mark(message->id));
+    hub_direct_take(served->link, message, head);
+    return true;
+}
+
+struct hub_request *hub_direct_serve_next(struct hub_served *served)
+{
+    bool taken;
+
+    if (hub_peek(&served->count) != 0 || hub_peek64(&served->direct.mark) != 0 ||
+        hub_owed_any(served) || !hub_direct_begin(served->link))
+        return NULL;
+    taken = hub_peek(&served->count) == 0 && take(served);
+    hub_direct_end(served->link, false);
+    return taken ? &served->direct : NULL;
+}
+
+/* The request's mark goes first: the peer may use the id again as soon as it has the Response.
+ * r[impl call.response.encoding] */
+static bool send(struct hub_served *served, struct hub_descriptor *message)
+{
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    if (hub_channels_owe(served->channels))
+        return false;
+    message->msg_type = HUB_RESPONSE;
+    message->id = served->direct.id;
+    hub_publish64(&served->direct.mark, 0);
+    hub_mutex_lock(lock);
+    sent = hub_direct_send(served->link, message);
+    hub_mutex_unlock(lock);
+    if (sent)
+        hub_link_wake_receiver(served->link);
+    return sent;
+}
+
+bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes)
+{
+    struct hub_descriptor message = {0};
+
+    if (bytes.size > HUB_INLINE_SIZE - HEAD - 1)
+        return false;
+    message.payload_len = HEAD + 1 + (uint32_t)bytes.size;
+    message.inline_payload[HEAD] = (uint8_t)bytes.size;
+    if (bytes.size > 0)
+        memcpy(message.inline_payload + HEAD + 1, bytes.data, bytes.size);
+    return send(served, &message);
+}
+
+static bool is_small(const struct hub_response *response, const struct hub_parts *body)
+{
+    return response->kind == HUB_RESPONSE_OK && !body->loan && body->head.size <= HUB_INLINE_SIZE &&
+           body->tail.size <= HUB_INLINE_SIZE &&
+           HEAD + body->head.size + body->tail.size <= HUB_INLINE_SIZE;
+}
+
+static bool answer_small(struct hub_served *served, const struct hub_parts *body)
+{
+    struct hub_descriptor message = {0};
+    uint8_t *to = message.inline_payload + HEAD;
+
+    for (size_t i = 0; i < body->head.size; i++) /* a few */
+        to[i] = ((const uint8_t *)body->head.data)[i];
+    if (body->tail.size > 0)
+        memcpy(to + body->head.size, body->tail.data, body->tail.size);
+    message.payload_len = (uint32_t)(HEAD + body->head.size + body->tail.size);
+    return send(served, &message);
+}
+
+int hub_direct_serve_answer(struct hub_served *served, const struct hub_response *response,
+                            const struct hub_parts *body)
+{
+    if (is_small(response, body) && answer_small(served, body))
+        return 0;
+    hub_publish64(&served->direct.mark, 0);
+    return hub_owed_send(served, served->direct.id, response, body);
+}
