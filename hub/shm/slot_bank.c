@@ -9,6 +9,8 @@
 #include "hub/base/own.h"
 #include "hub/shm/slot_bank_state.h"
 
+#define WARM_LEAST 4096 /* bytes of a payload that is better copied into a warm slot */
+
 static void to_reserve(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
@@ -198,12 +200,17 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
     descriptor->payload_generation = record->generation;
 }
 
-/* The smallest class that has one: 0, -EAGAIN, or what gathering found out. */
-static int find(struct hub_slot_bank *bank, uint32_t peer, uint32_t first, uint32_t *found)
+/* The smallest class that has one: 0, -EAGAIN, or what gathering found out. For much to copy those
+ * that came back just now are looked for at first: they are warm, while to go through the whole
+ * reserve would bring each of its slots back into the caches in turn. */
+static int find(struct hub_slot_bank *bank, uint32_t peer, size_t size, uint32_t *found)
     REQUIRES(bank->lock)
 {
+    uint32_t first = hub_slot_class_select(&bank->map, size);
+
     for (uint32_t c = first; c < bank->map.count; c++) {
-        int r = may_loan(bank, c, peer) ? 0 : hub_slot_bank_gather(bank, c);
+        bool gathers = size >= WARM_LEAST || !may_loan(bank, c, peer);
+        int r = gathers ? hub_slot_bank_gather(bank, c) : 0;
 
         if (r < 0)
             return r;
@@ -227,7 +234,7 @@ int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
 
     CHECK(peer >= 1 && peer <= bank->guests_max);
     hub_mutex_lock(&bank->lock);
-    r = find(bank, peer, hub_slot_class_select(&bank->map, size), &found);
+    r = find(bank, peer, size, &found);
     if (r == 0)
         loan_top(bank, found, peer, descriptor);
     hub_mutex_unlock(&bank->lock);
