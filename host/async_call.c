@@ -148,7 +148,7 @@ int host_async_call_begin(struct rapahub_host *host, const struct host_async_cal
         return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
     r = host_route_find(host, order->call->target, &where);
     if (r == 0 || r == -EAGAIN)
-        r = host_route_prepare(host, order->call, &where, &prepared);
+        r = host_route_prepare(host, order->call, &where, false, &prepared);
     if (r == 0)
         r = make(host, order, &prepared, &where, &piece);
     host_route_unprepare(&prepared);

@@ -7,6 +7,7 @@
 #include "host/corks.h"
 #include "host/host.h"
 #include "host/turn.h"
+#include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/link/call_deadline.h"
@@ -75,15 +76,21 @@ static int begin(struct rapahub_host *host, struct hub_calls *calls, const struc
     return r;
 }
 
-/* With a loan all that stands before its bytes, as far as there is room: else it is refused. */
+static bool has_apart(const struct host_exchange *exchange)
+{
+    return exchange->loan || exchange->apart.data;
+}
+
+/* All that stands before the bytes that are apart. What finds no room before a loan is refused. */
 static size_t put_head(const struct host_exchange *exchange, uint64_t chain, uint8_t *to)
 {
     size_t size = host_exchange_head(exchange->container, chain, to);
 
-    if (!exchange->loan)
+    if (!has_apart(exchange))
         return size;
-    if (exchange->arguments.size > HOST_EXCHANGE_HEAD_MAX - size)
+    if (exchange->loan && exchange->arguments.size > HOST_EXCHANGE_HEAD_MAX - size)
         return HOST_EXCHANGE_HEAD_MAX;
+    CHECK(exchange->loan || exchange->arguments.size <= HOST_EXCHANGE_BEFORE_MAX);
     memcpy(to + size, exchange->arguments.data, exchange->arguments.size);
     return size + exchange->arguments.size;
 }
@@ -93,11 +100,11 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
 {
     struct hub_calls *calls = exchange->life->connection.calls;
     bool owner = host_threads_is_owner(host);
-    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    uint8_t head[HOST_EXCHANGE_HEAD_MAX + HOST_EXCHANGE_BEFORE_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
         .payload = {.head = {head, put_head(exchange, owner ? host->chain : 0, head)},
-                    .tail = exchange->loan ? exchange->loaned : exchange->arguments,
+                    .tail = has_apart(exchange) ? exchange->apart : exchange->arguments,
                     .loan = exchange->loan},
         .deadline_ns = exchange->deadline_ns,
         .answer = answer,

@@ -14,9 +14,9 @@ struct host_exchange {
     struct host_life *life; /* the caller is one of its users */
     uint64_t method_id;
     uint64_t container;             /* its handle; 0: the guest's only one */
-    struct rapahub_bytes arguments; /* with a loan: what stands before its bytes */
+    struct rapahub_bytes arguments; /* with bytes apart: what stands before them */
     struct hub_loan *loan;          /* NULL: none */
-    struct rapahub_bytes loaned;    /* in the loan */
+    struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
     bool view;                      /* a large answer may be shown where it lies */
     uint64_t deadline_ns;
     const char *method;                            /* for texts */
@@ -27,7 +27,8 @@ struct host_exchange {
 };
 
 /* The metadata of a call, as bytes. */
-#define HOST_EXCHANGE_HEAD_MAX 96
+#define HOST_EXCHANGE_HEAD_MAX   96
+#define HOST_EXCHANGE_BEFORE_MAX 64 /* bytes that stand before those apart, without a loan */
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to);
 
 /* 0 and the answer, or a failure with its diagnosis; RAPAHUB_ESTALE: nothing was executed. */

@@ -17,9 +17,10 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define ENCODE_FIRST 4096                    /* bytes tried at first */
-#define NOTICE       (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
-#define HEAD_ROOM    HOST_EXCHANGE_HEAD_MAX
+#define ENCODE_FIRST   4096                    /* bytes tried at first */
+#define IN_PLACE_LEAST 4096                    /* bytes: fewer are copied twice in no time */
+#define NOTICE         (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+#define HEAD_ROOM      HOST_EXCHANGE_HEAD_MAX
 
 /* Why the guest of a container that is down takes no call. Under the lock. */
 static int refuse_down(const struct host_guest *guest)
@@ -280,10 +281,18 @@ static void put_arguments(struct hub_writer *writer, const struct rapahub_type *
         hub_stream_ids_put(writer, types, arguments, &out->marks);
 }
 
+static size_t count_of(const struct rapahub_type *const *types)
+{
+    size_t count = 0;
+
+    while (types[count])
+        count++;
+    return count;
+}
+
 /* All but the last argument, and the length of that one. */
-static int encode_before_loan(const struct rapahub_call *call,
-                              const struct rapahub_type *const *types, size_t count,
-                              struct host_prepared *out)
+static int encode_before(const struct rapahub_call *call, const struct rapahub_type *const *types,
+                         size_t count, struct host_prepared *out)
 {
     const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1] = {NULL};
     const struct rapahub_bytes *last = call->arguments[count - 1];
@@ -296,8 +305,31 @@ static int encode_before_loan(const struct rapahub_call *call,
     if (writer.failure < 0)
         return rapahub_fail(writer.failure, "hub.loan.align", "too much stands before the loan");
     out->arguments = (struct rapahub_bytes){out->buffer.data, writer.size};
-    out->loaned = *last;
+    out->apart = *last;
     return 0;
+}
+
+/* Large bytes at the end of a call that is waited for are copied once, to where the guest reads
+ * them. Not those of this thread's own results: a call that is made meanwhile may free them. */
+static bool encode_in_place(struct rapahub_host *host, const struct rapahub_call *call,
+                            const struct rapahub_type *const *types, struct host_prepared *out)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    size_t count = count_of(types);
+    const struct rapahub_bytes *last = count > 0 ? call->arguments[count - 1] : NULL;
+
+    if (!last || count > HUB_SIGNATURE_ARGUMENTS_MAX || out->of_offer || !scratch ||
+        types[count - 1]->kind != RAPAHUB_KIND_BYTES || last->size < IN_PLACE_LEAST ||
+        last->size + 2 * HEAD_ROOM > host->options.limits.payload_max ||
+        host_scratch_lends(scratch, last->data) ||
+        !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+        return false;
+    if (encode_before(call, types, count, out) == 0 && out->marks.count == 0 &&
+        out->arguments.size <= HOST_EXCHANGE_BEFORE_MAX)
+        return true;
+    out->apart = (struct rapahub_bytes){NULL, 0};
+    host_scratch_give(&out->buffer);
+    return false;
 }
 
 /* What is of the host itself needs no loan: it is encoded as any call. */
@@ -306,11 +338,9 @@ static int prepare_loan(struct rapahub_host *host, const struct rapahub_call *ca
                         struct host_prepared *out)
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
-    size_t count = 0;
+    size_t count = count_of(types);
     int r;
 
-    while (types[count])
-        count++;
     if (count == 0 || count > HUB_SIGNATURE_ARGUMENTS_MAX ||
         types[count - 1]->kind != RAPAHUB_KIND_BYTES)
         return rapahub_fail(RAPAHUB_EARGUMENTS, "hub.loan.align",
@@ -321,7 +351,7 @@ static int prepare_loan(struct rapahub_host *host, const struct rapahub_call *ca
         return r;
     if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
-    return encode_before_loan(call, types, count, out);
+    return encode_before(call, types, count, out);
 }
 
 static int encode(struct rapahub_host *host, const struct rapahub_type *const *types,
@@ -353,7 +383,7 @@ static int encode(struct rapahub_host *host, const struct rapahub_type *const *t
 }
 
 int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *call,
-                       const struct host_route *route, struct host_prepared *out)
+                       const struct host_route *route, bool waits, struct host_prepared *out)
 {
     static const void *const none[] = {NULL};
     const struct rapahub_type *const *types;
@@ -361,6 +391,7 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
 
     out->storage = NULL;
     out->loan = NULL;
+    out->apart = (struct rapahub_bytes){NULL, 0};
     out->view = call->view;
     out->marks.count = 0;
     out->of_offer = route->container && route->container->offer;
@@ -370,7 +401,7 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
         r = rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s takes arguments; none were given", out->name);
     if (r == 0 && call->loan)
         r = prepare_loan(host, call, route, types + 1, out);
-    if (r == 0 && !out->loan)
+    if (r == 0 && !out->loan && !(waits && encode_in_place(host, call, types + 1, out)))
         r = encode(host, types + 1, call->arguments ? call->arguments : none, out);
     return r;
 }
@@ -403,7 +434,7 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
                                            .container = route->handle,
                                            .arguments = prepared->arguments,
                                            .loan = prepared->loan,
-                                           .loaned = prepared->loaned,
+                                           .apart = prepared->apart,
                                            .view = prepared->view,
                                            .deadline_ns = deadline,
                                            .method = prepared->name};
@@ -434,7 +465,7 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call, 
     if (r < 0)
         return r;
     host_small_call_note(host, route);
-    r = host_route_prepare(host, call, route, &prepared);
+    r = host_route_prepare(host, call, route, true, &prepared);
     if (r == 0 && route->container->offer)
         r = host_offers_call(host, route->container, &prepared, deadline, result);
     else if (r == 0)

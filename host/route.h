@@ -37,9 +37,9 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route,
 struct host_prepared {
     uint64_t method_id;
     const struct rapahub_type *result;
-    struct rapahub_bytes arguments; /* in the buffer; with a loan what stands before its bytes */
+    struct rapahub_bytes arguments; /* in the buffer; of bytes apart what stands before them */
     struct hub_loan *loan;          /* NULL: none */
-    struct rapahub_bytes loaned;    /* in it */
+    struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
     bool view;                      /* asked for */
     char name[RAPAHUB_METHOD_NAME_MAX + 1];
     struct hub_signature *storage; /* or NULL */
@@ -48,9 +48,10 @@ struct host_prepared {
     struct host_buffer buffer;
 };
 
-/* RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -EMSGSIZE, -EINVAL: nothing is sent then. */
+/* RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -EMSGSIZE, -EINVAL: nothing is sent then. `waits`: the
+ * caller's arguments hold until the call has ended, so large bytes may stay where they are. */
 int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *call,
-                       const struct host_route *route, struct host_prepared *out);
+                       const struct host_route *route, bool waits, struct host_prepared *out);
 void host_route_unprepare(struct host_prepared *prepared);
 
 /* When the call is over at the latest. */

@@ -158,6 +158,23 @@ void host_scratch_hide_all(struct host_scratches *scratches)
     hub_mutex_unlock(&scratches->lock);
 }
 
+static bool is_inside(const void *data, const void *begin, size_t size)
+{
+    return (uintptr_t)data - (uintptr_t)begin < size;
+}
+
+static bool lies_in(const struct hub_answer *answer, const void *data)
+{
+    return is_inside(data, answer->data, answer->capacity) ||
+           (answer->view.link && is_inside(data, answer->view.data, answer->view.size));
+}
+
+bool host_scratch_lends(const struct host_scratch *scratch, const void *data)
+{
+    return lies_in(&scratch->shown, data) || lies_in(&scratch->quick, data) ||
+           lies_in(&scratch->spare, data);
+}
+
 /* ---- where it calls ---- */
 
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,

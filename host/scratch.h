@@ -74,6 +74,9 @@ static inline bool host_scratch_shows(const struct host_scratch *scratch)
     return scratch->life != NULL;
 }
 
+/* Is this in memory of the last results of the thread? */
+bool host_scratch_lends(const struct host_scratch *scratch, const void *data);
+
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
                             struct host_container *container, uint32_t version);
 

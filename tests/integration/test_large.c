@@ -53,6 +53,36 @@ static void messages_of_all_sizes_come_back(void **state)
     free(data);
 }
 
+/* What a call gave is what the next one is given: it must not be lost before it is sent, wherever
+ * it lies. */
+static void a_result_is_the_next_argument(void **state)
+{
+    struct rapahub_bytes given = {malloc(MIB / 2), MIB / 2};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "echo(bytes) -> bytes",
+                                      .arguments = (const void *const[]){&given, NULL},
+                                      .view = true};
+    uint8_t *data = malloc(MIB / 2);
+    void *first = (void *)(uintptr_t)given.data;
+    struct hosting on;
+
+    (void)state;
+    fill(data, MIB / 2);
+    memcpy(first, data, MIB / 2);
+    open_large(&on, &(struct rapahub_host_options){.guests_max = 2}, RAPAHUB_TRUST_TRUSTED);
+    for (unsigned round = 0; round < 20; round++) {
+        if (round % 3 == 0) /* not shown, but copied */
+            assert_done(ask(&on, call.method, call.arguments, &given));
+        else
+            assert_done(rapahub_host_call(on.host, &call, &given));
+        assert_int_equal(given.size, MIB / 2);
+        assert_memory_equal(given.data, data, MIB / 2);
+    }
+    close_host(&on);
+    free(first);
+    free(data);
+}
+
 /* r[verify hub.layout.pools] */
 static void a_message_of_64_MiB_comes_back(void **state)
 {
@@ -86,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_all_sizes_come_back),
+        cmocka_unit_test(a_result_is_the_next_argument),
         cmocka_unit_test(a_message_of_64_MiB_comes_back),
         cmocka_unit_test(more_memory_than_allowed_is_refused_at_once),
     };

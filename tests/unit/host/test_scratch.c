@@ -85,6 +85,31 @@ static void answers_of_nested_calls_are_apart(void **state)
     host_scratch_close(&scratches);
 }
 
+/* An argument that lies there must be copied before anything else is called. */
+static void what_a_result_shows_is_known(void **state)
+{
+    static uint8_t elsewhere[8];
+    struct host_scratches scratches = {0};
+    struct hub_answer answer;
+    struct host_scratch *scratch;
+
+    (void)state;
+    assert_int_equal(host_scratch_open(&scratches), 0);
+    scratch = host_scratch_get(&scratches);
+    assert_false(host_scratch_lends(scratch, elsewhere));
+    answer = (struct hub_answer){.data = malloc(8), .capacity = 8};
+    host_scratch_show(scratch, &answer);
+    assert_true(host_scratch_lends(scratch, scratch->shown.data + 7));
+    assert_false(host_scratch_lends(scratch, scratch->shown.data + 8));
+    assert_false(host_scratch_lends(scratch, elsewhere));
+    scratch->quick = (struct hub_answer){.data = malloc(4), .capacity = 4};
+    assert_true(host_scratch_lends(scratch, scratch->quick.data));
+    scratch->shown.view = (struct hub_view){.data = elsewhere, .size = 8, .link = (void *)scratch};
+    assert_true(host_scratch_lends(scratch, elsewhere + 7));
+    scratch->shown.view = (struct hub_view){.link = NULL};
+    host_scratch_close(&scratches);
+}
+
 /* Who frees a life, or waits until a container is drained, asks for it. */
 static void who_is_inside_is_counted_until_it_leaves(void **state)
 {
@@ -116,6 +141,7 @@ int main(void)
         cmocka_unit_test(each_thread_has_its_own_until_it_ends),
         cmocka_unit_test(the_larger_buffer_is_kept),
         cmocka_unit_test(answers_of_nested_calls_are_apart),
+        cmocka_unit_test(what_a_result_shows_is_known),
         cmocka_unit_test(who_is_inside_is_counted_until_it_leaves),
     };
 
