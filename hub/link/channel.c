@@ -99,6 +99,7 @@ struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, boo
                                           .leave = leave_sink};
     hub_list_init(&channel->owing);
     hub_list_init(&channel->waiting);
+    hub_list_init(&channel->joining);
     hub_note(&channel->users, 1);
     return channel;
 }
@@ -117,6 +118,7 @@ void hub_channel_release(struct hub_channel **pointer)
     if (!channel || hub_add(&channel->users, UINT32_MAX) != 1)
         return;
     hub_fifo_fini(&channel->fifo);
+    hub_batch_fini(&channel->batch);
     free(channel);
 }
 
@@ -212,6 +214,14 @@ void hub_channel_shut(struct hub_channel *channel)
     hub_publish(&channel->shut, 1);
     if (channel->on_stop)
         channel->on_stop(channel->user);
+}
+
+void hub_channel_unlist(struct hub_channel *channel)
+{
+    hub_list_remove(&channel->waiting);
+    if (!hub_list_empty(&channel->joining))
+        hub_link_cork(channel->set->link, false);
+    hub_list_remove(&channel->joining);
 }
 
 /* New memory costs a page fault for each 4 KiB, which is more than to copy into it. */

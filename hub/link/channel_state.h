@@ -36,7 +36,7 @@ struct hub_channel {
     struct hub_batch batch;
     void (*on_stop)(void *user);
     void *user;
-    struct hub_list owing, waiting; /* in the lists of the set */
+    struct hub_list owing, waiting, joining; /* in the lists of the set */
 
     enum hub_channel_stage stage; /* the rest is under the set's lock */
     bool answered;                /* its call is, or was never sent */
@@ -75,6 +75,7 @@ struct hub_channels {
     struct hub_list owing GUARDED_BY(lock);
     struct hub_a32 owes; /* how many are in that list, for a look without the lock */
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */
+    struct hub_list joining GUARDED_BY(lock); /* senders with a batch */
     bool refused GUARDED_BY(lock);
     int code GUARDED_BY(lock); /* 0, or why all have ended */
     struct hub_a64 orphans, waits;
@@ -93,6 +94,9 @@ void hub_channel_drop_queue(struct hub_channel *channel) REQUIRES(channel->set->
 
 /* Nothing more is sent, as it ends with the link. */
 void hub_channel_shut(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
+/* Its writer waits no longer, and holds nothing back. */
+void hub_channel_unlist(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
 /* Why, with the diagnosis. */
 int hub_channel_explain(const struct hub_channel *channel) REQUIRES(channel->set->lock);

@@ -29,6 +29,7 @@ int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
     hub_mutex_init(&set->lock);
     hub_list_init(&set->owing);
     hub_list_init(&set->waiting);
+    hub_list_init(&set->joining);
     set->role = role;
     set->limit = limits->channels_max;
     set->credit = limits->credit_size;
@@ -144,7 +145,7 @@ void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stag
 
     channel->stage = stage;
     hub_publish(&channel->shut, 1);
-    hub_list_remove(&channel->waiting);
+    hub_channel_unlist(channel);
     if (held != channel)
         return;
     set->open[channel->id] = NULL;
@@ -360,6 +361,7 @@ void hub_channels_answer(struct hub_channel_list *list, bool refused)
     for (uint32_t i = 0; i < list->count; i++) {
         struct hub_channel *channel = list->list[i];
 
+        hub_outlet_flush(channel);
         hub_mutex_lock(&channel->set->lock);
         if (channel->sends && channel->stage == HUB_CHANNEL_OPEN && !refused)
             hub_channel_table_close(hub_channel_entry_of(channel));

@@ -8,6 +8,7 @@
 #include "hub/base/clock.h"
 #include "hub/link/answers.h"
 #include "hub/link/intake.h"
+#include "hub/link/outlet.h"
 #include "hub/link/owed.h"
 
 #define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
@@ -127,6 +128,11 @@ static bool granted(void *user)
     return hub_channels_granted(((struct hub_connection *)user)->channels);
 }
 
+static void push(void *user, uint64_t deadline_ns)
+{
+    hub_outlet_push(((struct hub_connection *)user)->channels, deadline_ns);
+}
+
 bool hub_connection_owes(struct hub_connection *connection)
 {
     return hub_owed_any(connection->served);
@@ -207,6 +213,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
                                               .full = full,
                                               .after = after,
                                               .granted = granted,
+                                              .push = push,
                                               .user = connection};
     of_link.on_close = on_close;
     of_link.on_hint = on_hint;

@@ -189,10 +189,37 @@ bool hub_link_host_left(const struct hub_link *link)
     return hub_link_state_host_left(link);
 }
 
+/* r[impl hub.ring.cork] */
+static inline void push_own(struct hub_link *link, uint64_t deadline_ns)
+{
+    if (hub_peek(&link->corks) != 0)
+        link->options.events.push(link->options.events.user, deadline_ns);
+}
+
+void hub_link_cork(struct hub_link *link, bool corked)
+{
+    hub_note(&link->corks, hub_peek(&link->corks) + (corked ? 1 : UINT32_MAX));
+}
+
+/* Who waits for space lets go first what it holds back itself. */
+static int send(struct hub_link *link, const struct hub_message *message,
+                const struct hub_parts *payload, uint64_t deadline_ns)
+{
+    int r;
+
+    if (deadline_ns == 0 || hub_peek(&link->corks) == 0)
+        return hub_sender_send(link, message, payload, deadline_ns);
+    r = hub_sender_send(link, message, payload, 0);
+    if (r != -EAGAIN)
+        return r;
+    push_own(link, deadline_ns);
+    return hub_sender_send(link, message, payload, deadline_ns);
+}
+
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns)
 {
-    int r = hub_sender_send(link, message, payload, deadline_ns);
+    int r = send(link, message, payload, deadline_ns);
 
     return r == RAPAHUB_EPROTOCOL ? hub_link_violated(link) : r;
 }
@@ -215,6 +242,7 @@ void hub_link_wake_receiver(struct hub_link *link)
 
 void hub_link_push(struct hub_link *link)
 {
+    push_own(link, 0);
     hub_sender_push(link);
 }
 
@@ -246,11 +274,13 @@ int hub_link_rung(struct hub_link *link, uint32_t max)
 
 int hub_link_lead(struct hub_link *link, const struct hub_link_until *until)
 {
+    push_own(link, until->deadline_ns);
     return hub_receiver_lead(link, until);
 }
 
 int hub_link_wait(struct hub_link *link, const struct hub_link_until *until)
 {
+    push_own(link, until->deadline_ns);
     return hub_receiver_wait(link, until);
 }
 

@@ -54,6 +54,9 @@ struct hub_link_events {
     /* Has the peer given what somebody waits for: credit, an id? Asked by a leader between two
      * looks at the ring while there is somebody (hub_link_until.space). */
     bool (*granted)(void *user);
+    /* Before this thread waits, if any sink is corked: what it holds back itself goes out, by then
+     * or when there is space; 0: now or not. No lock is held. */
+    void (*push)(void *user, uint64_t deadline_ns);
     void *user;
 };
 
@@ -95,7 +98,6 @@ struct hub_parts {
     struct rapahub_bytes head, tail;
     struct hub_loan *loan;      /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
     bool more;                  /* others follow soon: the peer need not see it before them */
-    struct hub_batch *batch;    /* of the channel: the tail may join what is held back; or NULL */
     const struct hub_a32 *gate; /* not 0: it is not sent any more, -ECANCELED; NULL: always */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
@@ -112,11 +114,15 @@ int hub_link_try(struct hub_link *link, const struct hub_message *message,
                  const struct hub_parts *payload);
 void hub_link_wake_receiver(struct hub_link *link);
 
-/* Shows the peer what is held back because more was to follow, and wakes it once. That is shown
+/* Shows the peer what is held back because more was to follow, that of this thread's sinks too as
+ * far as there is space, and wakes it once. That is shown
  * also by the next message behind which nothing is to follow, when there are 64 or the ring is full
  * or a slot is missing, and before a thread waits on this link in any way. Any thread; a look at
  * one word where nothing is held back. r[impl hub.ring.cork] */
 void hub_link_push(struct hub_link *link);
+
+/* One sink more, or less, that may hold something back. Under a lock of the caller's. */
+void hub_link_cork(struct hub_link *link, bool corked);
 
 /* Takes the receive token if it is free, receives what is there (at most `max` messages), lets go:
  * how many, -EBUSY where another thread receives (it will look again), or a failure after which the

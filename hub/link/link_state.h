@@ -16,7 +16,8 @@ struct hub_link {
     struct hub_mutex send;
     struct hub_ring_producer out GUARDED_BY(send);
     struct hub_list senders GUARDED_BY(send); /* threads that wait to send, in order */
-    struct hub_a32 held; /* 1: there are messages in `out` that the peer does not see yet */
+    struct hub_a32 held;  /* 1: there are messages in `out` that the peer does not see yet */
+    struct hub_a32 corks; /* sinks that may hold back what is no message yet */
 
     struct hub_a32 token; /* 1: a thread receives; the rest of this group is that thread's */
     struct hub_ring_consumer in;

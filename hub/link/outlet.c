@@ -142,51 +142,52 @@ static int try_send(struct hub_channels *set, const struct hub_message *message,
     return r;
 }
 
+/* May a message of it still go out, and by then? */
+static bool may_wait(const struct hub_channel *channel, enum hub_message_type type,
+                     uint64_t deadline)
+{
+    bool over = type == HUB_CLOSE ? hub_observe(&channel->stopped) != 0 : is_over_now(channel);
+
+    return !over && hub_clock_left(deadline) > 0;
+}
+
 /* Waits for space in the ring in slices, for the stream may be stopped meanwhile: then -EAGAIN.
  * Where the link has ended the stream has: RAPAHUB_ESTALE says of a call that it was not executed,
  * and would have the one made again whose argument this stream is. */
 static int send(struct hub_channel *channel, const struct hub_message *message,
-                const struct hub_parts *parts)
+                const struct hub_parts *parts, uint64_t deadline)
 {
-    int r;
+    int r = hub_link_send(channel->set->link, message, parts, 0);
 
-    do
+    while ((r == -EAGAIN || r == -ETIMEDOUT) && may_wait(channel, message->type, deadline))
         r = try_send(channel->set, message, parts);
-    while (
-        (r == -EAGAIN || r == -ETIMEDOUT) &&
-        !(message->type == HUB_CLOSE ? hub_observe(&channel->stopped) != 0 : is_over_now(channel)));
     if (r == RAPAHUB_ESTALE)
         return rapahub_fail(hub_link_fate(channel->set->link), "",
                             "the stream ended with its link");
-    return r == -ETIMEDOUT ? -EAGAIN : r;
+    return r == -ETIMEDOUT || r == RAPAHUB_ECANCELED ? -EAGAIN : r;
 }
 
-/* One element; -EAGAIN where the stream is over. What is sent behind the end of the stream, under
- * the same lock of the link, finds the gate shut: so no Data follows its last word, nor the Request
- * that uses the id again. r[impl flow.channel.credit-consume] */
-static int write_element(struct hub_channel *channel, const uint8_t *data, size_t size)
+/* One element; -EAGAIN where the stream is over, or there was no space by then. `more` follows.
+ * What is sent behind the end of the stream, under the same lock of the link, finds the gate shut:
+ * so no Data follows its last word, nor the Request that uses the id again. r[impl
+ * flow.channel.credit-consume] */
+static int write_element(struct hub_channel *channel, struct rapahub_bytes bytes, bool more,
+                         uint64_t deadline)
 {
     const struct hub_message message = {HUB_DATA, channel->id, 0};
-    struct hub_parts parts = {.tail = {data, size},
-                              .more = channel->corked,
-                              .batch = channel->corked ? &channel->batch : NULL,
-                              .gate = &channel->shut};
+    struct hub_parts parts = {.tail = bytes, .more = more, .gate = &channel->shut};
     uint8_t prefix[PREFIX_MAX];
     uint32_t length = 0;
     int r;
 
-    for (size_t left = size; left >= 128; left >>= 7)
+    for (size_t left = bytes.size; left >= 128; left >>= 7)
         prefix[length++] = (uint8_t)(left | 0x80);
-    prefix[length] = (uint8_t)(size >> 7 * length);
+    prefix[length] = (uint8_t)(bytes.size >> 7 * length);
     parts.head = (struct rapahub_bytes){prefix, length + 1};
-    r = hub_link_send(channel->set->link, &message, &parts, 0);
-    if (r != 0)
-        r = send(channel, &message, &parts);
-    if (r == 0 && parts.batch && channel->batch.joined > 0)
-        channel->sent += channel->batch.joined;
-    else if (r == 0)
-        channel->sent += (uint32_t)size + length + 1;
-    return r == RAPAHUB_ECANCELED ? -EAGAIN : r;
+    r = send(channel, &message, &parts, deadline);
+    if (r == 0)
+        channel->sent += (uint32_t)bytes.size + length + 1;
+    return r;
 }
 
 static bool join_waiting(struct hub_channel *channel)
@@ -234,30 +235,154 @@ static ssize_t write_some(struct hub_channel *channel, const uint8_t *data, size
         return 0;
     }
     next = fit(next, (uint32_t)room);
-    r = write_element(channel, data, next);
+    r = write_element(channel, (struct rapahub_bytes){data, next}, channel->corked, HUB_NEVER);
     return r == 0 ? (ssize_t)next : r == -EAGAIN ? 0 : r; /* over: the next look tells why */
 }
 
-/* A small one joins what is held back, if there is credit for it as it was seen last. */
-static bool join(struct hub_channel *channel, const void *data, size_t size)
-{
-    uint32_t left = channel->granted - channel->sent, joined;
+/* ---- small ones, corked ---- */
 
-    if (!channel->batch.data || left > INT32_MAX || left < size + PREFIX_MAX ||
-        hub_observe(&channel->stopped) != 0)
-        return false;
-    joined = hub_batch_append(channel->set->link, &channel->batch,
-                              (struct rapahub_bytes){data, size}, &channel->shut);
-    channel->sent += joined;
-    return joined > 0;
+/* By who claimed the batch: what is in it is sent, or stays if there is no space by then. */
+static int send_batch(struct hub_channel *channel, bool more, uint64_t deadline)
+{
+    struct hub_batch *batch = &channel->batch;
+    int r;
+
+    if (batch->size == 0)
+        return 0;
+    r = write_element(channel, (struct rapahub_bytes){batch->data, batch->size}, more, deadline);
+    if (r != -EAGAIN || is_over_now(channel))
+        hub_batch_empty(batch);
+    return r;
 }
 
-int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
+static int claim_and_send(struct hub_channel *channel, bool more)
 {
-    const uint8_t *data = from;
+    int r;
 
-    if (channel->corked && size > 0 && size < HUB_BATCH_BYTES && join(channel, from, size))
+    if (!channel->batch.data)
         return 0;
+    hub_batch_claim(&channel->batch);
+    r = send_batch(channel, more, HUB_NEVER);
+    hub_batch_release(&channel->batch);
+    return r;
+}
+
+/* As a write: -EAGAIN becomes what ended the stream. */
+static int flush(struct hub_channel *channel, bool more)
+{
+    int r = claim_and_send(channel, more);
+
+    return r == -EAGAIN ? explain(channel) : r;
+}
+
+/* That it is over is nobody's failure, and the diagnosis is what the method says. */
+void hub_outlet_flush(struct hub_channel *channel)
+{
+    if (channel->sends)
+        (void)claim_and_send(channel, false);
+}
+
+/* The next one of the calling thread, claimed and held. */
+static struct hub_channel *find_own(struct hub_channels *set)
+{
+    struct hub_channel *found = NULL;
+
+    hub_mutex_lock(&set->lock);
+    HUB_LIST_EACH (&set->joining, link) {
+        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, joining);
+        struct hub_batch *batch = &channel->batch;
+
+        if (hub_peek64(&batch->writer) != hub_batch_self() || !hub_batch_try(batch))
+            continue;
+        if (batch->size > 0) {
+            found = hub_channel_hold(channel);
+            break;
+        }
+        hub_batch_release(batch);
+    }
+    hub_mutex_unlock(&set->lock);
+    return found;
+}
+
+/* r[impl hub.ring.cork] */
+void hub_outlet_push(struct hub_channels *set, uint64_t deadline_ns)
+{
+    struct hub_channel *channel;
+    int r = 0;
+
+    while (r != -EAGAIN && (channel = find_own(set))) {
+        r = send_batch(channel, false, deadline_ns);
+        hub_batch_release(&channel->batch);
+        hub_channel_release(&channel);
+    }
+}
+
+/* It is found before its writer waits. False where it is over. */
+static bool enlist(struct hub_channel *channel)
+{
+    bool open;
+
+    hub_mutex_lock(&channel->set->lock);
+    open = !hub_channel_is_over(channel);
+    if (open && hub_list_empty(&channel->joining)) {
+        hub_list_append(&channel->set->joining, &channel->joining);
+        hub_link_cork(channel->set->link, true);
+    }
+    hub_mutex_unlock(&channel->set->lock);
+    return open;
+}
+
+/* How many bytes a batch may have, with a length of two bytes, as it is sent without a wait for
+ * credit. */
+static uint32_t room_of(struct hub_channel *channel, size_t size)
+{
+    uint32_t room = HUB_BATCH_BYTES, credit;
+
+    if (look_at_credit(channel, size) <= 0)
+        return 0;
+    credit = channel->granted - channel->sent;
+    if (credit < room + 2)
+        room = credit > 2 ? credit - 2 : 0;
+    return room < channel->set->longest ? room : (uint32_t)channel->set->longest;
+}
+
+/* The first one of a batch: false where it is to be sent as any. */
+static bool begin_batch(struct hub_channel *channel, const void *from, size_t size)
+{
+    struct hub_batch *batch = &channel->batch;
+    bool known = batch->data != NULL;
+    uint32_t room = is_over_now(channel) ? 0 : room_of(channel, size);
+
+    if (room < 2 * size || !hub_batch_reserve(batch) || (!known && !enlist(channel)))
+        return false;
+    hub_batch_claim(batch);
+    batch->left = room;
+    hub_batch_add(batch, from, size);
+    hub_batch_release(batch);
+    return true;
+}
+
+/* 1 where it joined, 0 where not, or why it cannot. The batch is claimed for as long as it takes to
+ * copy. */
+static inline int join(struct hub_channel *channel, const void *from, size_t size)
+{
+    struct hub_batch *batch = &channel->batch;
+    bool joins, full;
+    int r;
+
+    if (is_over_now(channel) || !hub_batch_try(batch))
+        return 0;
+    joins = size <= batch->left;
+    if (joins)
+        hub_batch_add(batch, from, size);
+    full = joins && hub_batch_is_full(batch, size);
+    hub_batch_release(batch);
+    r = full ? flush(channel, false) : 0;
+    return r < 0 ? r : joins;
+}
+
+static int write_all(struct hub_channel *channel, const uint8_t *data, size_t size)
+{
     if (channel->set->credit < 2)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a window of %u bytes carries no element",
                             channel->set->credit);
@@ -272,14 +397,39 @@ int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
     return 0;
 }
 
+/* What is held back goes before it. */
+static __attribute__((noinline)) int write_any(struct hub_channel *channel, const void *from,
+                                               size_t size)
+{
+    int r = flush(channel, channel->corked);
+
+    if (r < 0)
+        return r;
+    if (channel->corked && size - 1 < HUB_BATCH_SMALL && begin_batch(channel, from, size))
+        return 0;
+    return write_all(channel, from, size);
+}
+
+int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
+{
+    int r = channel->corked && size - 1 < HUB_BATCH_SMALL ? join(channel, from, size) : 0;
+
+    if (r == 0)
+        return write_any(channel, from, size);
+    return r < 0 ? r : 0;
+}
+
 /* The end shows all that was written: to uncork behind it is no failure. r[impl hub.ring.cork] */
 int hub_outlet_cork(struct hub_channel *channel, bool corked)
 {
-    int r = 0;
+    bool shows = !corked && channel->batch.size > 0; /* and with it all that was put before */
+    int r = 0, sent = shows ? flush(channel, false) : 0;
 
     channel->corked = corked;
-    if (!corked)
+    if (!corked && !shows)
         hub_link_push(channel->set->link);
+    if (sent < 0 || !is_over_now(channel))
+        return sent;
     hub_mutex_lock(&channel->set->lock);
     if (hub_channel_is_over(channel) && channel->stage != HUB_CHANNEL_ENDED)
         r = hub_channel_explain(channel);
@@ -320,11 +470,13 @@ int hub_outlet_end(struct hub_channel *channel)
 {
     const struct hub_message close = {HUB_CLOSE, channel->id, 0};
     const struct hub_parts nothing = {.loan = NULL};
-    int r = begin_end(channel);
+    int r = flush(channel, true);
 
+    if (r == 0)
+        r = begin_end(channel);
     if (r != 1)
         return r;
-    r = send(channel, &close, &nothing);
+    r = send(channel, &close, &nothing, HUB_NEVER);
     end_end(channel, r != -EAGAIN);
     return r == -EAGAIN ? rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped") : r;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct hub_channel;
+struct hub_channels;
 
 /* How many bytes an element may have where messages of `piece` bytes find slots: several fit into
  * the window, so that one is read while the next is written. */
@@ -20,6 +21,14 @@ int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
 /* From now on what is written may wait for more, or no longer: then it is shown. 0, also where the
  * stream has ended; else as a write. */
 int hub_outlet_cork(struct hub_channel *channel, bool corked);
+
+/* What is held back is sent, by whichever thread: nobody writes any more. The thread's diagnosis
+ * stays, as long as the link is there. */
+void hub_outlet_flush(struct hub_channel *channel);
+
+/* What this thread holds back on any of them is sent, waiting until the deadline; 0: as far as
+ * there is space. */
+void hub_outlet_push(struct hub_channels *set, uint64_t deadline_ns);
 
 /* The end of the stream, in order. Harmless where it has ended. */
 int hub_outlet_end(struct hub_channel *channel);

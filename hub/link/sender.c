@@ -7,7 +7,6 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
-#include "hub/link/batch.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
 #include "hub/shm/doorbell.h"
@@ -124,10 +123,6 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
         return RAPAHUB_ESTALE;
     if (payload->gate && hub_observe(payload->gate) != 0)
         return RAPAHUB_ECANCELED;
-    if (payload->batch && hub_batch_join(link, payload->batch, payload->tail)) {
-        show_or_hold(link, !payload->batch->full);
-        return 0;
-    }
     if (hub_wait_takes_part(&link->wait))
         hub_ring_trust(&link->out.convention);
     r = hub_ring_room(&link->out);
@@ -139,8 +134,6 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
         return r;
     hub_ring_put(&link->out, &descriptor);
     show_or_hold(link, payload->more);
-    if (payload->batch)
-        hub_batch_begin(link, payload->batch, &descriptor, payload->tail);
     count_sent(link, &descriptor);
     return 0;
 }

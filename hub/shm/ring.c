@@ -141,35 +141,6 @@ bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most)
            ring->head_next - ring->tail_seen < ring->size - 1;
 }
 
-bool hub_ring_is_held(const struct hub_ring_producer *ring)
-{
-    return ring->head_shown != ring->head_next;
-}
-
-bool hub_ring_is_held_at(const struct hub_ring_producer *ring, uint32_t place)
-{
-    return place - ring->head_shown < ring->head_next - ring->head_shown;
-}
-
-void hub_ring_amend(struct hub_ring_producer *ring, uint32_t place,
-                    const struct hub_descriptor *descriptor)
-{
-    CHECK(hub_ring_is_held_at(ring, place));
-    put_cell(&ring->cells[place & (ring->size - 1)], descriptor);
-}
-
-void hub_ring_resize(struct hub_ring_producer *ring, uint32_t place,
-                     const struct hub_descriptor *descriptor)
-{
-    uint64_t word;
-
-    CHECK(hub_ring_is_held_at(ring, place));
-    memcpy(&word, &descriptor->payload_offset, sizeof word);
-    hub_note64(&ring->cells[place & (ring->size - 1)]
-                    .words[offsetof(struct hub_descriptor, payload_offset) / sizeof word],
-               word);
-}
-
 bool hub_ring_publish(struct hub_ring_producer *ring)
 {
     if (ring->head_shown == ring->head_next)

@@ -65,17 +65,6 @@ void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *d
  * for another? */
 bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most);
 
-/* Is the last one that was put, or the one at this free-running place, not shown yet? Then it may
- * be written anew. */
-bool hub_ring_is_held(const struct hub_ring_producer *ring);
-bool hub_ring_is_held_at(const struct hub_ring_producer *ring, uint32_t place);
-void hub_ring_amend(struct hub_ring_producer *ring, uint32_t place,
-                    const struct hub_descriptor *descriptor);
-
-/* The same, where only the bounds of the payload are other ones. */
-void hub_ring_resize(struct hub_ring_producer *ring, uint32_t place,
-                     const struct hub_descriptor *descriptor);
-
 /* Shows what was put: true if there was anything. r[impl shm.ordering.ring-publish] */
 bool hub_ring_publish(struct hub_ring_producer *ring);
 
