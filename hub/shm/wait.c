@@ -270,13 +270,18 @@ bool hub_wait_is_near(const struct hub_wait *wait)
 
 /* Where spinning was in vain of late one look is enough; and where that is not, it pays again.
  * Never part of its caller: a profile shall tell the two apart. */
+
+/* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
+ * was in vain of late one look is enough; where it is not, spinning pays again. Never a part of its
+ * caller: a profile shall tell the two apart. */
 __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
                                                  uint32_t seen, const void *cell)
 {
-    int looks = hub_peek64(&wait->spin_ns) != 0 ? LOOKS : 1;
+    int looks = hub_peek64(&wait->spin_ns) != 0 ? 2 * LOOKS : 1;
 
     for (int i = 0; i < looks; i++) {
-        hub_wait_gap(wait);
+        for (uint32_t n = 0; n < (wait->gap + 1) / 2; n++)
+            hub_pause();
         __builtin_prefetch(cell); /* where both have changed, both lines are on their way at once */
         if (hub_observe(word) == seen)
             continue;
