@@ -14,7 +14,8 @@ static bool is_first(const struct hub_link *link)
 bool hub_direct_begin(struct hub_link *link)
 {
     if (!hub_wait_is_near(&link->wait) || hub_peek(&link->crowd) != 0 ||
-        !hub_wait_takes_part(&link->wait) || !hub_claim(&link->token, 0, 1))
+        hub_peek(&link->corks) != 0 || !hub_wait_takes_part(&link->wait) ||
+        !hub_claim(&link->token, 0, 1))
         return false;
     if (link->options.role == HUB_ROLE_HOST)
         hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
