@@ -164,8 +164,8 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
     if (r < 0)
         return stage_failed("host", r);
     if (attached_path)
-        return await(stage);
-    while (r == 0 && !how.nobody && stage->count < guests)
+        r = await(stage);
+    while (r == 0 && !attached_path && !how.nobody && stage->count < guests)
         r = stage_add(stage, &how);
     if (r == 0)
         r = rapahub_host_guests(stage->host, note_pid, stage);
