@@ -268,9 +268,6 @@ bool hub_wait_is_near(const struct hub_wait *wait)
            !on_same_cpu(wait);
 }
 
-/* Where spinning was in vain of late one look is enough; and where that is not, it pays again.
- * Never part of its caller: a profile shall tell the two apart. */
-
 /* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
  * was in vain of late one look is enough; where it is not, spinning pays again. Never a part of its
  * caller: a profile shall tell the two apart. */

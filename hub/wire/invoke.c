@@ -13,6 +13,7 @@
 #include "hub/wire/number.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
+#include "hub/wire/words.h"
 
 /* self and result; or each argument, bytes as two. */
 #define PARAMETERS_MAX (2 * HUB_SIGNATURE_ARGUMENTS_MAX + 2)
@@ -44,6 +45,8 @@ struct hub_invoke {
     struct hub_signature *signature;
     ffi_cif cif;
     bool has_streams;
+    bool by_words; /* libffi need not be asked how to call it */
+    struct hub_words words;
     unsigned parameter_count;
     ffi_type *parameters[PARAMETERS_MAX];
     size_t places[PARAMETERS_MAX]; /* of each parameter in a frame's memory */
@@ -149,6 +152,19 @@ static bool is_raw(const struct hub_invoke *invoke)
            signature->types[1]->kind == RAPAHUB_KIND_BYTES;
 }
 
+/* Self, the arguments, and where the result is to go. */
+static bool plan_words(struct hub_invoke *invoke)
+{
+    const struct hub_signature *signature = invoke->signature;
+    bool fits = invoke->method->kind == RAPAHUB_METHOD_CHECKED &&
+                hub_words_add_pointer(&invoke->words, SELF_AT);
+
+    for (uint32_t i = 0; fits && i < signature->argument_count; i++)
+        fits = hub_words_add(&invoke->words, signature->types[1 + i], invoke->arguments[i]);
+    return fits && (signature->types[0]->kind == RAPAHUB_KIND_VOID ||
+                    hub_words_add_pointer(&invoke->words, POINTER_AT));
+}
+
 static int plan(struct hub_invoke *invoke)
 {
     const struct rapahub_type *type = invoke->signature->types[0];
@@ -172,6 +188,7 @@ static int plan(struct hub_invoke *invoke)
                      checked ? &ffi_type_sint : result, invoke->parameters) != FFI_OK)
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "method '%s' cannot be called",
                             invoke->signature->name);
+    invoke->by_words = plan_words(invoke);
     return 0;
 }
 
@@ -332,6 +349,10 @@ static void call_checked(struct hub_invoke *invoke, struct frame *frame, void *s
     ffi_arg *status = memory_at(frame, STATUS_AT);
 
     memcpy(memory_at(frame, SELF_AT), &self, sizeof(self));
+    if (invoke->by_words) {
+        out->status = hub_words_call(&invoke->words, invoke->method->function, frame->memory);
+        return;
+    }
     ffi_call(&invoke->cif, invoke->method->function, status, frame->values);
     out->status = (int)*status;
 }

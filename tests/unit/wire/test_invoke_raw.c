@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A method of bytes to bytes is called by its own C type, everything else by libffi: the linker
- * puts a ffi_call that counts in front of the library's. */
+/* A method of bytes to bytes is called by its own C type, one of whole words with the words in
+ * registers, everything else by libffi: the linker puts a ffi_call that counts in front of the
+ * library's. */
 #include <ffi.h>
 #include <string.h>
 
@@ -164,12 +165,49 @@ static int counts(void *self, struct rapahub_bytes in, uint64_t *out)
     return 0;
 }
 
+static int far(void *self, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t *out)
+{
+    (void)self;
+    *out = a + b + c + d + e;
+    return 0;
+}
+
+static int floats(void *self, double a, double *out)
+{
+    (void)self;
+    *out = a;
+    return 0;
+}
+
 static uint64_t plainly(const void *data, size_t size)
 {
     return data ? size : 0;
 }
 
-static void every_other_shape_is_called_by_libffi(void **state)
+/* One run of each: how often by libffi. */
+static void each_is_called(const struct rapahub_method *methods, size_t count, unsigned times)
+{
+    static const uint8_t data[][8] = {{1, 'a'}, {0}, {1, 'a'}, {1, 'a', 2}, {1, 'a'}};
+    static const uint8_t sizes[] = {2, 0, 2, 3, 2};
+    static const uint8_t others[][8] = {{2, 4, 6, 8, 10}, {0}, {1, 'a'}};
+    static const uint8_t other_sizes[] = {5, 8, 2};
+
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *from = times == 0 ? data[i] : others[i];
+        struct hub_outcome outcome;
+        struct box box = {0};
+
+        by_ffi = 0;
+        assert_int_equal(hub_invoke_prepare(&methods[i], &box.plan), 0);
+        assert_int_equal(
+            run(box.plan, &box, from, times == 0 ? sizes[i] : other_sizes[i], &outcome), 0);
+        assert_int_equal(outcome.status, 0);
+        assert_int_equal(by_ffi, times);
+        hub_invoke_release(&box.plan);
+    }
+}
+
+static void what_is_made_of_words_is_called_with_words(void **state)
 {
     const struct rapahub_method methods[] = {
         RAPAHUB_METHOD(takes, takes, void, bytes),
@@ -177,26 +215,22 @@ static void every_other_shape_is_called_by_libffi(void **state)
         RAPAHUB_METHOD(takes_text, takes_text, bytes, string),
         RAPAHUB_METHOD(takes_two, takes_two, bytes, bytes, u8),
         RAPAHUB_METHOD(counts, counts, u64, bytes),
-        {"plainly", RAPAHUB_TYPES(u64, bytes), (void (*)(void))plainly, RAPAHUB_METHOD_PLAIN},
     };
-    static const struct {
-        uint8_t data[4];
-        size_t size;
-    } arguments[] = {{{1, 'a'}, 2},    {{0}, 0},      {{1, 'a'}, 2},
-                     {{1, 'a', 2}, 3}, {{1, 'a'}, 2}, {{1, 'a'}, 2}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        struct hub_outcome outcome;
-        struct box box = {0};
+    each_is_called(methods, sizeof methods / sizeof *methods, 0);
+}
 
-        by_ffi = 0;
-        assert_int_equal(hub_invoke_prepare(&methods[i], &box.plan), 0);
-        assert_int_equal(run(box.plan, &box, arguments[i].data, arguments[i].size, &outcome), 0);
-        assert_int_equal(outcome.status, 0);
-        assert_int_equal(by_ffi, 1);
-        hub_invoke_release(&box.plan);
-    }
+static void every_other_shape_is_called_by_libffi(void **state)
+{
+    const struct rapahub_method methods[] = {
+        RAPAHUB_METHOD(far, far, i64, i64, i64, i64, i64, i64),
+        RAPAHUB_METHOD(floats, floats, f64, f64),
+        {"plainly", RAPAHUB_TYPES(u64, bytes), (void (*)(void))plainly, RAPAHUB_METHOD_PLAIN},
+    };
+
+    (void)state;
+    each_is_called(methods, sizeof methods / sizeof *methods, 1);
 }
 
 int main(void)
@@ -205,6 +239,7 @@ int main(void)
         cmocka_unit_test(bytes_to_bytes_is_called_directly),
         cmocka_unit_test(bytes_that_are_not_all_there_or_more_call_nothing),
         cmocka_unit_test(a_direct_run_inside_of_another_leaves_the_outer_result_alone),
+        cmocka_unit_test(what_is_made_of_words_is_called_with_words),
         cmocka_unit_test(every_other_shape_is_called_by_libffi),
     };
 

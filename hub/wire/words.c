@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/wire/words.h"
+
+#include "hub/wire/number.h"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+#define KNOWN true
+#else
+#define KNOWN false
+#endif
+
+typedef uint64_t word;
+
+static bool add(struct hub_words *words, size_t place, size_t size, bool is_signed)
+{
+    if (!KNOWN || words->count == HUB_WORDS_MAX)
+        return false;
+    words->list[words->count].place = place;
+    words->list[words->count].size = (uint8_t)size;
+    words->list[words->count++].is_signed = is_signed;
+    return true;
+}
+
+bool hub_words_add_pointer(struct hub_words *words, size_t place)
+{
+    return add(words, place, sizeof(void *), false);
+}
+
+/* A view is a struct of two words. The conventions pass it in two registers, or whole in memory
+ * where there are not two left: so it is not begun where it does not fit. */
+bool hub_words_add(struct hub_words *words, const struct rapahub_type *type, size_t place)
+{
+    switch (type->kind) {
+    case RAPAHUB_KIND_BOOL:
+    case RAPAHUB_KIND_U8:
+    case RAPAHUB_KIND_U16:
+    case RAPAHUB_KIND_U32:
+    case RAPAHUB_KIND_U64:
+        return add(words, place, type->size, false);
+    case RAPAHUB_KIND_I8:
+    case RAPAHUB_KIND_I16:
+    case RAPAHUB_KIND_I32:
+    case RAPAHUB_KIND_I64:
+        return add(words, place, type->size, true);
+    case RAPAHUB_KIND_STRING:
+    case RAPAHUB_KIND_BYTES:
+        return words->count + 2 <= HUB_WORDS_MAX &&
+               add(words, place + offsetof(struct rapahub_bytes, data), sizeof(word), false) &&
+               add(words, place + offsetof(struct rapahub_bytes, size), sizeof(word), false);
+    case RAPAHUB_KIND_SOURCE:
+    case RAPAHUB_KIND_SINK:
+        return hub_words_add_pointer(words, place);
+    default:
+        return false;
+    }
+}
+
+/* As wide as a register: a callee may take it for extended. */
+static word load(const struct hub_words *words, const void *memory, uint32_t i)
+{
+    const void *at = (const char *)memory + words->list[i].place;
+
+    return words->list[i].is_signed ? (word)hub_number_load_signed(at, words->list[i].size)
+                                    : hub_number_load_unsigned(at, words->list[i].size);
+}
+
+int hub_words_call(const struct hub_words *words, void (*function)(void), const void *memory)
+{
+    word w[HUB_WORDS_MAX] = {0};
+
+    for (uint32_t i = 0; i < words->count; i++)
+        w[i] = load(words, memory, i);
+    switch (words->count) {
+    case 1:
+        return ((int (*)(word))function)(w[0]);
+    case 2:
+        return ((int (*)(word, word))function)(w[0], w[1]);
+    case 3:
+        return ((int (*)(word, word, word))function)(w[0], w[1], w[2]);
+    case 4:
+        return ((int (*)(word, word, word, word))function)(w[0], w[1], w[2], w[3]);
+    case 5:
+        return ((int (*)(word, word, word, word, word))function)(w[0], w[1], w[2], w[3], w[4]);
+    default:
+        return ((int (*)(word, word, word, word, word, word))function)(w[0], w[1], w[2], w[3], w[4],
+                                                                       w[5]);
+    }
+}
