@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/async_call.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/asyncs.h"
+#include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/route.h"
+#include "host/small_call.h"
+#include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/wire/payload.h"
 
-#define ANSWER_KEPT 1024 /* bytes at most of a buffer that waits for its next answer */
-#define ALIGN       _Alignof(max_align_t)
+#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+#define ALIGN _Alignof(max_align_t)
 
 /* One call, what the embedder's callback needs, and room for arguments and result behind it: what
  * is larger than the room is allocated. */
@@ -37,18 +41,6 @@ static void fini(struct host_async *async)
 {
     hub_signature_release(&piece_of(async)->storage);
     host_methods_release(&piece_of(async)->methods);
-}
-
-static void release(struct host_async *async)
-{
-    struct host_asyncs *asyncs = &async->host->asyncs;
-
-    if (async->answer.capacity > ANSWER_KEPT)
-        hub_answers_fini(&async->answer);
-    if (host_shelf_give(&asyncs->spare, async))
-        return;
-    hub_answers_fini(&async->answer);
-    free(async);
 }
 
 static void on_done(struct host_async *async, int code, struct hub_answer *answer)
@@ -76,19 +68,25 @@ static void *place(struct piece *piece, size_t *used, size_t size, void **own)
     return at;
 }
 
-/* As new, but for the buffer of its answer. */
-static struct piece *take_piece(struct rapahub_host *host)
+/* Each place of its own has something to fill it with. */
+static struct piece *take_piece(struct rapahub_host *host,
+                                const struct host_async_call_order *order)
 {
-    struct piece *piece = host_shelf_take(&host->asyncs.spare);
-    struct hub_answer answer;
+    struct piece *piece = piece_of(host_asyncs_take(host));
 
     if (!piece)
         return NULL;
-    answer = piece->async.answer;
-    *piece = (struct piece){
-        .async = {
-            .host = host, .answer = answer, .done = on_done, .fini = fini, .release = release}};
+    piece->async.done = on_done;
+    piece->async.target = order->call->target;
+    piece->on_done = order->on_done;
+    piece->user = order->user;
     return piece;
+}
+
+/* When the call is over at the latest: to some ticks, for which no clock need be read. */
+static uint64_t deadline_of(const struct rapahub_host *host, const struct rapahub_call *call)
+{
+    return hub_clock_about(call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns);
 }
 
 static int copy(struct piece *piece, const struct host_prepared *prepared)
@@ -115,29 +113,26 @@ static int copy(struct piece *piece, const struct host_prepared *prepared)
 static int make(struct rapahub_host *host, const struct host_async_call_order *order,
                 struct host_prepared *prepared, const struct host_route *where, struct piece **out)
 {
-    struct piece *piece = take_piece(host);
-    int r =
-        piece ? copy(piece, prepared) : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+    struct piece *piece = take_piece(host, order);
+    int r = piece ? copy(piece, prepared) : RAPAHUB_ENOMEM;
 
     if (r < 0) {
         if (piece)
             host_asyncs_free(&piece->async);
         return r;
     }
-    piece->on_done = order->on_done;
-    piece->user = order->user;
     piece->type = prepared->result;
     piece->storage = TAKE(prepared->storage);
     piece->methods = host_methods_hold(where->methods);
-    piece->async.target = order->call->target;
+    piece->async.fini = fini;
     piece->async.method_id = prepared->method_id;
-    snprintf(piece->async.method, sizeof piece->async.method, "%s", prepared->name);
+    memcpy(piece->async.method, prepared->name, sizeof piece->async.method);
     *out = piece;
     return 0;
 }
 
-int host_async_call_begin(struct rapahub_host *host, const struct host_async_call_order *order,
-                          uint64_t *number)
+static int begin_slowly(struct rapahub_host *host, const struct host_async_call_order *order,
+                        struct host_async_begun *out)
 {
     struct host_prepared prepared = {0};
     struct piece *piece = NULL;
@@ -147,6 +142,8 @@ int host_async_call_begin(struct rapahub_host *host, const struct host_async_cal
     if (order->call->loan)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
     r = host_route_find(host, order->call->target, &where);
+    if (r == 0)
+        host_small_call_note(host, &where);
     if (r == 0 || r == -EAGAIN)
         r = host_route_prepare(host, order->call, &where, false, &prepared);
     if (r == 0)
@@ -155,8 +152,108 @@ int host_async_call_begin(struct rapahub_host *host, const struct host_async_cal
     host_route_drop(&where);
     if (r < 0)
         return r;
-    piece->async.deadline_ns = host_route_deadline(host, order->call);
+    out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
     if (host_threads_is_owner(host))
         piece->async.chain = host->chain;
-    return host_asyncs_begin(host, &piece->async, number);
+    return host_asyncs_begin(host, &piece->async, &out->number);
+}
+
+/* ---- to where this thread called before: as small_call.h, and that the end is another's ---- */
+
+static bool fill(struct piece *piece, const struct rapahub_call *call)
+{
+    size_t size = strnlen(call->method, sizeof piece->async.method);
+
+    if (size == sizeof piece->async.method)
+        return false;
+    memcpy(piece->async.method, call->method, size + 1);
+    piece->type = call->types[0];
+    piece->result = piece->room;
+    memset(piece->result, 0, piece->type->size);
+    return true;
+}
+
+/* Behind a success the piece may be another call's already. */
+static int send(struct rapahub_host *host, const struct host_scratch *scratch, struct piece *piece,
+                const struct hub_call *request)
+{
+    struct host_container *container = host_scratch_container(scratch);
+    struct host_life *life = host_scratch_life(scratch);
+    int r;
+
+    piece->async.life = life;
+    piece->async.container = container;
+    hub_add(&container->users, 1);
+    r = hub_calls_begin(life->connection.calls, request, &piece->async.call);
+    if (r < 0) {
+        hub_add(&container->users, UINT32_MAX);
+        host_asyncs_free(&piece->async);
+        return -EAGAIN;
+    }
+    if (request->payload.more)
+        host_corks_sent(host, container, life);
+    return 0;
+}
+
+/* Inside. What cannot be sent now, be it for want of space, goes the long way. */
+static int begin_there(struct rapahub_host *host, const struct host_scratch *scratch,
+                       const struct host_async_call_order *order, struct host_async_begun *out)
+{
+    const struct rapahub_call *call = order->call;
+    uint8_t data[SMALL];
+    struct hub_writer writer = {.data = data, .capacity = sizeof data};
+    struct piece *piece;
+
+    if (host_small_call_encode(host, scratch, call, &writer) < 0 ||
+        call->types[0]->size > HOST_ASYNCS_PIECE - sizeof *piece)
+        return -EAGAIN;
+    piece = take_piece(host, order);
+    if (!piece)
+        return -EAGAIN;
+    if (!fill(piece, call)) {
+        host_asyncs_free(&piece->async);
+        return -EAGAIN;
+    }
+    *out = (struct host_async_begun){piece->async.number, deadline_of(host, call)};
+    const struct hub_call request = {
+        .method_id = host_small_call_id(call),
+        .payload = {.head = {data, writer.size},
+                    .more = host_corks_holds(host_scratch_container(scratch))},
+        .deadline_ns = out->deadline_ns,
+        .answer = &piece->async.answer,
+        .done = host_asyncs_answered,
+        .user = &piece->async,
+        .at_once = true,
+    };
+
+    return send(host, scratch, piece, &request);
+}
+
+static int begin_quickly(struct rapahub_host *host, const struct host_async_call_order *order,
+                         struct host_async_begun *out)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    bool same, ended;
+    int r = -EAGAIN;
+
+    if (!scratch || host_asyncs_queue(&host->asyncs) || host_small_call_id(order->call) == 0 ||
+        !host_small_call_is_to(scratch, order->call->target) || host_scratch_is_inside(scratch))
+        return -EAGAIN;
+    host_scratch_enter(scratch);
+    same = hub_observe(&host->version) == scratch->version;
+    if (same)
+        r = begin_there(host, scratch, order, out);
+    ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
+    host_scratch_leave(scratch);
+    if (ended)
+        host_loop_wake(&host->loop); /* the owner may wait for who is inside */
+    return r;
+}
+
+int host_async_call_begin(struct rapahub_host *host, const struct host_async_call_order *order,
+                          struct host_async_begun *out)
+{
+    int r = begin_quickly(host, order, out);
+
+    return r == -EAGAIN ? begin_slowly(host, order, out) : r;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* async_call: the whole of rapahub_host_call_async. A call's memory, with room for its arguments
- * and its result, comes from the shelf of the host's asyncs and goes back there when it has ended.
- */
+ * and its result, is a piece of the host's asyncs. */
 #ifndef HOST_ASYNC_CALL_H
 #define HOST_ASYNC_CALL_H
 
@@ -13,8 +12,13 @@ struct host_async_call_order {
     void *user;
 };
 
-/* 0 and the number of the call, or why none was begun; then on_done does not run. Any thread. */
+struct host_async_begun {
+    uint64_t number;
+    uint64_t deadline_ns; /* when it ends at the latest */
+};
+
+/* 0, or why none was begun; then on_done does not run. Any thread. */
 int host_async_call_begin(struct rapahub_host *host, const struct host_async_call_order *order,
-                          uint64_t *number);
+                          struct host_async_begun *out);
 
 #endif

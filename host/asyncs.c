@@ -13,85 +13,119 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define FULL_AGAIN (2 * HUB_MILLISECOND)
+#define FULL_AGAIN  (2 * HUB_MILLISECOND)
+#define ANSWER_KEPT 1024 /* bytes at most of a buffer that waits for its next answer */
 
 int host_asyncs_open(struct host_asyncs *asyncs)
 {
     hub_mutex_init(&asyncs->lock);
     hub_list_init(&asyncs->parked);
-    host_shelf_open(&asyncs->spare, HOST_ASYNCS_PIECE, HUB_CALLS_MAX);
-    return hub_id_map_create(HOST_ASYNCS_MAX, &asyncs->all);
+    return host_async_table_open(&asyncs->table);
 }
 
 void host_asyncs_close(struct host_asyncs *asyncs)
 {
-    struct host_async *spare;
-
-    while ((spare = host_shelf_pop(&asyncs->spare))) {
-        hub_answers_fini(&spare->answer);
-        free(spare);
-    }
-    host_shelf_close(&asyncs->spare);
-    hub_id_map_release(&asyncs->all);
+    host_async_table_close(&asyncs->table);
     hub_mutex_fini(&asyncs->lock);
+}
+
+/* ---- memory ---- */
+
+static int refuse(void)
+{
+    return rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNC_TABLE_MAX);
+}
+
+static struct host_async *new_piece(struct rapahub_host *host)
+{
+    struct host_async *async = calloc(1, HOST_ASYNCS_PIECE);
+
+    if (!async) {
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+        return NULL;
+    }
+    async->host = host;
+    async->piece = true;
+    hub_list_init(&async->parked);
+    return async;
+}
+
+struct host_async *host_asyncs_take(struct rapahub_host *host)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct host_async *async;
+    bool entered;
+
+    hub_mutex_lock(&asyncs->lock);
+    async = host_async_table_take(&asyncs->table);
+    hub_mutex_unlock(&asyncs->lock);
+    if (async)
+        return async;
+    async = new_piece(host);
+    if (!async)
+        return NULL;
+    hub_mutex_lock(&asyncs->lock);
+    entered = host_async_table_enter(&asyncs->table, async);
+    hub_mutex_unlock(&asyncs->lock);
+    if (entered)
+        return async;
+    refuse();
+    host_asyncs_free(async);
+    return NULL;
+}
+
+/* As host_asyncs_take gives it out, but for what a cancel looks at until it leaves the table. */
+static void clean(struct host_async *async)
+{
+    if (async->answer.capacity > ANSWER_KEPT)
+        hub_answers_fini(&async->answer);
+    async->marks = NULL;
+    async->owned = async->data = NULL;
+    async->fini = NULL;
+    async->chain = 0;
+    async->container = NULL;
+    async->blind = async->full = false;
 }
 
 void host_asyncs_free(struct host_async *async)
 {
+    struct host_asyncs *asyncs = &async->host->asyncs;
+    bool kept;
+
     if (async->fini)
         async->fini(async);
-    free(async->marks);
-    free(async->owned);
-    free(async->data);
-    if (async->release) {
-        async->release(async);
+    if (async->marks)
+        free(async->marks);
+    if (async->owned)
+        free(async->owned);
+    if (async->data)
+        free(async->data);
+    if (async->piece)
+        clean(async);
+    hub_mutex_lock(&asyncs->lock);
+    host_async_table_leave(&asyncs->table, async);
+    kept = async->piece && host_async_table_keep(&asyncs->table, async);
+    hub_mutex_unlock(&asyncs->lock);
+    if (kept)
         return;
-    }
     hub_answers_fini(&async->answer);
     free(async);
 }
 
-static int enter(struct rapahub_host *host, struct host_async *async, uint64_t *number)
+/* ---- from begin to end ---- */
+
+/* Who waits for the container to be unused must not wait for `done`, which may wait for that. A
+ * cancel finds the call until it is freed, and does no harm: its life lasts as long as the turn. */
+void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
 {
-    struct host_asyncs *asyncs = &host->asyncs;
-    int r;
-
-    async->host = host;
-    hub_list_init(&async->parked);
-    hub_mutex_lock(&asyncs->lock);
-    async->number = ++asyncs->numbers;
-    r = hub_id_map_put(asyncs->all, async->number, async);
-    hub_mutex_unlock(&asyncs->lock);
-    *number = async->number;
-    return r == 0
-               ? 0
-               : rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNCS_MAX);
-}
-
-/* From here on no cancel finds it. */
-static void leave(struct host_async *async)
-{
-    struct host_asyncs *asyncs = &async->host->asyncs;
-
-    hub_mutex_lock(&asyncs->lock);
-    hub_id_map_remove(asyncs->all, async->number);
-    hub_list_remove(&async->parked);
-    hub_mutex_unlock(&asyncs->lock);
     if (async->container)
         host_containers_drop(async->container);
     async->container = NULL;
-}
-
-/* Owner: the diagnosis of `code` is written. */
-void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
-{
-    leave(async);
     async->done(async, code, answer);
     host_asyncs_free(async);
 }
 
-/* The answer is in the call's own buffer. */
-static void on_answered(void *user, int code, struct hub_answer *answer)
+void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
 {
     struct host_async *async = user;
 
@@ -109,7 +143,7 @@ static void note_call(struct rapahub_host *host, uint64_t number, uint64_t call)
     bool cancel = false;
 
     hub_mutex_lock(&asyncs->lock);
-    async = hub_id_map_get(asyncs->all, number);
+    async = host_async_table_find(&asyncs->table, number);
     if (async) {
         async->call = call;
         cancel = async->cancelled;
@@ -157,7 +191,7 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
                     .more = more},
         .deadline_ns = async->deadline_ns,
         .answer = &async->answer,
-        .done = on_answered,
+        .done = host_asyncs_answered,
         .user = async,
         .at_once = true,
     };
@@ -186,6 +220,7 @@ static void park(struct rapahub_host *host, struct host_async *async)
 {
     hub_mutex_lock(&host->asyncs.lock);
     hub_list_append(&host->asyncs.parked, &async->parked);
+    hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
     hub_mutex_unlock(&host->asyncs.lock);
     host_loop_wake(&host->loop);
 }
@@ -244,23 +279,37 @@ static int route(struct rapahub_host *host, struct host_async *async)
     return r;
 }
 
+/* A piece is entered already. */
+static int enter_any(struct rapahub_host *host, struct host_async *async)
+{
+    bool entered = true;
+
+    if (async->number != 0)
+        return 0;
+    async->host = host;
+    hub_list_init(&async->parked);
+    hub_mutex_lock(&host->asyncs.lock);
+    entered = host_async_table_enter(&host->asyncs.table, async);
+    hub_mutex_unlock(&host->asyncs.lock);
+    return entered ? 0 : refuse();
+}
+
 int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number)
 {
-    int r = enter(host, async, number);
+    int r = enter_any(host, async);
 
     if (r < 0) {
         host_asyncs_free(async);
         return r;
     }
+    *number = async->number;
     r = async->marks ? host_streaming_start(host, async) : route(host, async);
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         park(host, async);
         return 0;
     }
-    if (r < 0) {
-        leave(async);
+    if (r < 0)
         host_asyncs_free(async);
-    }
     return r;
 }
 
@@ -272,7 +321,7 @@ void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
     uint64_t call = 0;
 
     hub_mutex_lock(&asyncs->lock);
-    async = hub_id_map_get(asyncs->all, number);
+    async = host_async_table_find(&asyncs->table, number);
     if (async) {
         async->cancelled = true;
         call = async->call;
@@ -291,18 +340,13 @@ void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
     host_loop_wake(&host->loop);
 }
 
-static void give_up_one(void *user, uint64_t number, void *value)
-{
-    (void)user;
-    (void)number;
-    ((struct host_async *)value)->cancelled = true;
-}
-
 void host_asyncs_give_up(struct rapahub_host *host)
 {
-    hub_mutex_lock(&host->asyncs.lock);
-    hub_id_map_each(host->asyncs.all, give_up_one, NULL);
-    hub_mutex_unlock(&host->asyncs.lock);
+    struct host_asyncs *asyncs = &host->asyncs;
+
+    hub_mutex_lock(&asyncs->lock);
+    host_async_table_give_up(&asyncs->table);
+    hub_mutex_unlock(&asyncs->lock);
 }
 
 /* ---- parked ---- */
@@ -316,6 +360,13 @@ static struct host_async *take_parked(struct host_asyncs *asyncs, struct hub_lis
     link = hub_list_pop(round);
     hub_mutex_unlock(&asyncs->lock);
     return link ? HUB_LIST_ITEM(link, struct host_async, parked) : NULL;
+}
+
+static void note_looked(struct host_asyncs *asyncs)
+{
+    hub_mutex_lock(&asyncs->lock);
+    hub_note(&asyncs->waiting, hub_peek(&asyncs->waiting) - 1);
+    hub_mutex_unlock(&asyncs->lock);
 }
 
 static bool serve_offer(struct rapahub_host *host, struct host_async *async)
@@ -351,11 +402,21 @@ static int serve_one(struct rapahub_host *host, struct host_async *async)
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         hub_mutex_lock(&host->asyncs.lock);
         hub_list_append(&host->asyncs.parked, &async->parked);
+        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
         hub_mutex_unlock(&host->asyncs.lock);
         return 0;
     }
     host_asyncs_end(async, r, NULL);
     return 1;
+}
+
+/* One that may be parked again: until then it counts among those that wait. */
+static int look_at(struct rapahub_host *host, struct host_async *async)
+{
+    int r = serve_one(host, async);
+
+    note_looked(&host->asyncs);
+    return r;
 }
 
 int host_asyncs_serve(struct rapahub_host *host)
@@ -365,13 +426,15 @@ int host_asyncs_serve(struct rapahub_host *host)
     struct host_async *async;
     int count = 0;
 
+    if (!host_asyncs_queue(asyncs))
+        return 0;
     hub_list_init(&round);
     hub_mutex_lock(&asyncs->lock);
     for (struct hub_list *link; (link = hub_list_pop(&asyncs->parked));)
         hub_list_append(&round, link);
     hub_mutex_unlock(&asyncs->lock);
     while ((async = take_parked(asyncs, &round)))
-        count += serve_one(host, async);
+        count += look_at(host, async);
     return count;
 }
 
@@ -380,6 +443,8 @@ uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
     uint64_t next = HUB_NEVER;
     bool full = false;
 
+    if (!host_asyncs_queue(&host->asyncs))
+        return HUB_NEVER;
     hub_mutex_lock(&host->asyncs.lock);
     HUB_LIST_EACH (&host->asyncs.parked, link) {
         struct host_async *async = HUB_LIST_ITEM(link, struct host_async, parked);
@@ -397,6 +462,7 @@ uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
 void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why)
 {
     for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
+        note_looked(&host->asyncs);
         rapahub_fail(code, "", "%s: %s", async->method, why);
         host_asyncs_end(async, code, NULL);
     }

@@ -7,15 +7,14 @@
 
 #include <rapahub/host.h>
 
-#include "host/shelf.h"
-#include "hub/base/id_map.h"
+#include "host/async_table.h"
+#include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
 #include "hub/wire/stream_ids.h"
 
-#define HOST_ASYNCS_MAX   16384
-#define HOST_ASYNCS_PIECE 1024 /* bytes of what is kept for the next call */
+#define HOST_ASYNCS_PIECE 1024 /* bytes of a piece, which is kept for the next call */
 
 struct host_life;
 struct host_container;
@@ -25,8 +24,8 @@ struct host_async;
  * the call is freed. */
 typedef void host_asyncs_done(struct host_async *async, int code, struct hub_answer *answer);
 
-/* Filled by who makes it, in memory from malloc; freed here, with `owned` and `data`, unless who
- * made it has a `release`. */
+/* Filled by who makes it, in zeroed memory from malloc, or in a piece; freed here, with `owned` and
+ * `data`. */
 struct host_async {
     struct rapahub_host *host;
     struct rapahub_container_id target;
@@ -42,10 +41,11 @@ struct host_async {
     host_asyncs_done *done;
     void (*fini)(
         struct host_async *async); /* what `data` holds besides its memory; NULL: nothing */
-    void (*release)(struct host_async *async); /* after `fini`, instead of free; NULL: none */
     struct hub_answer answer; /* its buffer may be used again, so that no answer is allocated */
 
-    uint64_t number; /* the rest is asyncs.c's */
+    uint64_t number; /* 0: not entered; the rest is asyncs.c's */
+    bool piece;
+    struct host_async *next; /* of the spare pieces */
     struct host_life *life;
     struct host_container *container;
     uint64_t call; /* 0: not known yet */
@@ -56,18 +56,31 @@ struct host_async {
 
 struct host_asyncs {
     struct hub_mutex lock;
-    struct hub_id_map *all GUARDED_BY(lock);
+    struct host_async_table table GUARDED_BY(lock);
     struct hub_list parked GUARDED_BY(lock);
-    uint64_t numbers GUARDED_BY(lock);
-    struct host_shelf spare; /* calls that have ended, as many as one guest's table holds; each
-                                begins with a struct host_async whose `answer` is kept */
+    struct hub_a32 waiting; /* how many are parked, or were and are being looked at: no other call
+                               may overtake them. Changes under the lock */
 };
 
 int host_asyncs_open(struct host_asyncs *asyncs);
 void host_asyncs_close(struct host_asyncs *asyncs);
 
-/* Of a call that was not begun. */
+/* A piece, entered: with its number. All else of its host_async is zero, but for the host and the
+ * buffer of `answer`; what is behind it is as it was. NULL with the diagnosis. Any thread. */
+struct host_async *host_asyncs_take(struct rapahub_host *host);
+
+/* Of a call that was not begun, or has ended. */
 void host_asyncs_free(struct host_async *async);
+
+/* Must a call that comes now wait behind another? Any thread. */
+static inline bool host_asyncs_queue(const struct host_asyncs *asyncs)
+{
+    return hub_peek(&asyncs->waiting) != 0;
+}
+
+/* A call of the table of `async->life`, with `async` as its user, ended so. Its answer is in the
+ * call's own buffer. */
+void host_asyncs_answered(void *async, int code, struct hub_answer *answer);
 
 /* Takes the call over: 0 and its number, or a failure: then `done` does not run, and it is freed.
  * Any thread. */

@@ -432,14 +432,14 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
                             rapahub_on_done *on_done, void *user, struct rapahub_request_id *out)
 {
     const struct host_async_call_order order = {call, on_done, user};
-    uint64_t number = 0;
-    int r = host_async_call_begin(host, &order, &number);
+    struct host_async_begun begun;
+    int r = host_async_call_begin(host, &order, &begun);
 
     if (r < 0)
         return r;
     if (out)
-        out->number = number;
-    host_turn_expect(host, host_route_deadline(host, call));
+        out->number = begun.number;
+    host_turn_expect(host, begun.deadline_ns);
     return 0;
 }
 

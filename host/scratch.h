@@ -104,6 +104,11 @@ static inline struct host_life *host_scratch_life(const struct host_scratch *scr
     return (struct host_life *)(uintptr_t)hub_peek64(&scratch->place_life);
 }
 
+static inline struct host_container *host_scratch_container(const struct host_scratch *scratch)
+{
+    return (struct host_container *)(uintptr_t)hub_peek64(&scratch->place_container);
+}
+
 /* How many threads are inside of this life, or of this container. Behind a change of the version.
  */
 uint32_t host_scratch_inside_life(struct host_scratches *scratches, const struct host_life *life);

@@ -23,7 +23,7 @@ void host_small_call_note(struct rapahub_host *host, const struct host_route *ro
     host_scratch_set_place(scratch, route->life, route->container, route->version);
 }
 
-static bool is_there(const struct host_scratch *scratch, struct rapahub_container_id target)
+bool host_small_call_is_to(const struct host_scratch *scratch, struct rapahub_container_id target)
 {
     return scratch->target.pool.major == target.pool.major &&
            scratch->target.pool.minor == target.pool.minor &&
@@ -37,13 +37,28 @@ static bool takes_streams(const struct rapahub_type *const *types)
     return *types != NULL;
 }
 
-/* The id is known, and so the name need not be looked at. */
-static uint64_t known_id(const struct rapahub_call *call)
+uint64_t host_small_call_id(const struct rapahub_call *call)
 {
     bool plain = call->method_id && call->types && !call->loan && !call->view &&
                  (call->arguments || !call->types[1]) && !takes_streams(call->types + 1);
 
     return plain ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id) : 0;
+}
+
+int host_small_call_encode(struct rapahub_host *host, const struct host_scratch *scratch,
+                           const struct rapahub_call *call, struct hub_writer *writer)
+{
+    static const void *const none[] = {NULL};
+    uint64_t chain = host_threads_is_owner(host) ? host->chain : 0;
+
+    if ((scratch->handle | chain) == 0)
+        hub_writer_byte(writer, 0); /* no metadata */
+    else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
+        writer->size = host_exchange_head(scratch->handle, chain, writer->data);
+    else
+        return -EAGAIN;
+    hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
+    return writer->failure < 0 ? -EAGAIN : 0;
 }
 
 /* One call to where the thread called before; inside. */
@@ -58,18 +73,7 @@ struct small_call {
 
 static int encode(const struct small_call *small, struct hub_writer *writer)
 {
-    static const void *const none[] = {NULL};
-    const struct rapahub_call *call = small->call;
-    uint64_t chain = small->owner ? small->host->chain : 0;
-
-    if ((small->scratch->handle | chain) == 0)
-        hub_writer_byte(writer, 0); /* no metadata */
-    else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
-        writer->size = host_exchange_head(small->scratch->handle, chain, writer->data);
-    else
-        return -EAGAIN;
-    hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
-    return writer->failure < 0 ? -EAGAIN : 0;
+    return host_small_call_encode(small->host, small->scratch, small->call, writer);
 }
 
 static int take(const struct small_call *small, struct hub_answer *answer)
@@ -201,11 +205,11 @@ static int call_there(const struct small_call *small, uint64_t id)
 int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
-    uint64_t id = known_id(call);
+    uint64_t id = host_small_call_id(call);
     bool same, ended;
     int r = -EAGAIN;
 
-    if (!scratch || id == 0 || !is_there(scratch, call->target) ||
+    if (!scratch || id == 0 || !host_small_call_is_to(scratch, call->target) ||
         host_scratch_is_inside(scratch) || hub_peek(&host->version) != scratch->version)
         return -EAGAIN;
     host_scratch_enter(scratch);

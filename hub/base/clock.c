@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/clock.h"
 
+#define TICK (10 * HUB_MILLISECOND) /* the longest of Linux */
+
 static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
@@ -19,11 +21,22 @@ uint64_t hub_clock_wall(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+static uint64_t sum(uint64_t now, uint64_t span_ns)
+{
+    return span_ns > HUB_NEVER - now ? HUB_NEVER : now + span_ns;
+}
+
 uint64_t hub_clock_after(uint64_t span_ns)
 {
-    uint64_t now = hub_clock_now();
+    return sum(hub_clock_now(), span_ns);
+}
 
-    return span_ns > HUB_NEVER - now ? HUB_NEVER : now + span_ns;
+/* The coarse clock stands at the kernel's last tick. */
+uint64_t hub_clock_about(uint64_t span_ns)
+{
+    if (span_ns < HUB_SECOND)
+        return hub_clock_after(span_ns);
+    return sum(read_clock(CLOCK_MONOTONIC_COARSE) + TICK, span_ns);
 }
 
 uint64_t hub_clock_left(uint64_t deadline_ns)

@@ -177,9 +177,7 @@ static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, ui
 /* The clock is read while the peer works already. Nobody else knows of the call yet. */
 static void note_timeout(struct hub_calls *calls, const struct hub_call *call, uint64_t number)
 {
-    if (call->deadline_ns == 0)
-        hub_note64(&hub_call_table_find(calls, number)->deadline_ns,
-                   hub_clock_after(call->timeout_ns));
+    hub_note64(&hub_call_table_find(calls, number)->deadline_ns, hub_clock_after(call->timeout_ns));
 }
 
 /* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
@@ -199,7 +197,8 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
     else if (r < 0 && hushed)
         hub_link_listen(calls->link);
     if (r >= 0) {
-        note_timeout(calls, call, *number);
+        if (call->deadline_ns == 0)
+            note_timeout(calls, call, *number);
         return 0;
     }
     if (r == -EAGAIN)

@@ -48,9 +48,21 @@ static void a_deadline_lies_its_span_ahead(void **state)
     assert_true(deadline <= hub_clock_now() + 5 * HUB_SECOND);
 }
 
+static void a_long_span_may_end_a_little_later(void **state)
+{
+    uint64_t before = hub_clock_now();
+    uint64_t deadline = hub_clock_about(5 * HUB_SECOND), soon = hub_clock_about(HUB_MILLISECOND);
+
+    (void)state;
+    assert_true(deadline >= before + 5 * HUB_SECOND);
+    assert_true(deadline <= hub_clock_now() + 5 * HUB_SECOND + 10 * HUB_MILLISECOND);
+    assert_true(soon >= before + HUB_MILLISECOND && soon <= hub_clock_now() + HUB_MILLISECOND);
+}
+
 static void a_span_that_does_not_fit_never_ends(void **state)
 {
     (void)state;
+    assert_true(hub_clock_about(HUB_NEVER) == HUB_NEVER);
     assert_true(hub_clock_after(HUB_NEVER) == HUB_NEVER);
     assert_true(hub_clock_after(HUB_NEVER - 1) == HUB_NEVER);
     assert_true(hub_clock_left(HUB_NEVER) == HUB_NEVER);
@@ -102,6 +114,7 @@ int main(void)
         cmocka_unit_test(now_is_the_monotonic_clock),
         cmocka_unit_test(wall_is_the_time_of_people),
         cmocka_unit_test(a_deadline_lies_its_span_ahead),
+        cmocka_unit_test(a_long_span_may_end_a_little_later),
         cmocka_unit_test(a_span_that_does_not_fit_never_ends),
         cmocka_unit_test(what_is_left_shrinks_to_0_and_stays_there),
         cmocka_unit_test(milliseconds_are_rounded_up),

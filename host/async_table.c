@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/async_table.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "host/asyncs.h"
+#include "hub/base/memory.h"
+
+#define SHIFT 14 /* of a turn in a number */
+
+_Static_assert(HOST_ASYNC_TABLE_MAX == 1 << SHIFT, "low bits of a number tell the place");
+
+int host_async_table_open(struct host_async_table *table)
+{
+    table->places = hub_memory_sparse(HOST_ASYNC_TABLE_MAX * sizeof *table->places);
+    return table->places ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of calls");
+}
+
+void host_async_table_close(struct host_async_table *table)
+{
+    struct host_async *spare;
+
+    while ((spare = table->spare)) {
+        table->spare = spare->next;
+        hub_answers_fini(&spare->answer);
+        free(spare);
+    }
+    if (table->places)
+        hub_memory_free_sparse(table->places, HOST_ASYNC_TABLE_MAX * sizeof *table->places);
+    table->places = NULL;
+}
+
+bool host_async_table_enter(struct host_async_table *table, struct host_async *async)
+{
+    struct host_async_place *place;
+    uint32_t index;
+
+    if (table->free == 0 && table->begun == HOST_ASYNC_TABLE_MAX)
+        return false;
+    index = table->free != 0 ? table->free - 1 : table->begun++;
+    place = &table->places[index];
+    if (table->free != 0)
+        table->free = place->next;
+    place->async = async;
+    async->number = ++place->turn << SHIFT | index;
+    return true;
+}
+
+void host_async_table_leave(struct host_async_table *table, struct host_async *async)
+{
+    uint32_t index = async->number & (HOST_ASYNC_TABLE_MAX - 1);
+
+    if (async->number == 0)
+        return;
+    async->number = async->call = 0;
+    async->life = NULL;
+    async->cancelled = false;
+    table->places[index].async = NULL;
+    table->places[index].next = table->free;
+    table->free = index + 1;
+}
+
+struct host_async *host_async_table_find(const struct host_async_table *table, uint64_t number)
+{
+    struct host_async *async = table->places[number & (HOST_ASYNC_TABLE_MAX - 1)].async;
+
+    return async && async->number == number ? async : NULL;
+}
+
+struct host_async *host_async_table_take(struct host_async_table *table)
+{
+    struct host_async *async = table->spare;
+
+    if (!async || !host_async_table_enter(table, async))
+        return NULL;
+    table->spare = async->next;
+    table->spare_count--;
+    return async;
+}
+
+bool host_async_table_keep(struct host_async_table *table, struct host_async *piece)
+{
+    if (table->spare_count == HUB_CALLS_MAX)
+        return false;
+    piece->next = table->spare;
+    table->spare = piece;
+    table->spare_count++;
+    return true;
+}
+
+void host_async_table_give_up(struct host_async_table *table)
+{
+    for (uint32_t i = 0; i < table->begun; i++)
+        if (table->places[i].async)
+            table->places[i].async->cancelled = true;
+}

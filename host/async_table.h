@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async_table: the calls nobody waits for, by number, and the pieces of memory of those that have
+ * ended, kept for the next ones: nothing is allocated while as many end as begin. Everything here
+ * is under the lock of asyncs. */
+#ifndef HOST_ASYNC_TABLE_H
+#define HOST_ASYNC_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HOST_ASYNC_TABLE_MAX 16384
+
+struct host_async;
+
+/* Its index stands in the low bits of the number of the call that has it. */
+struct host_async_place {
+    struct host_async *async; /* NULL: free */
+    uint64_t turn;            /* calls that have had it */
+    uint32_t next;            /* the next free one, + 1; 0: none */
+};
+
+struct host_async_table {
+    struct host_async_place *places;
+    uint32_t begun;           /* places ever taken */
+    uint32_t free;            /* one of them, + 1; 0: none */
+    struct host_async *spare; /* pieces: as many at most as one guest has calls */
+    uint32_t spare_count;
+};
+
+int host_async_table_open(struct host_async_table *table);
+void host_async_table_close(struct host_async_table *table); /* frees the spare pieces */
+
+/* Gives the call its number, which is never 0 and never used again: false where all places are
+ * taken. */
+bool host_async_table_enter(struct host_async_table *table, struct host_async *async);
+
+/* From here on its number is nobody's, and what a cancel writes and reads in it is as in a new one;
+ * harmless for one that was not entered. */
+void host_async_table_leave(struct host_async_table *table, struct host_async *async);
+
+/* NULL where no call has this number. */
+struct host_async *host_async_table_find(const struct host_async_table *table, uint64_t number);
+
+/* A spare piece, entered; NULL where there is none. */
+struct host_async *host_async_table_take(struct host_async_table *table);
+
+/* False where enough are kept: it is the caller's, to be freed. */
+bool host_async_table_keep(struct host_async_table *table, struct host_async *piece);
+
+/* Every call of the table counts as cancelled. */
+void host_async_table_give_up(struct host_async_table *table);
+
+#endif
