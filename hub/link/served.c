@@ -11,7 +11,7 @@
 #include "hub/link/owed.h"
 #include "hub/link/served_state.h"
 
-#define SMALL 512 /* bytes: a request of such a payload is made where the last one was */
+#define SMALL 512 /* bytes: requests of such payloads are made where others were */
 
 static void ignore(void *user)
 {
@@ -62,23 +62,20 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
-/* Under the token, so nobody else takes the spare one. */
-static struct hub_request *take_spare(struct hub_served *served)
+/* Under the token, so nobody else takes a spare one. */
+static struct hub_request *new_small(struct hub_served *served)
 {
-    uint64_t spare = hub_observe64(&served->spare);
+    void *spare = hub_spares_take(&served->spares);
 
-    if (spare == 0)
-        return malloc(sizeof(struct hub_request) + SMALL);
-    hub_publish64(&served->spare, 0);
-    return (struct hub_request *)(uintptr_t)spare;
+    return spare ? spare : malloc(sizeof(struct hub_request) + SMALL);
 }
 
-/* Small ones are all of one size, and one is kept. */
+/* Small ones are all of one size, and some are kept. */
 static struct hub_request *new_request(struct hub_served *served, const struct hub_message *message,
                                        uint32_t size)
 {
     bool small = size < SMALL;
-    struct hub_request *request = small ? take_spare(served) : malloc(sizeof *request + size + 1);
+    struct hub_request *request = small ? new_small(served) : malloc(sizeof *request + size + 1);
 
     if (!request)
         return NULL;
@@ -104,7 +101,7 @@ void hub_served_free(struct hub_served *served, struct hub_request *request)
         hub_channels_drop(&request->channels);
     if (request->view.link)
         hub_view_release(&request->view);
-    if (!request->small || !hub_claim64(&served->spare, 0, (uintptr_t)request))
+    if (!request->small || !hub_spares_give(&served->spares, request))
         free(request);
 }
 
@@ -135,7 +132,7 @@ void hub_served_release(struct hub_served **served)
         hub_id_map_each((*served)->by_id, free_one, NULL);
     hub_id_map_release(&(*served)->by_id);
     hub_owed_drop(*served);
-    free((void *)(uintptr_t)hub_peek64(&(*served)->spare));
+    hub_spares_fini(&(*served)->spares);
     free((*served)->refused);
     hub_mutex_fini(&(*served)->lock);
     free(*served);

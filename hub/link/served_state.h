@@ -7,6 +7,7 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/served.h"
+#include "hub/link/spares.h"
 
 struct hub_served {
     struct hub_link *link;
@@ -36,8 +37,7 @@ struct hub_served {
      * and the lock while there is no other, taken by exchange without the lock; 0: none. Most calls
      * go this way, and so take the lock twice: when they come and when they are answered. */
     struct hub_a64 handed;
-    struct hub_a64 spare; /* memory of a small request, for the next one; 0: none. Whoever finds
-                           * none puts it, the holder of the token takes it */
+    struct hub_spares spares; /* memory of small requests: the holder of the token takes it */
     void (*on_request)(void *user);
     void *user;
     /* The one that direct_serve.c hands out: in no table, so that there is none to keep. Its memory
