@@ -7,6 +7,7 @@
 
 #include "guest-sdk/containers.h"
 #include "guest-sdk/heartbeat.h"
+#include "guest-sdk/hold.h"
 #include "guest-sdk/load.h"
 #include "hub/link/connection.h"
 #include "hub/wire/ticket.h"
@@ -39,6 +40,7 @@ struct guest {
     struct hub_connection connection;
     uint32_t epoch;
     struct guest_heartbeat heartbeat;
+    struct guest_hold hold;
     struct guest_module module;
     bool loaded; /* the module is; until then nothing can be asked of it */
     struct guest_containers containers;

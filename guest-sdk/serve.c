@@ -225,17 +225,37 @@ static void run_any(struct guest *guest, struct answer *answer)
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
 }
 
+/* Is it one of several in line? One that runs inside of another is answered at once. */
+static bool begin_hold(struct guest *guest, const struct hub_request *request)
+{
+    const struct hub_connection *connection = &guest->connection;
+
+    if (guest->frame || (guest->hold.held == 0 && !hub_served_waits(connection->served)))
+        return false;
+    if (guest_hold_begin(&guest->hold, request->method_id))
+        hub_link_push(connection->link);
+    return true;
+}
+
+static bool end_hold(struct guest *guest, const struct hub_request *request)
+{
+    return guest_hold_end(&guest->hold, request->method_id,
+                          hub_served_waits(guest->connection.served));
+}
+
 /* r[impl call.lifecycle.single-response] */
 static void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame;
     struct answer answer;
+    bool in_line = begin_hold(guest, request);
 
     answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
     answer.body = (struct hub_parts){.loan = NULL};
     guest_frame_enter(guest, &frame, request);
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
+    answer.body.more = in_line && end_hold(guest, request);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
                                   &answer.body);
     guest_frame_leave(guest, &frame);
@@ -266,6 +286,19 @@ bool guest_serve_one(struct guest *guest,
 }
 
 /* ---- all of them ---- */
+
+/* True where there was any: another one may come at once. What waited may have been cancelled while
+ * an answer was held for it. */
+static bool serve_queued(struct guest *guest)
+{
+    bool served = false;
+
+    hub_note(&guest->arrived, 0);
+    while (guest_serve_one(guest, NULL))
+        served = true;
+    hub_link_push(guest->connection.link);
+    return served;
+}
 
 static bool has_arrived(void *user)
 {
@@ -354,27 +387,18 @@ static bool serve_directly(struct guest *guest)
     return true;
 }
 
-/* True where there was any: another one may come at once. */
-static bool serve_queued(struct guest *guest)
-{
-    bool served = false;
-
-    hub_note(&guest->arrived, 0);
-    while (guest_serve_one(guest, NULL))
-        served = true;
-    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
-    return served;
-}
-
 int guest_serve_run(struct guest *guest)
 {
     struct slice slice;
 
     begin_slice(&slice);
     while (!guest_serve_over(guest)) {
-        if (serve_directly(guest) || serve_queued(guest))
+        if (serve_directly(guest) || serve_queued(guest)) {
             slice.busy = true;
-        else if (!guest_serve_over(guest))
+            continue;
+        }
+        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
+        if (!guest_serve_over(guest))
             wait_for_requests(guest, &slice);
     }
     if (is_orphan(guest))
@@ -390,9 +414,7 @@ static bool settle(struct guest *guest)
 
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
     (void)hub_link_sweep(link, UINT32_MAX);
-    hub_note(&guest->arrived, 0);
-    while (guest_serve_one(guest, NULL))
-        ;
+    (void)serve_queued(guest);
     return hub_link_closed(link) || hub_link_quiet(link);
 }
 

@@ -87,7 +87,7 @@ static int send_response(struct hub_served *served, uint32_t id,
     const size_t most = hub_link_limits(served->link)->payload_max;
     uint8_t head[HEAD_MAX];
     struct hub_writer writer;
-    struct hub_parts parts = {.tail = body->tail, .loan = body->loan};
+    struct hub_parts parts = {.tail = body->tail, .loan = body->loan, .more = body->more};
     int r;
 
     hub_writer_init(&writer, head, sizeof head);

@@ -398,13 +398,18 @@ static __attribute__((noinline)) struct hub_request *take_queued(
     return found;
 }
 
+bool hub_served_waits(const struct hub_served *served)
+{
+    return hub_peek64(&served->handed) != 0 || hub_observe(&served->queued) != 0;
+}
+
 struct hub_request *hub_served_next(struct hub_served *served,
                                     bool (*may)(void *user, const struct hub_request *request),
                                     void *user)
 {
     struct hub_request *handed;
 
-    if (hub_peek64(&served->handed) == 0 && hub_observe(&served->queued) == 0)
+    if (!hub_served_waits(served))
         return NULL;
     handed = may ? NULL : take_handed(served);
     return handed ? handed : take_queued(served, may, user);

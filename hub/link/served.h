@@ -83,6 +83,9 @@ struct hub_request *hub_served_next(struct hub_served *served,
                                     bool (*may)(void *user, const struct hub_request *request),
                                     void *user);
 
+/* Is there one? Any thread. */
+bool hub_served_waits(const struct hub_served *served);
+
 /* Sends the Response and forgets the request: exactly once for each. `body` is what stands behind
  * the head of an OK. -EMSGSIZE is answered in place (rapahub-fault 2) and is no failure. Failures:
  * those of hub_link_send; the request is gone all the same. r[impl call.lifecycle.single-response]
@@ -91,7 +94,7 @@ int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body);
 
 /* The same for a body in two parts, `head` of at most 16 bytes, `tail` perhaps in a loan: one that
- * was not sent stays. */
+ * was not sent stays. With `more` the Response may be held back: hub_link_push. */
 int hub_served_answer_parts(struct hub_served *served, struct hub_request *request,
                             const struct hub_response *response, const struct hub_parts *body);
 

@@ -104,70 +104,6 @@ static void calls_of_all_sizes_follow_each_other(void **state)
     close_host(&on);
 }
 
-/* From the second call on a stub's call needs no look-up, unless an older one waits for space. */
-static void calls_of_a_stub_stay_in_order_where_the_ring_is_small(void **state)
-{
-    static const size_t sizes[] = {3, 40, 8, 5000, 24, 400};
-    static uint8_t data[5000];
-    struct echoes echoes = {0};
-    struct hosting on;
-    uint64_t id = 0;
-
-    (void)state;
-    open_host(&on, (struct rapahub_host_options){.ring_size = 4});
-    assert_done(start(&on, CALC, here, NULL));
-    for (unsigned i = 0; i < 64; i++) {
-        size_t size = echoes.sizes[i] = sizes[i % 6];
-        const struct rapahub_bytes in = {data, size};
-        const struct rapahub_call call = {.target = here,
-                                          .method = "echo",
-                                          .types = RAPAHUB_TYPES(bytes, bytes),
-                                          .method_id = &id,
-                                          .arguments = (const void *const[]){&in, NULL}};
-
-        memset(data, echo_byte(size), size);
-        assert_done(rapahub_host_call_async(on.host, &call, on_echo, &echoes, NULL));
-        if (i % 8 == 7)
-            poll(NULL, 0, 1); /* there is space again, and nobody has looked at what waits */
-    }
-    assert_true(until(&on, &echoes.count, 64));
-    assert_int_equal(echoes.good, 64);
-    close_host(&on);
-}
-
-static void a_call_of_a_stub_is_cancelled_by_its_number(void **state)
-{
-    const uint32_t ms[] = {0, 3000};
-    struct rapahub_request_id ids[2] = {{0}, {0}};
-    struct done done[2] = {{0}, {0}};
-    struct hosting on;
-    uint64_t id = 0, begun;
-
-    (void)state;
-    open_calc(&on);
-    for (unsigned i = 0; i < 2; i++) {
-        const struct rapahub_call call = {.target = here,
-                                          .method = "nap",
-                                          .types = RAPAHUB_TYPES(void, u32),
-                                          .method_id = &id,
-                                          .arguments = (const void *const[]){&ms[i], NULL}};
-
-        assert_done(rapahub_host_call_async(on.host, &call, on_done, &done[i], &ids[i]));
-        assert_true(i == 1 || until(&on, &done[0].count, 1));
-    }
-    assert_true(ids[0].number != ids[1].number);
-    begun = now_ms();
-    rapahub_host_cancel(on.host, ids[0]); /* has ended, and its place has the other one */
-    poll(NULL, 0, 5);
-    assert_true(rapahub_host_dispatch(on.host, 0) >= 0);
-    assert_int_equal(done[1].count, 0);
-    rapahub_host_cancel(on.host, ids[1]);
-    assert_true(until(&on, &done[1].count, 1));
-    assert_int_equal(done[1].status, RAPAHUB_ECANCELED);
-    assert_in_range(now_ms() - begun, 0, 1500);
-    close_host(&on);
-}
-
 static void a_call_that_cannot_be_made_is_refused_at_once(void **state)
 {
     struct done done = {0};
@@ -477,8 +413,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_calls_end_each_with_its_result),
         cmocka_unit_test(calls_of_all_sizes_follow_each_other),
-        cmocka_unit_test(calls_of_a_stub_stay_in_order_where_the_ring_is_small),
-        cmocka_unit_test(a_call_of_a_stub_is_cancelled_by_its_number),
         cmocka_unit_test(a_call_that_cannot_be_made_is_refused_at_once),
         cmocka_unit_test(a_cancelled_call_ends_soon),
         cmocka_unit_test(a_deadline_ends_a_call_without_an_answer),
