@@ -197,7 +197,8 @@ static int send(struct rapahub_host *host, const struct host_scratch *scratch, s
 
 /* Inside. What cannot be sent now, be it for want of space, goes the long way. */
 static int begin_there(struct rapahub_host *host, const struct host_scratch *scratch,
-                       const struct host_async_call_order *order, struct host_async_begun *out)
+                       const struct host_async_call_order *order, uint64_t method_id,
+                       struct host_async_begun *out)
 {
     const struct rapahub_call *call = order->call;
     uint8_t data[SMALL];
@@ -216,7 +217,7 @@ static int begin_there(struct rapahub_host *host, const struct host_scratch *scr
     }
     *out = (struct host_async_begun){piece->async.number, deadline_of(host, call)};
     const struct hub_call request = {
-        .method_id = host_small_call_id(call),
+        .method_id = method_id,
         .payload = {.head = {data, writer.size},
                     .more = host_corks_holds(host_scratch_container(scratch))},
         .deadline_ns = out->deadline_ns,
@@ -233,16 +234,17 @@ static int begin_quickly(struct rapahub_host *host, const struct host_async_call
                          struct host_async_begun *out)
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    uint64_t method_id = host_small_call_id(order->call);
     bool same, ended;
     int r = -EAGAIN;
 
-    if (!scratch || host_asyncs_queue(&host->asyncs) || host_small_call_id(order->call) == 0 ||
+    if (!scratch || host_asyncs_queue(&host->asyncs) || method_id == 0 ||
         !host_small_call_is_to(scratch, order->call->target) || host_scratch_is_inside(scratch))
         return -EAGAIN;
     host_scratch_enter(scratch);
     same = hub_observe(&host->version) == scratch->version;
     if (same)
-        r = begin_there(host, scratch, order, out);
+        r = begin_there(host, scratch, order, method_id, out);
     ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
     host_scratch_leave(scratch);
     if (ended)

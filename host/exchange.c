@@ -187,10 +187,12 @@ int host_exchange_take(struct host_life *life, struct hub_answer *answer, const 
     if (answer->view.link && copy_shown(answer) < 0)
         return RAPAHUB_ENOMEM;
     hub_reader_init(&reader, answer->data, answer->size);
-    if (hub_response_take(&reader, &response) < 0)
-        return violation(life, method);
-    if (response.kind != HUB_RESPONSE_OK)
-        return hub_response_code(&response, method);
+    if (!hub_response_take_plain(&reader)) {
+        if (hub_response_take(&reader, &response) < 0)
+            return violation(life, method);
+        if (response.kind != HUB_RESPONSE_OK)
+            return hub_response_code(&response, method);
+    }
     if (!result || type->kind == RAPAHUB_KIND_VOID)
         return 0;
     hub_payload_take(&reader, type, result);

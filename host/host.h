@@ -56,6 +56,7 @@ struct rapahub_host {
     uint64_t groups, serials;  /* the last numbers given */
     uint64_t chain;            /* of the request an offer answers now; 0: none */
     uint32_t depth;            /* turns inside of turns */
+    uint32_t glances;          /* turns since one looked at the descriptors */
     uint32_t callbacks;        /* the embedder's code that runs now */
     bool closing;
 };

@@ -15,6 +15,8 @@
 #define BATCH   64    /* messages of one guest, before the next one's turn */
 #define IDLE_MS 10000 /* the longest wait */
 
+#define GLANCES 8     /* turns in a row that look at no descriptor */
+
 #define OWED_AGAIN (2 * HUB_MILLISECOND)
 
 /* What calls the embedder is left to the turns outside of a deep one: a callback that calls begins
@@ -107,14 +109,6 @@ static void on_overdue(void *user)
         host_loop_wake(&host->loop);
 }
 
-/* The table of calls keeps the deadline of one that has ended: for that nobody wakes up. */
-static uint64_t calls_due(struct host_life *life)
-{
-    uint64_t due = hub_call_ends_next(life->connection.calls);
-
-    return due != HUB_NEVER && hub_calls_open(life->connection.calls) == 0 ? HUB_NEVER : due;
-}
-
 static void set_timer(struct rapahub_host *host, uint64_t due_ns)
 {
     host->overdue.on = on_overdue;
@@ -132,7 +126,7 @@ static void set_overdue(struct rapahub_host *host)
 
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
-        uint64_t due = deep ? HUB_NEVER : calls_due(life);
+        uint64_t due = deep ? HUB_NEVER : hub_call_ends_next(life->connection.calls);
 
         owes = owes || hub_connection_owes(&life->connection);
         if (due < next)
@@ -209,14 +203,39 @@ static void push_all(struct rapahub_host *host)
     }
 }
 
+/* What guests have rung for is taken without a system call, be the byte still on its way: a program
+ * that dispatches again and again gets the answers to many calls so. Now and then, and where nobody
+ * has rung, all descriptors and timers get their turn. */
+static bool glance(struct rapahub_host *host)
+{
+    bool found = false;
+
+    if (host->depth != 1 || host->glances == GLANCES) {
+        host->glances = 0;
+        return false;
+    }
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (life->guest->state != HOST_GUEST_READY || !hub_link_was_rung(life->connection.link))
+            continue;
+        hub_arm(&life->work, HOST_WORK_SWEEP);
+        found = true;
+    }
+    host->glances = found ? host->glances + 1 : 0;
+    return found;
+}
+
 int host_turn(struct rapahub_host *host, int timeout_ms)
 {
-    int n, count;
+    int n = 0, count;
 
     host->depth++;
     if (timeout_ms != 0)
         push_all(host);
-    n = host_loop_turn(&host->loop, timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
+    if (timeout_ms != 0 || !glance(host))
+        n = host_loop_turn(&host->loop,
+                           timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
     count = work(host);
     host_loop_arm(&host->loop);
     host->depth--;

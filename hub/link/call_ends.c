@@ -100,6 +100,7 @@ uint32_t hub_call_ends_deliver(struct hub_calls *calls)
     return total;
 }
 
+/* The table keeps the deadline of a call that has ended: for that nobody wakes up. */
 uint64_t hub_call_ends_next(struct hub_calls *calls)
 {
     uint64_t next = 0;
@@ -107,6 +108,8 @@ uint64_t hub_call_ends_next(struct hub_calls *calls)
     hub_mutex_lock(calls->lock);
     if (hub_list_empty(&calls->finished))
         next = calls->next_deadline;
+    if (next != 0 && next != HUB_NEVER && !hub_call_table_any(calls))
+        next = HUB_NEVER;
     hub_mutex_unlock(calls->lock);
     return next;
 }

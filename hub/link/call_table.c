@@ -62,6 +62,22 @@ uint32_t hub_call_table_sweep(struct hub_calls *calls)
     return calls->begun - calls->spare_count;
 }
 
+bool hub_call_table_any(const struct hub_calls *calls)
+{
+    uint32_t busy = calls->begun - calls->spare_count;
+
+    for (uint32_t i = 0; busy > 0; i++) {
+        const struct hub_call_entry *entry = &calls->entries[i];
+
+        if (entry->state == HUB_CALL_FREE)
+            continue;
+        if (hub_observe(&entry->taken) == 0)
+            return true;
+        busy--;
+    }
+    return false;
+}
+
 /* A thread that calls again and again gets the entry that it has just left. */
 static struct hub_call_entry *find_free(struct hub_calls *calls) REQUIRES(*calls->lock)
 {

@@ -92,6 +92,9 @@ struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id
 /* Forgets those whose callers have their end: how many are left. */
 uint32_t hub_call_table_sweep(struct hub_calls *calls) REQUIRES(*calls->lock);
 
+/* Is there one whose caller has not got its end? */
+bool hub_call_table_any(const struct hub_calls *calls) REQUIRES(*calls->lock);
+
 /* Its number is never valid again, its id is free. */
 void hub_call_table_forget(struct hub_calls *calls, struct hub_call_entry *entry)
     REQUIRES(*calls->lock);

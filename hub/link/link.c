@@ -352,6 +352,11 @@ void hub_link_arm(struct hub_link *link)
     hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
 }
 
+bool hub_link_was_rung(const struct hub_link *link)
+{
+    return (hub_peek(link->wait.own) & HUB_WAIT_RX_BELL) == 0;
+}
+
 /* What others could not do for want of the token, the turn that follows does. */
 void hub_link_hush(struct hub_link *link)
 {

@@ -174,6 +174,9 @@ void hub_link_listen(struct hub_link *link);
 /* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
 void hub_link_arm(struct hub_link *link);
 
+/* Is the doorbell not armed: it was rung, or is about to be, or a thread receives? Any thread. */
+bool hub_link_was_rung(const struct hub_link *link);
+
 /* Ends it, once; of later calls only the rule of a first violation is kept: who finds one may be
  * late, for the peer is dead. `code` is what calls get: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * RAPAHUB_EPROTOCOL. Wakes everybody of this side. Any thread. */

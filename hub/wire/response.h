@@ -44,6 +44,15 @@ static inline void hub_response_put(struct hub_writer *writer, const struct hub_
  * message.decode-error or call.metadata.limits. */
 int hub_response_take(struct hub_reader *reader, struct hub_response *out);
 
+/* Is it an OK without metadata, as most are? Then the reader stands at the result. */
+static inline bool hub_response_take_plain(struct hub_reader *reader)
+{
+    if (hub_reader_left(reader) < 2 || (reader->at[0] | reader->at[1]) != 0)
+        return false;
+    reader->at += 2;
+    return true;
+}
+
 /* Was the call refused before it ran, so that its channels need not be known there? Both sides then
  * take them for free, and send nothing more. r[impl hub.channel.orphan] */
 bool hub_response_is_refusal(const struct hub_response *response);

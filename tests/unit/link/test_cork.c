@@ -265,6 +265,94 @@ static void a_call_held_back_from_one_that_died_ends_once(void **state)
     pair_close(&pair);
 }
 
+static void count_good(void *user, int code, struct hub_answer *answer)
+{
+    *(int *)user += code == 0 && answer->size == 2;
+}
+
+/* Answers, too: each call ends when its own is shown. r[verify hub.call.batch] */
+static void answers_behind_which_more_follow_are_shown_together(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_parts held = {.more = true};
+    uint8_t head = 0;
+    int good = 0;
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {.head = {&head, 1}},
+                                  .deadline_ns = HUB_NEVER,
+                                  .done = count_good,
+                                  .user = &good};
+    struct hub_served *served;
+    struct pair pair;
+    uint64_t number;
+
+    (void)state;
+    open_with(&pair, 32);
+    served = pair.guest.connection.served;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hub_calls_begin(pair.host.connection.calls, &call, &number), 0);
+    assert_int_equal(received(&pair.guest), 3);
+    for (int i = 0; i < 3; i++) {
+        assert_true(hub_served_waits(served));
+        assert_int_equal(
+            hub_served_answer_parts(served, hub_served_next(served, NULL, NULL), &ok, &held), 0);
+    }
+    assert_false(hub_served_waits(served));
+    assert_int_equal(received(&pair.host), 0);
+    hub_link_push(pair.guest.connection.link);
+    assert_int_equal(received(&pair.host), 3);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 3);
+    assert_int_equal(good, 3);
+    pair_close(&pair);
+}
+
+/* Before the byte is read: so a host need not ask the kernel. */
+static void a_bell_that_was_rung_shows(void **state)
+{
+    const struct hub_link *link;
+    struct pair pair;
+
+    (void)state;
+    open_with(&pair, 32);
+    link = pair.host.connection.link;
+    assert_int_equal(received(&pair.host), 0);
+    assert_false(hub_link_was_rung(link));
+    hold(&pair.guest, 1, 1);
+    assert_false(hub_link_was_rung(link));
+    hub_link_push(pair.guest.connection.link);
+    assert_true(hub_link_was_rung(link));
+    assert_int_equal(received(&pair.host), 1);
+    assert_false(hub_link_was_rung(link));
+    pair_close(&pair);
+}
+
+/* r[verify hub.call.once] */
+static void nobody_wakes_for_the_deadline_of_a_call_that_has_ended(void **state)
+{
+    uint8_t head = 0;
+    int good = 0;
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {.head = {&head, 1}},
+                                  .deadline_ns = hub_clock_after(HUB_SECOND),
+                                  .done = count_good,
+                                  .user = &good};
+    struct hub_calls *calls;
+    struct pair pair;
+    uint64_t number;
+
+    (void)state;
+    open_with(&pair, 32);
+    calls = pair.host.connection.calls;
+    assert_true(hub_call_ends_next(calls) == HUB_NEVER);
+    assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+    assert_true(hub_call_ends_next(calls) == call.deadline_ns);
+    hub_link_dead(pair.host.connection.link);
+    assert_true(hub_call_ends_next(calls) == 0);
+    assert_int_equal(hub_call_ends_deliver(calls), 1);
+    assert_true(hub_call_ends_next(calls) == HUB_NEVER);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +366,9 @@ int main(void)
         cmocka_unit_test(who_leaves_shows_what_it_held_back),
         cmocka_unit_test(a_guest_that_was_given_up_shows_nothing_more),
         cmocka_unit_test(a_call_held_back_from_one_that_died_ends_once),
+        cmocka_unit_test(answers_behind_which_more_follow_are_shown_together),
+        cmocka_unit_test(a_bell_that_was_rung_shows),
+        cmocka_unit_test(nobody_wakes_for_the_deadline_of_a_call_that_has_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
