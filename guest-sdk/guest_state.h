@@ -26,8 +26,8 @@ struct guest_frame {
     struct guest_container *container; /* NULL: of the host itself */
     const char *method;
     struct guest_arena arena;
-    bool lends;           /* its result is bytes: a loan may hold them */
-    struct hub_loan loan; /* memory for the result in a slot; data NULL: none */
+    bool lends;                       /* its result is bytes: a loan may hold them */
+    struct hub_loan loan;             /* memory for the result in a slot; data NULL: none */
     enum guest_heartbeat_stage stage; /* of the loop, before it */
 };
 

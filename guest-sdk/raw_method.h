@@ -6,8 +6,9 @@
 
 #include "guest-sdk/guest_state.h"
 
-/* Runs and answers one that hub_direct_serve_next has handed out. False where it is for another method,
- * or not as it should be: nothing was run, and serve.c runs it as any or says what is wrong. */
+/* Runs and answers one that hub_direct_serve_next has handed out. False where it is for another
+ * method, or not as it should be: nothing was run, and serve.c runs it as any or says what is
+ * wrong. */
 bool guest_raw_method_run(struct guest *guest, struct hub_request *request);
 
 #endif

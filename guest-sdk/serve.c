@@ -7,6 +7,7 @@
 
 #include <rapahub/guest.h>
 
+#include "guest-sdk/answer.h"
 #include "guest-sdk/frame.h"
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
@@ -16,110 +17,12 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define FAILURE_HEAD   16 /* of a Response: what stands in front of the text of a failure */
 #define READY_PATIENCE (10 * HUB_SECOND)
 #define LEAVE_PATIENCE (5 * HUB_SECOND)
 #define IDLE_SLICE     HUB_SECOND
 #define IDLE_LONG      (10 * HUB_SECOND)
 
 /* ---- one request ---- */
-
-/* What is to be answered. */
-struct answer {
-    struct hub_response response;
-    struct hub_parts body;
-    uint8_t length[16]; /* of a result of bytes, as it stands on the wire */
-};
-
-static struct rapahub_string own_text(int status)
-{
-    const struct rapahub_diagnosis *why = rapahub_last_error();
-
-    return rapahub_string_of(why->code == status && why->text[0] != '\0' ? why->text : "");
-}
-
-/* A method's failure: its own code, with the text it wrote for that code, cut where the messages of
- * this segment are small: a caller shall at least get the code. */
-static void answer_failure(struct guest *guest, int status, struct answer *answer)
-{
-    const struct hub_request *request = guest->frame->request;
-    size_t room = hub_link_limits(guest->connection.link)->payload_max - FAILURE_HEAD;
-    char *text = (char *)guest->scratch;
-
-    if (status == -ECANCELED && hub_request_is_cancelled(request)) {
-        answer->response.kind = HUB_RESPONSE_CANCELLED;
-        return;
-    }
-    answer->response.kind = HUB_RESPONSE_USER;
-    answer->response.code = status;
-    answer->response.text = own_text(status);
-    if (answer->response.text.size == 0) {
-        snprintf(text, room, "%s returned %d (%s)", guest->frame->method, status,
-                 rapahub_error_text(status));
-        answer->response.text = rapahub_string_of(text);
-    }
-    if (answer->response.text.size > room)
-        answer->response.text.size = room;
-}
-
-static void start_result(const struct guest *guest, struct hub_writer *writer)
-{
-    hub_writer_init(writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
-}
-
-/* One that no message carries is answered as too large. */
-static void answer_result(struct guest *guest, const struct hub_writer *writer,
-                          struct answer *answer)
-{
-    if (writer->failure == -EMSGSIZE) {
-        answer->response.kind = HUB_RESPONSE_CANCELLED;
-        answer->response.fault = HUB_FAULT_SIZE;
-    } else if (writer->failure < 0) {
-        rapahub_fail(RAPAHUB_EINVAL, "", "%s returned a string that is not UTF-8",
-                     guest->frame->method);
-        answer_failure(guest, RAPAHUB_EINVAL, answer);
-    } else {
-        answer->body.tail = (struct rapahub_bytes){guest->scratch, writer->size};
-    }
-}
-
-static bool lies_in_loan(const struct guest_frame *frame, const struct rapahub_bytes *result)
-{
-    return frame->loan.data && result->data == frame->loan.data && result->size <= frame->loan.room;
-}
-
-/* Bytes are sent from where they lie, which is the method's until it is called again; in a loan
- * they are not even copied from there. r[impl hub.loan.align] */
-static void answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
-                         struct answer *answer)
-{
-    struct hub_writer writer;
-
-    hub_writer_init(&writer, answer->length, sizeof answer->length);
-    hub_postcard_put_unsigned(&writer, result->size);
-    answer->body.head = (struct rapahub_bytes){answer->length, writer.size};
-    answer->body.tail = *result;
-    if (lies_in_loan(frame, result))
-        answer->body.loan = &frame->loan;
-}
-
-static void answer_outcome(struct guest *guest, const struct hub_invoke *invoke,
-                           const struct hub_outcome *outcome, struct answer *answer)
-{
-    struct hub_writer writer;
-
-    if (outcome->status != 0) {
-        answer_failure(guest, outcome->status, answer);
-        return;
-    }
-    if (guest->frame->lends) {
-        answer_bytes(guest->frame, outcome->result, answer);
-        return;
-    }
-    start_result(guest, &writer);
-    hub_payload_put(&writer, hub_invoke_signature(invoke)->types[0], outcome->result);
-    answer_result(guest, &writer, answer);
-}
 
 static struct hub_invoke *find_method(const struct guest *guest, const struct hub_request *request)
 {
@@ -150,7 +53,7 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
 }
 
 /* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
-static void run_method(struct guest *guest, struct hub_invoke *invoke, struct answer *answer)
+static void run_method(struct guest *guest, struct hub_invoke *invoke, struct guest_answer *answer)
 {
     const struct hub_signature *signature = hub_invoke_signature(invoke);
     struct guest_frame *frame = guest->frame;
@@ -180,13 +83,13 @@ static void run_method(struct guest *guest, struct hub_invoke *invoke, struct an
         answer->response =
             (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
     else if (r < 0)
-        answer_failure(guest, r, answer);
+        guest_answer_failure(guest, r, answer);
     else
-        answer_outcome(guest, invoke, &outcome, answer);
+        guest_answer_outcome(guest, invoke, &outcome, answer);
 }
 
 static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
-                          struct answer *answer)
+                          struct guest_answer *answer)
 {
     struct guest_frame *frame = guest->frame;
     struct hub_writer writer;
@@ -195,20 +98,20 @@ static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
 
     frame->method = hub_lifecycle_table[method].name;
     hub_reader_init(&reader, frame->request->arguments.data, frame->request->arguments.size);
-    start_result(guest, &writer);
+    guest_answer_start(guest, &writer);
     rapahub_clear_error();
     r = guest_lifecycle_run(guest, method, &reader, &writer);
     if (reader.failure < 0)
         answer->response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
     else if (r != 0)
-        answer_failure(guest, r, answer);
+        guest_answer_failure(guest, r, answer);
     else
-        answer_result(guest, &writer, answer);
+        guest_answer_result(guest, &writer, answer);
 }
 
 /* No module has methods of the names of the lifecycle, so what it has is looked for first. What
  * came before the module was loaded is looked for again. */
-static void run_any(struct guest *guest, struct answer *answer)
+static void run_any(struct guest *guest, struct guest_answer *answer)
 {
     const struct hub_request *request = guest->frame->request;
     struct hub_invoke *invoke = request->method ? request->method : find_method(guest, request);
@@ -247,11 +150,10 @@ static bool end_hold(struct guest *guest, const struct hub_request *request)
 static void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame;
-    struct answer answer;
+    struct guest_answer answer;
     bool in_line = begin_hold(guest, request);
 
-    answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
-    answer.body = (struct hub_parts){.loan = NULL};
+    guest_answer_init(&answer);
     guest_frame_enter(guest, &frame, request);
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
@@ -263,14 +165,13 @@ static void run(struct guest *guest, struct hub_request *request)
 
 void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result)
 {
-    struct answer answer;
+    struct guest_answer answer;
 
-    answer.response = (struct hub_response){.kind = HUB_RESPONSE_OK};
-    answer.body = (struct hub_parts){.loan = NULL};
+    guest_answer_init(&answer);
     if (status != 0)
-        answer_failure(guest, status, &answer);
+        guest_answer_failure(guest, status, &answer);
     else
-        answer_bytes(guest->frame, &result, &answer);
+        guest_answer_bytes(guest->frame, &result, &answer);
     (void)hub_served_answer_parts(guest->connection.served, guest->frame->request, &answer.response,
                                   &answer.body);
 }

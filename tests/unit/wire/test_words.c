@@ -10,17 +10,21 @@ static struct {
     uint64_t c, d;
     struct rapahub_bytes bytes;
     const char *text;
-    bool flag;
 } seen;
 
-static int integers(void *self, int8_t a, int32_t b, uint16_t c, uint64_t d, bool flag)
+static int integers(void *self, int8_t a, int32_t b, uint16_t c, uint64_t d)
 {
     seen.a = a;
     seen.b = b;
     seen.c = c;
     seen.d = d;
-    seen.flag = flag;
     return *(int *)self;
+}
+
+static int flags(void *self, bool flag)
+{
+    (void)self;
+    return flag;
 }
 
 static int views(void *self, struct rapahub_bytes bytes, struct rapahub_string text, uint8_t c)
@@ -55,8 +59,7 @@ static void integers_of_all_sizes_arrive_as_they_are(void **state)
         int32_t b;
         uint16_t c;
         uint64_t d;
-        bool flag;
-    } memory = {&status, INT8_MIN, -2, UINT16_MAX, UINT64_MAX - 1, true};
+    } memory = {&status, INT8_MIN, -2, UINT16_MAX, UINT64_MAX - 1};
     struct hub_words words = {0};
 
     (void)state;
@@ -65,14 +68,28 @@ static void integers_of_all_sizes_arrive_as_they_are(void **state)
     assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_I32), offsetof(__typeof__(memory), b)));
     assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_U16), offsetof(__typeof__(memory), c)));
     assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_U64), offsetof(__typeof__(memory), d)));
-    assert_true(
-        hub_words_add(&words, type_of(RAPAHUB_KIND_BOOL), offsetof(__typeof__(memory), flag)));
     assert_int_equal(hub_words_call(&words, (void (*)(void))integers, &memory), -4105);
     assert_int_equal(seen.a, INT8_MIN);
     assert_int_equal(seen.b, -2);
     assert_int_equal(seen.c, UINT16_MAX);
     assert_int_equal(seen.d, UINT64_MAX - 1);
-    assert_true(seen.flag);
+}
+
+static void a_flag_arrives_as_it_is(void **state)
+{
+    struct {
+        void *self;
+        bool flag;
+    } memory = {NULL, true};
+    struct hub_words words = {0};
+
+    (void)state;
+    assert_true(hub_words_add_pointer(&words, offsetof(__typeof__(memory), self)));
+    assert_true(
+        hub_words_add(&words, type_of(RAPAHUB_KIND_BOOL), offsetof(__typeof__(memory), flag)));
+    assert_int_equal(hub_words_call(&words, (void (*)(void))flags, &memory), 1);
+    memory.flag = false;
+    assert_int_equal(hub_words_call(&words, (void (*)(void))flags, &memory), 0);
 }
 
 static void a_view_is_two_words(void **state)
@@ -122,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_of_all_sizes_arrive_as_they_are),
+        cmocka_unit_test(a_flag_arrives_as_it_is),
         cmocka_unit_test(a_view_is_two_words),
         cmocka_unit_test(what_needs_more_than_registers_is_refused),
     };
