@@ -94,7 +94,7 @@ static int run_both(struct pair *pair, const struct pair_run *run)
     const char *const host[] = {BENCH_SELF,  "exactly",     run->subject,
                                 pair->count, pair->segment, run->notes ? pair->note : NULL,
                                 NULL};
-    const char *const guest[] = {BENCH_GUEST, path, BENCH_CHIMOD, NULL};
+    const char *const guest[] = {BENCH_GUEST, path, "--waiting=poll", BENCH_CHIMOD, NULL};
     const char *host_argv[ARGUMENTS], *guest_argv[ARGUMENTS];
     const struct process_options host_options = {.argv = host_argv,
                                                  .variables = run->of_host ? variables : NULL,
