@@ -67,6 +67,7 @@ struct small_call {
     struct host_scratch *scratch;
     struct host_life *life;
     const struct rapahub_call *call;
+    uint64_t id, timeout_ns;
     void *result;
     bool owner;
 };
@@ -146,17 +147,17 @@ static bool encode_small(const struct small_call *small, bool raw, struct hub_de
 }
 
 /* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. */
-static int call_directly(const struct small_call *small, const struct hub_call *request)
+static int call_directly(const struct small_call *small)
 {
-    struct hub_descriptor message = {0};
+    const struct hub_direct_order order = {small->timeout_ns, &small->scratch->quick, small->owner};
+    struct hub_descriptor message = {.method_id = small->id};
     struct hub_answer answer = {.data = small->scratch->small};
     bool raw = is_raw(small);
     uint64_t number;
 
     if (!encode_small(small, raw, &message))
         return -EAGAIN;
-    switch (
-        hub_direct_call(small->life->connection.calls, &message, request, small->owner, &number)) {
+    switch (hub_direct_call(small->life->connection.calls, &message, &order, &number)) {
     case HUB_DIRECT_ANSWERED: /* all of it: that is cheaper */
         memcpy(answer.data, message.inline_payload, HUB_INLINE_SIZE);
         answer.size = message.payload_len;
@@ -168,7 +169,7 @@ static int call_directly(const struct small_call *small, const struct hub_call *
     }
 }
 
-static int call_any(const struct small_call *small, struct hub_call *request)
+static int call_any(const struct small_call *small)
 {
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
@@ -177,28 +178,27 @@ static int call_any(const struct small_call *small, struct hub_call *request)
 
     if (r < 0)
         return r;
-    request->payload.head = (struct rapahub_bytes){data, writer.size};
-    r = hub_calls_begin(small->life->connection.calls, request, &number);
+    const struct hub_call request = {.method_id = small->id,
+                                     .payload = {.head = {data, writer.size}},
+                                     .timeout_ns = small->timeout_ns,
+                                     .answer = &small->scratch->quick,
+                                     .at_once = true};
+
+    r = hub_calls_begin(small->life->connection.calls, &request, &number);
     return r < 0 ? explain(small, r) : wait_and_take(small, number);
 }
 
 /* What was not executed is tried again, the long way; also to say what is wrong. */
-static int call_there(const struct small_call *small, uint64_t id)
+static int call_there(const struct small_call *small)
 {
-    const struct rapahub_call *call = small->call;
-    struct hub_call request = {
-        .method_id = id,
-        .timeout_ns = call->timeout_ns ? call->timeout_ns : small->host->options.call_timeout_ns,
-        .answer = &small->scratch->quick,
-        .at_once = true};
     int r;
 
     if (host_scratch_shows(small->scratch))
         host_scratch_hide(small->scratch);
     host_corks_push(small->host);
-    r = call_directly(small, &request);
+    r = call_directly(small);
     if (r == -EAGAIN)
-        r = call_any(small, &request);
+        r = call_any(small);
     return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
 }
 
@@ -215,9 +215,10 @@ int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, 
     host_scratch_enter(scratch);
     same = hub_observe(&host->version) == scratch->version;
     if (same)
-        r = call_there(&(struct small_call){host, scratch, host_scratch_life(scratch), call, result,
-                                            host_threads_is_owner(host)},
-                       id);
+        r = call_there(&(struct small_call){host, scratch, host_scratch_life(scratch), call, id,
+                                            call->timeout_ns ? call->timeout_ns
+                                                             : host->options.call_timeout_ns,
+                                            result, host_threads_is_owner(host)});
     ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
     host_scratch_leave(scratch);
     if (ended)

@@ -42,13 +42,12 @@ static bool is_answered(struct hub_calls *calls, const struct hub_call_entry *en
 
 /* From here on it is a call as any other. The link may have closed meanwhile. */
 static uint64_t go_on(struct hub_calls *calls, struct hub_call_entry *entry,
-                      const struct hub_call *call)
+                      const struct hub_direct_order *order)
 {
-    struct hub_call open = *call;
+    const struct hub_call open = {.deadline_ns = hub_clock_after(order->timeout_ns),
+                                  .answer = order->answer};
     uint64_t number = hub_peek64(&entry->number);
 
-    if (open.deadline_ns == 0)
-        open.deadline_ns = hub_clock_after(call->timeout_ns);
     hub_mutex_lock(calls->lock);
     hub_call_table_open(calls, entry, &open);
     if (calls->refusal != 0)
@@ -58,8 +57,7 @@ static uint64_t go_on(struct hub_calls *calls, struct hub_call_entry *entry,
 }
 
 enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_descriptor *message,
-                                        const struct hub_call *call, bool looks_soon,
-                                        uint64_t *number)
+                                        const struct hub_direct_order *order, uint64_t *number)
 {
     enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
     struct hub_call_entry *entry;
@@ -67,15 +65,14 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
     if (hub_peek(&calls->following) != 0 || !hub_direct_begin(calls->link))
         return HUB_DIRECT_REFUSED;
     message->msg_type = HUB_REQUEST;
-    message->method_id = call->method_id;
     entry = send(calls, message);
     if (entry && is_answered(calls, entry, message)) {
         hub_publish(&entry->taken, 1);
         outcome = HUB_DIRECT_ANSWERED;
     } else if (entry) {
-        *number = go_on(calls, entry, call);
+        *number = go_on(calls, entry, order);
         outcome = HUB_DIRECT_SENT;
     }
-    hub_direct_end(calls->link, looks_soon);
+    hub_direct_end(calls->link, order->looks_soon);
     return outcome;
 }

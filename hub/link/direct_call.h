@@ -14,11 +14,16 @@ enum hub_direct_outcome {
     HUB_DIRECT_SENT      /* *number is that of the call, as after hub_calls_begin */
 };
 
-/* `message` has the method and the payload of the Request, the rest 0. `call` is the same call for
- * the case that the answer does not come at once: its `timeout_ns` begins then, and its `answer` is
- * filled. `looks_soon`: as of hub_receiver_let_go. r[impl call.initiate] r[impl hub.call.once] */
+/* What it needs besides the message. */
+struct hub_direct_order {
+    uint64_t timeout_ns;       /* from when the answer has not come at once, */
+    struct hub_answer *answer; /* and where it is put then */
+    bool looks_soon;           /* as of hub_receiver_let_go */
+};
+
+/* `message` has the method and the payload of the Request, the rest 0. r[impl call.initiate]
+ * r[impl hub.call.once] */
 enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_descriptor *message,
-                                        const struct hub_call *call, bool looks_soon,
-                                        uint64_t *number);
+                                        const struct hub_direct_order *order, uint64_t *number);
 
 #endif
