@@ -50,8 +50,10 @@ static uint64_t go_on(struct hub_calls *calls, struct hub_call_entry *entry,
 
     hub_mutex_lock(calls->lock);
     hub_call_table_open(calls, entry, &open);
-    if (calls->refusal != 0)
+    if (calls->refusal != 0) {
+        hub_add64(&calls->lost, 1); /* as of those that were open ones then */
         hub_call_table_end(calls, entry, calls->refusal);
+    }
     hub_mutex_unlock(calls->lock);
     return number;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct_pair: a pair whose ends take each other to be awake on another CPU, and one try of a call
+ * that goes directly. */
+#ifndef TESTS_UNIT_LINK_DIRECT_PAIR_H
+#define TESTS_UNIT_LINK_DIRECT_PAIR_H
+
+#include "hub/link/direct_call.h"
+#include "hub/link/direct_serve.h"
+#include "hub/link/link_state.h"
+#include "tests/unit/link/pair.h"
+
+#define DIRECT   __attribute__((unused)) static
+#define FIRST_ID (UINT32_C(1) << 12) /* of the first call of a link: entry 0, its first turn */
+#define METHOD   3
+
+/* A side of which no CPU is known is elsewhere; each look of one side may show one again. */
+DIRECT void be_far(struct pair *pair)
+{
+    (void)hub_clear_bits(&pair->host.view.entry->host_wait, UINT32_C(0xFFFF0000));
+    (void)hub_clear_bits(&pair->host.view.entry->guest_wait, UINT32_C(0xFFFF0000));
+}
+
+DIRECT void open_direct(struct pair *pair, const struct hub_limits *limits, uint32_t first_index)
+{
+    pair_open(pair, limits, first_index);
+    pair->host.connection.link->wait.one_cpu = pair->guest.connection.link->wait.one_cpu = false;
+    be_far(pair);
+}
+
+struct attempt {
+    struct hub_descriptor message;
+    struct hub_answer answer;
+    uint64_t number;
+    enum hub_direct_outcome outcome;
+};
+
+/* A Request of `size` bytes behind no metadata. */
+DIRECT void attempt_within(struct pair *pair, uint8_t size, uint64_t timeout_ns,
+                           struct attempt *attempt)
+{
+    const struct hub_direct_order order = {timeout_ns, &attempt->answer, false};
+
+    *attempt =
+        (struct attempt){.message = {.method_id = METHOD, .payload_len = 1 + (uint32_t)size}};
+    for (uint8_t i = 0; i < size; i++)
+        attempt->message.inline_payload[1 + i] = (uint8_t)(size + i);
+    attempt->outcome =
+        hub_direct_call(pair->host.connection.calls, &attempt->message, &order, &attempt->number);
+}
+
+DIRECT void attempt(struct pair *pair, uint8_t size, struct attempt *attempt)
+{
+    be_far(pair);
+    attempt_within(pair, size, SOON, attempt);
+}
+
+DIRECT int wait_for(struct pair *pair, const struct attempt *attempt)
+{
+    return hub_calls_wait(pair->host.connection.calls, attempt->number, false);
+}
+
+DIRECT void send_raw(struct end *end, enum hub_message_type type, uint32_t id, const void *payload,
+                     size_t size)
+{
+    const struct hub_message message = {type, id, type == HUB_REQUEST ? METHOD : 0};
+    const struct hub_parts parts = {.head = {payload, size}};
+
+    assert_int_equal(hub_link_send(end->connection.link, &message, &parts, 0), 0);
+}
+
+/* As the other side has it now. */
+DIRECT uint32_t sent_to_guest(const struct pair *pair)
+{
+    return hub_peek(&pair->host.view.entry->host_to_guest_head);
+}
+
+DIRECT uint32_t sent_to_host(const struct pair *pair)
+{
+    return hub_peek(&pair->host.view.entry->guest_to_host_head);
+}
+
+#endif
