@@ -463,6 +463,15 @@ static void drop_list(struct hub_served *served, struct hub_list *from, struct h
     }
 }
 
+/* Whichever it is: by its mark alone, for the rest of it is the serving thread's. */
+static void flag_direct(struct hub_served *served)
+{
+    uint64_t mark = hub_observe64(&served->direct.mark);
+
+    if (mark != 0)
+        (void)hub_claim64(&served->direct.mark, mark, mark | 1);
+}
+
 /* Nothing that was queued is run for a peer that is gone. */
 void hub_served_end_all(struct hub_served *served)
 {
@@ -477,7 +486,7 @@ void hub_served_end_all(struct hub_served *served)
     drop_list(served, &served->cancelled, &dropped);
     hub_served_note_owed(served);
     hub_id_map_each(served->by_id, flag_one, NULL);
-    hub_served_flag(&served->direct, served->direct.id);
+    flag_direct(served);
     hub_mutex_unlock(&served->lock);
     for (struct hub_list *link = hub_list_pop(&dropped); link; link = hub_list_pop(&dropped))
         hub_served_free(served, HUB_LIST_ITEM(link, struct hub_request, queue));
