@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first looks of a wait, at one word of the peer. */
+#include "tests/unit/shm/wait_pair.h"
+
+#define FULL     (20 * HUB_MICROSECOND) /* what a wait spins where that pays */
+#define CPU_BITS UINT32_C(0xFFFF0000)
+
+static void a_word_that_has_changed_is_seen(void **state)
+{
+    struct hub_a32 word = {7};
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    assert_true(hub_wait_for_word(&pair.side[0], &word, 6, &word));
+    assert_true(hub_wait_for_word(&pair.side[0], &word, UINT32_MAX, &word));
+    assert_false(hub_wait_for_word(&pair.side[0], &word, 7, &word));
+    end_pair(&pair);
+}
+
+/* Nobody may be asleep behind it, so it is no sleep: nothing is armed, nobody is woken. */
+static void looks_in_vain_are_few_and_leave_nothing(void **state)
+{
+    struct hub_a32 word = {7};
+    struct pair pair;
+    uint64_t start;
+
+    (void)state;
+    begin_pair(&pair);
+    start = hub_clock_now();
+    for (int i = 0; i < 100; i++)
+        assert_false(hub_wait_for_word(&pair.side[0], &word, 7, &word));
+    assert_true(hub_clock_now() - start < HUB_SECOND);
+    assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
+    assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
+    assert_int_equal(hub_peek(&pair.side[0].turns), 0);
+    end_pair(&pair);
+}
+
+/* r[verify hub.wait.budget] */
+static void one_look_that_was_not_in_vain_makes_it_pay_again(void **state)
+{
+    struct hub_a32 word = {7};
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    hub_note64(&pair.side[0].spin_ns, 0);
+    assert_false(hub_wait_for_word(&pair.side[0], &word, 7, &word));
+    assert_int_equal(hub_peek64(&pair.side[0].spin_ns), 0);
+    assert_true(hub_wait_for_word(&pair.side[0], &word, 8, &word));
+    assert_int_equal(hub_peek64(&pair.side[0].spin_ns), FULL);
+    end_pair(&pair);
+}
+
+struct writer {
+    struct hub_a32 word;
+    struct hub_a32 cell;
+};
+
+static void *write_later(void *user)
+{
+    struct writer *writer = user;
+
+    for (int i = 0; i < 1000; i++)
+        hub_pause();
+    hub_note(&writer->cell, 42);
+    hub_publish(&writer->word, 1);
+    return NULL;
+}
+
+/* Behind it all that was written before the word is seen. */
+static void what_was_written_before_the_word_is_seen_behind_it(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct writer writer = {{0}, {0}};
+        struct pair pair;
+        pthread_t thread;
+
+        begin_pair(&pair);
+        assert_int_equal(pthread_create(&thread, NULL, write_later, &writer), 0);
+        while (!hub_wait_for_word(&pair.side[0], &writer.word, 0, &writer.cell))
+            sched_yield();
+        assert_int_equal(hub_peek(&writer.cell), 42);
+        pthread_join(thread, NULL);
+        end_pair(&pair);
+    }
+}
+
+/* r[verify hub.wait.manner] */
+static void a_peer_is_near_where_it_pays_to_look(void **state)
+{
+    static const struct {
+        enum hub_wait_manner manner;
+        bool one_cpu, same, near;
+    } rows[] = {
+        {HUB_WAIT_MANNER_ADAPT, false, false, true},  {HUB_WAIT_MANNER_POLL, false, false, true},
+        {HUB_WAIT_MANNER_SLEEP, false, false, false}, {HUB_WAIT_MANNER_BELL, false, false, false},
+        {HUB_WAIT_MANNER_ADAPT, true, false, false},  {HUB_WAIT_MANNER_POLL, true, false, false},
+        {HUB_WAIT_MANNER_ADAPT, false, true, false},  {HUB_WAIT_MANNER_POLL, false, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct pair pair;
+
+        begin_pair(&pair);
+        pair.side[0].manner = rows[i].manner;
+        pair.side[0].one_cpu = rows[i].one_cpu;
+        hub_note(&pair.side[0].cpu, 5);
+        (void)hub_clear_bits(&pair.words[1], CPU_BITS);
+        (void)hub_arm(&pair.words[1], (rows[i].same ? UINT32_C(5) : UINT32_C(6))
+                                          << HUB_WAIT_CPU_SHIFT);
+        assert_int_equal(hub_wait_is_near(&pair.side[0]), rows[i].near);
+        end_pair(&pair);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_that_has_changed_is_seen),
+        cmocka_unit_test(looks_in_vain_are_few_and_leave_nothing),
+        cmocka_unit_test(one_look_that_was_not_in_vain_makes_it_pay_again),
+        cmocka_unit_test(what_was_written_before_the_word_is_seen_behind_it),
+        cmocka_unit_test(a_peer_is_near_where_it_pays_to_look),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
