@@ -99,6 +99,7 @@ static void end_anonymous(struct host_guest *guest, const struct host_end *end)
 
 void host_decide(struct host_guest *guest, const struct host_end *end)
 {
+    enum rapahub_exit_class class = end->class;
     uint64_t now = hub_clock_now();
 
     snprintf(guest->cause, sizeof guest->cause, "%s", end->cause);
@@ -114,7 +115,7 @@ void host_decide(struct host_guest *guest, const struct host_end *end)
     tell_down(guest, end);
     if (guest->asked || guest->host->closing)
         host_guest_move(guest, HOST_GUEST_STOPPED, "as asked");
-    else if (!host_exits_restart(end->class, guest->supervision.restart))
+    else if (host_exits_judge(&guest->exits, NULL, &class) != HOST_EXIT_RESTART)
         give_up(guest, end, true);
     else if (!host_budget_spend(&guest->budget, now))
         give_up(guest, end, false);

@@ -7,6 +7,7 @@
 
 #include "host/host.h"
 #include "host/module.h"
+#include "host/supervise/lint.h"
 #include "hub/base/own.h"
 
 #define DEATHS (HUB_TO(HOST_GUEST_STOPPING) | HUB_TO(HOST_GUEST_EXITED))
@@ -66,15 +67,16 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
 static int take_supervision(struct host_guest *guest, const struct rapahub_supervision *given)
 {
     struct rapahub_supervision *how = &guest->supervision;
-    int r = host_options_take_supervision(given, how);
+    int r = host_lint_child(guest->name, given, NULL, how);
 
+    if (r == 0)
+        r = host_exits_take(guest->name, how, &guest->exits);
     if (r == 0)
         r = host_budget_init(&guest->budget,
                              how->restarts_max < 0 ? 0 : (uint32_t)how->restarts_max,
                              how->period_ns);
     if (r == 0)
-        r = host_backoff_init(&guest->backoff, how->backoff_initial_ns, how->backoff_max_ns,
-                              hub_random_nonce());
+        host_backoff_init(&guest->backoff, how, hub_random_nonce());
     return r;
 }
 

@@ -45,6 +45,7 @@ struct host_guest {
     int module;   /* the bytes that are loaded in every life */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
+    struct host_exit_rules exits;
     struct host_budget budget;
     struct host_backoff backoff;
 

@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "host/launch.h"
 #include "host/places.h"
+#include "host/supervise/lint.h"
 #include "host/threads.h"
 #include "host/turn.h"
 #include "host/watch.h"
@@ -201,7 +202,7 @@ void host_guests_leaving(struct host_life *life)
         return;
     host_guest_move(guest, HOST_GUEST_STOPPING, "it said goodbye");
     host_loop_set(&guest->host->loop, &guest->timer,
-                  hub_clock_after(guest->supervision.stop_timeout_ns));
+                  hub_clock_after(host_lint_stop_ns(&guest->supervision)));
 }
 
 /* r[impl hub.violation] */
@@ -410,7 +411,7 @@ void host_guests_ask(struct host_guest *guest)
         host_guest_move(guest, HOST_GUEST_STOPPING, "as asked");
     say_goodbye(guest->life);
     host_loop_set(&guest->host->loop, &guest->timer,
-                  hub_clock_after(guest->supervision.stop_timeout_ns));
+                  hub_clock_after(host_lint_stop_ns(&guest->supervision)));
 }
 
 /* Meanwhile nobody may take its place. */
@@ -432,7 +433,7 @@ int host_guests_stop(struct host_guest *guest)
 {
     host_guests_ask(guest);
     return wait_stopped(guest,
-                        hub_clock_after(guest->supervision.stop_timeout_ns + 2 * PROOF_WITHIN));
+                        hub_clock_after(host_lint_stop_ns(&guest->supervision) + 2 * PROOF_WITHIN));
 }
 
 /* Those too that are just coming. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
@@ -458,8 +459,8 @@ void host_guests_stop_all(struct rapahub_host *host)
         if (!guest || !host_places_is_used(guest))
             continue;
         host_guests_ask(guest);
-        if (guest->supervision.stop_timeout_ns > most)
-            most = guest->supervision.stop_timeout_ns;
+        if (host_lint_stop_ns(&guest->supervision) > most)
+            most = host_lint_stop_ns(&guest->supervision);
     }
     leave_shared(host);
     most = hub_clock_after(most + 2 * PROOF_WITHIN);

@@ -197,28 +197,3 @@ int host_options_check_container(const struct rapahub_container_options *options
         return rapahub_fail(RAPAHUB_EINVAL, "", "the name of the pool is too long");
     return 0;
 }
-
-int host_options_take_supervision(const struct rapahub_supervision *given,
-                                  struct rapahub_supervision *out)
-{
-    static const struct rapahub_supervision none;
-    int r;
-
-    if (!given)
-        given = &none;
-    r = check_reserved(given->reserved, "supervision");
-    if (r < 0)
-        return r;
-    if ((unsigned)given->restart > RAPAHUB_RESTART_TEMPORARY || given->restarts_max < -1)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "restart %d, restarts_max %d: not valid",
-                            (int)given->restart, (int)given->restarts_max);
-    *out = *given;
-    if (out->restarts_max == 0)
-        out->restarts_max = 5;
-    out->period_ns = or_default64(given->period_ns, 60 * HUB_SECOND);
-    out->backoff_initial_ns = or_default64(given->backoff_initial_ns, 100 * HUB_MILLISECOND);
-    out->backoff_max_ns = or_default64(given->backoff_max_ns, 30 * HUB_SECOND);
-    out->start_timeout_ns = or_default64(given->start_timeout_ns, 5 * HUB_SECOND);
-    out->stop_timeout_ns = or_default64(given->stop_timeout_ns, 2500 * HUB_MILLISECOND);
-    return 0;
-}

@@ -30,8 +30,4 @@ void host_options_fini(struct host_options *options);
 int host_options_check_guest(const struct rapahub_guest_options *options);
 int host_options_check_container(const struct rapahub_container_options *options);
 
-/* `given` may be NULL. */
-int host_options_take_supervision(const struct rapahub_supervision *given,
-                                  struct rapahub_supervision *out);
-
 #endif

@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backoff: how long to wait before a guest is started again. The first restart comes at once; then
- * the delay doubles up to its maximum. Half of it is random, so that many guests that died of one
- * cause do not come back as one. Pure: chance comes from a seed. */
+/* backoff: how long to wait before a child is started again. Unless asked otherwise, the first
+ * restart comes at once; then the delay grows up to its maximum. Part of it is random, so that many
+ * children that died of one cause do not come back as one. Pure: chance comes from a seed. */
 #ifndef HOST_SUPERVISE_BACKOFF_H
 #define HOST_SUPERVISE_BACKOFF_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include <rapahub/supervise.h>
 
 #include "hub/base/random.h"
 
-/* A life that served so long without a break begins the series anew. */
-#define HOST_BACKOFF_RESET_AFTER_NS UINT64_C(60000000000)
-
 struct host_backoff {
-    uint64_t initial_ns, max_ns;
+    uint64_t initial_ns, max_ns, reset_after_ns;
+    double factor;  /* from one delay to the next */
+    uint32_t steps; /* at which the maximum is reached; 0: when the factor says so */
+    bool first_immediate;
+    enum rapahub_jitter jitter;
+    double share;
     uint32_t failures; /* since the series began */
+    uint64_t last_ns;  /* the delay given last */
     struct hub_random random;
 };
 
-/* -EINVAL where the maximum is below the first delay. */
-int host_backoff_init(struct host_backoff *backoff, uint64_t initial_ns, uint64_t max_ns,
-                      uint64_t seed);
+/* `how` has passed lint. */
+void host_backoff_init(struct host_backoff *backoff, const struct rapahub_supervision *how,
+                       uint64_t seed);
 
 /* Counts a failure of a life that had been ready for `ready_ns`, 0 if it never was. Returns the
- * delay: 0 for the first of a series, then from d/2 to d, where d = min(max, initial * 2^n). */
+ * delay, at most max_ns. r[impl supervise.backoff] */
 uint64_t host_backoff_next(struct host_backoff *backoff, uint64_t ready_ns);
 
 /* Begins the series anew: somebody asked for the start. */

@@ -15,7 +15,7 @@ struct host_budget {
     uint64_t times[HOST_BUDGET_MAX];
 };
 
-/* -EINVAL where `max` is above HOST_BUDGET_MAX. */
+/* -EINVAL where `max` is above HOST_BUDGET_MAX. r[impl supervise.window] */
 int host_budget_init(struct host_budget *budget, uint32_t max, uint64_t period_ns);
 
 /* Counts a failure at `now_ns`, not before the last one. False: it is over budget, because `max`

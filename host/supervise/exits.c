@@ -5,11 +5,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <rapahub/error.h>
+
 #include "hub/base/bytes.h"
 #include "hub/base/check.h"
 
 /* The kernel's CLD_ codes; <signal.h> is not for a room that does no I/O. A test compares them. */
 enum { CODE_EXITED = 1, CODE_KILLED = 2, CODE_DUMPED = 3 };
+
+/* Signals of a limit; the same on every architecture this library knows. */
+enum { NUMBER_XCPU = 24, NUMBER_XFSZ = 25 };
 
 #define STATUS_ABORTED 134 /* 128 + SIGABRT */
 #define TEXT_SIZE      64  /* more than any of the texts */
@@ -34,6 +39,13 @@ static enum rapahub_exit_class class_of_cause(enum host_cause cause)
     return classes[cause];
 }
 
+static bool is_limit(const struct hub_exit *exit)
+{
+    return exit->code != CODE_EXITED &&
+           (exit->status == NUMBER_XCPU || exit->status == NUMBER_XFSZ);
+}
+
+/* r[impl supervise.exit.class] */
 enum rapahub_exit_class host_exits_class(const struct hub_exit *exit, enum host_cause cause)
 {
     if (cause == HOST_CAUSE_SPAWN)
@@ -42,6 +54,8 @@ enum rapahub_exit_class host_exits_class(const struct hub_exit *exit, enum host_
         return RAPAHUB_EXIT_LOST;
     if (cause != HOST_CAUSE_NONE && died_violently(exit))
         return class_of_cause(cause);
+    if (is_limit(exit))
+        return RAPAHUB_EXIT_LIMIT;
     if (exit->code == CODE_DUMPED)
         return RAPAHUB_EXIT_CORE;
     if (exit->code == CODE_KILLED)
@@ -97,16 +111,16 @@ void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit
         [RAPAHUB_EXIT_WATCHDOG] = "no heartbeat, killed",
         [RAPAHUB_EXIT_PROTOCOL] = "broke a rule of the protocol, killed",
         [RAPAHUB_EXIT_LOST] = "dead, its status taken by somebody else",
+        [RAPAHUB_EXIT_LINK] = "could not be linked again, killed",
     };
     char text[TEXT_SIZE];
     struct hub_writer writer;
 
-    CHECK(size > 0 && (unsigned)class < sizeof fixed / sizeof *fixed);
-    CHECK(fixed[class] || exit);
+    CHECK(size > 0 && (unsigned)class < sizeof fixed / sizeof *fixed && (fixed[class] || exit));
     hub_writer_init(&writer, text, sizeof text);
     if (fixed[class])
         put_text(&writer, fixed[class]);
-    else if (class == RAPAHUB_EXIT_SIGNAL || class == RAPAHUB_EXIT_CORE)
+    else if (exit->code == CODE_KILLED || exit->code == CODE_DUMPED)
         put_signal(&writer, exit->status);
     else
         put_status(&writer, exit->status);
@@ -118,9 +132,111 @@ void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit
     to[size] = '\0';
 }
 
-bool host_exits_restart(enum rapahub_exit_class class, enum rapahub_restart restart)
+/* ---- whether another one follows ---- */
+
+#define BIT(class) (UINT32_C(1) << RAPAHUB_EXIT_##class)
+#define ALL        (BIT(LINK) * 2 - 1)
+#define ABNORMAL                                                                                   \
+    (BIT(SIGNAL) | BIT(CORE) | BIT(OOM) | BIT(START_TIMEOUT) | BIT(STOP_TIMEOUT) | BIT(WATCHDOG) | \
+     BIT(PROTOCOL) | BIT(LIMIT) | BIT(LOST))
+
+#define CODES       256
+#define SIGNALS     64
+#define NOT_AGAIN   125 /* a guest that ends so asks not to be started again */
+#define LIST_MAX    512
+#define KIND_CODE   0x100
+#define KIND_SIGNAL 0x200
+
+static bool has_code(const struct host_exit_set *set, int code)
 {
-    if (restart == RAPAHUB_RESTART_PERMANENT)
-        return true;
-    return restart == RAPAHUB_RESTART_TRANSIENT && class != RAPAHUB_EXIT_CLEAN;
+    return code >= 0 && code < CODES && (set->codes[code / 64] >> (code % 64) & 1) != 0;
+}
+
+static bool has_signal(const struct host_exit_set *set, int number)
+{
+    return number >= 1 && number <= SIGNALS && (set->signals >> (number - 1) & 1) != 0;
+}
+
+static bool has(const struct host_exit_set *set, const struct hub_exit *exit)
+{
+    if (!exit)
+        return false;
+    return exit->code == CODE_EXITED ? has_code(set, exit->status) : has_signal(set, exit->status);
+}
+
+static int put_in(struct host_exit_set *set, uint16_t word, const char *list, const char *name)
+{
+    unsigned number = word & 0xff, kind = word & 0xff00;
+
+    if (kind == KIND_CODE)
+        set->codes[number / 64] |= UINT64_C(1) << (number % 64);
+    else if (kind == KIND_SIGNAL && number >= 1 && number <= SIGNALS)
+        set->signals |= UINT64_C(1) << (number - 1);
+    else
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values",
+                            "%s: %s has %u, which is neither RAPAHUB_STATUS(0 to 255) nor "
+                            "RAPAHUB_SIGNAL(1 to 64)",
+                            name, list, word);
+    return 0;
+}
+
+static int take_list(const char *name, const uint16_t *from, const char *list,
+                     struct host_exit_set *out)
+{
+    for (size_t i = 0; from && from[i] && i < LIST_MAX; i++) {
+        int r = put_in(out, from[i], list, name);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static uint32_t mask_of(const struct rapahub_supervision *how)
+{
+    static const uint32_t masks[] = {
+        [RAPAHUB_RESTART_PERMANENT] = ALL,
+        [RAPAHUB_RESTART_TRANSIENT] = ALL & ~BIT(CLEAN),
+        [RAPAHUB_RESTART_TEMPORARY] = 0,
+        [RAPAHUB_RESTART_ON_SUCCESS] = BIT(CLEAN),
+        [RAPAHUB_RESTART_ON_ABNORMAL] = ABNORMAL,
+        [RAPAHUB_RESTART_ON_WATCHDOG] = BIT(WATCHDOG),
+        [RAPAHUB_RESTART_ON_ABORT] = BIT(SIGNAL) | BIT(CORE),
+        [RAPAHUB_RESTART_MASK] = 0,
+    };
+
+    return how->restart == RAPAHUB_RESTART_MASK ? how->restart_mask : masks[how->restart];
+}
+
+/* r[impl supervise.exit.codes] */
+int host_exits_take(const char *name, const struct rapahub_supervision *how,
+                    struct host_exit_rules *out)
+{
+    static const uint16_t not_again[] = {KIND_CODE | NOT_AGAIN, 0};
+    int r;
+
+    *out = (struct host_exit_rules){.mask = mask_of(how), .success.codes = {1}};
+    if (how->restart == RAPAHUB_RESTART_MASK && (out->mask == 0 || (out->mask & ~ALL) != 0))
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values",
+                            "%s: restart_mask is 0x%x: name classes, 1u << RAPAHUB_EXIT_…, or "
+                            "choose another restart",
+                            name, (unsigned)out->mask);
+    r = take_list(name, how->success_exit, "success_exit", &out->success);
+    if (r == 0)
+        r = take_list(name, how->prevent_exit ? how->prevent_exit : not_again, "prevent_exit",
+                      &out->prevent);
+    return r == 0 ? take_list(name, how->force_exit, "force_exit", &out->force) : r;
+}
+
+/* r[impl supervise.restart] */
+enum host_exit_verdict host_exits_judge(const struct host_exit_rules *rules,
+                                        const struct hub_exit *exit, enum rapahub_exit_class *class)
+{
+    if (*class == RAPAHUB_EXIT_CODE && exit && has_code(&rules->success, exit->status))
+        *class = RAPAHUB_EXIT_CLEAN;
+    if (has(&rules->force, exit))
+        return HOST_EXIT_RESTART;
+    if (has(&rules->prevent, exit))
+        return HOST_EXIT_PREVENTED;
+    return (rules->mask >> *class & 1) != 0 ? HOST_EXIT_RESTART : HOST_EXIT_OVER;
 }

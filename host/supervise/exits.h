@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exits: how a life ended, from what the kernel and the host itself know of it. Pure. */
+/* exits: how a life ended, from what the kernel and the host itself know of it; and whether that
+ * calls for another one. Pure. */
 #ifndef HOST_SUPERVISE_EXITS_H
 #define HOST_SUPERVISE_EXITS_H
 
@@ -29,7 +30,28 @@ enum rapahub_exit_class host_exits_class(const struct hub_exit *exit, enum host_
 void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit, char *to,
                       size_t size);
 
-/* Does a life that ended so call for another one? The budget is asked next. */
-bool host_exits_restart(enum rapahub_exit_class class, enum rapahub_restart restart);
+/* Statuses and signals that a child's options name. */
+struct host_exit_set {
+    uint64_t codes[4], signals; /* a bit each; of signal 1 the lowest */
+};
+
+/* When a child is started again. */
+struct host_exit_rules {
+    uint32_t mask; /* of classes */
+    struct host_exit_set success, prevent, force;
+};
+
+/* -EINVAL where a list of the child `name` has what is neither a status nor a signal, or its mask
+ * no class. */
+int host_exits_take(const char *name, const struct rapahub_supervision *how,
+                    struct host_exit_rules *out);
+
+enum host_exit_verdict { HOST_EXIT_RESTART, HOST_EXIT_OVER, HOST_EXIT_PREVENTED };
+
+/* Does a life that ended so call for another one? The budget is asked next. A status of `success`
+ * makes `*class` CLEAN. `exit` may be NULL. */
+enum host_exit_verdict host_exits_judge(const struct host_exit_rules *rules,
+                                        const struct hub_exit *exit,
+                                        enum rapahub_exit_class *class);
 
 #endif

@@ -79,8 +79,8 @@ struct setting {
 ATTACK void start_as(struct stage *stage, const char *chimod, struct rapahub_container_id id,
                      enum rapahub_trust trust, struct rapahub_guest_id *out)
 {
-    const struct rapahub_supervision never = {.restart = RAPAHUB_RESTART_TEMPORARY,
-                                              .stop_timeout_ns = 500 * MS};
+    const struct rapahub_supervision never = {
+        .restart = RAPAHUB_RESTART_TEMPORARY, .goodbye_ns = 500 * MS, .term_ns = RAPAHUB_NONE};
     const struct rapahub_guest_options guest = {
         .chimod = chimod, .supervision = &never, .trust = trust};
     const struct rapahub_container_options container = {.id = id, .pool_name = "attack"};

@@ -60,8 +60,9 @@ static int create(struct world *world)
 
 static int spawn(struct world *world)
 {
-    const struct rapahub_supervision often = {
-        .restarts_max = 50, .period_ns = 1, .backoff_initial_ns = 100000, .backoff_max_ns = 100000};
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
+                                              .backoff_initial_ns = 100000,
+                                              .backoff_max_ns = 100000};
     const struct rapahub_guest_options options = {
         .chimod = PROCESS_CHIMOD("echo"),
         .trust = world->manner == MANNER_SHARED ? RAPAHUB_TRUST_TRUSTED : RAPAHUB_TRUST_STANDARD,

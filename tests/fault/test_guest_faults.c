@@ -49,8 +49,9 @@ static void on_event(void *user, const struct rapahub_event *event)
 
 static int spawn(struct world *world)
 {
-    const struct rapahub_supervision often = {
-        .restarts_max = 50, .period_ns = 1, .backoff_initial_ns = 100000, .backoff_max_ns = 100000};
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
+                                              .backoff_initial_ns = 100000,
+                                              .backoff_max_ns = 100000};
     const struct rapahub_guest_options options = {.chimod = PROCESS_CHIMOD("echo"),
                                                   .supervision = &often};
 

@@ -194,7 +194,7 @@ static void a_call_to_a_guest_that_restarts_waits_for_it(void **state)
 
 static void calls_open_at_the_end_of_the_host_end_too(void **state)
 {
-    const struct rapahub_supervision hasty = {.stop_timeout_ns = 20 * MS};
+    const struct rapahub_supervision hasty = {.goodbye_ns = 20 * MS, .term_ns = RAPAHUB_NONE};
     struct done done = {0};
     struct hosting on;
 

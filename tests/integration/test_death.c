@@ -77,7 +77,7 @@ static void a_method_that_leaves_is_diagnosed(void **state)
 static void a_method_that_never_returns_holds_up_nobody_for_ever(void **state)
 {
     const struct rapahub_call call = {.target = here, .method = "spin()", .timeout_ns = 30000000};
-    struct rapahub_supervision hasty = {.stop_timeout_ns = 50000000};
+    struct rapahub_supervision hasty = {.goodbye_ns = 50000000, .term_ns = RAPAHUB_NONE};
     struct hosting on;
 
     (void)state;

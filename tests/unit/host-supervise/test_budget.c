@@ -23,6 +23,7 @@ static void as_many_restarts_as_allowed_pass_and_the_next_is_over(void **state)
     assert_false(host_budget_spend(&budget, 101));
 }
 
+/* r[verify supervise.window] */
 static void a_failure_one_period_ago_no_longer_counts(void **state)
 {
     struct host_budget budget;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 
+#include <rapahub/error.h>
+
 #include "host/supervise/exits.h"
 #include "tests/support/testing.h"
 
 static const struct hub_exit clean = {CLD_EXITED, 0}, three = {CLD_EXITED, 3},
                              aborted = {CLD_EXITED, 134}, killed = {CLD_KILLED, SIGKILL},
-                             dumped = {CLD_DUMPED, SIGSEGV}, strange = {CLD_STOPPED, SIGSTOP};
+                             dumped = {CLD_DUMPED, SIGSEGV}, limited = {CLD_KILLED, SIGXCPU},
+                             strange = {CLD_STOPPED, SIGSTOP};
 
+/* r[verify supervise.exit.class] */
 static void the_status_gives_the_class(void **state)
 {
     (void)state;
@@ -16,6 +20,7 @@ static void the_status_gives_the_class(void **state)
     assert_int_equal(host_exits_class(&aborted, HOST_CAUSE_NONE), RAPAHUB_EXIT_CODE);
     assert_int_equal(host_exits_class(&killed, HOST_CAUSE_NONE), RAPAHUB_EXIT_SIGNAL);
     assert_int_equal(host_exits_class(&dumped, HOST_CAUSE_NONE), RAPAHUB_EXIT_CORE);
+    assert_int_equal(host_exits_class(&limited, HOST_CAUSE_NONE), RAPAHUB_EXIT_LIMIT);
     assert_int_equal(host_exits_class(&strange, HOST_CAUSE_NONE), RAPAHUB_EXIT_LOST);
     assert_int_equal(host_exits_class(NULL, HOST_CAUSE_NONE), RAPAHUB_EXIT_LOST);
 }
@@ -70,6 +75,7 @@ static void the_text_names_signal_and_status(void **state)
     assert_text(RAPAHUB_EXIT_SIGNAL, &killed, "signal SIGKILL");
     assert_text(RAPAHUB_EXIT_SIGNAL, &realtime, "signal 63");
     assert_text(RAPAHUB_EXIT_CORE, &dumped, "signal SIGSEGV, core dumped");
+    assert_text(RAPAHUB_EXIT_LIMIT, &limited, "signal SIGXCPU");
     assert_text(RAPAHUB_EXIT_SPAWN, NULL, "could not be started");
     assert_text(RAPAHUB_EXIT_WATCHDOG, NULL, "no heartbeat, killed");
     assert_text(RAPAHUB_EXIT_LOST, NULL, "dead, its status taken by somebody else");
@@ -87,16 +93,93 @@ static void a_text_that_does_not_fit_is_cut(void **state)
     assert_string_equal(text, "");
 }
 
+static struct host_exit_rules rules_of(const struct rapahub_supervision *how)
+{
+    struct host_exit_rules rules;
+
+    assert_int_equal(host_exits_take("kv", how, &rules), 0);
+    return rules;
+}
+
+/* A bit for each class that calls for another life. */
+static uint32_t mask_of(enum rapahub_restart restart)
+{
+    struct host_exit_rules rules =
+        rules_of(&(struct rapahub_supervision){.restart = restart, .restart_mask = 0x1001});
+    uint32_t mask = 0;
+
+    for (int class = RAPAHUB_EXIT_CLEAN; class <= RAPAHUB_EXIT_LINK; class ++) {
+        enum rapahub_exit_class c = (enum rapahub_exit_class) class;
+
+        if (host_exits_judge(&rules, NULL, &c) == HOST_EXIT_RESTART)
+            mask |= 1u << class;
+    }
+    return mask;
+}
+
+/* r[verify supervise.restart] */
 static void the_kind_of_restart_decides_with_the_class(void **state)
 {
     (void)state;
-    for (int class = RAPAHUB_EXIT_CLEAN; class <= RAPAHUB_EXIT_LOST; class ++) {
-        enum rapahub_exit_class c = (enum rapahub_exit_class) class;
+    assert_int_equal(mask_of(RAPAHUB_RESTART_PERMANENT), 0x1fff);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_TRANSIENT), 0x1ffe);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_TEMPORARY), 0);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_ON_SUCCESS), 1);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_ON_ABNORMAL), 0xbfc);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_ON_WATCHDOG), 0x80);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_ON_ABORT), 0x0c);
+    assert_int_equal(mask_of(RAPAHUB_RESTART_MASK), 0x1001);
+}
 
-        assert_true(host_exits_restart(c, RAPAHUB_RESTART_PERMANENT));
-        assert_false(host_exits_restart(c, RAPAHUB_RESTART_TEMPORARY));
-        assert_int_equal(host_exits_restart(c, RAPAHUB_RESTART_TRANSIENT), c != RAPAHUB_EXIT_CLEAN);
-    }
+static enum host_exit_verdict judged(const struct host_exit_rules *rules,
+                                     const struct hub_exit *exit)
+{
+    enum rapahub_exit_class class = host_exits_class(exit, HOST_CAUSE_NONE);
+
+    return host_exits_judge(rules, exit, &class);
+}
+
+/* r[verify supervise.exit.codes] */
+static void named_statuses_and_signals_come_before_the_class(void **state)
+{
+    static const uint16_t done[] = {RAPAHUB_STATUS(3), 0},
+                          never[] = {RAPAHUB_STATUS(134), RAPAHUB_SIGNAL(SIGSEGV), 0},
+                          always[] = {RAPAHUB_STATUS(0), RAPAHUB_SIGNAL(SIGKILL), 0};
+    const struct hub_exit stop = {CLD_EXITED, 125};
+    struct host_exit_rules rules = rules_of(&(struct rapahub_supervision){0});
+
+    (void)state;
+    assert_int_equal(judged(&rules, &stop), HOST_EXIT_PREVENTED);
+    assert_int_equal(judged(&rules, &aborted), HOST_EXIT_RESTART);
+    rules = rules_of(&(struct rapahub_supervision){.restart = RAPAHUB_RESTART_TRANSIENT,
+                                                   .success_exit = done,
+                                                   .prevent_exit = never,
+                                                   .force_exit = always});
+    assert_int_equal(judged(&rules, &three), HOST_EXIT_OVER);
+    assert_int_equal(judged(&rules, &clean), HOST_EXIT_RESTART);
+    assert_int_equal(judged(&rules, &stop), HOST_EXIT_RESTART);
+    assert_int_equal(judged(&rules, &aborted), HOST_EXIT_PREVENTED);
+    assert_int_equal(judged(&rules, &dumped), HOST_EXIT_PREVENTED);
+    assert_int_equal(judged(&rules, &killed), HOST_EXIT_RESTART);
+}
+
+static void what_is_no_status_and_no_signal_is_refused(void **state)
+{
+    static const uint16_t wrong[] = {7, 0}, beyond[] = {RAPAHUB_SIGNAL(65), 0};
+    struct host_exit_rules rules;
+
+    (void)state;
+    assert_int_equal(
+        host_exits_take("kv", &(struct rapahub_supervision){.force_exit = wrong}, &rules),
+        RAPAHUB_EINVAL);
+    assert_int_equal(
+        host_exits_take("kv", &(struct rapahub_supervision){.success_exit = beyond}, &rules),
+        RAPAHUB_EINVAL);
+    assert_int_equal(host_exits_take("kv",
+                                     &(struct rapahub_supervision){.restart = RAPAHUB_RESTART_MASK},
+                                     &rules),
+                     RAPAHUB_EINVAL);
+    assert_string_equal(rapahub_last_error()->rule, "supervise.lint.values");
 }
 
 int main(void)
@@ -108,6 +191,8 @@ int main(void)
         cmocka_unit_test(the_text_names_signal_and_status),
         cmocka_unit_test(a_text_that_does_not_fit_is_cut),
         cmocka_unit_test(the_kind_of_restart_decides_with_the_class),
+        cmocka_unit_test(named_statuses_and_signals_come_before_the_class),
+        cmocka_unit_test(what_is_no_status_and_no_signal_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

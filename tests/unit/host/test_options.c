@@ -102,32 +102,12 @@ static void a_container_is_checked(void **state)
     assert_int_equal(host_options_check_container(NULL), RAPAHUB_EINVAL);
 }
 
-static void supervision_has_its_defaults(void **state)
-{
-    const struct rapahub_supervision never = {.restarts_max = -1}, odd = {.restarts_max = -2},
-                                     unknown = {.restart = (enum rapahub_restart)9};
-    struct rapahub_supervision out;
-
-    (void)state;
-    assert_int_equal(host_options_take_supervision(NULL, &out), 0);
-    assert_int_equal(out.restarts_max, 5);
-    assert_int_equal(out.period_ns, 60 * HUB_SECOND);
-    assert_int_equal(out.stop_timeout_ns, 2500 * HUB_MILLISECOND);
-    assert_int_equal(host_options_take_supervision(&never, &out), 0);
-    assert_int_equal(out.restarts_max, -1);
-    assert_int_equal(host_options_take_supervision(&odd, &out), RAPAHUB_EINVAL);
-    assert_int_equal(host_options_take_supervision(&unknown, &out), RAPAHUB_EINVAL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_given_means_the_defaults),
-        cmocka_unit_test(what_is_given_holds),
-        cmocka_unit_test(what_is_out_of_range_is_refused),
-        cmocka_unit_test(a_guest_is_checked),
+        cmocka_unit_test(nothing_given_means_the_defaults), cmocka_unit_test(what_is_given_holds),
+        cmocka_unit_test(what_is_out_of_range_is_refused),  cmocka_unit_test(a_guest_is_checked),
         cmocka_unit_test(a_container_is_checked),
-        cmocka_unit_test(supervision_has_its_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

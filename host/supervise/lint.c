@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/supervise/lint.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include <rapahub/error.h>
+
+#include "host/supervise/budget.h"
+#include "host/supervise/exits.h"
+#include "hub/base/clock.h"
+
+#define STEPS_MAX 1000
+
+static uint64_t or_default(uint64_t given, uint64_t otherwise)
+{
+    return given ? given : otherwise;
+}
+
+static bool is_zero(const uint64_t *reserved)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < 8; i++)
+        all |= reserved[i];
+    return all == 0;
+}
+
+static int refuse_reserved(const char *name)
+{
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values",
+                        "%s: its supervision has `reserved` set; build it with the headers of this "
+                        "library, or zero it",
+                        name);
+}
+
+/* ---- a child ---- */
+
+static void fill_child(struct rapahub_supervision *out)
+{
+    out->restarts_max = out->restarts_max == 0 ? 5 : out->restarts_max;
+    out->period_ns = or_default(out->period_ns, 60 * HUB_SECOND);
+    if (out->on_exhausted == RAPAHUB_EXHAUSTED_DEFAULT)
+        out->on_exhausted = RAPAHUB_EXHAUSTED_PARK;
+    out->backoff_initial_ns = or_default(out->backoff_initial_ns, 100 * HUB_MILLISECOND);
+    out->backoff_max_ns = or_default(out->backoff_max_ns, 30 * HUB_SECOND);
+    out->backoff_factor =
+        out->backoff_factor > 0 || out->backoff_factor < 0 ? out->backoff_factor : 2;
+    out->jitter_share = out->jitter_share > 0 || out->jitter_share < 0 ? out->jitter_share : 0.1;
+    out->reset_after_ns = or_default(out->reset_after_ns, 60 * HUB_SECOND);
+    out->start_timeout_ns = or_default(out->start_timeout_ns, 5 * HUB_SECOND);
+    out->goodbye_ns = or_default(out->goodbye_ns, 500 * HUB_MILLISECOND);
+    out->term_ns = or_default(out->term_ns, 2 * HUB_SECOND);
+}
+
+/* r[impl supervise.lint.values] */
+static int check_values(const char *name, const struct rapahub_supervision *how)
+{
+    const char *what = NULL;
+
+    if ((unsigned)how->restart > RAPAHUB_RESTART_MASK)
+        what = "restart is none of RAPAHUB_RESTART_…";
+    else if ((unsigned)how->start > RAPAHUB_START_MANUAL)
+        what = "start is none of RAPAHUB_START_…";
+    else if ((unsigned)how->on_exhausted > RAPAHUB_EXHAUSTED_CALLBACK)
+        what = "on_exhausted is none of RAPAHUB_EXHAUSTED_…";
+    else if ((unsigned)how->jitter > RAPAHUB_JITTER_ADDITIVE)
+        what = "jitter is none of RAPAHUB_JITTER_…";
+    else if (how->restarts_max < -1 || how->restarts_max > HOST_BUDGET_MAX)
+        what = "restarts_max is not -1 to 256";
+    else if (how->backoff_steps > STEPS_MAX)
+        what = "backoff_steps is above 1,000";
+    else if (!(how->jitter_share >= 0 && how->jitter_share <= 10))
+        what = "jitter_share is not 0 to 10";
+    if (!what)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values", "%s: %s; choose one that is", name,
+                        what);
+}
+
+/* r[impl supervise.lint.backoff] r[impl supervise.lint.factor] */
+static int check_backoff(const char *name, const struct rapahub_supervision *how)
+{
+    if (how->backoff_initial_ns != RAPAHUB_NONE && how->backoff_max_ns < how->backoff_initial_ns)
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.backoff",
+                            "%s: backoff_max_ns (%" PRIu64 ") is below backoff_initial_ns (%" PRIu64
+                            "); raise the one or lower the other",
+                            name, how->backoff_max_ns, how->backoff_initial_ns);
+    if (!(how->backoff_factor >= 1 && how->backoff_factor <= 1e6))
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.factor",
+                            "%s: backoff_factor is %g, so that delays would shrink; from 1 to "
+                            "1,000,000 they do not",
+                            name, how->backoff_factor);
+    return 0;
+}
+
+/* The least that jitter leaves of a delay. */
+static double least_of(const struct rapahub_supervision *how, double delay)
+{
+    switch (how->jitter) {
+    case RAPAHUB_JITTER_FULL:
+        return 0;
+    case RAPAHUB_JITTER_DECORRELATED:
+        return (double)how->backoff_initial_ns;
+    case RAPAHUB_JITTER_EQUAL:
+        return delay / 2;
+    default:
+        return delay;
+    }
+}
+
+/* As fast as it may be started again and dies at once: how long do `restarts_max` restarts take?
+ * With steps the curve is taken as flat, which it never is below. */
+static double fastest(const struct rapahub_supervision *how)
+{
+    double delay = (double)how->backoff_initial_ns, sum = 0;
+    int32_t waits = how->restarts_max - (how->backoff_first ? 0 : 1);
+
+    if (how->backoff_initial_ns == RAPAHUB_NONE)
+        return 0;
+    for (int32_t i = 0; i < waits; i++) {
+        sum += least_of(how, delay);
+        if (how->backoff_steps == 0)
+            delay *= how->backoff_factor;
+        if (delay > (double)how->backoff_max_ns)
+            delay = (double)how->backoff_max_ns;
+    }
+    return sum;
+}
+
+/* r[impl supervise.lint.budget] */
+static int check_budget(const char *name, const struct rapahub_supervision *how)
+{
+    if (how->restarts_max <= 0 || how->period_ns == RAPAHUB_FOREVER ||
+        how->on_exhausted == RAPAHUB_EXHAUSTED_SLOW_RETRY ||
+        how->restart == RAPAHUB_RESTART_TEMPORARY || fastest(how) < (double)how->period_ns)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.budget",
+                        "%s: its delays alone outlast period_ns (%" PRIu64
+                        "), so that %d restarts are never within it and it is never given up; "
+                        "lengthen period_ns, shorten the delays, or set on_exhausted to SLOW_RETRY",
+                        name, how->period_ns, (int)how->restarts_max);
+}
+
+uint64_t host_lint_stop_ns(const struct rapahub_supervision *how)
+{
+    uint64_t goodbye = how->goodbye_ns == RAPAHUB_NONE ? 0 : how->goodbye_ns;
+    uint64_t term = how->term_ns == RAPAHUB_NONE ? 0 : how->term_ns;
+
+    if (how->brutal)
+        return 0;
+    return goodbye > UINT64_MAX - term ? UINT64_MAX : goodbye + term;
+}
+
+/* r[impl supervise.lint.stop] */
+static int check_stop(const char *name, const struct rapahub_supervision *how,
+                      const struct rapahub_supervisor_options *parent)
+{
+    const struct rapahub_supervision *above = parent ? parent->supervision : NULL;
+    uint64_t sum = host_lint_stop_ns(how), most = HOST_LINT_STOP_MAX;
+    const char *whose = "one hour";
+
+    if (above && (above->goodbye_ns || above->term_ns || above->brutal)) {
+        most = host_lint_stop_ns(above);
+        whose = "its supervisor's own";
+    }
+    if (sum <= most)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.stop",
+                        "%s: goodbye_ns and term_ns make %" PRIu64 ", above %s of %" PRIu64
+                        "; shorten them",
+                        name, sum, whose, most);
+}
+
+/* r[impl supervise.lint.significant] */
+static int check_significant(const char *name, const struct rapahub_supervision *how,
+                             const struct rapahub_supervisor_options *parent)
+{
+    const char *why = NULL;
+
+    if (!how->significant)
+        return 0;
+    if (how->restart == RAPAHUB_RESTART_PERMANENT)
+        why = "permanent, so that it never ends; choose another restart";
+    else if (!parent || parent->auto_shutdown == RAPAHUB_AUTO_SHUTDOWN_NEVER)
+        why = "below a supervisor whose auto_shutdown is NEVER; choose another";
+    if (!why)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.significant",
+                        "%s: is significant, and %s, or do not set `significant`", name, why);
+}
+
+int host_lint_child(const char *name, const struct rapahub_supervision *given,
+                    const struct rapahub_supervisor_options *parent,
+                    struct rapahub_supervision *out)
+{
+    static const struct rapahub_supervision none;
+    struct rapahub_supervision how = given ? *given : none;
+    int r;
+
+    if (!is_zero(how.reserved))
+        return refuse_reserved(name);
+    fill_child(&how);
+    r = check_values(name, &how);
+    if (r == 0)
+        r = check_backoff(name, &how);
+    if (r == 0)
+        r = check_budget(name, &how);
+    if (r == 0)
+        r = check_stop(name, &how, parent);
+    if (r == 0)
+        r = check_significant(name, &how, parent);
+    if (r == 0)
+        *out = how;
+    return r;
+}
+
+/* ---- a supervisor ---- */
+
+static const char *wrong_with(const struct rapahub_supervisor_options *how)
+{
+    if ((unsigned)how->strategy > RAPAHUB_SIMPLE)
+        return "strategy is none of RAPAHUB_ONE_FOR_ONE …";
+    if ((unsigned)how->auto_shutdown > RAPAHUB_AUTO_SHUTDOWN_ALL_SIGNIFICANT)
+        return "auto_shutdown is none of RAPAHUB_AUTO_SHUTDOWN_…";
+    if (how->restarts_max < -1 || how->restarts_max > HOST_BUDGET_MAX)
+        return "restarts_max is not -1 to 256";
+    if ((unsigned)how->on_exhausted > RAPAHUB_EXHAUSTED_CALLBACK ||
+        how->on_exhausted == RAPAHUB_EXHAUSTED_SLOW_RETRY)
+        return "on_exhausted is none of PARK, ESCALATE, CALLBACK";
+    return NULL;
+}
+
+int host_lint_supervisor(const struct rapahub_supervisor_options *given,
+                         struct rapahub_supervisor_options *out)
+{
+    static const struct rapahub_supervisor_options none;
+    struct rapahub_supervisor_options how = given ? *given : none;
+    const char *name = how.name ? how.name : "supervisor", *wrong;
+    bool alone = how.strategy == RAPAHUB_ONE_FOR_ONE || how.strategy == RAPAHUB_SIMPLE;
+
+    if (!is_zero(how.reserved))
+        return refuse_reserved(name);
+    wrong = wrong_with(&how);
+    if (wrong)
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values", "%s: %s; choose one that is",
+                            name, wrong);
+    if (how.restarts_max == 0 && !alone)
+        how.restarts_max = 10;
+    how.period_ns = or_default(how.period_ns, 60 * HUB_SECOND);
+    if (how.on_exhausted == RAPAHUB_EXHAUSTED_DEFAULT)
+        how.on_exhausted = RAPAHUB_EXHAUSTED_ESCALATE;
+    *out = how;
+    return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model: the rules of OTP's supervisors and ours, once more and as simply as they can be said: one
+ * thing behind the other, each group stopped and started by a loop, each window counted anew from a
+ * list of all failures. It shares no code with what it is compared to. */
+#ifndef TESTS_SIMULATION_MODEL_H
+#define TESTS_SIMULATION_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/supervise.h>
+
+#define NODES    24
+#define FAILURES 4096
+#define ACTS     512
+
+enum fate { DOWN, UP, PARKED, GONE };
+
+/* What both are made of. */
+struct node {
+    int parent; /* -1: the root */
+    bool supervisor, significant;
+    enum rapahub_strategy strategy;
+    enum rapahub_auto_shutdown shuts;
+    enum rapahub_restart restart;
+    int max;         /* of itself, as a child */
+    int limit;       /* of a supervisor's children; -1: none */
+    uint64_t period; /* of both */
+    enum rapahub_exhausted policy, group_policy;
+};
+
+/* The model's own memory. */
+struct memory {
+    enum fate fate;
+    bool wanted;
+    bool ready; /* of a supervisor: it was complete once since it started */
+    uint64_t failures[FAILURES], group[FAILURES];
+    int failures_count, group_count;
+};
+
+struct trace {
+    char acts[ACTS]; /* 'A' + node started, 'a' + node stopped */
+    int count;
+};
+
+struct model {
+    uint64_t now;
+    int count; /* parents come before their children; the first one is the root */
+    struct node nodes[NODES];
+    struct memory memory[NODES];
+    struct trace trace;
+    int fail_starts; /* so many of the next starts fail */
+    int starts_seen;
+};
+
+/* A life of it has ended. */
+void model_fail(struct model *model, int node, enum rapahub_exit_class class, int status);
+
+/* All that is to be started, one behind the other. */
+void model_start_all(struct model *model);
+
+void model_note(struct trace *trace, int node, bool start);
+bool model_is_ordered(const struct node *node);
+
+#endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions in their exact order, at given times. A world that starts at once what it is told to,
+ * and stops it at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/supervise/supervisor.h"
+#include "hub/base/clock.h"
+#include "hub/base/random.h"
+#include "tests/support/testing.h"
+
+#define MS HUB_MILLISECOND
+
+struct stage {
+    struct host_machine machine;
+    uint64_t now;
+    char log[4096]; /* "+name" started, "-name" stopped, "!name" killed, "name=failed" */
+    bool idle;      /* what is started does not become ready by itself */
+    enum rapahub_exhausted answer;
+    uint32_t asked;
+};
+
+static int answer(void *user, uint32_t place, enum rapahub_exit_class class)
+{
+    struct stage *stage = user;
+
+    (void)place;
+    (void)class;
+    stage->asked++;
+    return (int)stage->answer;
+}
+
+static void begin(struct stage *stage)
+{
+    const struct host_machine_limits limits = {
+        .children_max = 40, .starts_parallel_max = 40, .seed = 1, .ask = answer, .ask_user = stage};
+
+    memset(stage, 0, sizeof *stage);
+    stage->now = HUB_SECOND;
+    assert_int_equal(host_machine_init(&stage->machine, &limits), 0);
+}
+
+static struct host_child *child(struct stage *stage, uint32_t place)
+{
+    return host_machine_child(&stage->machine, place);
+}
+
+static void put(struct stage *stage, const char *mark, const char *name, const char *behind)
+{
+    size_t size = strlen(stage->log);
+
+    snprintf(stage->log + size, sizeof stage->log - size, "%s%s%s ", mark, name, behind);
+}
+
+static void obey(struct stage *stage, const struct host_decision *decision)
+{
+    const struct host_ending ending = {.class = RAPAHUB_EXIT_CLEAN};
+    struct host_machine *machine = &stage->machine;
+    const char *name = child(stage, decision->place)->name;
+
+    if (decision->kind == HOST_DECISION_MOVED && decision->to == HOST_CHILD_FAILED)
+        put(stage, "", name, "=failed");
+    if (decision->kind == HOST_DECISION_MOVED)
+        return;
+    put(stage,
+        decision->kind == HOST_DECISION_START  ? "+"
+        : decision->kind == HOST_DECISION_STOP ? "-"
+                                               : "!",
+        name, "");
+    if (decision->kind == HOST_DECISION_START && stage->idle)
+        return;
+    if (decision->kind == HOST_DECISION_START) {
+        (void)host_supervisor_attached(machine, decision->place, decision->incarnation);
+        (void)host_supervisor_ready(machine, decision->place, decision->incarnation, stage->now);
+        return;
+    }
+    (void)host_supervisor_exited(machine, decision->place, decision->incarnation, &ending,
+                                 stage->now);
+}
+
+static void carry_out(struct stage *stage)
+{
+    struct host_decision decision;
+
+    while (host_machine_next(&stage->machine, &decision))
+        obey(stage, &decision);
+}
+
+static uint32_t add(struct stage *stage, uint32_t parent, const char *name,
+                    struct rapahub_supervision how)
+{
+    const struct host_tree_plan plan = {.name = name, .parent = parent, .how = &how};
+    uint32_t place = 0;
+
+    assert_int_equal(host_supervisor_add(&stage->machine, &plan, stage->now, &place), 0);
+    carry_out(stage);
+    return place;
+}
+
+static uint32_t add_group(struct stage *stage, uint32_t parent, const char *name,
+                          struct rapahub_supervisor_options group)
+{
+    const struct host_tree_plan plan = {.name = name, .parent = parent, .group = &group};
+    uint32_t place = 0;
+
+    assert_int_equal(host_supervisor_add(&stage->machine, &plan, stage->now, &place), 0);
+    carry_out(stage);
+    return place;
+}
+
+static void die(struct stage *stage, uint32_t place)
+{
+    static const struct hub_exit killed = {2, 9};
+    const struct host_ending ending = {RAPAHUB_EXIT_SIGNAL, &killed};
+
+    stage->log[0] = '\0';
+    assert_int_equal(host_supervisor_exited(&stage->machine, place,
+                                            child(stage, place)->incarnation, &ending, stage->now),
+                     0);
+    carry_out(stage);
+}
+
+/* So far that all that was due has been started. */
+static void pass(struct stage *stage, uint64_t span)
+{
+    stage->now += span;
+    host_supervisor_tick(&stage->machine, stage->now);
+    carry_out(stage);
+}
+
+static void end(struct stage *stage)
+{
+    host_machine_fini(&stage->machine);
+}
+
+static const struct rapahub_supervision often = {.backoff_initial_ns = RAPAHUB_NONE,
+                                                 .restarts_max = 256};
+
+/* r[verify supervise.exhausted] r[verify supervise.root] */
+static void a_failure_escalates_through_three_levels_and_the_host_lives(void **state)
+{
+    const struct rapahub_supervision once = {.restarts_max = 1,
+                                             .on_exhausted = RAPAHUB_EXHAUSTED_ESCALATE,
+                                             .backoff_initial_ns = RAPAHUB_NONE};
+    struct stage stage;
+    uint32_t root, middle, low, leaf, other;
+
+    (void)state;
+    begin(&stage);
+    root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    middle =
+        add_group(&stage, root, "m", (struct rapahub_supervisor_options){.supervision = &once});
+    low = add_group(&stage, middle, "l", (struct rapahub_supervisor_options){.supervision = &once});
+    leaf = add(&stage, low, "x", once);
+    other = add(&stage, root, "o", often);
+    die(&stage, leaf);
+    assert_string_equal(stage.log, "+x ");
+    die(&stage, leaf); /* the second of x: l fails once, and all it has begins anew */
+    assert_string_equal(stage.log, "+x ");
+    die(&stage, leaf);
+    die(&stage, leaf); /* the second of l: m fails once */
+    assert_string_equal(stage.log, "+x ");
+    for (int i = 0; i < 3; i++)
+        die(&stage, leaf);
+    assert_string_equal(stage.log, "+x ");
+    die(&stage, leaf); /* the second of m: the root */
+    assert_string_equal(stage.log, "m=failed -o o=failed =failed ");
+    assert_int_equal(child(&stage, root)->state, HOST_CHILD_FAILED);
+    stage.log[0] = '\0';
+    assert_int_equal(host_supervisor_reset(&stage.machine, other, stage.now), 0);
+    carry_out(&stage);
+    assert_string_equal(stage.log, "+o ");
+    assert_int_equal(child(&stage, root)->state, HOST_CHILD_READY);
+    assert_int_equal(child(&stage, middle)->state, HOST_CHILD_FAILED);
+    end(&stage);
+}
+
+static void each_policy_has_its_end(void **state)
+{
+    struct rapahub_supervision how = {.restarts_max = 1,
+                                      .backoff_initial_ns = 10 * MS,
+                                      .backoff_max_ns = 50 * MS,
+                                      .on_exhausted = RAPAHUB_EXHAUSTED_CALLBACK};
+    struct stage stage;
+    uint32_t root, x;
+
+    (void)state;
+    begin(&stage);
+    root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    x = add(&stage, root, "x", how);
+    die(&stage, x);
+    stage.answer = RAPAHUB_EXHAUSTED_SLOW_RETRY;
+    for (int i = 0; i < 20; i++) { /* slow, and for ever */
+        die(&stage, x);
+        assert_string_equal(stage.log, "");
+        assert_int_equal(child(&stage, x)->due_ns, stage.now + 50 * MS);
+        assert_int_equal(host_supervisor_due(&stage.machine, stage.now), stage.now + 50 * MS);
+        pass(&stage, 50 * MS);
+        assert_string_equal(stage.log, "+x ");
+    }
+    stage.answer = RAPAHUB_EXHAUSTED_PARK;
+    die(&stage, x);
+    assert_string_equal(stage.log, "x=failed ");
+    assert_int_equal(stage.asked, 21);
+    assert_int_equal(host_supervisor_start(&stage.machine, x, stage.now), RAPAHUB_EGIVENUP);
+    assert_int_equal(host_supervisor_reset(&stage.machine, x, stage.now), 0);
+    carry_out(&stage);
+    die(&stage, x);
+    assert_string_equal(stage.log, "+x "); /* its budget was cleared */
+    stage.answer = RAPAHUB_EXHAUSTED_ESCALATE;
+    die(&stage, x);
+    assert_int_equal(child(&stage, root)->state, HOST_CHILD_FAILED);
+    end(&stage);
+}
+
+/* r[verify supervise.lazy] */
+static void a_lazy_child_waits_for_a_call_and_is_counted_then(void **state)
+{
+    const struct rapahub_supervision how = {.start = RAPAHUB_START_LAZY,
+                                            .restarts_max = 1,
+                                            .period_ns = RAPAHUB_FOREVER,
+                                            .backoff_initial_ns = RAPAHUB_NONE};
+    struct stage stage;
+    uint32_t root, x;
+
+    (void)state;
+    begin(&stage);
+    root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    x = add(&stage, root, "x", how);
+    assert_string_equal(stage.log, "");
+    (void)host_supervisor_call(&stage.machine, x, stage.now);
+    carry_out(&stage);
+    assert_string_equal(stage.log, "+x ");
+    for (int i = 0; i < 2; i++) {
+        die(&stage, x);
+        pass(&stage, HUB_SECOND);
+        assert_string_equal(stage.log, "");
+        assert_int_equal(child(&stage, x)->state, HOST_CHILD_BACKOFF);
+        (void)host_supervisor_call(&stage.machine, x, stage.now);
+        carry_out(&stage);
+        assert_string_equal(stage.log, i == 0 ? "+x " : "x=failed ");
+    }
+    end(&stage);
+}
+
+/* r[verify supervise.group] */
+static void two_failures_of_one_group_are_one_group(void **state)
+{
+    struct stage stage;
+    uint32_t root, a, b;
+
+    (void)state;
+    begin(&stage);
+    root = add_group(&stage, HOST_TREE_NONE, "",
+                     (struct rapahub_supervisor_options){.strategy = RAPAHUB_REST_FOR_ONE});
+    a = add(&stage, root, "a", often);
+    b = add(&stage, root, "b", often);
+    add(&stage, root, "c", often);
+    stage.idle = true;
+    die(&stage, b);
+    assert_string_equal(stage.log, "-c +b ");
+    die(&stage, a); /* while b starts */
+    assert_string_equal(stage.log, "-b +a ");
+    stage.idle = false;
+    (void)host_supervisor_attached(&stage.machine, a, child(&stage, a)->incarnation);
+    (void)host_supervisor_ready(&stage.machine, a, child(&stage, a)->incarnation, stage.now);
+    stage.log[0] = '\0';
+    carry_out(&stage);
+    assert_string_equal(stage.log, "+b +c ");
+    end(&stage);
+}
+
+/* r[verify supervise.restart.asked] r[verify supervise.closed] */
+static void what_is_asked_for_counts_nothing(void **state)
+{
+    const struct rapahub_dependency on_a[] = {{RAPAHUB_REQUIRES, "a"}, {0}};
+    struct stage stage;
+    uint32_t root, a;
+
+    (void)state;
+    begin(&stage);
+    root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    a = add(&stage, root, "a", (struct rapahub_supervision){.restarts_max = -1});
+    add(&stage, root, "b", (struct rapahub_supervision){.dependencies = on_a, .restarts_max = -1});
+    stage.log[0] = '\0';
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(host_supervisor_restart(&stage.machine, a, stage.now), 0);
+    carry_out(&stage);
+    assert_string_equal(stage.log, "-b -a +a +b ");
+    assert_int_equal(host_supervisor_stop(&stage.machine, a, stage.now), 0);
+    stage.log[0] = '\0';
+    carry_out(&stage);
+    assert_string_equal(stage.log, "-b -a ");
+    assert_int_equal(host_supervisor_close(&stage.machine, a, stage.now), 0);
+    assert_int_equal(host_supervisor_start(&stage.machine, a, stage.now), RAPAHUB_ECLOSED);
+    end(&stage);
+}
+
+/* r[verify supervise.start.pace] */
+static void starts_are_counted_and_paced(void **state)
+{
+    struct stage stage;
+    uint32_t root;
+
+    (void)state;
+    begin(&stage);
+    host_pace_init(&stage.machine.pace, 2, 3, 10 * MS);
+    root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    stage.idle = true;
+    for (int i = 0; i < 6; i++)
+        add(&stage, root, (char[2]){(char)('a' + i), 0}, often);
+    assert_string_equal(stage.log, "+a +b "); /* two at once */
+    stage.idle = false;
+    for (uint32_t i = 1; i < 3; i++) {
+        (void)host_supervisor_attached(&stage.machine, i, child(&stage, i)->incarnation);
+        (void)host_supervisor_ready(&stage.machine, i, child(&stage, i)->incarnation, stage.now);
+    }
+    carry_out(&stage);
+    assert_string_equal(stage.log, "+a +b +c "); /* three tokens */
+    assert_int_equal(host_supervisor_due(&stage.machine, stage.now), stage.now + 10 * MS);
+    pass(&stage, 10 * MS);
+    pass(&stage, 10 * MS);
+    pass(&stage, 10 * MS - 1);
+    assert_string_equal(stage.log, "+a +b +c +d +e ");
+    pass(&stage, 1);
+    assert_string_equal(stage.log, "+a +b +c +d +e +f ");
+    end(&stage);
+}
+
+#define NODES 32
+
+/* A graph whose edges go from later to earlier names, added in any order. */
+struct dag {
+    uint32_t edges[NODES]; /* bits: whom it requires */
+    uint32_t places[NODES];
+    uint32_t count;
+};
+
+static void add_dag(struct stage *stage, struct dag *dag, uint32_t root, uint32_t index)
+{
+    struct rapahub_dependency list[RAPAHUB_DEPENDENCIES_MAX + 1] = {{0}};
+    char names[NODES][12];
+    struct rapahub_supervision how = often;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < dag->count; i++) {
+        snprintf(names[i], sizeof names[i], "%u", i);
+        if (dag->edges[index] >> i & 1)
+            list[count++] = (struct rapahub_dependency){RAPAHUB_REQUIRES, names[i]};
+    }
+    how.dependencies = list;
+    dag->places[index] = add(stage, root, names[index], how);
+}
+
+static void draw_dag(struct hub_random *random, struct dag *dag)
+{
+    *dag = (struct dag){.count = 2 + (uint32_t)hub_random_below(random, NODES - 1)};
+    for (uint32_t i = 1; i < dag->count; i++)
+        for (uint32_t n = 0; n < 1 + hub_random_below(random, 3); n++)
+            dag->edges[i] |= 1u << hub_random_below(random, i);
+}
+
+/* The words of the log behind a mark, in their order; how many. */
+static uint32_t words(const char *log, char mark, uint32_t *out)
+{
+    uint32_t count = 0;
+
+    for (; *log; log = strchr(log, ' ') + 1)
+        if (*log == mark)
+            out[count++] = (uint32_t)strtoul(log + 1, NULL, 10);
+    return count;
+}
+
+static void check_death(struct stage *stage, const struct dag *dag, uint32_t victim)
+{
+    uint32_t below = 1u << victim, stopped[NODES], started[NODES], stops, starts;
+
+    for (uint32_t i = victim + 1; i < dag->count; i++)
+        if (dag->edges[i] & below)
+            below |= 1u << i;
+    die(stage, dag->places[victim]);
+    stops = words(stage->log, '-', stopped);
+    starts = words(stage->log, '+', started);
+    assert_int_equal(starts, __builtin_popcount(below));
+    assert_int_equal(stops, starts - 1);
+    for (uint32_t i = 0, seen = 0; i < starts; i++) {
+        assert_true(below >> started[i] & 1); /* nobody else */
+        assert_int_equal(dag->edges[started[i]] & below & ~seen, 0);
+        seen |= 1u << started[i];
+    }
+    for (uint32_t i = 0, gone = 0; i < stops; i++) {
+        gone |= 1u << stopped[i];
+        for (uint32_t n = 0; n < dag->count; n++)
+            if (below >> n & 1 && n != victim && dag->edges[n] >> stopped[i] & 1)
+                assert_true(gone >> n & 1);
+    }
+}
+
+/* r[verify supervise.order] r[verify supervise.requires] */
+static void starts_and_stops_of_a_graph_are_topological(void **state)
+{
+    struct hub_random random;
+
+    (void)state;
+    hub_random_init(&random, 7);
+    for (int round = 0; round < 300; round++) {
+        struct stage stage;
+        struct dag dag;
+        uint32_t root;
+
+        begin(&stage);
+        draw_dag(&random, &dag);
+        root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+        for (uint32_t i = dag.count; i > 0; i--)
+            add_dag(&stage, &dag, root, i - 1);
+        for (int i = 0; i < 10; i++)
+            check_death(&stage, &dag, (uint32_t)hub_random_below(&random, dag.count));
+        end(&stage);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_escalates_through_three_levels_and_the_host_lives),
+        cmocka_unit_test(each_policy_has_its_end),
+        cmocka_unit_test(a_lazy_child_waits_for_a_call_and_is_counted_then),
+        cmocka_unit_test(two_failures_of_one_group_are_one_group),
+        cmocka_unit_test(what_is_asked_for_counts_nothing),
+        cmocka_unit_test(starts_are_counted_and_paced),
+        cmocka_unit_test(starts_and_stops_of_a_graph_are_topological),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
