@@ -22,7 +22,7 @@ const struct hub_states host_containers_states = {
                                                        HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_DOWN] = {"down",
                                      HUB_TO(HOST_CONTAINER_STARTING) | HUB_TO(HOST_CONTAINER_GONE)},
-            [HOST_CONTAINER_GONE] = {"gone", 0},
+            [HOST_CONTAINER_GONE] = {"gone", HUB_TO(HOST_CONTAINER_STARTING)},
         },
 };
 

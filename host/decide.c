@@ -8,7 +8,7 @@
 #include "host/events.h"
 #include "host/host.h"
 #include "host/places.h"
-#include "host/supervise/exits.h"
+#include "host/supervision.h"
 #include "hub/base/clock.h"
 
 void host_decide_tell(const struct host_guest *guest, struct rapahub_event *event)
@@ -50,37 +50,36 @@ static void tell_down(const struct host_guest *guest, const struct host_end *end
                 end->calls_lost);
 }
 
-static void give_up(struct host_guest *guest, const struct host_end *end, bool over)
+static const struct host_child *child_of(const struct host_guest *guest)
 {
-    struct rapahub_event event = {.kind = RAPAHUB_EVENT_FAILED,
-                                  .cause = end->cause,
-                                  .rule = end->rule,
-                                  .restarts = guest->supervision.restarts_max > 0
-                                                  ? (uint32_t)guest->supervision.restarts_max
-                                                  : 0};
+    return host_machine_child(&guest->host->machine, guest->child);
+}
 
-    event.restarts_max = event.restarts;
-    guest->over = over;
-    host_guest_move(guest, HOST_GUEST_FAILED, over ? "it is not restarted" : "its budget is spent");
+static void tell_over(const struct host_guest *guest, bool over)
+{
+    uint32_t max = child_of(guest)->budget.max;
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_FAILED,
+                                  .cause = guest->cause,
+                                  .rule = guest->rule,
+                                  .restarts = max,
+                                  .restarts_max = max};
+
     host_decide_tell(guest, &event);
     rapahub_log(over ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_ERROR, "guests", "%s: not started again: %s",
                 guest->name, over ? "as asked" : "its budget of restarts is used up");
 }
 
-static void restart_later(struct host_guest *guest, const struct host_end *end, uint64_t now)
+static void tell_restart(struct host_guest *guest, uint64_t due_ns)
 {
-    uint64_t delay = host_backoff_next(&guest->backoff, end->ready_ns);
+    uint64_t now = hub_clock_now();
+    const struct host_budget *budget = &child_of(guest)->budget;
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_RESTART,
-                                  .cause = end->cause,
-                                  .due_ns = delay,
-                                  .restarts = host_budget_used(&guest->budget, now),
-                                  .restarts_max = guest->budget.max};
+                                  .cause = guest->cause,
+                                  .rule = guest->rule,
+                                  .due_ns = due_ns > now ? due_ns - now : 0,
+                                  .restarts = host_budget_used(budget, now),
+                                  .restarts_max = budget->max};
 
-    host_write_lock(guest->host);
-    guest->due_ns = hub_clock_after(delay);
-    host_unlock(guest->host);
-    host_guest_move(guest, HOST_GUEST_BACKOFF, "it is started again");
-    host_loop_set(&guest->host->loop, &guest->timer, guest->due_ns);
     host_decide_tell(guest, &event);
 }
 
@@ -99,28 +98,63 @@ static void end_anonymous(struct host_guest *guest, const struct host_end *end)
 
 void host_decide(struct host_guest *guest, const struct host_end *end)
 {
-    enum rapahub_exit_class class = end->class;
-    uint64_t now = hub_clock_now();
+    const struct host_ending ending = {.class = end->class, .exit = end->exit};
 
     snprintf(guest->cause, sizeof guest->cause, "%s", end->cause);
-    if (guest->anonymous) {
+    guest->rule = end->rule;
+    if (guest->child == HOST_TREE_NONE) {
         end_anonymous(guest, end);
         return;
     }
-    if (guest->initial) {
-        host_guest_move(guest, HOST_GUEST_CLOSED, "its first start failed");
-        return;
+    if (!guest->initial) {
+        move_containers(guest, HOST_CONTAINER_DOWN, "its guest ended");
+        tell_down(guest, end);
     }
-    move_containers(guest, HOST_CONTAINER_DOWN, "its guest ended");
-    tell_down(guest, end);
-    if (guest->asked || guest->host->closing)
-        host_guest_move(guest, HOST_GUEST_STOPPED, "as asked");
-    else if (host_exits_judge(&guest->exits, NULL, &class) != HOST_EXIT_RESTART)
-        give_up(guest, end, true);
-    else if (!host_budget_spend(&guest->budget, now))
-        give_up(guest, end, false);
-    else
-        restart_later(guest, end, now);
-    if (guest->state != HOST_GUEST_BACKOFF)
+    host_supervision_exited(guest, &ending);
+}
+
+/* What others see of a child that is CLOSED: why it is. */
+static enum host_guest_state closed_view(const struct host_guest *guest, bool over)
+{
+    if (guest->initial)
+        return HOST_GUEST_CLOSED;
+    return over ? HOST_GUEST_FAILED : HOST_GUEST_STOPPED;
+}
+
+static void show(struct host_guest *guest, const struct host_decision *decision)
+{
+    enum host_guest_state state = (enum host_guest_state)decision->to;
+
+    if (decision->to == HOST_CHILD_CLOSED)
+        state = closed_view(guest, decision->over);
+    else if (decision->to == HOST_CHILD_STOPPED && decision->over)
+        state = HOST_GUEST_FAILED;
+    host_guest_show(guest, state, decision->over);
+}
+
+static void set_due(struct host_guest *guest, uint64_t due_ns)
+{
+    host_write_lock(guest->host);
+    guest->due_ns = due_ns;
+    host_unlock(guest->host);
+}
+
+/* Its containers stay where it is started again, whoever starts it; only their ids are free while
+ * it is not. */
+void host_decide_moved(struct host_guest *guest, const struct host_decision *decision)
+{
+    bool ended = decision->from == HOST_CHILD_EXITED && !guest->initial && !guest->deferred;
+
+    if (decision->to == HOST_CHILD_BACKOFF)
+        set_due(guest, decision->due_ns);
+    show(guest, decision);
+    if (decision->to == HOST_CHILD_STOPPED || decision->to == HOST_CHILD_FAILED ||
+        decision->to == HOST_CHILD_CLOSED)
         move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
+    if (decision->to == HOST_CHILD_FAILED || (ended && decision->over))
+        tell_over(guest, decision->over);
+    else if (ended && decision->to == HOST_CHILD_BACKOFF)
+        tell_restart(guest, decision->due_ns);
+    if (decision->to == HOST_CHILD_BACKOFF)
+        guest->deferred = false;
 }

@@ -10,31 +10,6 @@
 #include "host/supervise/lint.h"
 #include "hub/base/own.h"
 
-#define DEATHS (HUB_TO(HOST_GUEST_STOPPING) | HUB_TO(HOST_GUEST_EXITED))
-
-const struct hub_states host_guest_states = {
-    .name = "guest",
-    .of =
-        {
-            [HOST_GUEST_STOPPED] = {"stopped",
-                                    HUB_TO(HOST_GUEST_STARTING) | HUB_TO(HOST_GUEST_CLOSED)},
-            [HOST_GUEST_STARTING] = {"starting", HUB_TO(HOST_GUEST_ATTACHED) | DEATHS},
-            [HOST_GUEST_ATTACHED] = {"attached", HUB_TO(HOST_GUEST_READY) | DEATHS},
-            [HOST_GUEST_READY] = {"ready", DEATHS},
-            [HOST_GUEST_STOPPING] = {"stopping", HUB_TO(HOST_GUEST_EXITED)},
-            [HOST_GUEST_EXITED] = {"exited",
-                                   HUB_TO(HOST_GUEST_BACKOFF) | HUB_TO(HOST_GUEST_STOPPED) |
-                                       HUB_TO(HOST_GUEST_FAILED) | HUB_TO(HOST_GUEST_CLOSED)},
-            [HOST_GUEST_BACKOFF] = {"backoff", HUB_TO(HOST_GUEST_STARTING) |
-                                                   HUB_TO(HOST_GUEST_STOPPED) |
-                                                   HUB_TO(HOST_GUEST_CLOSED)},
-            [HOST_GUEST_FAILED] = {"failed", HUB_TO(HOST_GUEST_STARTING) |
-                                                 HUB_TO(HOST_GUEST_STOPPED) |
-                                                 HUB_TO(HOST_GUEST_CLOSED)},
-            [HOST_GUEST_CLOSED] = {"closed", 0},
-        },
-};
-
 static char **copy_list(const char *const *list)
 {
     size_t count = 0;
@@ -64,22 +39,6 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
         host_output_escape(file, size, guest->name, sizeof guest->name);
 }
 
-static int take_supervision(struct host_guest *guest, const struct rapahub_supervision *given)
-{
-    struct rapahub_supervision *how = &guest->supervision;
-    int r = host_lint_child(guest->name, given, NULL, how);
-
-    if (r == 0)
-        r = host_exits_take(guest->name, how, &guest->exits);
-    if (r == 0)
-        r = host_budget_init(&guest->budget,
-                             how->restarts_max < 0 ? 0 : (uint32_t)how->restarts_max,
-                             how->period_ns);
-    if (r == 0)
-        host_backoff_init(&guest->backoff, how, hub_random_nonce());
-    return r;
-}
-
 static struct host_guest *new_guest(struct rapahub_host *host, enum rapahub_trust trust)
 {
     struct host_guest *guest = calloc(1, sizeof *guest);
@@ -88,6 +47,8 @@ static struct host_guest *new_guest(struct rapahub_host *host, enum rapahub_trus
         return NULL;
     guest->host = host;
     guest->module = -1;
+    guest->child = HOST_TREE_NONE;
+    guest->rule = "";
     guest->trust = trust;
     guest->initial = true;
     hub_list_init(&guest->containers);
@@ -109,11 +70,9 @@ int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_opti
     if (!guest->chimod || (options->plain && !guest->plain))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     take_name(guest, options);
-    r = take_supervision(guest, options->supervision);
-    if (r == 0)
-        r = guest->trust == RAPAHUB_TRUST_TRUSTED
-                ? host_modules_open(&host->modules, guest->chimod, &guest->module)
-                : host_module_open(guest->chimod, &guest->module);
+    r = guest->trust == RAPAHUB_TRUST_TRUSTED
+            ? host_modules_open(&host->modules, guest->chimod, &guest->module)
+            : host_module_open(guest->chimod, &guest->module);
     if (r < 0)
         return r;
     *out = TAKE(guest);
@@ -132,7 +91,7 @@ int host_guest_create_anonymous(struct rapahub_host *host, pid_t pid, struct hos
     if (!guest->chimod)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     snprintf(guest->name, sizeof guest->name, "pid-%d", (int)pid);
-    r = take_supervision(guest, NULL);
+    r = host_lint_child(guest->name, NULL, NULL, &guest->supervision);
     if (r < 0)
         return r;
     *out = TAKE(guest);
@@ -173,7 +132,18 @@ void host_guest_move(struct host_guest *guest, enum host_guest_state to, const c
     struct rapahub_host *host = guest->host;
 
     host_write_lock(host);
-    hub_states_move(&host_guest_states, &guest->state, (uint32_t)to, guest->name, why);
+    hub_states_move(&host_tree_states, &guest->state, (uint32_t)to, guest->name, why);
+    host_unlock(host);
+    host_changed(host);
+}
+
+void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over)
+{
+    struct rapahub_host *host = guest->host;
+
+    host_write_lock(host);
+    guest->state = (uint32_t)state;
+    guest->over = over;
     host_unlock(host);
     host_changed(host);
 }

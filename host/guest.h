@@ -15,23 +15,22 @@
 #include "host/loop.h"
 #include "host/methods.h"
 #include "host/options.h"
-#include "host/supervise/backoff.h"
-#include "host/supervise/budget.h"
+#include "host/supervise/tree.h"
 #include "host/verdict.h"
 #include "hub/base/states.h"
 
+/* As others see it: a child's states, but for what host_guest_show says. */
 enum host_guest_state {
-    HOST_GUEST_STOPPED,
-    HOST_GUEST_STARTING, /* a process is there, or nearly */
-    HOST_GUEST_ATTACHED, /* it has attached; its containers come up */
-    HOST_GUEST_READY,
-    HOST_GUEST_STOPPING, /* asked to end, or being killed */
-    HOST_GUEST_EXITED,   /* proven dead; it is decided what follows */
-    HOST_GUEST_BACKOFF,
-    HOST_GUEST_FAILED, /* the budget is spent, or it is never restarted */
-    HOST_GUEST_CLOSED
+    HOST_GUEST_STOPPED = HOST_CHILD_STOPPED,
+    HOST_GUEST_STARTING = HOST_CHILD_STARTING,
+    HOST_GUEST_ATTACHED = HOST_CHILD_ATTACHED,
+    HOST_GUEST_READY = HOST_CHILD_READY,
+    HOST_GUEST_STOPPING = HOST_CHILD_STOPPING,
+    HOST_GUEST_EXITED = HOST_CHILD_EXITED,
+    HOST_GUEST_BACKOFF = HOST_CHILD_BACKOFF,
+    HOST_GUEST_FAILED = HOST_CHILD_FAILED,
+    HOST_GUEST_CLOSED = HOST_CHILD_CLOSED
 };
-extern const struct hub_states host_guest_states;
 
 struct host_guest {
     struct rapahub_host *host;
@@ -45,9 +44,11 @@ struct host_guest {
     int module;   /* the bytes that are loaded in every life */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
-    struct host_exit_rules exits;
-    struct host_budget budget;
-    struct host_backoff backoff;
+    uint32_t child;       /* its place in the tree; HOST_TREE_NONE: it is not supervised */
+    uint64_t incarnation; /* of the present or last life */
+    uint32_t group;       /* place of its supervisor */
+    bool begins;          /* its start is decided, and not carried out yet */
+    bool kept;            /* its place is its own until it is closed */
 
     rapahub_on_death *on_death;
     void *on_death_user;
@@ -64,11 +65,19 @@ struct host_guest {
     uint64_t calls, violations;  /* of lives that have ended */
     struct host_figures figures; /* the same */
     bool initial;                /* it has not been ready yet: no restart */
-    bool asked;                  /* to stop */
+    bool asked;                  /* to stop, and not to start again */
+    bool told;                   /* its process was asked to go */
+    bool termed;                 /* and got a SIGTERM */
+    bool deferred;               /* its start waits for a free entry; that is no failure */
     bool over;                   /* FAILED because it is not to be restarted, budget or no budget */
     struct host_verdict verdict; /* why its start failed */
     char cause[256];             /* of the last end */
+    const char *rule;            /* that was broken then, or "" */
 };
+
+/* What others see of a child: the states of supervision, but for one that has ended for good, which
+ * is FAILED and `over` whether it may be started again or not. Owner. */
+void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over);
 
 /* A copy of the options, which were checked; -ENOMEM. */
 int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
@@ -83,7 +92,7 @@ void host_guest_release(struct host_guest **guest);
 /* The guest of this life, present or last; NULL: unknown. Owner, or under a lock of routes. */
 struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_guest_id id);
 
-/* Moves its state, logs it, wakes who waits for a change. Owner. */
+/* Moves the state of one that is not supervised, logs it, wakes who waits for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);
 
 /* For rapahub_guest_status: "ready", "restarting" … */

@@ -2,6 +2,7 @@
 #include "host/guests.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,17 @@
 #include "host/launch.h"
 #include "host/places.h"
 #include "host/supervise/lint.h"
-#include "host/threads.h"
+#include "host/supervision.h"
 #include "host/turn.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/shm/doorbell.h"
 
-#define PROOF_WITHIN   (5 * HUB_SECOND)        /* of a SIGKILL; then somebody is told */
-#define VIOLATED_GRACE (100 * HUB_MILLISECOND) /* for a trusted guest, to log the reason */
-#define FULL_AGAIN     (10 * HUB_MILLISECOND)  /* an entry comes back when its last user goes */
-#define PAUSED         HUB_SECOND /* so late a time-out shows that the host stood still */
-
-static void start(struct host_guest *guest);
+#define PROOF_WITHIN    (5 * HUB_SECOND)        /* of a SIGKILL; then somebody is told */
+#define VIOLATED_GRACE  (100 * HUB_MILLISECOND) /* for a trusted guest, to log the reason */
+#define FULL_AGAIN      (10 * HUB_MILLISECOND)  /* an entry comes back when its last user goes */
+#define STOP_ALL_WITHIN (10 * HUB_SECOND)       /* of the host's end */
+#define PAUSED          HUB_SECOND /* so late a time-out shows that the host stood still */
 
 /* ---- time-outs ---- */
 
@@ -41,9 +41,22 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
         tell_stuck(guest);
     host_life_kill(guest->life, cause);
     guest->life->killed = true;
-    if (guest->state != HOST_GUEST_STOPPING)
-        host_guest_move(guest, HOST_GUEST_STOPPING, "time-out");
+    host_supervision_leaving(guest, "time-out");
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+}
+
+/* One that was asked to go, and has not, is asked once more in a way that needs no turn of its own.
+ * r[impl supervise.stop] */
+static bool send_term(struct host_guest *guest)
+{
+    uint64_t term = guest->supervision.term_ns;
+
+    if (!guest->told || guest->termed || guest->life->killed || term == RAPAHUB_NONE)
+        return false;
+    guest->termed = true;
+    host_life_signal(guest->life, SIGTERM);
+    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(term));
+    return true;
 }
 
 /* Where the host itself stood still, the guest gets the time anew. */
@@ -52,15 +65,12 @@ static void on_time(void *user)
     struct host_guest *guest = user;
     bool paused = hub_clock_now() > guest->timer.due_ns + PAUSED;
 
-    if (guest->state == HOST_GUEST_BACKOFF) {
-        start(guest);
-        return;
-    }
     if (!guest->life)
         return;
-    if (guest->state == HOST_GUEST_STOPPING)
-        kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
-    else if (paused)
+    if (guest->state == HOST_GUEST_STOPPING) {
+        if (!send_term(guest))
+            kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
+    } else if (paused)
         host_loop_set(&guest->host->loop, &guest->timer,
                       hub_clock_after(guest->supervision.start_timeout_ns));
     else
@@ -76,7 +86,6 @@ static void start_failed(struct host_guest *guest, int code)
 
     host_verdict_take(&guest->verdict, code);
     rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->verdict.text);
-    host_guest_move(guest, HOST_GUEST_EXITED, "its start failed");
     host_decide(guest, &end);
 }
 
@@ -84,12 +93,10 @@ static void start_failed(struct host_guest *guest, int code)
 static void wait_for_entry(struct host_guest *guest)
 {
     guest->restarts -= guest->lives > 0;
-    host_guest_move(guest, HOST_GUEST_EXITED, "no entry is free yet");
-    host_guest_move(guest, HOST_GUEST_BACKOFF, "no entry is free yet");
-    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(FULL_AGAIN));
+    host_supervision_deferred(guest, hub_clock_after(FULL_AGAIN));
 }
 
-static void start(struct host_guest *guest)
+void host_guests_start(struct host_guest *guest)
 {
     struct rapahub_host *host = guest->host;
     struct host_life *life;
@@ -98,9 +105,9 @@ static void start(struct host_guest *guest)
     guest->timer.on = on_time;
     guest->timer.user = guest;
     guest->verdict.code = 0;
+    guest->asked = guest->told = guest->termed = false;
     if (guest->lives > 0)
         guest->restarts++;
-    host_guest_move(guest, HOST_GUEST_STARTING, "");
     r = host_launch(guest, &life);
     if (r == RAPAHUB_EFULL && !hub_list_empty(&host->ended)) {
         wait_for_entry(guest);
@@ -139,7 +146,7 @@ void host_guests_attached(struct host_life *life)
     if (life->peer_state == HUB_PEER_RESERVED)
         host_watch_look(life);
     else if (guest->state == HOST_GUEST_STARTING && guest->life == life)
-        host_guest_move(guest, HOST_GUEST_ATTACHED, "");
+        host_supervision_attached(guest);
 }
 
 static void open_containers(struct host_guest *guest)
@@ -166,7 +173,7 @@ void host_guests_ready(struct host_life *life)
     host_write_lock(guest->host);
     open_containers(guest);
     host_unlock(guest->host);
-    host_guest_move(guest, HOST_GUEST_READY, "");
+    host_supervision_ready(guest);
     host_decide_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: ready in %" PRIu64 " us, pid %d, epoch %u",
                 guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND, (int)life->pid,
@@ -188,8 +195,7 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
         return;
     host_life_kill(life, cause);
     life->killed = true;
-    if (guest->state != HOST_GUEST_STOPPING)
-        host_guest_move(guest, HOST_GUEST_STOPPING, why);
+    host_supervision_leaving(guest, why);
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
@@ -200,7 +206,7 @@ void host_guests_leaving(struct host_life *life)
     hub_publish(&life->leaving, 1);
     if (!is_present(life) || guest->state == HOST_GUEST_STOPPING)
         return;
-    host_guest_move(guest, HOST_GUEST_STOPPING, "it said goodbye");
+    host_supervision_leaving(guest, "it said goodbye");
     host_loop_set(&guest->host->loop, &guest->timer,
                   hub_clock_after(host_lint_stop_ns(&guest->supervision)));
 }
@@ -234,8 +240,7 @@ void host_guests_violated(struct host_life *life)
     host_guests_blame(life);
     if (!is_present(life) || life->killed)
         return;
-    if (guest->state != HOST_GUEST_STOPPING)
-        host_guest_move(guest, HOST_GUEST_STOPPING, "it broke a rule");
+    host_supervision_leaving(guest, "it broke a rule");
     if (!life->trusted) {
         host_life_kill(life, HOST_CAUSE_PROTOCOL);
         life->killed = true;
@@ -286,7 +291,10 @@ static void part(struct host_life *life)
     guest->calls += hub_calls_answered(life->connection.calls);
     host_figures_add(&guest->figures, &life->connection);
     /* In this order: who finds it ready, on any thread, finds a life. */
-    host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
+    if (guest->child == HOST_TREE_NONE)
+        host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
+    else
+        host_guest_show(guest, HOST_GUEST_EXITED, false);
     host_write_lock(guest->host);
     guest->life = NULL;
     host_unlock(guest->host);
@@ -311,6 +319,7 @@ void host_guests_ended(struct host_life *life)
     char cause[256];
     struct host_end end = {.cause = cause,
                            .rule = rule,
+                           .exit = hub_observe(&life->exit_known) ? &life->exit : NULL,
                            .uptime_ns = life->proven_ns - life->born_ns,
                            .ready_ns = life->ready_ns ? life->proven_ns - life->ready_ns : 0,
                            .calls_lost = life->calls_lost};
@@ -337,52 +346,6 @@ void host_guests_printed(void *user, const char *line)
         host_decide_tell(life->guest, &event);
 }
 
-/* ---- spawn ---- */
-
-static int begin_spawn(struct rapahub_host *host, void *argument)
-{
-    struct host_guests_spawn *spawn = argument;
-    int r = host_options_check_guest(spawn->options);
-
-    if (r == 0)
-        r = host_guest_create(host, spawn->options, &spawn->guest);
-    if (r < 0)
-        return r;
-    r = host_places_enter(spawn->guest, &spawn->place);
-    if (r < 0) {
-        host_guest_release(&spawn->guest);
-        return r;
-    }
-    spawn->guest->pins++;
-    start(spawn->guest);
-    return 0;
-}
-
-static bool is_spawned(const void *argument)
-{
-    const struct host_guest *guest = ((const struct host_guests_spawn *)argument)->guest;
-
-    return guest->state == HOST_GUEST_READY || guest->state == HOST_GUEST_CLOSED;
-}
-
-static int end_spawn(struct rapahub_host *host, void *argument)
-{
-    struct host_guests_spawn *spawn = argument;
-    struct host_guest *guest = spawn->guest;
-    int r = 0;
-
-    guest->pins--;
-    if (guest->state == HOST_GUEST_READY) {
-        *spawn->out = guest->id;
-    } else {
-        r = host_verdict_give(&guest->verdict);
-        host_places_forget(host, spawn->place);
-    }
-    return r;
-}
-
-const struct host_threads_task host_guests_spawn_task = {begin_spawn, is_spawned, end_spawn};
-
 /* ---- stop ---- */
 
 /* r[impl shm.goodbye.host] */
@@ -397,21 +360,25 @@ static void say_goodbye(struct host_life *life)
         hub_doorbell_ring(life->doorbell);
 }
 
+/* r[impl supervise.stop] */
 void host_guests_ask(struct host_guest *guest)
 {
-    guest->asked = true;
-    if (guest->state == HOST_GUEST_BACKOFF) {
-        host_loop_clear(&guest->timer);
-        host_guest_move(guest, HOST_GUEST_STOPPED, "as asked");
+    struct host_life *life = guest->life;
+    uint64_t goodbye = guest->supervision.goodbye_ns;
+
+    if (!life || guest->told)
+        return;
+    guest->told = true;
+    host_supervision_leaving(guest, "as asked");
+    if (guest->supervision.brutal) {
+        hub_publish(&life->leaving, 1);
+        host_guests_end(life, HOST_CAUSE_NONE, "as asked");
         return;
     }
-    if (!guest->life)
-        return;
-    if (guest->state != HOST_GUEST_STOPPING)
-        host_guest_move(guest, HOST_GUEST_STOPPING, "as asked");
-    say_goodbye(guest->life);
-    host_loop_set(&guest->host->loop, &guest->timer,
-                  hub_clock_after(host_lint_stop_ns(&guest->supervision)));
+    say_goodbye(life);
+    if (!life->killed)
+        host_loop_set(&guest->host->loop, &guest->timer,
+                      hub_clock_after(goodbye == RAPAHUB_NONE ? 0 : goodbye));
 }
 
 /* Meanwhile nobody may take its place. */
@@ -431,7 +398,7 @@ static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 
 int host_guests_stop(struct host_guest *guest)
 {
-    host_guests_ask(guest);
+    host_supervision_end(guest);
     return wait_stopped(guest,
                         hub_clock_after(host_lint_stop_ns(&guest->supervision) + 2 * PROOF_WITHIN));
 }
@@ -449,21 +416,14 @@ static void leave_shared(struct rapahub_host *host)
         hub_link_alert(HUB_LIST_ITEM(link, struct host_life, link)->connection.link);
 }
 
+/* r[impl supervise.stop.deadline] */
 void host_guests_stop_all(struct rapahub_host *host)
 {
-    uint64_t most = 0;
+    uint64_t most = hub_clock_after(STOP_ALL_WITHIN);
 
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        struct host_guest *guest = host->guests[i];
-
-        if (!guest || !host_places_is_used(guest))
-            continue;
-        host_guests_ask(guest);
-        if (host_lint_stop_ns(&guest->supervision) > most)
-            most = host_lint_stop_ns(&guest->supervision);
-    }
+    host_supervision_stop_all(host, most);
     leave_shared(host);
-    most = hub_clock_after(most + 2 * PROOF_WITHIN);
+    most += 2 * PROOF_WITHIN;
     for (uint32_t i = 0; i < host->guests_max; i++)
         if (host->guests[i] && wait_stopped(host->guests[i], most) < 0)
             rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s", rapahub_last_error()->text);

@@ -5,21 +5,14 @@
 
 #include "host/guest.h"
 
-/* A guest that is started for somebody who waits until it serves; where it does not, nothing is
- * left of it. Several may be under way. */
-struct host_guests_spawn {
-    const struct rapahub_guest_options *options;
-    struct rapahub_guest_id *out;
-    struct host_guest *guest; /* pinned from begin to end */
-    uint32_t place;
-};
+/* Makes its process, as was decided. */
+void host_guests_start(struct host_guest *guest);
 
-extern const struct host_threads_task host_guests_spawn_task; /* argument: host_guests_spawn */
-
-/* Says goodbye and takes turns until it is dead. */
+/* Ends it for good and takes turns until it is dead. */
 int host_guests_stop(struct host_guest *guest);
 
-/* Says goodbye; the time-out is set. Harmless for one that has no process. */
+/* Its process is asked to go: goodbye, then SIGTERM, then SIGKILL. Harmless for one that has none.
+ */
 void host_guests_ask(struct host_guest *guest);
 
 /* All of them at once, with one deadline, for the end of the host. */

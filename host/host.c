@@ -8,13 +8,16 @@
 
 #include "host/async_call.h"
 #include "host/care.h"
+#include "host/children.h"
 #include "host/corks.h"
 #include "host/death.h"
+#include "host/enrol.h"
 #include "host/guests.h"
 #include "host/offers.h"
 #include "host/route.h"
 #include "host/status.h"
 #include "host/streaming.h"
+#include "host/supervision.h"
 #include "host/turn.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
@@ -72,6 +75,7 @@ static void free_offers(struct rapahub_host *host)
 
 static void free_host(struct rapahub_host *host)
 {
+    host_supervision_close(host);
     host_spawn_close(&host->spawner);
     host_lookout_close(&host->lookout);
     host_group_release(&host->shared);
@@ -86,6 +90,7 @@ static void free_host(struct rapahub_host *host)
     host_threads_fini(&host->threads);
     host_options_fini(&host->options);
     pthread_rwlock_destroy(&host->routes);
+    host_children_free(host);
     free(host->guests);
     free(host);
 }
@@ -110,6 +115,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
     hub_list_init(&host->relays);
+    hub_list_init(&host->supervisors);
     host_loans_open(&host->loans);
     host_modules_init(&host->modules);
     host->linger.on = on_linger;
@@ -144,6 +150,9 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", host->guests_max);
     /* Twice as many: those of lives that have ended stay watched for a moment. */
     r = host_loop_init(&host->loop, 2 * WATCHES_EACH * host->guests_max);
+    if (r < 0)
+        return r;
+    r = host_supervision_open(host);
     if (r < 0)
         return r;
     hub_mapping_sweep(HUB_SEGMENT_PREFIX, false);
@@ -214,9 +223,9 @@ void rapahub_host_destroy(struct rapahub_host *host)
 int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
                        struct rapahub_guest_id *out)
 {
-    struct host_guests_spawn spawn = {.options = options, .out = out};
+    struct host_enrol_spawn spawn = {.options = options, .out = out};
 
-    return host_threads_await(host, &host_guests_spawn_task, &spawn);
+    return host_threads_await(host, &host_enrol_spawn_task, &spawn);
 }
 
 const char *rapahub_host_path(const struct rapahub_host *host)

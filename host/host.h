@@ -20,6 +20,7 @@
 #include "host/options.h"
 #include "host/scratch.h"
 #include "host/spawn.h"
+#include "host/supervise/machine.h"
 #include "host/threads.h"
 
 struct rapahub_host {
@@ -42,9 +43,15 @@ struct rapahub_host {
     struct host_lookout lookout; /* open from the first guest on */
     struct host_spawner *spawner;
     struct host_modules modules;
-    struct host_group *shared; /* of all trusted guests; NULL: none yet */
-    struct hub_list lives;     /* the present ones */
-    struct hub_list ended;     /* lives that somebody still uses */
+    struct host_machine machine;  /* decides over all guests that the host starts */
+    struct host_guest **children; /* by their place in its tree; NULL: a supervisor, or nobody */
+    struct hub_list supervisors;  /* that the embedder has made */
+    struct host_timer supervise;  /* when time alone makes it decide */
+    uint32_t begins;              /* guests whose start is decided, and comes with the timer */
+    bool deciding;                /* its decisions are being carried out */
+    struct host_group *shared;    /* of all trusted guests; NULL: none yet */
+    struct hub_list lives;        /* the present ones */
+    struct hub_list ended;        /* lives that somebody still uses */
     struct host_events events;
     struct host_timer beat;    /* looks at heartbeats */
     struct host_timer silent;  /* looks at guests that wake nobody */

@@ -258,12 +258,17 @@ static bool is_the_one(const struct host_life *life)
             pid == life->pid);
 }
 
+void host_life_signal(const struct host_life *life, int number)
+{
+    if (is_the_one(life))
+        syscall(SYS_pidfd_send_signal, life->pidfd, number, NULL, 0);
+}
+
 /* r[impl shm.crash.recovery] */
 void host_life_kill(struct host_life *life, enum host_cause cause)
 {
     hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
-    if (is_the_one(life))
-        syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, 0);
+    host_life_signal(life, SIGKILL);
     if (!host_life_said_goodbye(life))
         host_life_part(life);
 }

@@ -127,6 +127,9 @@ bool host_life_said_goodbye(const struct host_life *life);
 /* Sets its state to Goodbye: from now on it publishes nothing. Any thread that uses it. */
 void host_life_part(struct host_life *life);
 
+/* A signal, to the very process. */
+void host_life_signal(const struct host_life *life, int number);
+
 /* SIGKILL; the first cause recorded is the one that counts. Any thread that uses it. */
 void host_life_kill(struct host_life *life, enum host_cause cause);
 

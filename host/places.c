@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/host.h"
+#include "host/supervision.h"
 
 bool host_places_is_used(const struct host_guest *guest)
 {
@@ -27,6 +28,7 @@ void host_places_forget(struct rapahub_host *host, uint32_t place)
 {
     struct host_guest *guest = host->guests[place];
 
+    host_supervision_forget(guest);
     host_places_forget_containers(guest);
     HUB_LIST_EACH (&host->ended, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
@@ -38,6 +40,17 @@ void host_places_forget(struct rapahub_host *host, uint32_t place)
     host->guests[place] = NULL;
     host_unlock(host);
     host_guest_release(&guest);
+}
+
+void host_places_drop(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+
+    for (uint32_t i = 0; i < host->guests_max; i++)
+        if (host->guests[i] == guest) {
+            host_places_forget(host, i);
+            return;
+        }
 }
 
 static bool is_named(const struct host_guest *asking, const char *name)
@@ -62,9 +75,12 @@ void host_places_name(struct host_guest *guest)
         snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
 }
 
+/* One that was given to a supervisor, to be kept whatever its state, goes only when it is closed.
+ */
 static bool may_go(const struct host_guest *guest)
 {
-    return !host_places_is_used(guest) && guest->pins == 0;
+    return !host_places_is_used(guest) && guest->pins == 0 &&
+           (!guest->kept || host_supervision_is_closed(guest));
 }
 
 static int find_place(struct rapahub_host *host, uint32_t *out)

@@ -12,6 +12,7 @@ int host_places_enter(struct host_guest *guest, uint32_t *place);
 
 /* Frees what is in a place, with its containers; it has no process. */
 void host_places_forget(struct rapahub_host *host, uint32_t place);
+void host_places_drop(struct host_guest *guest); /* the same, wherever it is */
 
 /* Its containers are gone: their ids may be given anew. */
 void host_places_forget_containers(struct host_guest *guest);

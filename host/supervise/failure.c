@@ -267,7 +267,7 @@ void host_failure_call(struct host_machine *machine, uint32_t place, uint64_t no
 
 /* ---- decide ---- */
 
-/* r[impl supervise.decide] */
+/* r[impl supervise.decide] r[impl supervise.trial] */
 void host_failure_decide(struct host_machine *machine, uint32_t place,
                          const struct host_ending *ending, uint64_t now)
 {
@@ -275,6 +275,10 @@ void host_failure_decide(struct host_machine *machine, uint32_t place,
     enum rapahub_exit_class class = ending->class;
     enum host_exit_verdict verdict;
 
+    if (child->trial) {
+        child->wanted = false;
+        child->closing = true;
+    }
     if (child->asked || child->parent == HOST_TREE_NONE || !child->wanted) {
         host_failure_rest(machine, place);
         return;

@@ -246,6 +246,7 @@ int host_supervisor_ready(struct host_machine *machine, uint32_t place, uint64_t
         return 0;
     if (child->state == HOST_CHILD_ATTACHED)
         child->ready_ns = now;
+    child->trial = false;
     host_machine_move(machine, place, HOST_CHILD_READY);
     host_settle(machine, now);
     return 0;

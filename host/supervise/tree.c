@@ -307,7 +307,8 @@ static int make(struct host_tree *tree, const struct host_tree_plan *plan, struc
 {
     int r;
 
-    *child = (struct host_child){.parent = plan->parent, .state = HOST_CHILD_STOPPED};
+    *child = (struct host_child){
+        .parent = plan->parent, .trial = plan->trial, .state = HOST_CHILD_STOPPED};
     r = take_name(tree, plan, child);
     if (r == 0 && plan->group)
         r = take_group(plan, child);

@@ -61,8 +61,7 @@ static void check(int r)
 /* So few slots that the first extents cannot be enough: 256, 4,096 and 65,536 bytes. */
 static void open_storm(struct storm *storm)
 {
-    const struct rapahub_supervision often = {.restarts_max = 256,
-                                              .period_ns = 1,
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
                                               .backoff_initial_ns = 100000,
                                               .backoff_max_ns = 100000};
     const struct rapahub_host_options options = {.name = "growth",

@@ -41,8 +41,7 @@ static const struct rapahub_container_id echo = {{7, 0}, 0};
 
 static int start_echo(bool own_thread, struct rapahub_host **host, struct rapahub_guest_id *guest)
 {
-    const struct rapahub_supervision often = {.restarts_max = 256,
-                                              .period_ns = 1,
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
                                               .backoff_initial_ns = 100000,
                                               .backoff_max_ns = 100000};
     const struct rapahub_host_options options = {.name = "storm", .own_thread = own_thread};

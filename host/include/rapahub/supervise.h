@@ -8,6 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rapahub/export.h>
+#include <rapahub/id.h>
+
+RAPAHUB_BEGIN_DECLS
+
+struct rapahub_host;
+struct rapahub_guest_options;
+struct rapahub_supervisor;
+
 /* Where 0 means a default: none at all, or without an end. */
 #define RAPAHUB_NONE    UINT64_MAX
 #define RAPAHUB_FOREVER UINT64_MAX
@@ -97,6 +106,17 @@ struct rapahub_dependency {
 #define RAPAHUB_STATUS(code)   ((uint16_t)(0x100 | (code)))
 #define RAPAHUB_SIGNAL(number) ((uint16_t)(0x200 | (number)))
 
+/* A child of a host: a guest over all its lives, or a supervisor. Never used again; 0 is none. */
+struct rapahub_child_id {
+    uint32_t number;
+};
+
+/* Asked on the owner when the budget of a child, or of a supervisor's children, is used up: returns
+ * PARK, ESCALATE or SLOW_RETRY, which of a supervisor is ESCALATE. It may look at status, and no
+ * more. */
+typedef int rapahub_on_budget(void *user, struct rapahub_child_id child,
+                              enum rapahub_exit_class cause);
+
 /* Zero means the default named. Texts and lists are copied. */
 struct rapahub_supervision {
     enum rapahub_restart restart;
@@ -123,6 +143,8 @@ struct rapahub_supervision {
     const uint16_t *prevent_exit; /* never started again; 125 */
     const uint16_t *force_exit;   /* always */
     const struct rapahub_dependency *dependencies; /* at most 16, ended by one without `on` */
+    rapahub_on_budget *on_budget;                  /* of CALLBACK; NULL: the default */
+    void *user;
     uint64_t reserved[8];
 };
 
@@ -139,5 +161,78 @@ struct rapahub_supervisor_options {
     const struct rapahub_supervision *supervision; /* of itself, as a child; NULL: the defaults */
     uint64_t reserved[8];
 };
+
+struct rapahub_child_status {
+    struct rapahub_child_id child;
+    char name[64];                 /* among its siblings */
+    const char *state;             /* "stopped", "starting", "attached", "ready", "stopping",
+                                      "exited", "backoff", "failed", "closed"; a constant */
+    struct rapahub_guest_id guest; /* of its present or last life */
+    uint64_t incarnation;          /* the same; rises over all children of the host; 0: none yet */
+    int32_t pid;                   /* 0: none */
+    uint32_t restarts;             /* since it was added */
+    uint32_t failures, failures_max; /* within its period */
+    uint64_t due_ns;                 /* in backoff: until it is started */
+};
+
+/* What follows is for the owner only, as in host.h; `timeout_ns` is how long the owner waits,
+ * taking turns; 0: not at all. Where it is over before that has come which was waited for:
+ * -ETIMEDOUT, and it goes on. Of a child that is unknown, or was closed: RAPAHUB_ESTALE. */
+
+/* The default one: a root, ONE_FOR_ONE, with the defaults; where rapahub_host_spawn puts guests. It
+ * lives as long as the host. */
+RAPAHUB_API_CHECKED int rapahub_host_supervisor(struct rapahub_host *host,
+                                                struct rapahub_supervisor **out);
+
+/* One more, as a child of `parent`, started at once. -EINVAL with a rule supervise.lint.*, -EEXIST,
+ * RAPAHUB_EFULL, RAPAHUB_ESTATE. */
+RAPAHUB_API_CHECKED int rapahub_supervisor_create(struct rapahub_supervisor *parent,
+                                                  const struct rapahub_supervisor_options *options,
+                                                  struct rapahub_supervisor **out);
+
+/* Stops all its children in the reverse of their order, kills what is left at the time-out, closes
+ * them and destroys it; not the default one (RAPAHUB_ESTATE). */
+RAPAHUB_API_CHECKED int rapahub_supervisor_stop(struct rapahub_supervisor *supervisor,
+                                                uint64_t timeout_ns);
+
+/* Puts a guest below it, and does not wait: one that is eager starts when its turn has come, and a
+ * start that fails is a failure like any other. LAZY is refused: -ENOTSUP. */
+RAPAHUB_API_CHECKED int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
+                                               const struct rapahub_guest_options *options,
+                                               struct rapahub_child_id *out);
+
+/* The child whose present or last life this is. */
+RAPAHUB_API_CHECKED int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
+                                         struct rapahub_child_id *out);
+
+/* Starts it now, whatever its delay; waits until it is ready. RAPAHUB_EGIVENUP where it has failed:
+ * reset it; RAPAHUB_ESTATE where its supervisor does not run. */
+RAPAHUB_API_CHECKED int rapahub_child_start(struct rapahub_host *host,
+                                            struct rapahub_child_id child, uint64_t timeout_ns);
+
+/* Stops it, and those that may not run without it; waits until it is down. It stays down until it
+ * is started; meanwhile the ids of its containers may be used by others. */
+RAPAHUB_API_CHECKED int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
+                                           uint64_t timeout_ns);
+
+/* Stops and starts it, and those that may not run without it; waits until it is ready again. It is
+ * no failure. */
+RAPAHUB_API_CHECKED int rapahub_child_restart(struct rapahub_host *host,
+                                              struct rapahub_child_id child, uint64_t timeout_ns);
+
+/* One that has failed: forgets its failures and starts it, with its containers. RAPAHUB_ESTATE
+ * where it has not failed. */
+RAPAHUB_API_CHECKED int rapahub_child_reset(struct rapahub_host *host,
+                                            struct rapahub_child_id child);
+
+/* Stops it for good; waits until it is down. */
+RAPAHUB_API_CHECKED int rapahub_child_close(struct rapahub_host *host,
+                                            struct rapahub_child_id child, uint64_t timeout_ns);
+
+RAPAHUB_API_CHECKED int rapahub_child_status(struct rapahub_host *host,
+                                             struct rapahub_child_id child,
+                                             struct rapahub_child_status *out);
+
+RAPAHUB_END_DECLS
 
 #endif

@@ -330,6 +330,30 @@ static void starts_are_counted_and_paced(void **state)
     end(&stage);
 }
 
+/* r[verify supervise.trial] */
+static void a_child_on_trial_is_kept_once_it_was_ready(void **state)
+{
+    struct host_tree_plan plan = {.name = "x", .how = &often, .trial = true};
+    struct stage stage;
+    uint32_t x;
+
+    (void)state;
+    begin(&stage);
+    plan.parent = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+    stage.idle = true;
+    assert_int_equal(host_supervisor_add(&stage.machine, &plan, stage.now, &x), 0);
+    carry_out(&stage);
+    die(&stage, x);
+    assert_string_equal(stage.log, "");
+    assert_int_equal(child(&stage, x)->state, HOST_CHILD_CLOSED);
+    stage.idle = false;
+    assert_int_equal(host_supervisor_add(&stage.machine, &plan, stage.now, &x), 0);
+    carry_out(&stage);
+    die(&stage, x);
+    assert_string_equal(stage.log, "+x ");
+    end(&stage);
+}
+
 #define NODES 32
 
 /* A graph whose edges go from later to earlier names, added in any order. */
@@ -431,6 +455,7 @@ int main(void)
         cmocka_unit_test(two_failures_of_one_group_are_one_group),
         cmocka_unit_test(what_is_asked_for_counts_nothing),
         cmocka_unit_test(starts_are_counted_and_paced),
+        cmocka_unit_test(a_child_on_trial_is_kept_once_it_was_ready),
         cmocka_unit_test(starts_and_stops_of_a_graph_are_topological),
     };
 

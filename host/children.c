@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/children.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/enrol.h"
+#include "host/host.h"
+#include "host/supervise/supervisor.h"
+#include "host/supervision.h"
+#include "host/turn.h"
+#include "hub/base/clock.h"
+
+/* What the embedder holds of one. */
+struct rapahub_supervisor {
+    struct rapahub_host *host;
+    uint32_t number;
+    struct hub_list link;
+};
+
+void host_children_free(struct rapahub_host *host)
+{
+    for (struct hub_list *link; (link = hub_list_pop(&host->supervisors));)
+        free(HUB_LIST_ITEM(link, struct rapahub_supervisor, link));
+}
+
+/* One job of the owner, for all of these functions. */
+struct job {
+    struct rapahub_supervisor *supervisor;
+    const struct rapahub_supervisor_options *group;
+    const struct rapahub_guest_options *guest;
+    struct rapahub_guest_id life;
+    struct rapahub_child_id child;
+    uint64_t timeout_ns;
+    struct rapahub_child_status *status;
+};
+
+static int refuse_stale(void)
+{
+    return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such child any more");
+}
+
+static int find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t *out)
+{
+    const struct host_machine *machine = &supervisor->host->machine;
+
+    *out = host_tree_find(&machine->tree, supervisor->number);
+    if (*out == HOST_TREE_NONE || host_machine_child(machine, *out)->state == HOST_CHILD_CLOSED)
+        return refuse_stale();
+    return 0;
+}
+
+static int find_guest(struct rapahub_host *host, struct rapahub_child_id child,
+                      struct host_guest **out)
+{
+    uint32_t place = host_tree_find(&host->machine.tree, child.number);
+
+    *out = place == HOST_TREE_NONE ? NULL : host->children[place];
+    return *out && !host_supervision_is_closed(*out) ? 0 : refuse_stale();
+}
+
+static struct host_child *child_of(const struct host_guest *guest)
+{
+    return host_machine_child(&guest->host->machine, guest->child);
+}
+
+/* ---- supervisors ---- */
+
+static struct rapahub_supervisor *known(struct rapahub_host *host, uint32_t number)
+{
+    HUB_LIST_EACH (&host->supervisors, link) {
+        struct rapahub_supervisor *one = HUB_LIST_ITEM(link, struct rapahub_supervisor, link);
+
+        if (one->number == number)
+            return one;
+    }
+    return NULL;
+}
+
+static struct rapahub_supervisor *make(struct rapahub_host *host)
+{
+    struct rapahub_supervisor *made = calloc(1, sizeof *made);
+
+    if (made) {
+        made->host = host;
+        hub_list_append(&host->supervisors, &made->link);
+        return made;
+    }
+    rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a supervisor");
+    return NULL;
+}
+
+/* The same one for all who ask; a failure is not remembered. */
+static int run_default(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    uint32_t number = host_machine_child(&host->machine, HOST_SUPERVISION_ROOT)->number;
+
+    job->supervisor = known(host, number);
+    if (!job->supervisor)
+        job->supervisor = make(host);
+    if (!job->supervisor)
+        return RAPAHUB_ENOMEM;
+    job->supervisor->number = number;
+    return 0;
+}
+
+int rapahub_host_supervisor(struct rapahub_host *host, struct rapahub_supervisor **out)
+{
+    struct job job = {0};
+    int r = host_threads_run(host, run_default, &job);
+
+    if (r == 0)
+        *out = job.supervisor;
+    return r;
+}
+
+static int run_create(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    struct host_tree_plan plan = {.name = job->group && job->group->name ? job->group->name : "",
+                                  .group = job->group};
+    uint32_t place;
+    int r = find_supervisor(job->supervisor, &plan.parent);
+
+    if (r < 0)
+        return r;
+    job->supervisor = make(host);
+    if (!job->supervisor)
+        return RAPAHUB_ENOMEM;
+    r = host_supervisor_add(&host->machine, &plan, hub_clock_now(), &place);
+    if (r < 0) {
+        hub_list_remove(&job->supervisor->link);
+        free(job->supervisor);
+        return r;
+    }
+    job->supervisor->number = host_machine_child(&host->machine, place)->number;
+    host_supervision_settle(host);
+    return 0;
+}
+
+int rapahub_supervisor_create(struct rapahub_supervisor *parent,
+                              const struct rapahub_supervisor_options *options,
+                              struct rapahub_supervisor **out)
+{
+    static const struct rapahub_supervisor_options none;
+    struct job job = {.supervisor = parent, .group = options ? options : &none};
+    int r = host_threads_run(parent->host, run_create, &job);
+
+    if (r == 0)
+        *out = job.supervisor;
+    return r;
+}
+
+/* Its place may have been given to another child when it was closed. */
+static bool is_gone(struct rapahub_host *host, uint32_t number)
+{
+    uint32_t place = host_tree_find(&host->machine.tree, number);
+
+    return place == HOST_TREE_NONE ||
+           host_machine_child(&host->machine, place)->state == HOST_CHILD_CLOSED;
+}
+
+/* r[impl supervise.stop.deadline] */
+static int run_stop_supervisor(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    uint64_t deadline = hub_clock_after(job->timeout_ns), now = hub_clock_now();
+    uint32_t place;
+    int r = find_supervisor(job->supervisor, &place);
+
+    if (r == 0 && place == HOST_SUPERVISION_ROOT)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "the default supervisor ends with its host");
+    if (r < 0)
+        return r;
+    (void)host_supervisor_close(&host->machine, place, now);
+    (void)host_supervisor_stop_by(&host->machine, place, deadline, now);
+    host_supervision_settle(host);
+    while (r >= 0 && !is_gone(host, job->supervisor->number))
+        r = host_turn(host, 1000);
+    if (r < 0)
+        return r;
+    hub_list_remove(&job->supervisor->link);
+    free(job->supervisor);
+    return 0;
+}
+
+int rapahub_supervisor_stop(struct rapahub_supervisor *supervisor, uint64_t timeout_ns)
+{
+    struct job job = {.supervisor = supervisor, .timeout_ns = timeout_ns};
+
+    return host_threads_run(supervisor->host, run_stop_supervisor, &job);
+}
+
+/* ---- a child comes ---- */
+
+static int run_add(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    struct host_enrol_plan plan = {.options = job->guest, .kept = true};
+    struct host_guest *guest;
+    int r = find_supervisor(job->supervisor, &plan.supervisor);
+
+    if (r == 0)
+        r = host_enrol(host, &plan, &guest);
+    if (r == 0)
+        job->child.number = child_of(guest)->number;
+    return r;
+}
+
+int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
+                           const struct rapahub_guest_options *options,
+                           struct rapahub_child_id *out)
+{
+    struct job job = {.supervisor = supervisor, .guest = options};
+    int r = host_threads_run(supervisor->host, run_add, &job);
+
+    if (r == 0)
+        *out = job.child;
+    return r;
+}
+
+static int run_of(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    const struct host_guest *guest = host_guest_find(host, job->life);
+
+    if (!guest || host_supervision_is_closed(guest))
+        return refuse_stale();
+    job->child.number = child_of(guest)->number;
+    return 0;
+}
+
+int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
+                     struct rapahub_child_id *out)
+{
+    struct job job = {.life = life};
+    int r = host_threads_run(host, run_of, &job);
+
+    if (r == 0)
+        *out = job.child;
+    return r;
+}
+
+/* ---- what is asked of a child ---- */
+
+static bool is_up(const struct host_guest *guest)
+{
+    return host_tree_is_up(child_of(guest));
+}
+
+static bool is_down(const struct host_guest *guest)
+{
+    return host_tree_is_down(child_of(guest));
+}
+
+/* Nobody will start it any more. */
+static bool is_lost(const struct host_guest *guest)
+{
+    return is_down(guest) && !child_of(guest)->wanted;
+}
+
+static int explain_lost(const struct host_guest *guest)
+{
+    if (child_of(guest)->state == HOST_CHILD_FAILED)
+        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s", guest->name, guest->cause);
+    return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", guest->name);
+}
+
+static int await_up(struct host_guest *guest, uint64_t timeout_ns)
+{
+    uint64_t deadline = hub_clock_after(timeout_ns);
+    int r = 0;
+
+    guest->pins++;
+    while (r >= 0 && timeout_ns > 0 && !is_up(guest)) {
+        if (is_lost(guest))
+            r = explain_lost(guest);
+        else if (hub_clock_left(deadline) == 0)
+            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", guest->name);
+        else
+            r = host_turn_until(guest->host, deadline);
+    }
+    guest->pins--;
+    return r < 0 ? r : 0;
+}
+
+static int await_down(struct host_guest *guest, uint64_t timeout_ns)
+{
+    uint64_t deadline = hub_clock_after(timeout_ns);
+    int r = 0;
+
+    guest->pins++;
+    while (r >= 0 && timeout_ns > 0 && !is_down(guest)) {
+        if (hub_clock_left(deadline) == 0)
+            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", guest->name);
+        else
+            r = host_turn_until(guest->host, deadline);
+    }
+    guest->pins--;
+    return r < 0 ? r : 0;
+}
+
+typedef int wish(struct host_machine *machine, uint32_t place, uint64_t now_ns);
+
+static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what,
+                          struct host_guest **out)
+{
+    int r = find_guest(host, job->child, out);
+
+    if (r == 0)
+        r = what(&host->machine, (*out)->child, hub_clock_now());
+    host_supervision_settle(host);
+    return r;
+}
+
+static int run_start(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct host_guest *guest;
+    int r = carry_out_wish(host, job, host_supervisor_start, &guest);
+
+    return r < 0 ? r : await_up(guest, job->timeout_ns);
+}
+
+int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child,
+                        uint64_t timeout_ns)
+{
+    struct job job = {.child = child, .timeout_ns = timeout_ns};
+
+    return host_threads_run(host, run_start, &job);
+}
+
+static int run_stop(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct host_guest *guest;
+    int r = carry_out_wish(host, job, host_supervisor_stop, &guest);
+
+    return r < 0 ? r : await_down(guest, job->timeout_ns);
+}
+
+int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
+                       uint64_t timeout_ns)
+{
+    struct job job = {.child = child, .timeout_ns = timeout_ns};
+
+    return host_threads_run(host, run_stop, &job);
+}
+
+static int run_restart(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct host_guest *guest;
+    int r = carry_out_wish(host, job, host_supervisor_restart, &guest);
+
+    return r < 0 ? r : await_up(guest, job->timeout_ns);
+}
+
+int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id child,
+                          uint64_t timeout_ns)
+{
+    struct job job = {.child = child, .timeout_ns = timeout_ns};
+
+    return host_threads_run(host, run_restart, &job);
+}
+
+static int run_reset(struct rapahub_host *host, void *argument)
+{
+    struct host_guest *guest;
+
+    return carry_out_wish(host, argument, host_supervisor_reset, &guest);
+}
+
+int rapahub_child_reset(struct rapahub_host *host, struct rapahub_child_id child)
+{
+    struct job job = {.child = child};
+
+    return host_threads_run(host, run_reset, &job);
+}
+
+static int run_close(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct host_guest *guest;
+    int r = carry_out_wish(host, job, host_supervisor_close, &guest);
+
+    return r < 0 ? r : await_down(guest, job->timeout_ns);
+}
+
+int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child,
+                        uint64_t timeout_ns)
+{
+    struct job job = {.child = child, .timeout_ns = timeout_ns};
+
+    return host_threads_run(host, run_close, &job);
+}
+
+/* ---- status ---- */
+
+static int run_status(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct rapahub_child_status *out = job->status;
+    uint64_t now = hub_clock_now();
+    const struct host_child *child;
+    struct host_guest *guest;
+    int r = find_guest(host, job->child, &guest);
+
+    if (r < 0)
+        return r;
+    child = child_of(guest);
+    *out = (struct rapahub_child_status){
+        .child = job->child,
+        .state = host_tree_states.of[child->state].name,
+        .guest = guest->id,
+        .incarnation = child->incarnation,
+        .pid = guest->life ? guest->life->pid : 0,
+        .restarts = guest->restarts,
+        .failures = host_budget_used(&child->budget, now),
+        .failures_max = child->budget.max,
+        .due_ns =
+            child->state == HOST_CHILD_BACKOFF && child->due_ns > now ? child->due_ns - now : 0,
+    };
+    memcpy(out->name, child->name, sizeof out->name);
+    return 0;
+}
+
+int rapahub_child_status(struct rapahub_host *host, struct rapahub_child_id child,
+                         struct rapahub_child_status *out)
+{
+    struct job job = {.child = child, .status = out};
+
+    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
+        return run_status(host, &job);
+    return host_threads_run(host, run_status, &job);
+}

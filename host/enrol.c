@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/enrol.h"
+
+#include "host/host.h"
+#include "host/places.h"
+#include "host/supervision.h"
+#include "host/threads.h"
+#include "hub/base/clock.h"
+
+static int check_start(const struct rapahub_guest_options *options)
+{
+    if (options->supervision && options->supervision->start == RAPAHUB_START_LAZY)
+        return rapahub_fail(-ENOTSUP, "",
+                            "a call does not start a guest yet; let it start EAGER "
+                            "or MANUAL");
+    return 0;
+}
+
+int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
+               struct host_guest **out)
+{
+    struct host_guest *guest = NULL;
+    uint32_t place = 0;
+    int r = host_options_check_guest(plan->options);
+
+    if (r == 0)
+        r = check_start(plan->options);
+    if (r == 0)
+        r = host_guest_create(host, plan->options, &guest);
+    if (r < 0)
+        return r;
+    guest->group = plan->supervisor;
+    guest->kept = plan->kept;
+    r = host_places_enter(guest, &place);
+    if (r < 0) {
+        host_guest_release(&guest);
+        return r;
+    }
+    guest->pins++;
+    r = host_supervision_add(guest, plan->options->supervision, plan->trial);
+    guest->pins--;
+    if (r < 0)
+        host_places_forget(host, place);
+    else
+        *out = guest;
+    return r;
+}
+
+/* ---- for who waits until it serves ---- */
+
+/* That a turn comes is all that is needed. */
+static void on_due(void *user)
+{
+    (void)user;
+}
+
+/* One that waits for others, or for its turn, waits no longer than a start may last. */
+static int begin_spawn(struct rapahub_host *host, void *argument)
+{
+    struct host_enrol_spawn *spawn = argument;
+    const struct host_enrol_plan plan = {
+        .options = spawn->options, .supervisor = HOST_SUPERVISION_ROOT, .trial = true};
+    int r = host_enrol(host, &plan, &spawn->guest);
+
+    if (r < 0)
+        return r;
+    spawn->guest->pins++;
+    spawn->due.on = on_due;
+    host_loop_set(&host->loop, &spawn->due,
+                  hub_clock_after(spawn->guest->supervision.start_timeout_ns));
+    host_supervision_start(spawn->guest);
+    return 0;
+}
+
+/* It may have served, and ended for good, since it was asked last. */
+static bool is_spawned(const void *argument)
+{
+    const struct host_enrol_spawn *spawn = argument;
+    const struct host_guest *guest = spawn->guest;
+
+    if (guest->state == HOST_GUEST_STOPPED)
+        return !guest->initial || hub_clock_left(spawn->due.due_ns) == 0;
+    return guest->state == HOST_GUEST_READY || guest->state == HOST_GUEST_CLOSED ||
+           guest->state == HOST_GUEST_FAILED;
+}
+
+static int explain(const struct host_guest *guest)
+{
+    if (guest->state == HOST_GUEST_STOPPED)
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "",
+                            "%s waits in vain for those it requires, or for its turn", guest->name);
+    return host_verdict_give(&guest->verdict);
+}
+
+static int end_spawn(struct rapahub_host *host, void *argument)
+{
+    struct host_enrol_spawn *spawn = argument;
+    struct host_guest *guest = spawn->guest;
+    int r = 0;
+
+    (void)host;
+    host_loop_clear(&spawn->due);
+    guest->pins--;
+    if (!guest->initial) {
+        *spawn->out = guest->id;
+    } else {
+        r = explain(guest);
+        host_places_drop(guest);
+    }
+    return r;
+}
+
+const struct host_threads_task host_enrol_spawn_task = {begin_spawn, is_spawned, end_spawn};

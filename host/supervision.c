@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/supervision.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/decide.h"
+#include "host/guests.h"
+#include "host/host.h"
+#include "host/supervise/supervisor.h"
+#include "hub/base/clock.h"
+
+#define SUPERVISORS_MAX 64
+#define PARALLEL_MAX    4 /* guests that start at once */
+#define BURST           256
+#define EACH_NS         HUB_MILLISECOND /* behind a burst, one start in so long */
+
+static void begin(struct host_guest *guest)
+{
+    guest->begins = false;
+    guest->host->begins--;
+    host_guests_start(guest);
+}
+
+static void begin_all(struct rapahub_host *host)
+{
+    for (uint32_t i = 0; host->begins > 0 && i < host->machine.tree.max; i++)
+        if (host->children[i] && host->children[i]->begins)
+            begin(host->children[i]);
+}
+
+static void on_time(void *user)
+{
+    struct rapahub_host *host = user;
+
+    host_supervisor_tick(&host->machine, hub_clock_now());
+    host_supervision_settle(host);
+    begin_all(host);
+}
+
+/* r[impl supervise.exhausted] */
+static int ask(void *user, uint32_t place, enum rapahub_exit_class class)
+{
+    struct rapahub_host *host = user;
+    const struct host_child *child = host_machine_child(&host->machine, place);
+    const struct rapahub_child_id id = {child->number};
+    int answer = RAPAHUB_EXHAUSTED_DEFAULT;
+
+    host->callbacks++;
+    if (child->how.on_budget)
+        answer = child->how.on_budget(child->how.user, id, class);
+    host->callbacks--;
+    return answer;
+}
+
+/* The default supervisor is there from the beginning; it costs nothing. */
+static int add_root(struct rapahub_host *host)
+{
+    const struct rapahub_supervisor_options options = {0};
+    const struct host_tree_plan plan = {.name = "", .parent = HOST_TREE_NONE, .group = &options};
+    uint32_t place;
+
+    return host_supervisor_add(&host->machine, &plan, hub_clock_now(), &place);
+}
+
+int host_supervision_open(struct rapahub_host *host)
+{
+    const struct host_machine_limits limits = {.children_max = host->guests_max + SUPERVISORS_MAX,
+                                               .starts_parallel_max = PARALLEL_MAX,
+                                               .start_burst = BURST,
+                                               .start_each_ns = EACH_NS,
+                                               .seed = hub_random_nonce(),
+                                               .ask = ask,
+                                               .ask_user = host};
+    int r = host_machine_init(&host->machine, &limits);
+
+    if (r < 0)
+        return r;
+    host->supervise.on = on_time;
+    host->supervise.user = host;
+    host->children = calloc(limits.children_max, sizeof *host->children);
+    if (!host->children)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u children", limits.children_max);
+    r = add_root(host);
+    host_supervision_settle(host);
+    return r;
+}
+
+void host_supervision_close(struct rapahub_host *host)
+{
+    free(host->children);
+    host->children = NULL;
+    if (host->machine.queue)
+        host_machine_fini(&host->machine);
+}
+
+/* ---- carrying out ---- */
+
+/* What was decided before may be out of date when its turn comes: the life has ended meanwhile. */
+static bool is_present(const struct host_guest *guest, const struct host_decision *decision)
+{
+    const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
+
+    return child->incarnation == decision->incarnation && !host_tree_is_down(child);
+}
+
+static void carry_out(struct host_guest *guest, const struct host_decision *decision)
+{
+    const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
+
+    if (decision->kind == HOST_DECISION_MOVED) {
+        host_decide_moved(guest, decision);
+        return;
+    }
+    if (!is_present(guest, decision))
+        return;
+    if (decision->kind == HOST_DECISION_START) {
+        guest->incarnation = decision->incarnation;
+        guest->begins = true;
+        guest->host->begins++;
+        return;
+    }
+    if (guest->begins)
+        begin(guest); /* who is stopped has begun */
+    guest->asked = !child->wanted;
+    if (decision->kind == HOST_DECISION_KILL && guest->life)
+        host_guests_end(guest->life, HOST_CAUSE_STOP_TIMEOUT, "its time is over");
+    else
+        host_guests_ask(guest);
+}
+
+static void carry_out_all(struct rapahub_host *host)
+{
+    struct host_decision decision;
+
+    while (host_machine_next(&host->machine, &decision))
+        if (host->children[decision.place])
+            carry_out(host->children[decision.place], &decision);
+}
+
+static void set_timer(struct rapahub_host *host, uint64_t due)
+{
+    if (due == HUB_NEVER)
+        host_loop_clear(&host->supervise);
+    else
+        host_loop_set(&host->loop, &host->supervise, due);
+}
+
+/* What fell due while it was carried out is looked at with the same time as the timer is set by:
+ * else it would be neither started nor waited for. */
+void host_supervision_settle(struct rapahub_host *host)
+{
+    uint64_t now;
+
+    if (host->deciding)
+        return;
+    host->deciding = true;
+    do {
+        carry_out_all(host);
+        now = hub_clock_now();
+        host_supervisor_tick(&host->machine, now);
+    } while (host->machine.count > 0);
+    host->deciding = false;
+    set_timer(host, host->begins > 0 ? now : host_supervisor_due(&host->machine, now));
+}
+
+/* ---- who is whose ---- */
+
+/* A name of its own among its siblings, as dependencies need it. */
+static void name_among_siblings(const struct host_guest *guest, char *to, size_t size)
+{
+    snprintf(to, size, "%s", guest->name);
+    for (unsigned n = 2;
+         host_tree_named(&guest->host->machine.tree, guest->group, to) != HOST_TREE_NONE; n++)
+        snprintf(to, size, "%.52s#%u", guest->name, n);
+}
+
+int host_supervision_add(struct host_guest *guest, const struct rapahub_supervision *how,
+                         bool trial)
+{
+    struct rapahub_host *host = guest->host;
+    char name[HOST_TREE_NAME_MAX + 1];
+    const struct host_tree_plan plan = {
+        .name = name, .parent = guest->group, .how = how, .trial = trial};
+    uint32_t place;
+    int r;
+
+    name_among_siblings(guest, name, sizeof name);
+    r = host_supervisor_add(&host->machine, &plan, hub_clock_now(), &place);
+    if (r < 0)
+        return r;
+    guest->child = place;
+    guest->initial = trial;
+    guest->supervision = host_machine_child(&host->machine, place)->how;
+    host->children[place] = guest;
+    host_supervision_settle(host);
+    begin_all(host);
+    return 0;
+}
+
+void host_supervision_start(struct host_guest *guest)
+{
+    const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
+
+    if (child->how.start == RAPAHUB_START_MANUAL)
+        (void)host_supervisor_start(&guest->host->machine, guest->child, hub_clock_now());
+    host_supervision_settle(guest->host);
+    begin_all(guest->host);
+}
+
+void host_supervision_forget(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+
+    if (guest->child == HOST_TREE_NONE)
+        return;
+    host->begins -= guest->begins;
+    guest->begins = false;
+    host->children[guest->child] = NULL;
+    (void)host_supervisor_close(&host->machine, guest->child, hub_clock_now());
+    guest->child = HOST_TREE_NONE;
+    host_supervision_settle(host);
+}
+
+/* ---- what happened ---- */
+
+void host_supervision_attached(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE)
+        host_guest_move(guest, HOST_GUEST_ATTACHED, "");
+    else
+        (void)host_supervisor_attached(&guest->host->machine, guest->child, guest->incarnation);
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_ready(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE)
+        host_guest_move(guest, HOST_GUEST_READY, "");
+    else
+        (void)host_supervisor_ready(&guest->host->machine, guest->child, guest->incarnation,
+                                    hub_clock_now());
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_leaving(struct host_guest *guest, const char *why)
+{
+    if (guest->state == HOST_GUEST_STOPPING)
+        return;
+    if (guest->child == HOST_TREE_NONE)
+        host_guest_move(guest, HOST_GUEST_STOPPING, why);
+    else
+        (void)host_supervisor_leaving(&guest->host->machine, guest->child, guest->incarnation);
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_exited(struct host_guest *guest, const struct host_ending *ending)
+{
+    (void)host_supervisor_exited(&guest->host->machine, guest->child, guest->incarnation, ending,
+                                 hub_clock_now());
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_deferred(struct host_guest *guest, uint64_t due_ns)
+{
+    guest->deferred = true;
+    (void)host_supervisor_deferred(&guest->host->machine, guest->child, guest->incarnation, due_ns,
+                                   hub_clock_now());
+    host_supervision_settle(guest->host);
+}
+
+bool host_supervision_is_closed(const struct host_guest *guest)
+{
+    return guest->child == HOST_TREE_NONE ||
+           host_machine_child(&guest->host->machine, guest->child)->state == HOST_CHILD_CLOSED;
+}
+
+void host_supervision_end(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE) {
+        guest->asked = true;
+        host_guests_ask(guest);
+        return;
+    }
+    (void)host_supervisor_close(&guest->host->machine, guest->child, hub_clock_now());
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_stop_all(struct rapahub_host *host, uint64_t deadline_ns)
+{
+    for (uint32_t i = 0; i < host->guests_max; i++)
+        if (host->guests[i] && host->guests[i]->child == HOST_TREE_NONE)
+            host_supervision_end(host->guests[i]);
+    (void)host_supervisor_stop_by(&host->machine, HOST_SUPERVISION_ROOT, deadline_ns,
+                                  hub_clock_now());
+    host_supervision_settle(host);
+}
