@@ -101,6 +101,18 @@ static void pids(struct tree *tree, int32_t *out, unsigned count)
 
 static const struct rapahub_supervision plain = {0};
 
+/* It is busy for a while, and so takes longer to go than who is not. */
+static void keep_busy(struct tree *tree, unsigned index)
+{
+    const uint32_t ms = 300;
+    const struct rapahub_call nap = {.target = container(index),
+                                     .method = "nap(u32)",
+                                     .arguments = (const void *const[]){&ms, NULL},
+                                     .timeout_ns = 20 * MS};
+
+    assert_int_equal(rapahub_host_call(tree->on.host, &nap, NULL), RAPAHUB_ETIMEDOUT);
+}
+
 /* r[verify supervise.group] r[verify supervise.strategy] */
 static void all_children_of_a_group_go_and_come_together_in_order(void **state)
 {
@@ -118,6 +130,7 @@ static void all_children_of_a_group_go_and_come_together_in_order(void **state)
     pids(&tree, before, 4);
     tree.on.told.size = 0;
     tree.on.told.ready = 0;
+    keep_busy(&tree, 2);
     die(&tree, 1);
     assert_true(until(&tree.on, &tree.on.told.ready, 3));
     assert_string_equal(renewed(&tree, before, 4), "abc");
@@ -219,6 +232,31 @@ static void a_child_that_was_given_up_serves_again_after_a_reset(void **state)
     assert_true(until(&tree.on, &tree.on.told.ready, 3));
     assert_true(pid(&tree, 0) == status_of(&tree, 0).pid);
     assert_refused(rapahub_child_reset(tree.on.host, tree.children[0]), RAPAHUB_ESTATE, "not fail");
+    close_host(&tree.on);
+}
+
+/* r[verify supervise.incarnation] */
+static void each_death_is_followed_by_one_life(void **state)
+{
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
+                                              .backoff_initial_ns = MS,
+                                              .backoff_max_ns = MS};
+    struct rapahub_child_status before, after;
+    struct tree tree;
+
+    (void)state;
+    open_tree(&tree);
+    put(&tree, 0, tree.root, often);
+    before = status_of(&tree, 0);
+    for (unsigned i = 1; i <= 30; i++) {
+        kill(status_of(&tree, 0).pid, SIGKILL);
+        assert_true(until(&tree.on, &tree.on.told.ready, 1 + i));
+    }
+    after = status_of(&tree, 0);
+    assert_int_equal(after.incarnation, before.incarnation + 30);
+    assert_int_equal(after.restarts, 30);
+    assert_int_equal(tree.on.told.down, 30);
+    assert_int_equal(pid(&tree, 0), after.pid);
     close_host(&tree.on);
 }
 
@@ -378,6 +416,7 @@ static void a_supervisor_that_is_stopped_takes_all_below_it(void **state)
     for (unsigned i = 0; i < 3; i++)
         put(&tree, i, under, plain);
     put(&tree, 3, tree.root, plain);
+    keep_busy(&tree, 2);
     assert_done(rapahub_supervisor_stop(under, 5 * SECOND));
     assert_true(until(&tree.on, &tree.on.told.down, 3));
     text = tree.on.told.text;
@@ -418,6 +457,7 @@ int main(void)
         cmocka_unit_test(who_requires_a_child_goes_with_it),
         cmocka_unit_test(a_child_that_escalates_takes_its_group_along),
         cmocka_unit_test(a_child_that_was_given_up_serves_again_after_a_reset),
+        cmocka_unit_test(each_death_is_followed_by_one_life),
         cmocka_unit_test(who_is_asked_says_what_follows_a_spent_budget),
         cmocka_unit_test(what_is_asked_for_is_done_and_counts_nothing),
         cmocka_unit_test(a_child_that_never_starts_is_given_up_after_its_budget),

@@ -52,7 +52,8 @@ enum rapahub_restart {
 
 enum rapahub_start {
     RAPAHUB_START_EAGER, /* with its supervisor, and again when it died */
-    RAPAHUB_START_LAZY,  /* each time when it is called, not before its delay is over */
+    RAPAHUB_START_LAZY,  /* each time when it is called, not before its delay is over; not carried
+                            out by this release: -ENOTSUP */
     RAPAHUB_START_MANUAL /* first by rapahub_child_start, then as EAGER */
 };
 
