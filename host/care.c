@@ -127,6 +127,27 @@ int host_care_begin(struct rapahub_host *host, const struct host_care_begin *beg
     return r;
 }
 
+/* r[impl supervise.container] */
+int host_care_keep(struct host_guest *guest, const struct rapahub_container_options *options)
+{
+    struct rapahub_host *host = guest->host;
+    struct host_container *container;
+    int r = host_options_check_container(options);
+
+    if (r == 0)
+        r = enter(host, options, &container);
+    if (r < 0)
+        return r;
+    host_write_lock(host);
+    container->guest = guest;
+    container->is_new = true;
+    hub_list_append(&guest->containers, &container->of_guest);
+    host_containers_move(container, HOST_CONTAINER_DOWN, "its guest is to begin it");
+    host_unlock(host);
+    host_changed(host);
+    return 0;
+}
+
 int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
                     const struct rapahub_method *methods, void *self)
 {

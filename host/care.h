@@ -19,6 +19,9 @@ struct host_care_begin {
 };
 int host_care_begin(struct rapahub_host *host, const struct host_care_begin *begin);
 
+/* Gives one to a guest that is down; it begins with the guest's next life. */
+int host_care_keep(struct host_guest *guest, const struct rapahub_container_options *options);
+
 /* Makes an offer a container. */
 int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
                     const struct rapahub_method *methods, void *self);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/care.h"
 #include "host/enrol.h"
 #include "host/host.h"
 #include "host/supervise/supervisor.h"
@@ -33,6 +34,7 @@ struct job {
     struct rapahub_guest_id life;
     struct rapahub_child_id child;
     uint64_t timeout_ns;
+    const struct rapahub_container_options *container;
     struct rapahub_child_status *status;
 };
 
@@ -302,6 +304,46 @@ static int await_down(struct host_guest *guest, uint64_t timeout_ns)
     return r < 0 ? r : 0;
 }
 
+/* One that starts, or ends, is waited for: what becomes of it is known soon. */
+static int await_rest(struct host_guest *guest, uint64_t deadline)
+{
+    int r = 0;
+
+    while (r >= 0 && guest->state != HOST_GUEST_READY && !is_down(guest)) {
+        r = host_turn_until(guest->host, deadline);
+        if (r >= 0 && hub_clock_left(deadline) == 0)
+            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", guest->name);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int run_add_container(struct rapahub_host *host, void *argument)
+{
+    const struct job *job = argument;
+    struct host_guest *guest;
+    int r = find_guest(host, job->child, &guest);
+
+    if (r < 0)
+        return r;
+    guest->pins++;
+    r = await_rest(guest, hub_clock_after(host->options.call_timeout_ns));
+    if (r == 0 && is_down(guest))
+        r = host_care_keep(guest, job->container);
+    else if (r == 0)
+        r = host_care_begin(
+            host, &(struct host_care_begin){.guest = guest->id, .options = job->container});
+    guest->pins--;
+    return r;
+}
+
+int rapahub_child_add_container(struct rapahub_host *host, struct rapahub_child_id child,
+                                const struct rapahub_container_options *options)
+{
+    struct job job = {.child = child, .container = options};
+
+    return host_threads_run(host, run_add_container, &job);
+}
+
 typedef int wish(struct host_machine *machine, uint32_t place, uint64_t now_ns);
 
 static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what,
@@ -384,7 +426,14 @@ static int run_close(struct rapahub_host *host, void *argument)
 {
     const struct job *job = argument;
     struct host_guest *guest;
-    int r = carry_out_wish(host, job, host_supervisor_close, &guest);
+    int r = find_guest(host, job->child, &guest);
+
+    if (r < 0)
+        return r;
+    host_write_lock(host);
+    guest->closed = true;
+    host_unlock(host);
+    r = carry_out_wish(host, job, host_supervisor_close, &guest);
 
     return r < 0 ? r : await_down(guest, job->timeout_ns);
 }

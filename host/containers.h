@@ -38,6 +38,7 @@ struct host_container {
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool plugged;                /* also over a restart */
+    bool is_new;                 /* it has not begun in any life; owner */
     struct hub_a32 corked;       /* calls nobody waits for may be held back; any thread */
     struct hub_a32 users;        /* calls of this host that are open in it, and who looks at it */
     struct hub_list bucket;      /* the table's, or of those that are gone */

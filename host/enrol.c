@@ -7,15 +7,6 @@
 #include "host/threads.h"
 #include "hub/base/clock.h"
 
-static int check_start(const struct rapahub_guest_options *options)
-{
-    if (options->supervision && options->supervision->start == RAPAHUB_START_LAZY)
-        return rapahub_fail(-ENOTSUP, "",
-                            "a call does not start a guest yet; let it start EAGER "
-                            "or MANUAL");
-    return 0;
-}
-
 int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
                struct host_guest **out)
 {
@@ -23,8 +14,6 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
     uint32_t place = 0;
     int r = host_options_check_guest(plan->options);
 
-    if (r == 0)
-        r = check_start(plan->options);
     if (r == 0)
         r = host_guest_create(host, plan->options, &guest);
     if (r < 0)

@@ -44,11 +44,13 @@ struct host_guest {
     int module;   /* the bytes that are loaded in every life */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
-    uint32_t child;       /* its place in the tree; HOST_TREE_NONE: it is not supervised */
-    uint64_t incarnation; /* of the present or last life */
-    uint32_t group;       /* place of its supervisor */
-    bool begins;          /* its start is decided, and not carried out yet */
-    bool kept;            /* its place is its own until it is closed */
+    uint32_t child;            /* its place in the tree; HOST_TREE_NONE: it is not supervised */
+    uint64_t incarnation;      /* of the present or last life */
+    uint32_t group;            /* place of its supervisor */
+    enum host_outlook outlook; /* routes; while it is down */
+    bool closed;               /* by rapahub_child_close */
+    bool begins;               /* its start is decided, and not carried out yet */
+    bool kept;                 /* its place is its own until it is closed */
 
     rapahub_on_death *on_death;
     void *on_death_user;
@@ -67,6 +69,7 @@ struct host_guest {
     bool initial;                /* it has not been ready yet: no restart */
     bool asked;                  /* to stop, and not to start again */
     bool told;                   /* its process was asked to go */
+    uint64_t drain_ns;           /* until then its open calls are waited for; 0: they are not */
     bool termed;                 /* and got a SIGTERM */
     bool deferred;               /* its start waits for a free entry; that is no failure */
     bool over;                   /* FAILED because it is not to be restarted, budget or no budget */

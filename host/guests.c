@@ -22,6 +22,7 @@
 #define VIOLATED_GRACE  (100 * HUB_MILLISECOND) /* for a trusted guest, to log the reason */
 #define FULL_AGAIN      (10 * HUB_MILLISECOND)  /* an entry comes back when its last user goes */
 #define STOP_ALL_WITHIN (10 * HUB_SECOND)       /* of the host's end */
+#define DRAIN_AGAIN     (2 * HUB_MILLISECOND)   /* while calls are open in one that is to go */
 #define PAUSED          HUB_SECOND /* so late a time-out shows that the host stood still */
 
 /* ---- time-outs ---- */
@@ -43,6 +44,47 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
     guest->life->killed = true;
     host_supervision_leaving(guest, "time-out");
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+}
+
+/* Calls still run in it, and their time is not over: it is looked at again in a moment. */
+static bool still_drains(struct host_guest *guest)
+{
+    uint64_t again = hub_clock_after(DRAIN_AGAIN);
+
+    if (guest->drain_ns == 0 || guest->life->killed || hub_clock_left(guest->drain_ns) == 0 ||
+        hub_calls_open(guest->life->connection.calls) == 0)
+        return false;
+    host_loop_set(&guest->host->loop, &guest->timer,
+                  again < guest->drain_ns ? again : guest->drain_ns);
+    return true;
+}
+
+/* r[impl shm.goodbye.host] */
+static void say_goodbye(struct host_life *life)
+{
+    hub_publish(&life->leaving, 1);
+    hub_link_say_goodbye(life->connection.link, "", "stop");
+    if (!life->group->shared)
+        hub_publish(&life->view.header->host_goodbye, 1);
+    hub_link_alert(life->connection.link);
+    if (life->doorbell >= 0)
+        hub_doorbell_ring(life->doorbell);
+}
+
+/* Once, when its open calls have ended or had their time. r[impl supervise.stop.drain] */
+static bool send_goodbye(struct host_guest *guest)
+{
+    uint64_t goodbye = guest->supervision.goodbye_ns;
+
+    if (guest->drain_ns == 0)
+        return false;
+    guest->drain_ns = 0;
+    say_goodbye(guest->life);
+    if (guest->life->killed)
+        return false;
+    host_loop_set(&guest->host->loop, &guest->timer,
+                  hub_clock_after(goodbye == RAPAHUB_NONE ? 0 : goodbye));
+    return true;
 }
 
 /* One that was asked to go, and has not, is asked once more in a way that needs no turn of its own.
@@ -68,7 +110,9 @@ static void on_time(void *user)
     if (!guest->life)
         return;
     if (guest->state == HOST_GUEST_STOPPING) {
-        if (!send_term(guest))
+        if (still_drains(guest))
+            return;
+        if (!send_goodbye(guest) && !send_term(guest))
             kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
     } else if (paused)
         host_loop_set(&guest->host->loop, &guest->timer,
@@ -106,6 +150,7 @@ void host_guests_start(struct host_guest *guest)
     guest->timer.user = guest;
     guest->verdict.code = 0;
     guest->asked = guest->told = guest->termed = false;
+    guest->drain_ns = 0;
     if (guest->lives > 0)
         guest->restarts++;
     r = host_launch(guest, &life);
@@ -348,23 +393,10 @@ void host_guests_printed(void *user, const char *line)
 
 /* ---- stop ---- */
 
-/* r[impl shm.goodbye.host] */
-static void say_goodbye(struct host_life *life)
-{
-    hub_publish(&life->leaving, 1);
-    hub_link_say_goodbye(life->connection.link, "", "stop");
-    if (!life->group->shared)
-        hub_publish(&life->view.header->host_goodbye, 1);
-    hub_link_alert(life->connection.link);
-    if (life->doorbell >= 0)
-        hub_doorbell_ring(life->doorbell);
-}
-
 /* r[impl supervise.stop] */
 void host_guests_ask(struct host_guest *guest)
 {
     struct host_life *life = guest->life;
-    uint64_t goodbye = guest->supervision.goodbye_ns;
 
     if (!life || guest->told)
         return;
@@ -375,10 +407,9 @@ void host_guests_ask(struct host_guest *guest)
         host_guests_end(life, HOST_CAUSE_NONE, "as asked");
         return;
     }
-    say_goodbye(life);
-    if (!life->killed)
-        host_loop_set(&guest->host->loop, &guest->timer,
-                      hub_clock_after(goodbye == RAPAHUB_NONE ? 0 : goodbye));
+    guest->drain_ns = hub_clock_after(guest->supervision.drain_ns);
+    if (!still_drains(guest))
+        (void)send_goodbye(guest);
 }
 
 /* Meanwhile nobody may take its place. */

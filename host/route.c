@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/route.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/corks.h"
+#include "host/demand.h"
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/loans.h"
@@ -22,48 +22,6 @@
 #define NOTICE         (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
 #define HEAD_ROOM      HOST_EXCHANGE_HEAD_MAX
 
-/* Why the guest of a container that is down takes no call. Under the lock. */
-static int refuse_down(const struct host_guest *guest)
-{
-    uint64_t left = hub_clock_left(guest->due_ns) + HUB_SECOND / 10 - 1;
-
-    switch (guest->state) {
-    case HOST_GUEST_BACKOFF:
-        return rapahub_fail(RAPAHUB_ERESTARTING, "", "%s restarts in %" PRIu64 ".%" PRIu64 " s",
-                            guest->name, left / HUB_SECOND, left % HUB_SECOND / 100000000);
-    case HOST_GUEST_FAILED:
-        if (guest->over)
-            return rapahub_fail(RAPAHUB_ENORESTART, "", "%s has ended and is not restarted: %s",
-                                guest->name, guest->cause);
-        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restarts: %s",
-                            guest->name, (int)guest->supervision.restarts_max, guest->cause);
-    case HOST_GUEST_STOPPED:
-    case HOST_GUEST_STOPPING:
-        return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped", guest->name);
-    default:
-        return -EAGAIN;
-    }
-}
-
-/* A death that nobody has decided about yet is like a start: what follows is known in a moment. A
- * restart that is due now is one too. */
-static bool is_coming(const struct host_guest *guest)
-{
-    switch (guest->state) {
-    case HOST_GUEST_STARTING:
-    case HOST_GUEST_ATTACHED:
-    case HOST_GUEST_READY: /* then it is the container that begins */
-    case HOST_GUEST_EXITED:
-        return true;
-    case HOST_GUEST_STOPPING:
-        return !guest->asked;
-    case HOST_GUEST_BACKOFF:
-        return hub_clock_left(guest->due_ns) == 0;
-    default:
-        return false;
-    }
-}
-
 static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
                          struct host_route *out)
 {
@@ -72,7 +30,7 @@ static int look_at_guest(const struct host_guest *guest, const struct host_conta
         host_life_hold(guest->life);
         return 0;
     }
-    return is_coming(guest) ? -EAGAIN : refuse_down(guest);
+    return host_demand_look(guest, &out->uncalled);
 }
 
 static int look(const struct rapahub_host *host, struct rapahub_container_id target,
@@ -110,11 +68,14 @@ int host_route_find(struct rapahub_host *host, struct rapahub_container_id targe
     out->container = NULL;
     out->life = NULL;
     out->methods = NULL;
+    out->uncalled = false;
     out->changes = hub_observe(&host->changes);
     host_read_lock(host);
     out->version = hub_peek(&host->version);
     r = look(host, target, out);
     host_unlock(host);
+    if (out->uncalled && host_threads_is_owner(host))
+        (void)host_demand_call(host, target, 0);
     return r;
 }
 
@@ -139,6 +100,8 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route, u
         return r < 0 ? r : 0;
     }
     host_corks_push(host);
+    if (route->uncalled && host_demand_call(host, route->container->id, deadline_ns) < 0)
+        return RAPAHUB_ETIMEDOUT;
     host_wait_change(host, route->changes, deadline_ns);
     return 0;
 }
@@ -177,6 +140,8 @@ static int check_served(const struct rapahub_call *call, const struct host_route
     if (hub_signature_print(out->name, types, text, sizeof text) >= sizeof text)
         return rapahub_fail(RAPAHUB_EINVAL, "", "the signature of %s is too long", out->name);
     out->method_id = hub_signature_hash(text);
+    if (!route->methods) /* its guest was never ready: the guest itself says */
+        return 0;
     if (!host_methods_of_id(route->methods, out->method_id))
         return host_methods_refuse(route->methods, route->name, text);
     if (call->method_id)
@@ -188,8 +153,12 @@ static int check_served(const struct rapahub_call *call, const struct host_route
 static int look_up(const struct rapahub_call *call, const struct host_route *route,
                    struct host_prepared *out, const struct rapahub_type *const **types)
 {
-    const struct hub_signature *has = host_methods_of_name(route->methods, call->method);
+    const struct hub_signature *has;
 
+    if (!route->methods)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "%s was never ready, so name the types of %.80s",
+                            route->name, call->method);
+    has = host_methods_of_name(route->methods, call->method);
     if (!has && !hub_signature_is_name(call->method))
         return rapahub_fail(RAPAHUB_EINVAL, "", "'%.80s' is no name of a method", call->method);
     if (!has)
@@ -220,7 +189,7 @@ static int resolve(const struct rapahub_call *call, const struct host_route *rou
     int r;
 
     *types = call->types;
-    if (!call->method || !route->methods)
+    if (!call->method)
         return rapahub_fail(RAPAHUB_EINVAL, "", "no method is named");
     if (strchr(call->method, '(')) {
         r = resolve_text(call, out, types);

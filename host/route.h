@@ -19,6 +19,7 @@ struct host_route {
     uint64_t handle;  /* to be sent; 0: the guest has no other container */
     uint32_t changes; /* of the host, before the look-up */
     uint32_t version; /* of all routes, at the look-up */
+    bool uncalled;    /* with -EAGAIN: its guest starts only if somebody calls it */
     char name[64];    /* of the guest; "host" of an offer */
 };
 

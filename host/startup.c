@@ -98,6 +98,7 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
     if (!goes_on(life, code))
         return;
     r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+    current(life)->is_new = current(life)->is_new && r < 0;
     if (r < 0)
         host_startup_fail(life, r);
     else if (current(life)->plugged)
@@ -121,7 +122,7 @@ static void begin_next(struct host_life *life)
         return;
     }
     host_startup_describe(current(life), &begin);
-    begin.how = HUB_BEGIN_RESTART;
+    begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
     arguments[0] = &begin;
     r = host_exchange_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
     if (r < 0)

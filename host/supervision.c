@@ -146,6 +146,28 @@ static void set_timer(struct rapahub_host *host, uint64_t due)
         host_loop_set(&host->loop, &host->supervise, due);
 }
 
+/* What calls look at. It may change while the state does not: somebody stops, or calls, one that is
+ * down. */
+static void show_outlook(struct host_guest *guest)
+{
+    struct rapahub_host *host = guest->host;
+    enum host_outlook outlook = host_supervisor_outlook(&host->machine, guest->child);
+
+    if (outlook == guest->outlook)
+        return;
+    host_write_lock(host);
+    guest->outlook = outlook;
+    host_unlock(host);
+    host_changed(host);
+}
+
+static void show_outlooks(struct rapahub_host *host)
+{
+    for (uint32_t i = 0; i < host->machine.tree.max; i++)
+        if (host->children[i])
+            show_outlook(host->children[i]);
+}
+
 /* What fell due while it was carried out is looked at with the same time as the timer is set by:
  * else it would be neither started nor waited for. */
 void host_supervision_settle(struct rapahub_host *host)
@@ -161,6 +183,7 @@ void host_supervision_settle(struct rapahub_host *host)
         host_supervisor_tick(&host->machine, now);
     } while (host->machine.count > 0);
     host->deciding = false;
+    show_outlooks(host);
     set_timer(host, host->begins > 0 ? now : host_supervisor_due(&host->machine, now));
 }
 
@@ -202,10 +225,18 @@ void host_supervision_start(struct host_guest *guest)
 {
     const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
 
-    if (child->how.start == RAPAHUB_START_MANUAL)
+    if (child->how.start != RAPAHUB_START_EAGER)
         (void)host_supervisor_start(&guest->host->machine, guest->child, hub_clock_now());
     host_supervision_settle(guest->host);
     begin_all(guest->host);
+}
+
+void host_supervision_called(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE)
+        return;
+    (void)host_supervisor_call(&guest->host->machine, guest->child, hub_clock_now());
+    host_supervision_settle(guest->host);
 }
 
 void host_supervision_forget(struct host_guest *guest)

@@ -17,8 +17,11 @@ void host_supervision_close(struct rapahub_host *host);
 int host_supervision_add(struct host_guest *guest, const struct rapahub_supervision *how,
                          bool trial);
 
-/* A MANUAL one starts, too. */
+/* A MANUAL or LAZY one starts, too. */
 void host_supervision_start(struct host_guest *guest);
+
+/* Somebody waits for it; a LAZY one starts when its delay is over. r[impl supervise.lazy] */
+void host_supervision_called(struct host_guest *guest);
 
 /* The guest will be freed: it is nobody's child any more. */
 void host_supervision_forget(struct host_guest *guest);

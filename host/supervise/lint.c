@@ -62,6 +62,8 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
         what = "restart is none of RAPAHUB_RESTART_…";
     else if ((unsigned)how->start > RAPAHUB_START_MANUAL)
         what = "start is none of RAPAHUB_START_…";
+    else if ((unsigned)how->when_down > RAPAHUB_WHEN_DOWN_FAIL)
+        what = "when_down is none of RAPAHUB_WHEN_DOWN_…";
     else if ((unsigned)how->on_exhausted > RAPAHUB_EXHAUSTED_CALLBACK)
         what = "on_exhausted is none of RAPAHUB_EXHAUSTED_…";
     else if ((unsigned)how->jitter > RAPAHUB_JITTER_ADDITIVE)
@@ -142,6 +144,11 @@ static int check_budget(const char *name, const struct rapahub_supervision *how)
                         name, how->period_ns, (int)how->restarts_max);
 }
 
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 uint64_t host_lint_stop_ns(const struct rapahub_supervision *how)
 {
     uint64_t goodbye = how->goodbye_ns == RAPAHUB_NONE ? 0 : how->goodbye_ns;
@@ -149,7 +156,7 @@ uint64_t host_lint_stop_ns(const struct rapahub_supervision *how)
 
     if (how->brutal)
         return 0;
-    return goodbye > UINT64_MAX - term ? UINT64_MAX : goodbye + term;
+    return add(how->drain_ns, add(goodbye, term));
 }
 
 /* r[impl supervise.lint.stop] */
@@ -160,15 +167,15 @@ static int check_stop(const char *name, const struct rapahub_supervision *how,
     uint64_t sum = host_lint_stop_ns(how), most = HOST_LINT_STOP_MAX;
     const char *whose = "one hour";
 
-    if (above && (above->goodbye_ns || above->term_ns || above->brutal)) {
+    if (above && (above->drain_ns || above->goodbye_ns || above->term_ns || above->brutal)) {
         most = host_lint_stop_ns(above);
         whose = "its supervisor's own";
     }
     if (sum <= most)
         return 0;
     return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.stop",
-                        "%s: goodbye_ns and term_ns make %" PRIu64 ", above %s of %" PRIu64
-                        "; shorten them",
+                        "%s: drain_ns, goodbye_ns and term_ns make %" PRIu64
+                        ", above %s of %" PRIu64 "; shorten them",
                         name, sum, whose, most);
 }
 
@@ -188,6 +195,17 @@ static int check_significant(const char *name, const struct rapahub_supervision 
         return 0;
     return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.significant",
                         "%s: is significant, and %s, or do not set `significant`", name, why);
+}
+
+/* r[impl supervise.lint.lazy] */
+static int check_lazy(const char *name, const struct rapahub_supervision *how)
+{
+    if (how->start != RAPAHUB_START_LAZY || how->when_down != RAPAHUB_WHEN_DOWN_FAIL)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.lazy",
+                        "%s: is LAZY, and the calls that would start it fail when it is down; "
+                        "choose another when_down or start",
+                        name);
 }
 
 int host_lint_child(const char *name, const struct rapahub_supervision *given,
@@ -210,6 +228,8 @@ int host_lint_child(const char *name, const struct rapahub_supervision *given,
         r = check_stop(name, &how, parent);
     if (r == 0)
         r = check_significant(name, &how, parent);
+    if (r == 0)
+        r = check_lazy(name, &how);
     if (r == 0)
         *out = how;
     return r;

@@ -210,6 +210,17 @@ int host_supervisor_call(struct host_machine *machine, uint32_t place, uint64_t 
     return 0;
 }
 
+enum host_outlook host_supervisor_outlook(const struct host_machine *machine, uint32_t place)
+{
+    const struct host_child *child = host_machine_child(machine, place);
+    const struct host_child *supervisor = above(machine, child);
+
+    if (!child->wanted || child->stop || child->closing || !supervisor || !runs(supervisor))
+        return HOST_OUTLOOK_NONE;
+    return child->how.start == RAPAHUB_START_LAZY && !child->called ? HOST_OUTLOOK_CALL
+                                                                    : HOST_OUTLOOK_STARTS;
+}
+
 /* ---- what happened to a life ---- */
 
 /* NULL: it is of another life, or was not told to start. */

@@ -42,6 +42,9 @@ int host_supervisor_close(struct host_machine *machine, uint32_t place, uint64_t
 /* Somebody waits for it: one that is lazy starts when its delay is over. */
 int host_supervisor_call(struct host_machine *machine, uint32_t place, uint64_t now_ns);
 
+/* Of a child: is it started again, and does that wait for host_supervisor_call? */
+enum host_outlook host_supervisor_outlook(const struct host_machine *machine, uint32_t place);
+
 /* ---- what happened to a life ---- */
 
 int host_supervisor_attached(struct host_machine *machine, uint32_t place, uint64_t incarnation);

@@ -34,6 +34,13 @@ enum host_child_state {
 /* r[impl supervise.states] */
 extern const struct hub_states host_tree_states;
 
+/* Of a child that is down. */
+enum host_outlook {
+    HOST_OUTLOOK_NONE,   /* it stays so until somebody asks for a start */
+    HOST_OUTLOOK_STARTS, /* it is started when its time has come */
+    HOST_OUTLOOK_CALL    /* the same, but not before it is called */
+};
+
 struct host_dependency {
     enum rapahub_dependency_kind kind;
     char on[HOST_TREE_NAME_MAX + 1];

@@ -15,6 +15,7 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_host;
 struct rapahub_guest_options;
+struct rapahub_container_options;
 struct rapahub_supervisor;
 
 /* Where 0 means a default: none at all, or without an end. */
@@ -52,9 +53,18 @@ enum rapahub_restart {
 
 enum rapahub_start {
     RAPAHUB_START_EAGER, /* with its supervisor, and again when it died */
-    RAPAHUB_START_LAZY,  /* each time when it is called, not before its delay is over; not carried
-                            out by this release: -ENOTSUP */
+    RAPAHUB_START_LAZY,  /* each time when it is called, not before its delay is over */
     RAPAHUB_START_MANUAL /* first by rapahub_child_start, then as EAGER */
+};
+
+/* What a call does that finds the guest without a process. It waits in any case, but for FAIL,
+ * while a start is under way or due. Else: RAPAHUB_ESTOPPED where it was stopped, RAPAHUB_ECLOSED,
+ * RAPAHUB_EGIVENUP where its budget is used up, RAPAHUB_ENORESTART where it ended and is not
+ * restarted. */
+enum rapahub_when_down {
+    RAPAHUB_WHEN_DOWN_WAIT_START, /* before its delay is over: RAPAHUB_ERESTARTING */
+    RAPAHUB_WHEN_DOWN_WAIT,       /* it waits then, too */
+    RAPAHUB_WHEN_DOWN_FAIL        /* never waits: RAPAHUB_ERESTARTING; not of one that is LAZY */
 };
 
 /* Of the delay d that the curve gives; never above the maximum. */
@@ -123,6 +133,7 @@ struct rapahub_supervision {
     enum rapahub_restart restart;
     uint32_t restart_mask; /* of RAPAHUB_RESTART_MASK */
     enum rapahub_start start;
+    enum rapahub_when_down when_down;
     int32_t restarts_max; /* within period_ns; 5; at most 256; -1: none */
     uint64_t period_ns;   /* 60 s; RAPAHUB_FOREVER */
     enum rapahub_exhausted on_exhausted;
@@ -136,6 +147,7 @@ struct rapahub_supervision {
     double jitter_share;          /* of ADDITIVE; 0.1 */
     uint64_t reset_after_ns;      /* ready for so long, the delays begin anew; 60 s */
     uint64_t start_timeout_ns;    /* from the spawn to ready; 5 s */
+    uint64_t drain_ns;            /* before the goodbye: for calls in flight; none */
     uint64_t goodbye_ns;          /* from the goodbye to SIGTERM; 500 ms; RAPAHUB_NONE: no wait */
     uint64_t term_ns;             /* from there to SIGKILL; 2 s; RAPAHUB_NONE: no SIGTERM */
     bool brutal;                  /* SIGKILL at once */
@@ -148,6 +160,12 @@ struct rapahub_supervision {
     void *user;
     uint64_t reserved[8];
 };
+
+/* Presets, to be changed at will. `seed`: starts when it is called, each time without a delay, and
+ * is given up after so many restarts in all its time; calls wait meanwhile. `never`: the same, and
+ * it has one life. Any thread. */
+RAPAHUB_API void rapahub_supervision_seed(unsigned restarts_max, struct rapahub_supervision *out);
+RAPAHUB_API void rapahub_supervision_never(struct rapahub_supervision *out);
 
 /* Zero means the default named. */
 struct rapahub_supervisor_options {
@@ -197,7 +215,7 @@ RAPAHUB_API_CHECKED int rapahub_supervisor_stop(struct rapahub_supervisor *super
                                                 uint64_t timeout_ns);
 
 /* Puts a guest below it, and does not wait: one that is eager starts when its turn has come, and a
- * start that fails is a failure like any other. LAZY is refused: -ENOTSUP. */
+ * start that fails is a failure like any other; one that is LAZY when it is first called. */
 RAPAHUB_API_CHECKED int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
                                                const struct rapahub_guest_options *options,
                                                struct rapahub_child_id *out);
@@ -205,6 +223,13 @@ RAPAHUB_API_CHECKED int rapahub_supervisor_add(struct rapahub_supervisor *superv
 /* The child whose present or last life this is. */
 RAPAHUB_API_CHECKED int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
                                          struct rapahub_child_id *out);
+
+/* Gives it a container, which it has in each of its lives from then on. One that is ready, or about
+ * to be, begins it now: as rapahub_host_add_container. Of one that is down it is begun with the
+ * next life, and a call to it starts one that is LAZY. */
+RAPAHUB_API_CHECKED int rapahub_child_add_container(
+    struct rapahub_host *host, struct rapahub_child_id child,
+    const struct rapahub_container_options *options);
 
 /* Starts it now, whatever its delay; waits until it is ready. RAPAHUB_EGIVENUP where it has failed:
  * reset it; RAPAHUB_ESTATE where its supervisor does not run. */

@@ -134,6 +134,16 @@ static void a_stop_longer_than_its_supervisors_is_refused(void **state)
     host_tree_fini(&stage.tree);
 }
 
+/* r[verify supervise.lint.lazy] */
+static void a_lazy_child_whose_calls_never_wait_is_refused(void **state)
+{
+    struct rapahub_supervision how = {.start = RAPAHUB_START_LAZY,
+                                      .when_down = RAPAHUB_WHEN_DOWN_FAIL};
+
+    (void)state;
+    assert_lint(how, "supervise.lint.lazy", "LAZY");
+}
+
 /* r[verify supervise.lint.significant] */
 static void a_significant_child_that_shuts_nothing_down_is_refused(void **state)
 {
@@ -229,6 +239,7 @@ int main(void)
         cmocka_unit_test(delays_that_shrink_are_refused),
         cmocka_unit_test(a_budget_that_cannot_be_used_up_is_refused),
         cmocka_unit_test(a_stop_longer_than_its_supervisors_is_refused),
+        cmocka_unit_test(a_lazy_child_whose_calls_never_wait_is_refused),
         cmocka_unit_test(a_significant_child_that_shuts_nothing_down_is_refused),
         cmocka_unit_test(a_circle_is_refused_and_named),
         cmocka_unit_test(names_are_different_and_simple_children_have_no_order),
