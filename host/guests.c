@@ -101,7 +101,8 @@ static bool send_term(struct host_guest *guest)
     return true;
 }
 
-/* Where the host itself stood still, the guest gets the time anew. */
+/* Where the host itself stood still, or a debugger looks at the guest, it gets the time anew to
+ * start. r[impl supervise.watchdog.pause] */
 static void on_time(void *user)
 {
     struct host_guest *guest = user;
@@ -114,7 +115,7 @@ static void on_time(void *user)
             return;
         if (!send_goodbye(guest) && !send_term(guest))
             kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
-    } else if (paused)
+    } else if (paused || host_watch_is_traced(guest->life))
         host_loop_set(&guest->host->loop, &guest->timer,
                       hub_clock_after(guest->supervision.start_timeout_ns));
     else
@@ -242,6 +243,25 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
     life->killed = true;
     host_supervision_leaving(guest, why);
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+}
+
+/* A program that the host did not start may do anything with a signal that it can hear.
+ * r[impl supervise.watchdog] */
+void host_guests_abort(struct host_life *life, const char *why)
+{
+    struct host_guest *guest = life->guest;
+    const struct rapahub_supervision *how = &guest->supervision;
+
+    if (guest->anonymous || how->abort_ns == RAPAHUB_NONE) {
+        host_guests_end(life, HOST_CAUSE_WATCHDOG, why);
+        return;
+    }
+    if (!is_present(life) || life->killed)
+        return;
+    hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_WATCHDOG);
+    host_life_signal(life, how->watchdog_signal);
+    host_supervision_leaving(guest, why);
+    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(how->abort_ns));
 }
 
 void host_guests_leaving(struct host_life *life)

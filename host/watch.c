@@ -15,7 +15,6 @@
 #include "hub/base/own.h"
 #include "hub/shm/peer_table.h"
 
-#define MISSES       2 /* intervals without a beat */
 #define SILENT_BUSY  HUB_MILLISECOND
 #define SILENT_IDLE  (10 * HUB_MILLISECOND)
 #define AWAKE_LOOK   HUB_SECOND
@@ -45,15 +44,14 @@ void host_watch_look(struct host_life *life)
         host_guests_leaving(life);
 }
 
-/* A guest under a debugger stands still for good reasons. */
-static bool is_traced(pid_t pid)
+bool host_watch_is_traced(const struct host_life *life)
 {
     char path[32], text[1024];
     const char *line;
     OWN(hub_fd) int fd = -1;
     ssize_t n;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)life->pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
@@ -74,13 +72,13 @@ static void judge(struct host_life *life, uint64_t now, uint64_t interval)
         life->pulse_seen_ns = now;
         return;
     }
-    if (now - life->pulse_seen_ns <= MISSES * interval)
+    if (now - life->pulse_seen_ns <= life->guest->supervision.heartbeat_misses * interval)
         return;
-    if (is_traced(life->pid)) {
+    if (life->guest->supervision.debug || host_watch_is_traced(life)) {
         life->pulse_seen_ns = now;
         return;
     }
-    host_guests_end(life, HOST_CAUSE_WATCHDOG, "no heartbeat");
+    host_guests_abort(life, "no heartbeat");
 }
 
 static bool is_judged(const struct host_life *life)

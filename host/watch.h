@@ -6,6 +6,9 @@
 
 #include "host/life.h"
 
+/* One under a debugger stands still for good reasons. */
+bool host_watch_is_traced(const struct host_life *life);
+
 /* Looks at the state of the entry now: attached, leaving, or a violation. */
 void host_watch_look(struct host_life *life);
 

@@ -10,7 +10,10 @@
 #include "host/supervise/exits.h"
 #include "hub/base/clock.h"
 
-#define STEPS_MAX 1000
+#define STEPS_MAX  1000
+#define MISSES_MAX 1000
+#define ABORT      6 /* SIGABRT */
+#define SIGNAL_MAX 64
 
 static uint64_t or_default(uint64_t given, uint64_t otherwise)
 {
@@ -49,6 +52,9 @@ static void fill_child(struct rapahub_supervision *out)
     out->jitter_share = out->jitter_share > 0 || out->jitter_share < 0 ? out->jitter_share : 0.1;
     out->reset_after_ns = or_default(out->reset_after_ns, 60 * HUB_SECOND);
     out->start_timeout_ns = or_default(out->start_timeout_ns, 5 * HUB_SECOND);
+    out->heartbeat_misses = out->heartbeat_misses ? out->heartbeat_misses : 2;
+    out->watchdog_signal = out->watchdog_signal ? out->watchdog_signal : ABORT;
+    out->abort_ns = or_default(out->abort_ns, 500 * HUB_MILLISECOND);
     out->goodbye_ns = or_default(out->goodbye_ns, 500 * HUB_MILLISECOND);
     out->term_ns = or_default(out->term_ns, 2 * HUB_SECOND);
 }
@@ -70,6 +76,10 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
         what = "jitter is none of RAPAHUB_JITTER_…";
     else if (how->restarts_max < -1 || how->restarts_max > HOST_BUDGET_MAX)
         what = "restarts_max is not -1 to 256";
+    else if (how->heartbeat_misses > MISSES_MAX)
+        what = "heartbeat_misses is above 1,000";
+    else if (how->watchdog_signal < 0 || how->watchdog_signal > SIGNAL_MAX)
+        what = "watchdog_signal is no signal";
     else if (how->backoff_steps > STEPS_MAX)
         what = "backoff_steps is above 1,000";
     else if (!(how->jitter_share >= 0 && how->jitter_share <= 10))

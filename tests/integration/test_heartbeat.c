@@ -3,16 +3,23 @@
  * waits, and a moment longer; a loop that makes none is killed; time that the host itself stood
  * still counts for nobody. */
 #include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include "tests/integration/hosting.h"
 
 #define MS       UINT64_C(1000000)
 #define INTERVAL (50 * MS)
 
-static void open_beating(struct hosting *on)
+static void open_beating_so(struct hosting *on, const struct rapahub_supervision *how)
 {
     open_host(on, (struct rapahub_host_options){.heartbeat_ns = INTERVAL});
-    assert_done(start(on, CALC, here, NULL));
+    assert_done(start(on, CALC, here, how));
+}
+
+static void open_beating(struct hosting *on)
+{
+    open_beating_so(on, NULL);
 }
 
 static int hold(struct hosting *on, uint32_t ms, uint64_t timeout_ms)
@@ -136,6 +143,93 @@ static void a_stopped_guest_is_killed_and_then_proven_dead(void **state)
     close_host(&on);
 }
 
+/* A signal that it can hear, so that it says where it hangs; then the other one.
+ * r[verify supervise.watchdog] */
+static void who_is_stuck_has_time_for_its_last_words(void **state)
+{
+    const struct rapahub_supervision at_once = {.abort_ns = RAPAHUB_NONE},
+                                     half = {.abort_ns = 500 * MS};
+    struct hosting on;
+    uint64_t begun;
+
+    (void)state;
+    open_beating(&on);
+    assert_int_equal(hold(&on, 20000, 50), -ETIMEDOUT);
+    assert_true(until(&on, &on.told.down, 1));
+    assert_non_null(strstr(on.told.text, "SIGABRT"));
+    assert_non_null(strstr(on.told.text, "hold"));
+    close_host(&on);
+    open_beating_so(&on, &at_once);
+    assert_int_equal(hold(&on, 20000, 50), -ETIMEDOUT);
+    assert_true(until(&on, &on.told.down, 1));
+    assert_null(strstr(on.told.text, "SIGABRT"));
+    close_host(&on);
+    open_beating_so(&on, &half);
+    kill(pid_of(&on), SIGSTOP);
+    begun = now_ms();
+    assert_true(until(&on, &on.told.down, 1));
+    assert_in_range(now_ms() - begun, 500 + INTERVAL / MS, 5000);
+    close_host(&on);
+}
+
+/* r[verify supervise.watchdog] */
+static void how_long_it_may_be_silent_is_its_own(void **state)
+{
+    const struct rapahub_supervision patient = {.heartbeat_misses = 100},
+                                     never = {.debug = true}, *const both[] = {&patient, &never};
+    struct hosting on;
+    int32_t pid;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        open_beating_so(&on, both[i]);
+        pid = pid_of(&on);
+        kill(pid, SIGSTOP);
+        look_for(&on, 1000);
+        kill(pid, SIGCONT);
+        assert_int_equal(pid_of(&on), pid);
+        assert_int_equal(on.told.down, 0);
+        close_host(&on);
+    }
+}
+
+static int32_t pid_of_child(struct hosting *on, struct rapahub_child_id child)
+{
+    struct rapahub_child_status status = {0};
+
+    for (uint64_t end = now_ms() + 5000; status.pid == 0 && now_ms() < end;) {
+        assert_done(rapahub_host_dispatch(on->host, 10));
+        assert_done(rapahub_child_status(on->host, child, &status));
+    }
+    return status.pid;
+}
+
+/* r[verify supervise.watchdog.pause] */
+static void who_is_looked_at_by_a_debugger_may_start_slowly(void **state)
+{
+    const struct rapahub_supervision hasty = {.start_timeout_ns = 300 * MS};
+    const struct rapahub_guest_options options = {.chimod = MODULE("constructor_loop"),
+                                                  .supervision = &hasty};
+    struct rapahub_supervisor *root;
+    struct rapahub_child_id child;
+    struct hosting on;
+    int32_t pid;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(rapahub_host_supervisor(on.host, &root));
+    assert_done(rapahub_supervisor_add(root, &options, &child));
+    pid = pid_of_child(&on, child);
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    look_for(&on, 1000);
+    assert_int_equal(on.told.down, 0);
+    assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
+    assert_int_equal(waitpid(pid, NULL, __WALL), pid);
+    assert_int_equal(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+    assert_true(until(&on, &on.told.down, 1));
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +239,9 @@ int main(void)
         cmocka_unit_test(a_guest_that_waits_for_an_answer_is_well),
         cmocka_unit_test(nobody_is_judged_by_time_the_host_did_not_see),
         cmocka_unit_test(a_stopped_guest_is_killed_and_then_proven_dead),
+        cmocka_unit_test(who_is_stuck_has_time_for_its_last_words),
+        cmocka_unit_test(how_long_it_may_be_silent_is_its_own),
+        cmocka_unit_test(who_is_looked_at_by_a_debugger_may_start_slowly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,10 @@ struct rapahub_supervision {
     double jitter_share;          /* of ADDITIVE; 0.1 */
     uint64_t reset_after_ns;      /* ready for so long, the delays begin anew; 60 s */
     uint64_t start_timeout_ns;    /* from the spawn to ready; 5 s */
+    uint32_t heartbeat_misses;    /* intervals without a heartbeat, and it is stuck; 2 */
+    int32_t watchdog_signal;      /* to one that is stuck; SIGABRT, for its last words */
+    uint64_t abort_ns;            /* from there to SIGKILL; 500 ms; RAPAHUB_NONE: SIGKILL at once */
+    bool debug;                   /* it is never stuck */
     uint64_t drain_ns;            /* before the goodbye: for calls in flight; none */
     uint64_t goodbye_ns;          /* from the goodbye to SIGTERM; 500 ms; RAPAHUB_NONE: no wait */
     uint64_t term_ns;             /* from there to SIGKILL; 2 s; RAPAHUB_NONE: no SIGTERM */
