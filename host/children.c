@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
+#include "host/threads.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 
@@ -26,6 +27,8 @@ void host_children_free(struct rapahub_host *host)
         free(HUB_LIST_ITEM(link, struct rapahub_supervisor, link));
 }
 
+typedef int wish(struct host_machine *machine, uint32_t place, uint64_t now_ns);
+
 /* One job of the owner, for all of these functions. */
 struct job {
     struct rapahub_supervisor *supervisor;
@@ -36,6 +39,9 @@ struct job {
     uint64_t timeout_ns;
     const struct rapahub_container_options *container;
     struct rapahub_child_status *status;
+    wish *start;              /* how it comes up */
+    struct host_guest *comes; /* pinned while that is waited for */
+    struct host_timer due;
 };
 
 static int refuse_stale(void)
@@ -270,24 +276,6 @@ static int explain_lost(const struct host_guest *guest)
     return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", guest->name);
 }
 
-static int await_up(struct host_guest *guest, uint64_t timeout_ns)
-{
-    uint64_t deadline = hub_clock_after(timeout_ns);
-    int r = 0;
-
-    guest->pins++;
-    while (r >= 0 && timeout_ns > 0 && !is_up(guest)) {
-        if (is_lost(guest))
-            r = explain_lost(guest);
-        else if (hub_clock_left(deadline) == 0)
-            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", guest->name);
-        else
-            r = host_turn_until(guest->host, deadline);
-    }
-    guest->pins--;
-    return r < 0 ? r : 0;
-}
-
 static int await_down(struct host_guest *guest, uint64_t timeout_ns)
 {
     uint64_t deadline = hub_clock_after(timeout_ns);
@@ -344,8 +332,6 @@ int rapahub_child_add_container(struct rapahub_host *host, struct rapahub_child_
     return host_threads_run(host, run_add_container, &job);
 }
 
-typedef int wish(struct host_machine *machine, uint32_t place, uint64_t now_ns);
-
 static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what,
                           struct host_guest **out)
 {
@@ -357,21 +343,53 @@ static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish
     return r;
 }
 
-static int run_start(struct rapahub_host *host, void *argument)
+static int begin_up(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    int r = carry_out_wish(host, job, job->start, &job->comes);
+
+    if (r < 0)
+        return r;
+    job->comes->pins++;
+    job->due.on = host_threads_on_due;
+    host_loop_set(&host->loop, &job->due, hub_clock_after(job->timeout_ns));
+    return 0;
+}
+
+static bool is_decided(const void *argument)
 {
     const struct job *job = argument;
-    struct host_guest *guest;
-    int r = carry_out_wish(host, job, host_supervisor_start, &guest);
 
-    return r < 0 ? r : await_up(guest, job->timeout_ns);
+    return is_up(job->comes) || is_lost(job->comes) || hub_clock_left(job->due.due_ns) == 0;
+}
+
+static int end_up(struct rapahub_host *host, void *argument)
+{
+    struct job *job = argument;
+    struct host_guest *guest = job->comes;
+
+    (void)host;
+    host_loop_clear(&job->due);
+    guest->pins--;
+    if (job->timeout_ns == 0 || is_up(guest))
+        return 0;
+    return is_lost(guest) ? explain_lost(guest)
+                          : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", guest->name);
+}
+
+static int await_up(struct rapahub_host *host, struct job *job)
+{
+    static const struct host_threads_task up = {begin_up, is_decided, end_up};
+
+    return host_threads_await(host, &up, job);
 }
 
 int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child,
                         uint64_t timeout_ns)
 {
-    struct job job = {.child = child, .timeout_ns = timeout_ns};
+    struct job job = {.child = child, .timeout_ns = timeout_ns, .start = host_supervisor_start};
 
-    return host_threads_run(host, run_start, &job);
+    return await_up(host, &job);
 }
 
 static int run_stop(struct rapahub_host *host, void *argument)
@@ -391,21 +409,12 @@ int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
     return host_threads_run(host, run_stop, &job);
 }
 
-static int run_restart(struct rapahub_host *host, void *argument)
-{
-    const struct job *job = argument;
-    struct host_guest *guest;
-    int r = carry_out_wish(host, job, host_supervisor_restart, &guest);
-
-    return r < 0 ? r : await_up(guest, job->timeout_ns);
-}
-
 int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id child,
                           uint64_t timeout_ns)
 {
-    struct job job = {.child = child, .timeout_ns = timeout_ns};
+    struct job job = {.child = child, .timeout_ns = timeout_ns, .start = host_supervisor_restart};
 
-    return host_threads_run(host, run_restart, &job);
+    return await_up(host, &job);
 }
 
 static int run_reset(struct rapahub_host *host, void *argument)

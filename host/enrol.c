@@ -37,12 +37,6 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
 
 /* ---- for who waits until it serves ---- */
 
-/* That a turn comes is all that is needed. */
-static void on_due(void *user)
-{
-    (void)user;
-}
-
 /* One that waits for others, or for its turn, waits no longer than a start may last. */
 static int begin_spawn(struct rapahub_host *host, void *argument)
 {
@@ -54,7 +48,7 @@ static int begin_spawn(struct rapahub_host *host, void *argument)
     if (r < 0)
         return r;
     spawn->guest->pins++;
-    spawn->due.on = on_due;
+    spawn->due.on = host_threads_on_due;
     host_loop_set(&host->loop, &spawn->due,
                   hub_clock_after(spawn->guest->supervision.start_timeout_ns));
     host_supervision_start(spawn->guest);

@@ -230,6 +230,11 @@ int host_threads_await(struct rapahub_host *host, const struct host_threads_task
     return wait_for(host, &posted, HUB_NEVER);
 }
 
+void host_threads_on_due(void *user)
+{
+    (void)user;
+}
+
 int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,
                      uint64_t deadline_ns)
 {

@@ -53,7 +53,11 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
 int host_threads_await(struct rapahub_host *host, const struct host_threads_task *task,
                        void *argument);
 
-/* The same for what may run in any turn of the owner: -ETIMEDOUT where it has not begun by then. */
+/* `on` of a timer by which a task is over: that a turn comes is all that is needed. */
+void host_threads_on_due(void *user);
+
+/* As host_threads_run, for what may run in any turn of the owner: -ETIMEDOUT where it has not begun
+ * by then. */
 int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,
                      uint64_t deadline_ns);
 

@@ -99,6 +99,7 @@ struct caller {
     pthread_t thread;
     int code;
     int32_t pid;
+    struct rapahub_child_id child;
 };
 
 UNUSED static void *call_once(void *user)

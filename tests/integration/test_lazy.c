@@ -337,6 +337,43 @@ static void a_child_that_is_closed_gives_its_place_back(void **state)
     close_host(&lazy.on);
 }
 
+/* ---- several threads ---- */
+
+static void *start_child(void *user)
+{
+    struct caller *caller = user;
+
+    caller->code = rapahub_child_start(caller->lazy->on.host, caller->child, 2 * SECOND);
+    return NULL;
+}
+
+static void a_child_that_hangs_as_it_starts_holds_up_no_other(void **state)
+{
+    const struct rapahub_supervision manual = {.start = RAPAHUB_START_MANUAL};
+    struct caller stuck = {0};
+    struct rapahub_child_id child;
+    struct lazy lazy;
+    uint64_t begun;
+
+    (void)state;
+    open_host(&lazy.on,
+              (struct rapahub_host_options){.own_thread = true, .heartbeat_ns = UINT64_MAX});
+    assert_done(rapahub_host_supervisor(lazy.on.host, &lazy.root));
+    stuck.lazy = &lazy;
+    stuck.child = put_module(&lazy, MODULE("constructor_loop"), other, manual);
+    child = put(&lazy, here, manual);
+    begun = now_ms();
+    assert_int_equal(pthread_create(&stuck.thread, NULL, start_child, &stuck), 0);
+    pause_ms(100);
+    assert_done(rapahub_child_start(lazy.on.host, child, SECOND));
+    assert_in_range(now_ms() - begun, 0, 1500);
+    pthread_join(stuck.thread, NULL);
+    assert_int_equal(stuck.code, RAPAHUB_ETIMEDOUT);
+    assert_in_range(now_ms() - begun, 1900, 2900);
+    assert_done(rapahub_child_stop(lazy.on.host, stuck.child, 0));
+    close_host(&lazy.on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +390,7 @@ int main(void)
         cmocka_unit_test(who_waits_is_told_of_the_end),
         cmocka_unit_test(a_call_nobody_waits_for_starts_it),
         cmocka_unit_test(a_child_that_is_closed_gives_its_place_back),
+        cmocka_unit_test(a_child_that_hangs_as_it_starts_holds_up_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
