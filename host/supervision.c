@@ -204,7 +204,7 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
     struct rapahub_host *host = guest->host;
     char name[HOST_TREE_NAME_MAX + 1];
     const struct host_tree_plan plan = {
-        .name = name, .parent = guest->group, .how = how, .trial = trial};
+        .name = name, .parent = guest->group, .how = how, .trial = trial, .used = true};
     uint32_t place;
     int r;
 
@@ -249,6 +249,7 @@ void host_supervision_forget(struct host_guest *guest)
     guest->begins = false;
     host->children[guest->child] = NULL;
     (void)host_supervisor_close(&host->machine, guest->child, hub_clock_now());
+    host_machine_child(&host->machine, guest->child)->used = false;
     guest->child = HOST_TREE_NONE;
     host_supervision_settle(host);
 }

@@ -278,7 +278,8 @@ static int take_how(const struct host_tree *tree, const struct host_tree_plan *p
     return has_parent ? check_parent(tree, child) : 0;
 }
 
-/* A free one, or that of the child that was closed first. r[impl supervise.bounds] */
+/* A free one, or that of the oldest that is CLOSED and not used any more.
+ * r[impl supervise.bounds] */
 static int find_place(const struct host_tree *tree, const char *name, uint32_t *out)
 {
     uint32_t oldest = HOST_TREE_NONE;
@@ -290,7 +291,7 @@ static int find_place(const struct host_tree *tree, const char *name, uint32_t *
             *out = i;
             return 0;
         }
-        if (child->state == HOST_CHILD_CLOSED &&
+        if (child->state == HOST_CHILD_CLOSED && !child->used &&
             (oldest == HOST_TREE_NONE || child->number < tree->children[oldest].number))
             oldest = i;
     }
@@ -307,8 +308,10 @@ static int make(struct host_tree *tree, const struct host_tree_plan *plan, struc
 {
     int r;
 
-    *child = (struct host_child){
-        .parent = plan->parent, .trial = plan->trial, .state = HOST_CHILD_STOPPED};
+    *child = (struct host_child){.parent = plan->parent,
+                                 .trial = plan->trial,
+                                 .used = plan->used,
+                                 .state = HOST_CHILD_STOPPED};
     r = take_name(tree, plan, child);
     if (r == 0 && plan->group)
         r = take_group(plan, child);

@@ -65,6 +65,7 @@ struct host_child {
     uint32_t state;       /* enum host_child_state */
     uint64_t incarnation; /* of its present or last life */
     bool trial;           /* is CLOSED if it ends before it was READY once */
+    bool used;            /* somebody knows it by its place: CLOSED too, it keeps it */
     bool wanted;          /* is to run, now or when it is called */
     bool held;            /* was stopped by somebody, and stays so when its supervisor restarts */
     bool over;            /* has ended, and is not started again */
@@ -103,6 +104,7 @@ struct host_tree_plan {
     const struct rapahub_supervisor_options *group; /* NULL: a guest */
     uint64_t seed;                                  /* of its jitter */
     bool trial; /* it is CLOSED if it ends before it was READY once */
+    bool used;  /* until that is taken back from the child, which may come after it is CLOSED */
 };
 
 /* Adds it as STOPPED. -EINVAL with the rule of lint that it breaks; RAPAHUB_EFULL; -EEXIST where a

@@ -337,6 +337,34 @@ static void a_child_that_is_closed_gives_its_place_back(void **state)
     close_host(&lazy.on);
 }
 
+/* Its guest is still looked at, so what comes later does not get its place. */
+static void a_supervisor_does_not_take_the_place_of_a_child_that_was_closed(void **state)
+{
+    const struct rapahub_supervisor_options some = {.name = "some"};
+    struct rapahub_supervision seed;
+    struct rapahub_guest_options options = {.chimod = CALC, .supervision = &seed};
+    struct rapahub_child_id child;
+    struct rapahub_supervisor *many;
+    struct lazy lazy;
+
+    (void)state;
+    open_host(&lazy.on, (struct rapahub_host_options){.guests_max = 2});
+    assert_done(rapahub_host_supervisor(lazy.on.host, &lazy.root));
+    rapahub_supervision_seed(8, &seed);
+    assert_done(rapahub_supervisor_add(lazy.root, &options, &child));
+    assert_done(rapahub_child_close(lazy.on.host, child, SECOND));
+    for (unsigned i = 0; i < 64; i++) {
+        assert_done(rapahub_supervisor_create(lazy.root, &some, &many));
+        assert_done(rapahub_supervisor_stop(many, SECOND));
+    }
+    assert_done(rapahub_supervisor_create(lazy.root, &some, &many));
+    for (unsigned i = 0; i < 2; i++)
+        assert_done(rapahub_supervisor_add(many, &options, &child));
+    assert_done(rapahub_child_start(lazy.on.host, child, 5 * SECOND));
+    assert_done(rapahub_supervisor_stop(many, SECOND));
+    close_host(&lazy.on);
+}
+
 /* ---- several threads ---- */
 
 static void *start_child(void *user)
@@ -390,6 +418,7 @@ int main(void)
         cmocka_unit_test(who_waits_is_told_of_the_end),
         cmocka_unit_test(a_call_nobody_waits_for_starts_it),
         cmocka_unit_test(a_child_that_is_closed_gives_its_place_back),
+        cmocka_unit_test(a_supervisor_does_not_take_the_place_of_a_child_that_was_closed),
         cmocka_unit_test(a_child_that_hangs_as_it_starts_holds_up_no_other),
     };
 
