@@ -253,9 +253,10 @@ int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
 
 /* ---- what is asked of a child ---- */
 
+/* Not one that is to go, and waits for those that go before it. */
 static bool is_up(const struct host_guest *guest)
 {
-    return host_tree_is_up(child_of(guest));
+    return host_tree_is_up(child_of(guest)) && !child_of(guest)->stop;
 }
 
 static bool is_down(const struct host_guest *guest)

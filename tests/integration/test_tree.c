@@ -170,6 +170,7 @@ static void who_requires_a_child_goes_with_it(void **state)
     const struct rapahub_supervision bound = {.dependencies = on_a};
     struct tree tree;
     int32_t before[3];
+    uint64_t life;
 
     (void)state;
     open_tree(&tree);
@@ -182,6 +183,9 @@ static void who_requires_a_child_goes_with_it(void **state)
     assert_true(until(&tree.on, &tree.on.told.ready, 2));
     assert_string_equal(renewed(&tree, before, 3), "ab");
     assert_int_equal(status_of(&tree, 1).failures, 0);
+    life = status_of(&tree, 0).incarnation;
+    assert_done(rapahub_child_restart(tree.on.host, tree.children[0], 5 * SECOND));
+    assert_true(status_of(&tree, 0).incarnation > life); /* though "b" has to go first */
     close_host(&tree.on);
 }
 
