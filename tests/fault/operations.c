@@ -6,8 +6,12 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/link/direct_serve.h"
+#include "hub/link/link_state.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
+
+#define SMALL 20 /* bytes: a request that fits a descriptor, and so does its answer */
 
 static void send_a_request(struct stage *stage)
 {
@@ -204,6 +208,53 @@ static int look_at_freeing(struct stage *stage, struct sweep_point *point)
     return stage_look_at_host(stage, point);
 }
 
+/* The host has asked for something small, and waits. */
+static int setup_small_request(struct stage *stage)
+{
+    const struct hub_call call = {.method_id = 1,
+                                  .payload = {.head = {stage->payload, SMALL}},
+                                  .deadline_ns = HUB_NEVER,
+                                  .answer = &stage->answer};
+    int r = stage_setup_pair(stage);
+
+    if (r < 0 || hub_link_sweep(stage->guest.connection.link, 8) != 0) /* it knows how they count */
+        return -1;
+    stage->guest.connection.link->wait.one_cpu = false;
+    stage->guest.connection.link->wait.gap = 1; /* each pause is a point */
+    return hub_calls_begin(stage->host.connection.calls, &call, &stage->call);
+}
+
+/* A host of which no CPU is known is awake elsewhere. */
+static void serve_directly(struct stage *stage)
+{
+    struct hub_served *served = stage->guest.connection.served;
+    struct hub_request *request;
+
+    (void)hub_clear_bits(&stage->guest.view.entry->host_wait, UINT32_C(0xFFFF0000));
+    request = hub_direct_serve_next(served);
+    if (request)
+        (void)hub_direct_serve_bytes(served, request->arguments);
+}
+
+/* Once, if it came to its end, and wholly. */
+static int check_served(struct stage *stage, struct sweep_point *point)
+{
+    const struct hub_calls *calls = stage->host.connection.calls;
+    const uint8_t *data;
+
+    if (hub_link_sweep(stage->host.connection.link, 8) < 0)
+        return sweep_fail(point, "the host cannot read what was answered");
+    if (hub_calls_answered(calls) > 1 || hub_calls_late(calls) > 0 ||
+        (point->finished && hub_calls_answered(calls) != 1))
+        return sweep_fail(point, "%u answers", (unsigned)hub_calls_answered(calls));
+    data = stage->answer.data;
+    if (hub_calls_answered(calls) == 1 &&
+        (stage->answer.size != SMALL + 2 || data[0] != 0 || data[1] != 0 || data[2] != SMALL - 1 ||
+         memcmp(data + 3, stage->payload + 1, SMALL - 1) != 0))
+        return sweep_fail(point, "the answer is torn");
+    return stage_check_recovered(stage, point);
+}
+
 const struct stage_operation operations_swept[] = {
     {"send a request", stage_setup_pair, send_a_request, look_at_request, check_request,
      STAGE_POOLS},
@@ -213,6 +264,8 @@ const struct stage_operation operations_swept[] = {
     {"reserve a peer", stage_setup_segment, reserve_a_peer, look_at_reserving, check_reserved,
      STAGE_POOLS},
     {"push a request held back", stage_setup_pair, push_a_request, look_at_request, check_request,
+     STAGE_POOLS},
+    {"serve directly", setup_small_request, serve_directly, stage_look_at_host, check_served,
      STAGE_POOLS},
     {"free a slot", setup_slot, free_a_slot, look_at_freeing, stage_check_recovered, STAGE_POOLS},
 };

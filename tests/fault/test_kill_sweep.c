@@ -44,6 +44,13 @@ static void a_host_dies_while_it_reserves_a_peer(void **state)
     run(OPERATION_RESERVE);
 }
 
+/* The caller has its answer, wholly, or none. r[verify shm.crash.recovery] */
+static void a_guest_dies_while_it_serves_directly(void **state)
+{
+    (void)state;
+    run(OPERATION_SERVE);
+}
+
 /* r[verify shm.slot.free] r[verify shm.crash.recovery] */
 static void a_guest_dies_while_it_frees_a_slot(void **state)
 {
@@ -90,6 +97,7 @@ int main(void)
         cmocka_unit_test(a_guest_dies_while_it_pushes_a_request_held_back),
         cmocka_unit_test(a_guest_dies_while_it_attaches),
         cmocka_unit_test(a_host_dies_while_it_reserves_a_peer),
+        cmocka_unit_test(a_guest_dies_while_it_serves_directly),
         cmocka_unit_test(a_guest_dies_while_it_frees_a_slot),
         cmocka_unit_test(a_guest_dies_while_it_opens_a_channel),
         cmocka_unit_test(a_guest_dies_while_it_writes_an_element),
