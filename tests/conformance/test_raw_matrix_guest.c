@@ -68,6 +68,25 @@ static void call_inline(struct stage *stage)
     assert_int_equal(sum, (int64_t)CALLS * (CALLS + 1) / 2);
 }
 
+/* By a stub: a peer that takes part, and is awake, is asked without queues. */
+static void call_one_by_one(struct stage *stage)
+{
+    uint64_t id = 0;
+
+    for (int64_t i = 0; i < CALLS; i++) {
+        const void *const arguments[] = {&i, &i, NULL};
+        const struct rapahub_call call = {.target = guest_side,
+                                          .method = "add",
+                                          .types = RAPAHUB_TYPES(i64, i64, i64),
+                                          .arguments = arguments,
+                                          .method_id = &id};
+        int64_t sum = -1;
+
+        check_done(rapahub_host_call(stage->host, &call, &sum));
+        assert_int_equal(sum, 2 * i);
+    }
+}
+
 static void call_in_slots(struct stage *stage)
 {
     uint8_t bytes[BYTES];
@@ -225,6 +244,7 @@ static void check_mode(const struct mode *mode)
         check_refused(&stage, mode);
     } else {
         call_inline(&stage);
+        call_one_by_one(&stage);
         call_in_slots(&stage);
         call_many_at_once(&stage);
         if (mode->stops)
