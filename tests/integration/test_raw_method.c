@@ -370,8 +370,7 @@ static void note_pid(void *user, const struct rapahub_guest_status *status)
 /* By the thread that owns the host. r[verify hub.call.once] */
 static void calls_in_a_row_outlive_kills(void **state)
 {
-    const struct rapahub_supervision often = {.restarts_max = 256,
-                                              .period_ns = 1,
+    const struct rapahub_supervision often = {.on_exhausted = RAPAHUB_EXHAUSTED_SLOW_RETRY,
                                               .backoff_initial_ns = 100000,
                                               .backoff_max_ns = 100000};
     unsigned answered = 0, ended = 0;
