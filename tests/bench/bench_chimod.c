@@ -13,6 +13,14 @@ static int bench_add(void *self, int64_t a, int64_t b, int64_t *sum)
     return 0;
 }
 
+/* Of a shape that is called through libffi. */
+static int bench_addf(void *self, double a, double b, double *sum)
+{
+    (void)self;
+    *sum = a + b;
+    return 0;
+}
+
 /* What came goes back. */
 static int bench_raw(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
 {
@@ -96,6 +104,7 @@ static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *co
 
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(add, bench_add, i64, i64, i64),
+    RAPAHUB_METHOD(addf, bench_addf, f64, f64, f64),
     RAPAHUB_METHOD(raw, bench_raw, bytes, bytes),
     RAPAHUB_METHOD(lend, bench_lend, bytes, bytes),
     RAPAHUB_METHOD(nested, bench_nested, i64, i64, i64),

@@ -11,9 +11,10 @@
 #define IN_LOAN  8 /* bytes that are written into a loan, and read from what comes back */
 #define PAYLOADS (LARGE + 4096)
 
-enum call_kind { ADD, RAW, LOAN, NESTED };
+enum call_kind { ADD, RAW, LOAN, NESTED, ADDF };
 
 RAPAHUB_STUB(add, i64, i64, i64);
+RAPAHUB_STUB(addf, f64, f64, f64);
 RAPAHUB_STUB(raw, bytes, bytes);
 RAPAHUB_STUB(nested, i64, i64, i64);
 
@@ -31,6 +32,15 @@ static int once_add(void *user)
     int r = add(calls->stage.host, calls->stage.containers[0], 40, 2, &sum);
 
     return r < 0 ? r : sum == 42 ? 0 : -EIO;
+}
+
+static int once_addf(void *user)
+{
+    struct calls *calls = user;
+    double sum = 0;
+    int r = addf(calls->stage.host, calls->stage.containers[0], 40, 2, &sum);
+
+    return r < 0 ? r : sum > 41 && sum < 43 ? 0 : -EIO;
 }
 
 static int once_nested(void *user)
@@ -104,7 +114,7 @@ static int offer(struct stage *stage)
 static int run(const struct suite_subject *subject, const struct suite_options *options,
                struct trial *out)
 {
-    static int (*const once[])(void *) = {once_add, once_raw, once_loan, once_nested};
+    static int (*const once[])(void *) = {once_add, once_raw, once_loan, once_nested, once_addf};
     const struct stage_options how = {
         .host = {.payload_max = subject->kind == LOAN || subject->size > 65536 ? PAYLOADS : 0},
         .trust = subject->guests > 0 ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
@@ -134,6 +144,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 /* id, what, run, mode, place, kind, size, guests (1: a standard one) */
 const struct suite_subject calls_subjects[] = {
     {"add", "i64, i64 -> i64", run, SUITE_POLL, SUITE_CROSS, ADD, 16, 0, 0},
+    {"add-ffi", "f64, f64 -> f64", run, SUITE_POLL, SUITE_CROSS, ADDF, 16, 0, 0},
     {"raw", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, 0, 0},
     {"add-sleep", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, 0, 0},
     {"add-sleep-same", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_SAME, ADD, 16, 0, 0},
