@@ -46,13 +46,20 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
+/* Does a call run in it, or is a thread about to send one that it found the way for before? */
+static bool is_in_use(struct host_guest *guest)
+{
+    return hub_calls_open(guest->life->connection.calls) > 0 ||
+           host_scratch_inside_life(&guest->host->scratches, guest->life) > 0;
+}
+
 /* Calls still run in it, and their time is not over: it is looked at again in a moment. */
 static bool still_drains(struct host_guest *guest)
 {
     uint64_t again = hub_clock_after(DRAIN_AGAIN);
 
     if (guest->drain_ns == 0 || guest->life->killed || hub_clock_left(guest->drain_ns) == 0 ||
-        hub_calls_open(guest->life->connection.calls) == 0)
+        !is_in_use(guest))
         return false;
     host_loop_set(&guest->host->loop, &guest->timer,
                   again < guest->drain_ns ? again : guest->drain_ns);
