@@ -7,7 +7,7 @@ static void *nap(void *user)
     struct caller *caller = user;
     const uint32_t ms = 300;
     const struct rapahub_call call = {
-        .target = here, .method = "nap(u32)", .arguments = (const void *const[]){&ms, NULL}};
+        .target = here, .method = "hold(u32)", .arguments = (const void *const[]){&ms, NULL}};
 
     caller->code = rapahub_host_call(caller->lazy->on.host, &call, NULL);
     return NULL;
@@ -58,7 +58,7 @@ static void the_end_of_a_host_waits_for_them(void **state)
         .drain_ns = 5 * SECOND, .goodbye_ns = RAPAHUB_NONE, .term_ns = RAPAHUB_NONE};
     const uint32_t ms = 100;
     const struct rapahub_call order = {
-        .target = here, .method = "nap(u32)", .arguments = (const void *const[]){&ms, NULL}};
+        .target = here, .method = "hold(u32)", .arguments = (const void *const[]){&ms, NULL}};
     struct ending ending = {0};
     struct lazy lazy;
 
