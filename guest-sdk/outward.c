@@ -12,12 +12,16 @@
 #include "hub/wire/postcard.h"
 
 #define TIMEOUT (30 * HUB_SECOND)
+#define SMALL   512 /* bytes of metadata and arguments, with all that is encoded on the stack */
 
 /* One call on its way. */
 struct errand {
     struct guest *guest;
     const struct rapahub_call *call;
-    struct hub_signature *signature;
+    uint64_t id;                             /* of the method, */
+    const struct rapahub_type *const *types; /* its result and arguments, */
+    const char *name;                        /* and what it is called in texts: these three of */
+    struct hub_signature *signature;         /* the call, or of this; NULL: was not needed */
     uint64_t number;
     uint64_t deadline_ns;
     struct hub_answer *answer;
@@ -84,7 +88,7 @@ static int ask_signature(struct errand *errand)
     return hub_signature_parse(text, &errand->signature);
 }
 
-static int find_signature(struct errand *errand)
+static int make_signature(struct errand *errand)
 {
     const struct rapahub_call *call = errand->call;
 
@@ -93,6 +97,33 @@ static int find_signature(struct errand *errand)
     if (!hub_signature_is_name(call->method))
         return hub_signature_parse(call->method, &errand->signature);
     return ask_signature(errand);
+}
+
+/* What is known from the last time need not be made again. */
+static bool is_known(struct errand *errand)
+{
+    const struct rapahub_call *call = errand->call;
+
+    if (!call->method_id || !call->types)
+        return false;
+    errand->id = hub_peek64((const struct hub_a64 *)(const void *)call->method_id);
+    errand->types = call->types;
+    errand->name = call->method;
+    return errand->id != 0;
+}
+
+static int find_method(struct errand *errand)
+{
+    int r = is_known(errand) ? 1 : make_signature(errand);
+
+    if (r != 0)
+        return r < 0 ? r : 0;
+    errand->id = errand->signature->id;
+    errand->types = errand->signature->types;
+    errand->name = errand->signature->name;
+    if (errand->call->method_id)
+        hub_note64((struct hub_a64 *)(void *)errand->call->method_id, errand->id);
+    return 0;
 }
 
 /* The chain of the call that is served now goes on; a new one begins with the first call out. */
@@ -188,7 +219,7 @@ static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
 
     if (r < 0)
         return r;
-    r = send_and_wait(errand, errand->signature->id, hub_streams_arguments(errand->streams));
+    r = send_and_wait(errand, errand->id, hub_streams_arguments(errand->streams));
     hub_streams_close(errand->streams, r == 0 && is_good(errand->answer));
     while (!hub_streams_settle(errand->streams, hub_clock_after(HUB_SECOND)))
         continue;
@@ -200,40 +231,49 @@ static void write_payload(struct hub_writer *writer, const struct hub_metadata *
                           struct errand *errand)
 {
     if (hub_metadata_write(writer, metadata) == 0)
-        hub_stream_ids_put(writer, errand->signature->types + 1, errand->call->arguments,
-                           &errand->marks);
+        hub_stream_ids_put(writer, errand->types + 1, errand->call->arguments, &errand->marks);
 }
 
-/* Metadata and arguments, in memory of their own: while the call waits others are answered. */
-static int make_payload(struct errand *errand, uint64_t chain, void **out, size_t *size)
+static int check_payload(const struct errand *errand, const struct hub_writer *writer)
+{
+    return writer->failure < 0 ? rapahub_fail(RAPAHUB_EINVAL, "",
+                                              "an argument of %s is not valid UTF-8", errand->name)
+                               : 0;
+}
+
+/* Metadata and arguments, where they are kept while others are answered: in `small`, or in memory
+ * of their own where they are more. */
+static int make_payload(struct errand *errand, uint64_t chain, uint8_t small[SMALL], void **own,
+                        struct rapahub_bytes *out)
 {
     uint8_t target[HUB_LIFECYCLE_TARGET_MAX];
     const struct hub_metadata metadata = {
         .chain = chain, .target = {target, hub_lifecycle_put_target(errand->call->target, target)}};
     struct hub_writer writer;
-    void *data;
 
+    hub_writer_init(&writer, small, SMALL);
+    write_payload(&writer, &metadata, errand);
+    *out = (struct rapahub_bytes){small, writer.size};
+    if (writer.failure != -EMSGSIZE)
+        return check_payload(errand, &writer);
     hub_writer_count(&writer);
     write_payload(&writer, &metadata, errand);
     if (writer.failure < 0)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "an argument of %s is not valid UTF-8",
-                            errand->signature->text);
-    data = malloc(writer.size + 1);
-    if (!data)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments of %s",
-                            errand->signature->text);
-    hub_writer_init(&writer, data, writer.size + 1);
+        return check_payload(errand, &writer);
+    *own = malloc(writer.size + 1);
+    if (!*own)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments of %s", errand->name);
+    hub_writer_init(&writer, *own, writer.size + 1);
     write_payload(&writer, &metadata, errand);
-    *out = data;
-    *size = writer.size;
+    *out = (struct rapahub_bytes){*own, writer.size};
     return 0;
 }
 
 static int take_result(const struct errand *errand, void *result)
 {
-    const struct rapahub_type *type = errand->signature->types[0];
+    const struct rapahub_type *type = errand->types[0];
     struct hub_reader reader;
-    int r = open_answer(errand, errand->signature->name, &reader);
+    int r = open_answer(errand, errand->name, &reader);
 
     if (r < 0)
         return r;
@@ -241,26 +281,25 @@ static int take_result(const struct errand *errand, void *result)
         hub_payload_take(&reader, type, result);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
-                            "the answer to %s cannot be read", errand->signature->text);
+                            "the answer to %s cannot be read", errand->name);
     return 0;
 }
 
 static int run_errand(struct errand *errand, void *result)
 {
     struct guest *guest = errand->guest;
-    void *payload = NULL;
-    size_t size = 0;
-    int r = find_signature(errand);
+    struct rapahub_bytes payload;
+    uint8_t small[SMALL];
+    void *own = NULL;
+    int r = find_method(errand);
 
     if (r == 0)
-        r = make_payload(errand, guest->chains[guest->depth - 1], &payload, &size);
-    if (r < 0)
-        return r;
-    if (errand->marks.count > 0)
-        r = stream_and_wait(errand, (struct rapahub_bytes){payload, size});
-    else
-        r = send_and_wait(errand, errand->signature->id, (struct rapahub_bytes){payload, size});
-    free(payload);
+        r = make_payload(errand, guest->chains[guest->depth - 1], small, &own, &payload);
+    if (r == 0 && errand->marks.count > 0)
+        r = stream_and_wait(errand, payload);
+    else if (r == 0)
+        r = send_and_wait(errand, errand->id, payload);
+    free(own);
     return r == 0 ? take_result(errand, result) : r;
 }
 
