@@ -15,7 +15,7 @@
 #define BATCH   64    /* messages of one guest, before the next one's turn */
 #define IDLE_MS 10000 /* the longest wait */
 
-#define GLANCES 8     /* turns in a row that look at no descriptor */
+#define GLANCES 8 /* turns in a row that look at no descriptor */
 
 #define OWED_AGAIN (2 * HUB_MILLISECOND)
 
