@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include <rapahub/method.h>
 
 #include "hub/wire/words.h"
@@ -19,6 +21,15 @@ static int integers(void *self, int8_t a, int32_t b, uint16_t c, uint64_t d)
     seen.c = c;
     seen.d = d;
     return *(int *)self;
+}
+
+/* Looks at whole registers, as no C function of small integers does that gcc makes. */
+static int registers(uint64_t a, uint64_t b, uint64_t c)
+{
+    seen.c = a;
+    seen.a = (int64_t)b;
+    seen.d = c;
+    return 0;
 }
 
 static int flags(void *self, bool flag)
@@ -73,6 +84,30 @@ static void integers_of_all_sizes_arrive_as_they_are(void **state)
     assert_int_equal(seen.b, -2);
     assert_int_equal(seen.c, UINT16_MAX);
     assert_int_equal(seen.d, UINT64_MAX - 1);
+}
+
+/* What lies behind a small one is no part of it. */
+static void small_ones_are_extended_to_registers(void **state)
+{
+    struct {
+        uint8_t a, behind_a[7];
+        int8_t b, behind_b[7];
+        uint16_t c, behind_c[3];
+    } memory;
+    struct hub_words words = {0};
+
+    (void)state;
+    memset(&memory, 0x5a, sizeof memory);
+    memory.a = 200;
+    memory.b = INT8_MIN;
+    memory.c = UINT16_MAX;
+    assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_U8), offsetof(__typeof__(memory), a)));
+    assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_I8), offsetof(__typeof__(memory), b)));
+    assert_true(hub_words_add(&words, type_of(RAPAHUB_KIND_U16), offsetof(__typeof__(memory), c)));
+    assert_int_equal(hub_words_call(&words, (void (*)(void))registers, &memory), 0);
+    assert_int_equal(seen.c, 200);
+    assert_int_equal(seen.a, INT8_MIN);
+    assert_int_equal(seen.d, UINT16_MAX);
 }
 
 static void a_flag_arrives_as_it_is(void **state)
@@ -139,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_of_all_sizes_arrive_as_they_are),
+        cmocka_unit_test(small_ones_are_extended_to_registers),
         cmocka_unit_test(a_flag_arrives_as_it_is),
         cmocka_unit_test(a_view_is_two_words),
         cmocka_unit_test(what_needs_more_than_registers_is_refused),
