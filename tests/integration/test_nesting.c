@@ -86,6 +86,25 @@ static void a_guest_calls_what_the_host_offers(void **state)
     close_host(&on);
 }
 
+/* The second call takes the id from the first one; and so does one that fails. */
+static void a_guest_knows_from_the_last_time_what_it_calls(void **state)
+{
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_caller(&on, &offered);
+    for (int64_t i = 1; i <= 3; i++) {
+        assert_done(through(&on, "known", 9, i, &result));
+        assert_int_equal(result, 2 * i);
+    }
+    assert_int_equal(offered.calls, 3);
+    assert_refused(through(&on, "known", 9, -1, &result), RAPAHUB_EAPPLICATION, "no negative");
+    assert_refused(through(&on, "known", 8, 1, &result), RAPAHUB_EAPPLICATION, "8.0[0]");
+    close_host(&on);
+}
+
 static void an_error_of_an_offer_reaches_the_caller_of_the_guest(void **state)
 {
     struct offered offered;
@@ -226,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_calls_what_the_host_offers),
+        cmocka_unit_test(a_guest_knows_from_the_last_time_what_it_calls),
         cmocka_unit_test(an_error_of_an_offer_reaches_the_caller_of_the_guest),
         cmocka_unit_test(host_and_guest_call_each_other_to_some_depth),
         cmocka_unit_test(a_depth_without_end_is_an_error_and_no_crash),

@@ -26,6 +26,23 @@ static int caller_twice(void *self, int64_t number, int64_t *result)
     return 0;
 }
 
+/* Keeps the id of what it calls, from one call to the next. */
+static int caller_known(void *self, uint32_t pool, int64_t number, int64_t *result)
+{
+    static const struct rapahub_type *const types[] = {&rapahub_type_i64, &rapahub_type_i64, NULL};
+    static uint64_t id;
+    const void *const arguments[] = {&number, NULL};
+    const struct rapahub_call order = {.target = {.pool = {pool, 0}},
+                                       .method = "twice",
+                                       .types = types,
+                                       .arguments = arguments,
+                                       .method_id = &id};
+    int r = rapahub_chimod_call(&order, result);
+
+    (void)self;
+    return r == 0 && id == 0 ? RAPAHUB_ESTATE : r;
+}
+
 /* The signature comes from the host. */
 static int caller_by_name(void *self, uint32_t pool, int64_t number, int64_t *result)
 {
@@ -64,6 +81,7 @@ static int caller_hold(void *self, uint32_t pool, uint32_t ms)
 
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
+    RAPAHUB_METHOD(known, caller_known, i64, u32, i64),
     RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
     RAPAHUB_METHOD(hold, caller_hold, void, u32, u32),
     RAPAHUB_METHOD(twice, caller_twice, i64, i64),
