@@ -5,7 +5,8 @@
  * table from its receipt to just before its answer is sent, and until it runs in exactly one of
  * three places: handed, the queue, or what is owed an answer because it was cancelled there. Who
  * takes it out of that place, under the lock or by exchange, and nobody else, answers it: any
- * thread that serves, the one that settles, or nobody where the link has closed. */
+ * thread that serves, the one that settles, or nobody where the link has closed. One that
+ * direct_serve.h hands out is in none of these: its mark says that it runs. */
 #ifndef HUB_LINK_SERVED_H
 #define HUB_LINK_SERVED_H
 
