@@ -70,11 +70,8 @@ static bool lies_in_loan(const struct guest_frame *frame, const struct rapahub_b
 void guest_answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
                         struct guest_answer *answer)
 {
-    struct hub_writer writer;
-
-    hub_writer_init(&writer, answer->length, sizeof answer->length);
-    hub_postcard_put_unsigned(&writer, result->size);
-    answer->body.head = (struct rapahub_bytes){answer->length, writer.size};
+    answer->body.head =
+        (struct rapahub_bytes){answer->length, hub_postcard_put_at(answer->length, result->size)};
     answer->body.tail = *result;
     if (lies_in_loan(frame, result))
         answer->body.loan = &frame->loan;

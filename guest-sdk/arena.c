@@ -22,7 +22,7 @@ void *guest_arena_alloc(struct guest_arena *arena, size_t size)
     return block->data;
 }
 
-void guest_arena_fini(struct guest_arena *arena)
+__attribute__((noinline)) void guest_arena_fini(struct guest_arena *arena)
 {
     while (arena->blocks) {
         struct guest_block *block = arena->blocks;

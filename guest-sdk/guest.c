@@ -149,13 +149,14 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
 {
     struct guest *guest = calloc(1, sizeof *guest);
     const char *name = NULL;
-    int r = 0, status;
+    int r, status;
 
     if (!guest)
         return RAPAHUB_GUEST_FAILED;
     guest->file = -1;
     guest_current_set(guest);
-    if (!chimod)
+    r = guest_keep_open(&guest->keep, argc, argv);
+    if (r == 0 && !chimod)
         r = open_file(guest, argc, argv, &name);
     if (r == 0)
         r = guest_attach_open(guest, argc, argv);
@@ -169,6 +170,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     guest_containers_fini(&guest->containers, NULL);
     guest_load_close(&guest->module);
     hub_fd_release(&guest->file);
+    guest_keep_close(&guest->keep);
     free(guest->scratch);
     free(guest);
     return status;

@@ -8,6 +8,7 @@
 #include "guest-sdk/containers.h"
 #include "guest-sdk/heartbeat.h"
 #include "guest-sdk/hold.h"
+#include "guest-sdk/keep.h"
 #include "guest-sdk/load.h"
 #include "hub/link/connection.h"
 #include "hub/wire/ticket.h"
@@ -41,6 +42,7 @@ struct guest {
     uint32_t epoch;
     struct guest_heartbeat heartbeat;
     struct guest_hold hold;
+    struct guest_keep keep;
     struct guest_module module;
     bool loaded; /* the module is; until then nothing can be asked of it */
     struct guest_containers containers;

@@ -13,7 +13,7 @@ static uint32_t place_of(uint64_t method_id)
     return method_id & (GUEST_HOLD_METHODS - 1);
 }
 
-bool guest_hold_begin(struct guest_hold *hold, uint64_t method_id)
+__attribute__((noinline)) bool guest_hold_begin(struct guest_hold *hold, uint64_t method_id)
 {
     if (hold->trust[place_of(method_id)] == ENOUGH)
         return false;
@@ -52,7 +52,8 @@ static bool may_hold(struct guest_hold *hold)
     return hold->held % EACH != 0 || (passes(hold) && hold->held < GUEST_HOLD_MOST);
 }
 
-bool guest_hold_end(struct guest_hold *hold, uint64_t method_id, bool waits)
+__attribute__((noinline)) bool guest_hold_end(struct guest_hold *hold, uint64_t method_id,
+                                              bool waits)
 {
     uint32_t place = place_of(method_id);
 

@@ -254,6 +254,42 @@ static int end_container(struct order *order)
     return r;
 }
 
+/* That it answers at all says that its thread comes round. Asked while a container waits in a call
+ * of its own, that one is taken for well: none of its callbacks may run now.
+ * r[impl supervise.probe.answer] */
+static int answer_ping(struct guest *guest, struct hub_reader *arguments, struct hub_writer *result)
+{
+    enum rapahub_health worst = RAPAHUB_HEALTH_READY;
+    int r = finish(arguments);
+
+    if (r < 0)
+        return r;
+    HUB_LIST_EACH (&guest->containers.list, link) {
+        struct guest_container *container = HUB_LIST_ITEM(link, struct guest_container, link);
+        enum rapahub_health health = RAPAHUB_HEALTH_READY;
+
+        if (container->live && container->open == 0 && container->held == 0)
+            health = guest->module.ops.health(container->self);
+        worst = health > worst ? health : worst;
+    }
+    hub_writer_byte(result, (uint8_t)worst);
+    return 0;
+}
+
+static int tell_death(struct order *order)
+{
+    struct hub_down down;
+    int r = take_last(order, &rapahub_type_hub_down, &down);
+
+    if (r < 0)
+        return r;
+    const struct rapahub_death death = {down.name, down.child, down.incarnation,
+                                        (enum rapahub_exit_class)down.class, down.count};
+
+    order->guest->module.ops.child_down(order->container->self, &death);
+    return 0;
+}
+
 static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
     [HUB_LIFECYCLE_WRITE] = write_state,
     [HUB_LIFECYCLE_LOAD] = load_state,
@@ -266,12 +302,14 @@ static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
     [HUB_LIFECYCLE_RECOVER] = schedule_recover,
     [HUB_LIFECYCLE_HEALTH] = tell_health,
     [HUB_LIFECYCLE_FINI] = end_container,
+    [HUB_LIFECYCLE_DOWN] = tell_death,
 };
 
 bool guest_lifecycle_serves(enum hub_lifecycle_method method)
 {
     return method < HUB_LIFECYCLE_COUNT &&
-           (orders[method] || method == HUB_LIFECYCLE_METHODS || method == HUB_LIFECYCLE_BEGIN);
+           (orders[method] || method == HUB_LIFECYCLE_METHODS || method == HUB_LIFECYCLE_BEGIN ||
+            method == HUB_LIFECYCLE_PING);
 }
 
 int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
@@ -285,6 +323,8 @@ int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
         return send_methods(guest, arguments, result);
     if (method == HUB_LIFECYCLE_BEGIN)
         return begin(guest, arguments);
+    if (method == HUB_LIFECYCLE_PING)
+        return answer_ping(guest, arguments, result);
     r = take(arguments, &rapahub_type_u64, &handle);
     if (r < 0)
         return r;

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         return printf("rapahub-guest %s\n", rapahub_version()) < 0;
     /* The second net under a host that dies: the first is the doorbell's hang-up. What the host
      * gave is for this process, not for the programs a chimod starts. Whoever starts a guest
-     * without a ticket is not its host, and may end before it. */
+     * without a ticket is not its host, and may end before it. r[impl supervise.orphan] */
     if (has_ticket(argc, argv))
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     else

@@ -69,6 +69,12 @@ static void release_nothing(void *self)
     (void)self;
 }
 
+static void ignore_death(void *self, const struct rapahub_death *death)
+{
+    (void)self;
+    (void)death;
+}
+
 /* A chimod of an older SDK has fewer callbacks: the rest is as if NULL. */
 static struct rapahub_container_ops own_ops(const struct rapahub_chimod *chimod)
 {
@@ -99,6 +105,7 @@ void guest_ops_fill(struct rapahub_container_ops *ops, const struct rapahub_chim
     DEFAULT(schedule_recover, anywhere);
     DEFAULT(health, be_ready);
     DEFAULT(fini, release_nothing);
+    DEFAULT(child_down, ignore_death);
 }
 
 uint32_t guest_ops_mask(const struct rapahub_chimod *chimod)

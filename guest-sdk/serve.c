@@ -128,42 +128,48 @@ static void run_any(struct guest *guest, struct guest_answer *answer)
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
 }
 
-/* Is it one of several in line? One that runs inside of another is answered at once. */
-static bool begin_hold(struct guest *guest, const struct hub_request *request)
+static bool waits(const struct guest *guest)
+{
+    const struct hub_served *served = guest->connection.served;
+
+    return hub_direct_serve_waits(served) || hub_served_waits(served);
+}
+
+bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request)
 {
     const struct hub_connection *connection = &guest->connection;
 
-    if (guest->frame || (guest->hold.held == 0 && !hub_served_waits(connection->served)))
+    if (guest->frame || (guest->hold.held == 0 && !waits(guest)))
         return false;
     if (guest_hold_begin(&guest->hold, request->method_id))
         hub_link_push(connection->link);
     return true;
 }
 
-static bool end_hold(struct guest *guest, const struct hub_request *request)
+bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request)
 {
-    return guest_hold_end(&guest->hold, request->method_id,
-                          hub_served_waits(guest->connection.served));
+    return guest_hold_end(&guest->hold, request->method_id, waits(guest));
 }
 
 /* r[impl call.lifecycle.single-response] */
-static void run(struct guest *guest, struct hub_request *request)
+static __attribute__((noinline)) void run(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame;
     struct guest_answer answer;
-    bool in_line = begin_hold(guest, request);
+    bool in_line = guest_serve_begin_hold(guest, request);
 
     guest_answer_init(&answer);
     guest_frame_enter(guest, &frame, request);
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
-    answer.body.more = in_line && end_hold(guest, request);
+    answer.body.more = in_line && guest_serve_end_hold(guest, request);
     (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
                                   &answer.body);
     guest_frame_leave(guest, &frame);
 }
 
-void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result)
+__attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int status,
+                                                        struct rapahub_bytes result)
 {
     struct guest_answer answer;
 
@@ -238,20 +244,27 @@ bool guest_serve_over(const struct guest *guest)
  * small call, so it is looked at when a slice has ended, not for each wait. */
 struct slice {
     uint64_t end_ns;
-    bool busy; /* something came in it */
+    bool busy;  /* something came in it */
+    bool peeks; /* what comes next is left in the ring, for serve_directly to take */
 };
 
 static void begin_slice(struct slice *slice)
 {
-    *slice = (struct slice){.end_ns = hub_clock_after(IDLE_SLICE)};
+    *slice = (struct slice){.end_ns = hub_clock_after(IDLE_SLICE), .peeks = true};
 }
 
-/* Waits for requests. When nothing came in a whole slice cached slots are given back, and then it
- * sleeps for long: an idle guest costs nothing. */
+/* Waits for requests. What nobody takes directly behind one wait the next one receives. When
+ * nothing came in a whole slice cached slots are given back, and then it sleeps for long: an idle
+ * guest costs nothing. */
 static void wait_for_requests(struct guest *guest, struct slice *slice)
 {
-    struct hub_link_until until = {
-        .done = has_arrived, .user = guest, .stage = HUB_WAIT_SLEEP, .deadline_ns = slice->end_ns};
+    struct hub_link_until until = {.done = has_arrived,
+                                   .user = guest,
+                                   .stage = HUB_WAIT_SLEEP,
+                                   .deadline_ns = slice->end_ns,
+                                   .peeks = slice->peeks};
+
+    slice->peeks = !slice->peeks;
 
     if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT) {
         slice->busy = true;
@@ -276,16 +289,21 @@ static bool is_orphan(const struct guest *guest)
            hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
 }
 
-/* One that comes at once. */
-static bool serve_directly(struct guest *guest)
+/* Those that come at once. As host_small_call: all that is not marked otherwise is a part of it. */
+static __attribute__((flatten)) bool serve_directly(struct guest *guest)
 {
-    struct hub_request *request = hub_direct_serve_next(guest->connection.served);
+    bool served = false;
 
-    if (!request)
-        return false;
-    if (!guest_raw_method_run(guest, request))
-        run(guest, request);
-    return true;
+    do {
+        struct hub_request *request = hub_direct_serve_next(guest->connection.served);
+
+        if (!request)
+            return served;
+        if (!guest_raw_method_run(guest, request))
+            run(guest, request);
+        served = true;
+    } while (!guest_serve_over(guest));
+    return served;
 }
 
 int guest_serve_run(struct guest *guest)
@@ -295,7 +313,7 @@ int guest_serve_run(struct guest *guest)
     begin_slice(&slice);
     while (!guest_serve_over(guest)) {
         if (serve_directly(guest) || serve_queued(guest)) {
-            slice.busy = true;
+            slice.busy = slice.peeks = true;
             continue;
         }
         (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);

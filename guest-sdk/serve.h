@@ -17,6 +17,11 @@ bool guest_serve_over(const struct guest *guest);
 /* Serves; the exit status of the process: enum rapahub_guest_exit. */
 int guest_serve_run(struct guest *guest);
 
+/* Around a request that runs. Is it one of several in line? One that runs inside of another is
+ * answered at once. And then: may its answer be held back? */
+bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request);
+bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request);
+
 /* Runs one queued request that `may` run now, and answers it: false where there is none. */
 bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request));

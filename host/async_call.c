@@ -5,15 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/async_pieces.h"
 #include "host/asyncs.h"
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/near.h"
 #include "host/route.h"
 #include "host/small_call.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/link/call_small.h"
 #include "hub/wire/payload.h"
+#include "hub/wire/raw.h"
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
 #define ALIGN _Alignof(max_align_t)
@@ -43,11 +47,18 @@ static void fini(struct host_async *async)
     host_methods_release(&piece_of(async)->methods);
 }
 
+/* Few bytes and nothing else, as most answers are. */
+static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
+{
+    return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
+           hub_raw_take_response(answer->data, answer->size, piece->result);
+}
+
 static void on_done(struct host_async *async, int code, struct hub_answer *answer)
 {
     struct piece *piece = piece_of(async);
 
-    if (code == 0)
+    if (code == 0 && !take_raw(piece, answer))
         code = host_exchange_take(async->life, answer, async->method, piece->type, piece->result);
     async->host->callbacks++;
     piece->on_done(piece->user, code, code == 0 && piece->type->size > 0 ? piece->result : NULL);
@@ -72,7 +83,7 @@ static void *place(struct piece *piece, size_t *used, size_t size, void **own)
 static struct piece *take_piece(struct rapahub_host *host,
                                 const struct host_async_call_order *order)
 {
-    struct piece *piece = piece_of(host_asyncs_take(host));
+    struct piece *piece = piece_of(host_async_pieces_take(host));
 
     if (!piece)
         return NULL;
@@ -118,7 +129,7 @@ static int make(struct rapahub_host *host, const struct host_async_call_order *o
 
     if (r < 0) {
         if (piece)
-            host_asyncs_free(&piece->async);
+            host_async_pieces_free(&piece->async);
         return r;
     }
     piece->type = prepared->result;
@@ -160,95 +171,175 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
 
 /* ---- to where this thread called before: as small_call.h, and that the end is another's ---- */
 
-static bool fill(struct piece *piece, const struct rapahub_call *call)
-{
-    size_t size = strnlen(call->method, sizeof piece->async.method);
+/* Inside, or the owner. */
+struct quick {
+    struct rapahub_host *host;
+    struct host_scratch *scratch;
+    const struct host_async_call_order *order;
+    struct host_async_begun *out;
+    uint64_t method_id;
+    bool owner;
+};
 
-    if (size == sizeof piece->async.method)
-        return false;
-    memcpy(piece->async.method, call->method, size + 1);
+/* A piece keeps the name of the method that it was for last. */
+static bool fill(const struct quick *quick, struct piece *piece)
+{
+    const struct rapahub_call *call = quick->order->call;
+    struct host_async *async = &piece->async;
+
+    if (async->method_id != quick->method_id) {
+        size_t size = strnlen(call->method, sizeof async->method);
+
+        async->method_id = 0;
+        if (size == sizeof async->method)
+            return false;
+        memcpy(async->method, call->method, size + 1);
+        async->method_id = quick->method_id;
+    }
     piece->type = call->types[0];
     piece->result = piece->room;
     memset(piece->result, 0, piece->type->size);
     return true;
 }
 
-/* Behind a success the piece may be another call's already. */
-static int send(struct rapahub_host *host, const struct host_scratch *scratch, struct piece *piece,
-                const struct hub_call *request)
+/* Entered, and counted where it goes: a piece that nobody has but the caller. */
+static struct piece *take_quick(const struct quick *quick)
 {
-    struct host_container *container = host_scratch_container(scratch);
-    struct host_life *life = host_scratch_life(scratch);
-    int r;
+    struct host_container *container = host_scratch_container(quick->scratch);
+    struct piece *piece = take_piece(quick->host, quick->order);
 
-    piece->async.life = life;
-    piece->async.container = container;
-    hub_add(&container->users, 1);
-    r = hub_calls_begin(life->connection.calls, request, &piece->async.call);
-    if (r < 0) {
-        hub_add(&container->users, UINT32_MAX);
-        host_asyncs_free(&piece->async);
-        return -EAGAIN;
+    if (!piece)
+        return NULL;
+    if (!fill(quick, piece)) {
+        host_async_pieces_free(&piece->async);
+        return NULL;
     }
-    if (request->payload.more)
-        host_corks_sent(host, container, life);
-    return 0;
+    piece->async.life = host_scratch_life(quick->scratch);
+    piece->async.container = container;
+    piece->async.mine = quick->owner;
+    if (quick->owner)
+        host_containers_hold_own(container);
+    else
+        hub_add(&container->users, 1);
+    *quick->out = (struct host_async_begun){piece->async.number,
+                                            deadline_of(quick->host, quick->order->call)};
+    return piece;
 }
 
-/* Inside. What cannot be sent now, be it for want of space, goes the long way. */
-static int begin_there(struct rapahub_host *host, const struct host_scratch *scratch,
-                       const struct host_async_call_order *order, uint64_t method_id,
-                       struct host_async_begun *out)
+/* It was not sent. */
+static void give_quick(struct piece *piece)
 {
-    const struct rapahub_call *call = order->call;
+    host_asyncs_uncount(&piece->async);
+    host_async_pieces_free(&piece->async);
+}
+
+static bool is_raw(const struct rapahub_call *call)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
+}
+
+/* False where it does not fit into a message. */
+static bool encode_small(const struct quick *quick, struct hub_descriptor *message)
+{
+    const struct rapahub_call *call = quick->order->call;
+    struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
+    uint64_t chain = quick->owner ? quick->host->chain : 0;
+
+    if ((quick->scratch->handle | chain) == 0 && is_raw(call)) {
+        message->payload_len =
+            hub_raw_put_request(message->inline_payload, HUB_INLINE_SIZE,
+                                *(const struct rapahub_bytes *)call->arguments[0]);
+        return message->payload_len > 0;
+    }
+    if (host_small_call_encode(quick->host, quick->scratch, call, &writer) < 0)
+        return false;
+    message->payload_len = (uint32_t)writer.size;
+    return true;
+}
+
+/* Behind a success the piece may be another call's already. */
+static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
+{
+    struct host_life *life = host_scratch_life(quick->scratch);
+    struct piece *piece = take_quick(quick);
+    int r;
+
+    if (!piece)
+        return -EAGAIN;
+    const struct hub_call_small call = {quick->out->deadline_ns, &piece->async.answer,
+                                        host_asyncs_answered, &piece->async, more};
+
+    r = hub_call_small_begin(life->connection.calls, message, &call, &piece->async.call);
+    if (r < 0)
+        give_quick(piece);
+    return r;
+}
+
+/* The same of what goes into a slot. */
+static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
+{
+    struct host_life *life = host_scratch_life(quick->scratch);
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     struct piece *piece;
+    int r;
 
-    if (host_small_call_encode(host, scratch, call, &writer) < 0 ||
-        call->types[0]->size > HOST_ASYNCS_PIECE - sizeof *piece)
+    if (host_small_call_encode(quick->host, quick->scratch, quick->order->call, &writer) < 0)
         return -EAGAIN;
-    piece = take_piece(host, order);
+    piece = take_quick(quick);
     if (!piece)
         return -EAGAIN;
-    if (!fill(piece, call)) {
-        host_asyncs_free(&piece->async);
-        return -EAGAIN;
-    }
-    *out = (struct host_async_begun){piece->async.number, deadline_of(host, call)};
     const struct hub_call request = {
-        .method_id = method_id,
-        .payload = {.head = {data, writer.size},
-                    .more = host_corks_holds(host_scratch_container(scratch))},
-        .deadline_ns = out->deadline_ns,
+        .method_id = quick->method_id,
+        .payload = {.head = {data, writer.size}, .more = more},
+        .deadline_ns = quick->out->deadline_ns,
         .answer = &piece->async.answer,
         .done = host_asyncs_answered,
         .user = &piece->async,
         .at_once = true,
     };
 
-    return send(host, scratch, piece, &request);
+    r = hub_calls_begin(life->connection.calls, &request, &piece->async.call);
+    if (r < 0)
+        give_quick(piece);
+    return r < 0 ? -EAGAIN : 0;
+}
+
+/* What cannot be sent now, be it for want of space, goes the long way. */
+static int begin_there(const struct quick *quick)
+{
+    struct host_container *container = host_scratch_container(quick->scratch);
+    struct hub_descriptor message = {.method_id = quick->method_id};
+    bool more = host_corks_holds(container);
+    int r;
+
+    if (quick->order->call->types[0]->size > HOST_ASYNCS_PIECE - sizeof(struct piece))
+        return -EAGAIN;
+    r = encode_small(quick, &message) ? send_small(quick, &message, more) : send_large(quick, more);
+    if (r == 0 && more)
+        host_corks_sent(quick->host, container, host_scratch_life(quick->scratch));
+    return r;
 }
 
 static int begin_quickly(struct rapahub_host *host, const struct host_async_call_order *order,
                          struct host_async_begun *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
-    uint64_t method_id = host_small_call_id(order->call);
-    bool same, ended;
-    int r = -EAGAIN;
+    struct quick quick = {
+        host, NULL, order, out, host_small_call_id(order->call), host_threads_is_owner(host)};
+    int r;
 
-    if (!scratch || host_asyncs_queue(&host->asyncs) || method_id == 0 ||
-        !host_small_call_is_to(scratch, order->call->target) || host_scratch_is_inside(scratch))
+    if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
         return -EAGAIN;
-    host_scratch_enter(scratch);
-    same = hub_observe(&host->version) == scratch->version;
-    if (same)
-        r = begin_there(host, scratch, order, method_id, out);
-    ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
-    host_scratch_leave(scratch);
-    if (ended)
-        host_loop_wake(&host->loop); /* the owner may wait for who is inside */
+    quick.scratch = quick.owner ? host_near_of_owner(host, order->call->target)
+                                : host_near_enter(host, order->call->target);
+    if (!quick.scratch)
+        return -EAGAIN;
+    r = begin_there(&quick);
+    if (!quick.owner)
+        host_near_leave(host, quick.scratch);
     return r;
 }
 

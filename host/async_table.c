@@ -80,6 +80,17 @@ struct host_async *host_async_table_take(struct host_async_table *table)
     return async;
 }
 
+struct host_async *host_async_table_take_some(struct host_async_table *table, uint32_t most)
+{
+    struct host_async *chain = NULL, *async;
+
+    while (most-- > 0 && (async = host_async_table_take(table))) {
+        async->next = chain;
+        chain = async;
+    }
+    return chain;
+}
+
 bool host_async_table_keep(struct host_async_table *table, struct host_async *piece)
 {
     if (table->spare_count == HUB_CALLS_MAX)

@@ -44,6 +44,9 @@ struct host_async *host_async_table_find(const struct host_async_table *table, u
 /* A spare piece, entered; NULL where there is none. */
 struct host_async *host_async_table_take(struct host_async_table *table);
 
+/* The same for several, at most: a chain by `next`, in no order. */
+struct host_async *host_async_table_take_some(struct host_async_table *table, uint32_t most);
+
 /* False where enough are kept: it is the caller's, to be freed. */
 bool host_async_table_keep(struct host_async_table *table, struct host_async *piece);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/async_pieces.h"
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
@@ -13,8 +14,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define FULL_AGAIN  (2 * HUB_MILLISECOND)
-#define ANSWER_KEPT 1024 /* bytes at most of a buffer that waits for its next answer */
+#define FULL_AGAIN (2 * HUB_MILLISECOND)
 
 int host_asyncs_open(struct host_asyncs *asyncs)
 {
@@ -25,104 +25,29 @@ int host_asyncs_open(struct host_asyncs *asyncs)
 
 void host_asyncs_close(struct host_asyncs *asyncs)
 {
+    host_async_pieces_close(asyncs);
     host_async_table_close(&asyncs->table);
     hub_mutex_fini(&asyncs->lock);
 }
 
-/* ---- memory ---- */
-
-static int refuse(void)
-{
-    return rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNC_TABLE_MAX);
-}
-
-static struct host_async *new_piece(struct rapahub_host *host)
-{
-    struct host_async *async = calloc(1, HOST_ASYNCS_PIECE);
-
-    if (!async) {
-        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
-        return NULL;
-    }
-    async->host = host;
-    async->piece = true;
-    hub_list_init(&async->parked);
-    return async;
-}
-
-struct host_async *host_asyncs_take(struct rapahub_host *host)
-{
-    struct host_asyncs *asyncs = &host->asyncs;
-    struct host_async *async;
-    bool entered;
-
-    hub_mutex_lock(&asyncs->lock);
-    async = host_async_table_take(&asyncs->table);
-    hub_mutex_unlock(&asyncs->lock);
-    if (async)
-        return async;
-    async = new_piece(host);
-    if (!async)
-        return NULL;
-    hub_mutex_lock(&asyncs->lock);
-    entered = host_async_table_enter(&asyncs->table, async);
-    hub_mutex_unlock(&asyncs->lock);
-    if (entered)
-        return async;
-    refuse();
-    host_asyncs_free(async);
-    return NULL;
-}
-
-/* As host_asyncs_take gives it out, but for what a cancel looks at until it leaves the table. */
-static void clean(struct host_async *async)
-{
-    if (async->answer.capacity > ANSWER_KEPT)
-        hub_answers_fini(&async->answer);
-    async->marks = NULL;
-    async->owned = async->data = NULL;
-    async->fini = NULL;
-    async->chain = 0;
-    async->container = NULL;
-    async->blind = async->full = false;
-}
-
-void host_asyncs_free(struct host_async *async)
-{
-    struct host_asyncs *asyncs = &async->host->asyncs;
-    bool kept;
-
-    if (async->fini)
-        async->fini(async);
-    if (async->marks)
-        free(async->marks);
-    if (async->owned)
-        free(async->owned);
-    if (async->data)
-        free(async->data);
-    if (async->piece)
-        clean(async);
-    hub_mutex_lock(&asyncs->lock);
-    host_async_table_leave(&asyncs->table, async);
-    kept = async->piece && host_async_table_keep(&asyncs->table, async);
-    hub_mutex_unlock(&asyncs->lock);
-    if (kept)
-        return;
-    hub_answers_fini(&async->answer);
-    free(async);
-}
-
 /* ---- from begin to end ---- */
+
+void host_asyncs_uncount(struct host_async *async)
+{
+    if (async->container && async->mine)
+        host_containers_drop_own(async->container);
+    else if (async->container)
+        host_containers_drop(async->container);
+    async->container = NULL;
+}
 
 /* Who waits for the container to be unused must not wait for `done`, which may wait for that. A
  * cancel finds the call until it is freed, and does no harm: its life lasts as long as the turn. */
 void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
 {
-    if (async->container)
-        host_containers_drop(async->container);
-    async->container = NULL;
+    host_asyncs_uncount(async);
     async->done(async, code, answer);
-    host_asyncs_free(async);
+    host_async_pieces_free(async);
 }
 
 void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
@@ -266,6 +191,7 @@ static int route(struct rapahub_host *host, struct host_async *async)
     int r = host_route_find(host, async->target, &where);
 
     async->full = false;
+    host_route_count(&where, &async->held);
     if (r == 0 && lacks_streams(async, &where))
         r = host_methods_refuse_streams();
     else if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
@@ -291,7 +217,7 @@ static int enter_any(struct rapahub_host *host, struct host_async *async)
     hub_mutex_lock(&host->asyncs.lock);
     entered = host_async_table_enter(&host->asyncs.table, async);
     hub_mutex_unlock(&host->asyncs.lock);
-    return entered ? 0 : refuse();
+    return entered ? 0 : host_async_pieces_refuse();
 }
 
 int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number)
@@ -299,7 +225,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
     int r = enter_any(host, async);
 
     if (r < 0) {
-        host_asyncs_free(async);
+        host_async_pieces_free(async);
         return r;
     }
     *number = async->number;
@@ -309,7 +235,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
         return 0;
     }
     if (r < 0)
-        host_asyncs_free(async);
+        host_async_pieces_free(async);
     return r;
 }
 

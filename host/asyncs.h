@@ -51,6 +51,8 @@ struct host_async {
     uint64_t call; /* 0: not known yet */
     bool cancelled;
     bool full; /* parked until its guest has space */
+    bool held; /* it was, while its guest was replaced, and is counted */
+    bool mine; /* the owner counts it as a user of the container by itself */
     struct hub_list parked;
 };
 
@@ -58,19 +60,17 @@ struct host_asyncs {
     struct hub_mutex lock;
     struct host_async_table table GUARDED_BY(lock);
     struct hub_list parked GUARDED_BY(lock);
+    struct host_async *ready; /* pieces the owner has taken before it needs them, and those that
+                                 have ended in its turn and are in the table until it is over:
+                                 several go in and out under one lock; the owner's */
+    struct host_async *over;
+    uint32_t over_count;
     struct hub_a32 waiting; /* how many are parked, or were and are being looked at: no other call
                                may overtake them. Changes under the lock */
 };
 
 int host_asyncs_open(struct host_asyncs *asyncs);
 void host_asyncs_close(struct host_asyncs *asyncs);
-
-/* A piece, entered: with its number. All else of its host_async is zero, but for the host and the
- * buffer of `answer`; what is behind it is as it was. NULL with the diagnosis. Any thread. */
-struct host_async *host_asyncs_take(struct rapahub_host *host);
-
-/* Of a call that was not begun, or has ended. */
-void host_asyncs_free(struct host_async *async);
 
 /* Must a call that comes now wait behind another? Any thread. */
 static inline bool host_asyncs_queue(const struct host_asyncs *asyncs)
@@ -91,6 +91,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
 void host_asyncs_bound(struct host_async *async, struct host_life *life);
 void host_asyncs_begun(struct host_async *async, uint64_t call);
 void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer);
+void host_asyncs_uncount(struct host_async *async); /* it uses its container no more */
 int host_asyncs_cancelled(struct host_async *async);
 
 /* Any thread; harmless for a number of a call that has ended. */

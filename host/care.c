@@ -81,7 +81,7 @@ static int show(struct rapahub_host *host, struct host_life *life, struct host_c
     bool there;
 
     host_write_lock(host);
-    there = guest && guest->life == life && guest->state == HOST_GUEST_READY;
+    there = guest && guest->life == life && host_guest_is_up(guest);
     if (there) {
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
@@ -96,8 +96,10 @@ static int find_life(struct rapahub_host *host, struct rapahub_guest_id id, stru
 {
     struct host_guest *guest = host_guest_find(host, id);
 
-    if (!guest || !guest->life || guest->state != HOST_GUEST_READY)
+    if (!guest || !guest->life || !host_guest_is_up(guest))
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    if (guest->upgrade)
+        return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded", guest->name);
     *out = guest->life;
     host_life_hold(*out);
     return 0;
@@ -180,6 +182,13 @@ static int refuse_unknown(struct rapahub_container_id target)
                         host_containers_print(target, id));
 }
 
+/* No call reaches it; but it can be asked, moved and ended. */
+static bool is_degraded(const struct host_container *container)
+{
+    return container->state == HOST_CONTAINER_READY &&
+           container->guest->state == HOST_GUEST_DEGRADED;
+}
+
 /* 0, -EAGAIN where its guest starts, or why not. */
 static int try_take(struct rapahub_host *host, struct rapahub_container_id target,
                     struct host_care *out)
@@ -190,7 +199,9 @@ static int try_take(struct rapahub_host *host, struct rapahub_container_id targe
 
     if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
         return refuse_unknown(target);
-    if (container->state != HOST_CONTAINER_PLUGGED) {
+    if (container->state == HOST_CONTAINER_HELD)
+        return -EAGAIN;
+    if (container->state != HOST_CONTAINER_PLUGGED && !is_degraded(container)) {
         r = host_route_find(host, target, &route);
         *out = (struct host_care){TAKE(route.container), TAKE(route.life)};
         host_route_drop(&route);
@@ -311,7 +322,7 @@ static int look_drained(struct rapahub_host *host, const struct host_care *care)
 
     if (r < 0)
         return r;
-    if (hub_observe(&care->container->users) > 1 ||
+    if (host_containers_users(care->container) > 1 ||
         host_scratch_inside_container(&host->scratches, care->container) != 0)
         return 0;
     r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);

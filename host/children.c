@@ -8,6 +8,7 @@
 #include "host/care.h"
 #include "host/enrol.h"
 #include "host/host.h"
+#include "host/observer.h"
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
 #include "host/threads.h"
@@ -34,13 +35,11 @@ struct job {
     struct rapahub_supervisor *supervisor;
     const struct rapahub_supervisor_options *group;
     const struct rapahub_guest_options *guest;
-    struct rapahub_guest_id life;
     struct rapahub_child_id child;
     uint64_t timeout_ns;
     const struct rapahub_container_options *container;
-    struct rapahub_child_status *status;
-    wish *start;              /* how it comes up */
-    struct host_guest *comes; /* pinned while that is waited for */
+    wish *start; /* how it comes up */
+    struct rapahub_host *host;
     struct host_timer due;
 };
 
@@ -49,7 +48,12 @@ static int refuse_stale(void)
     return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such child any more");
 }
 
-static int find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t *out)
+static int refuse_root(void)
+{
+    return rapahub_fail(RAPAHUB_ESTATE, "", "the default supervisor ends with its host");
+}
+
+int host_children_find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t *out)
 {
     const struct host_machine *machine = &supervisor->host->machine;
 
@@ -59,8 +63,13 @@ static int find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t
     return 0;
 }
 
-static int find_guest(struct rapahub_host *host, struct rapahub_child_id child,
-                      struct host_guest **out)
+struct rapahub_host *host_children_host(const struct rapahub_supervisor *supervisor)
+{
+    return supervisor->host;
+}
+
+int host_children_find(struct rapahub_host *host, struct rapahub_child_id child,
+                       struct host_guest **out)
 {
     uint32_t place = host_tree_find(&host->machine.tree, child.number);
 
@@ -99,7 +108,7 @@ static struct rapahub_supervisor *make(struct rapahub_host *host)
     return NULL;
 }
 
-/* The same one for all who ask; a failure is not remembered. */
+/* The same one for all who ask; a failure is not remembered. r[impl supervise.default] */
 static int run_default(struct rapahub_host *host, void *argument)
 {
     struct job *job = argument;
@@ -130,7 +139,7 @@ static int run_create(struct rapahub_host *host, void *argument)
     struct host_tree_plan plan = {.name = job->group && job->group->name ? job->group->name : "",
                                   .group = job->group};
     uint32_t place;
-    int r = find_supervisor(job->supervisor, &plan.parent);
+    int r = host_children_find_supervisor(job->supervisor, &plan.parent);
 
     if (r < 0)
         return r;
@@ -144,6 +153,7 @@ static int run_create(struct rapahub_host *host, void *argument)
         return r;
     }
     job->supervisor->number = host_machine_child(&host->machine, place)->number;
+    host_observer_added(host, place);
     host_supervision_settle(host);
     return 0;
 }
@@ -176,10 +186,10 @@ static int run_stop_supervisor(struct rapahub_host *host, void *argument)
     const struct job *job = argument;
     uint64_t deadline = hub_clock_after(job->timeout_ns), now = hub_clock_now();
     uint32_t place;
-    int r = find_supervisor(job->supervisor, &place);
+    int r = host_children_find_supervisor(job->supervisor, &place);
 
     if (r == 0 && place == HOST_SUPERVISION_ROOT)
-        return rapahub_fail(RAPAHUB_ESTATE, "", "the default supervisor ends with its host");
+        return refuse_root();
     if (r < 0)
         return r;
     (void)host_supervisor_close(&host->machine, place, now);
@@ -208,7 +218,7 @@ static int run_add(struct rapahub_host *host, void *argument)
     struct job *job = argument;
     struct host_enrol_plan plan = {.options = job->guest, .kept = true};
     struct host_guest *guest;
-    int r = find_supervisor(job->supervisor, &plan.supervisor);
+    int r = host_children_find_supervisor(job->supervisor, &plan.supervisor);
 
     if (r == 0)
         r = host_enrol(host, &plan, &guest);
@@ -229,34 +239,78 @@ int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
     return r;
 }
 
-static int run_of(struct rapahub_host *host, void *argument)
-{
-    struct job *job = argument;
-    const struct host_guest *guest = host_guest_find(host, job->life);
+/* ---- what is asked of a child ---- */
 
-    if (!guest || host_supervision_is_closed(guest))
+/* Also of a supervisor, but the default one. */
+static int find_any(struct rapahub_host *host, struct rapahub_child_id child, uint32_t *place)
+{
+    *place = host_tree_find(&host->machine.tree, child.number);
+    if (*place == HOST_SUPERVISION_ROOT)
+        return refuse_root();
+    if (*place == HOST_TREE_NONE ||
+        host_machine_child(&host->machine, *place)->state == HOST_CHILD_CLOSED)
         return refuse_stale();
-    job->child.number = child_of(guest)->number;
     return 0;
 }
 
-int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
-                     struct rapahub_child_id *out)
+/* Not one that is to go, and waits for those that go before it. */
+static bool is_up(const struct host_child *child)
 {
-    struct job job = {.life = life};
-    int r = host_threads_run(host, run_of, &job);
-
-    if (r == 0)
-        *out = job.child;
-    return r;
+    return host_tree_is_up(child) && !child->stop;
 }
 
-/* ---- what is asked of a child ---- */
-
-/* Not one that is to go, and waits for those that go before it. */
-static bool is_up(const struct host_guest *guest)
+/* Nobody will start it any more. */
+static bool is_lost(const struct host_child *child)
 {
-    return host_tree_is_up(child_of(guest)) && !child_of(guest)->stop;
+    return host_tree_is_down(child) && !child->wanted;
+}
+
+static int explain_lost(const struct rapahub_host *host, uint32_t place)
+{
+    const struct host_child *child = host_machine_child(&host->machine, place);
+    const struct host_guest *guest = host->children[place];
+
+    if (child->state == HOST_CHILD_FAILED)
+        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s",
+                            guest ? guest->name : child->name,
+                            guest ? guest->cause : "its children failed too often");
+    return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", child->name);
+}
+
+/* Of a supervisor: the first of its children that keeps it waiting. */
+static int explain_late(const struct rapahub_host *host, uint32_t place)
+{
+    const struct host_child *child = host_machine_child(&host->machine, place);
+
+    HOST_TREE_EACH_CHILD(&host->machine.tree, place, i)
+    {
+        const struct host_child *other = host_machine_child(&host->machine, i);
+
+        if (other->wanted && !host_tree_is_up(other))
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet: %s is %s", child->name,
+                                other->name, host_tree_states.of[other->state].name);
+    }
+    return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", child->name);
+}
+
+/* One that is gone is down. */
+static int await_down(struct rapahub_host *host, const struct job *job)
+{
+    uint64_t deadline = hub_clock_after(job->timeout_ns);
+    int r = 0;
+
+    while (r >= 0 && job->timeout_ns > 0) {
+        uint32_t place = host_tree_find(&host->machine.tree, job->child.number);
+        const struct host_child *child =
+            place == HOST_TREE_NONE ? NULL : host_machine_child(&host->machine, place);
+
+        if (!child || host_tree_is_down(child))
+            return 0;
+        if (hub_clock_left(deadline) == 0)
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", child->name);
+        r = host_turn_until(host, deadline);
+    }
+    return r < 0 ? r : 0;
 }
 
 static bool is_down(const struct host_guest *guest)
@@ -264,41 +318,12 @@ static bool is_down(const struct host_guest *guest)
     return host_tree_is_down(child_of(guest));
 }
 
-/* Nobody will start it any more. */
-static bool is_lost(const struct host_guest *guest)
-{
-    return is_down(guest) && !child_of(guest)->wanted;
-}
-
-static int explain_lost(const struct host_guest *guest)
-{
-    if (child_of(guest)->state == HOST_CHILD_FAILED)
-        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s", guest->name, guest->cause);
-    return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", guest->name);
-}
-
-static int await_down(struct host_guest *guest, uint64_t timeout_ns)
-{
-    uint64_t deadline = hub_clock_after(timeout_ns);
-    int r = 0;
-
-    guest->pins++;
-    while (r >= 0 && timeout_ns > 0 && !is_down(guest)) {
-        if (hub_clock_left(deadline) == 0)
-            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", guest->name);
-        else
-            r = host_turn_until(guest->host, deadline);
-    }
-    guest->pins--;
-    return r < 0 ? r : 0;
-}
-
 /* One that starts, or ends, is waited for: what becomes of it is known soon. */
 static int await_rest(struct host_guest *guest, uint64_t deadline)
 {
     int r = 0;
 
-    while (r >= 0 && guest->state != HOST_GUEST_READY && !is_down(guest)) {
+    while (r >= 0 && !host_guest_is_up(guest) && !is_down(guest)) {
         r = host_turn_until(guest->host, deadline);
         if (r >= 0 && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", guest->name);
@@ -310,7 +335,7 @@ static int run_add_container(struct rapahub_host *host, void *argument)
 {
     const struct job *job = argument;
     struct host_guest *guest;
-    int r = find_guest(host, job->child, &guest);
+    int r = host_children_find(host, job->child, &guest);
 
     if (r < 0)
         return r;
@@ -333,13 +358,13 @@ int rapahub_child_add_container(struct rapahub_host *host, struct rapahub_child_
     return host_threads_run(host, run_add_container, &job);
 }
 
-static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what,
-                          struct host_guest **out)
+static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what)
 {
-    int r = find_guest(host, job->child, out);
+    uint32_t place;
+    int r = find_any(host, job->child, &place);
 
     if (r == 0)
-        r = what(&host->machine, (*out)->child, hub_clock_now());
+        r = what(&host->machine, place, hub_clock_now());
     host_supervision_settle(host);
     return r;
 }
@@ -347,11 +372,11 @@ static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish
 static int begin_up(struct rapahub_host *host, void *argument)
 {
     struct job *job = argument;
-    int r = carry_out_wish(host, job, job->start, &job->comes);
+    int r = carry_out_wish(host, job, job->start);
 
     if (r < 0)
         return r;
-    job->comes->pins++;
+    job->host = host;
     job->due.on = host_threads_on_due;
     host_loop_set(&host->loop, &job->due, hub_clock_after(job->timeout_ns));
     return 0;
@@ -360,22 +385,27 @@ static int begin_up(struct rapahub_host *host, void *argument)
 static bool is_decided(const void *argument)
 {
     const struct job *job = argument;
+    const struct host_machine *machine = &job->host->machine;
+    uint32_t place = host_tree_find(&machine->tree, job->child.number);
 
-    return is_up(job->comes) || is_lost(job->comes) || hub_clock_left(job->due.due_ns) == 0;
+    return place == HOST_TREE_NONE || is_up(host_machine_child(machine, place)) ||
+           is_lost(host_machine_child(machine, place)) || hub_clock_left(job->due.due_ns) == 0;
 }
 
 static int end_up(struct rapahub_host *host, void *argument)
 {
     struct job *job = argument;
-    struct host_guest *guest = job->comes;
+    uint32_t place = host_tree_find(&host->machine.tree, job->child.number);
 
-    (void)host;
     host_loop_clear(&job->due);
-    guest->pins--;
-    if (job->timeout_ns == 0 || is_up(guest))
+    if (job->timeout_ns == 0)
         return 0;
-    return is_lost(guest) ? explain_lost(guest)
-                          : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", guest->name);
+    if (place == HOST_TREE_NONE)
+        return refuse_stale();
+    if (is_up(host_machine_child(&host->machine, place)))
+        return 0;
+    return is_lost(host_machine_child(&host->machine, place)) ? explain_lost(host, place)
+                                                              : explain_late(host, place);
 }
 
 static int await_up(struct rapahub_host *host, struct job *job)
@@ -396,10 +426,9 @@ int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child
 static int run_stop(struct rapahub_host *host, void *argument)
 {
     const struct job *job = argument;
-    struct host_guest *guest;
-    int r = carry_out_wish(host, job, host_supervisor_stop, &guest);
+    int r = carry_out_wish(host, job, host_supervisor_stop);
 
-    return r < 0 ? r : await_down(guest, job->timeout_ns);
+    return r < 0 ? r : await_down(host, job);
 }
 
 int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
@@ -420,9 +449,7 @@ int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id chi
 
 static int run_reset(struct rapahub_host *host, void *argument)
 {
-    struct host_guest *guest;
-
-    return carry_out_wish(host, argument, host_supervisor_reset, &guest);
+    return carry_out_wish(host, argument, host_supervisor_reset);
 }
 
 int rapahub_child_reset(struct rapahub_host *host, struct rapahub_child_id child)
@@ -436,16 +463,15 @@ static int run_close(struct rapahub_host *host, void *argument)
 {
     const struct job *job = argument;
     struct host_guest *guest;
-    int r = find_guest(host, job->child, &guest);
+    int r = host_children_find(host, job->child, &guest);
 
     if (r < 0)
         return r;
     host_write_lock(host);
     guest->closed = true;
     host_unlock(host);
-    r = carry_out_wish(host, job, host_supervisor_close, &guest);
-
-    return r < 0 ? r : await_down(guest, job->timeout_ns);
+    r = carry_out_wish(host, job, host_supervisor_close);
+    return r < 0 ? r : await_down(host, job);
 }
 
 int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child,
@@ -454,44 +480,4 @@ int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child
     struct job job = {.child = child, .timeout_ns = timeout_ns};
 
     return host_threads_run(host, run_close, &job);
-}
-
-/* ---- status ---- */
-
-static int run_status(struct rapahub_host *host, void *argument)
-{
-    const struct job *job = argument;
-    struct rapahub_child_status *out = job->status;
-    uint64_t now = hub_clock_now();
-    const struct host_child *child;
-    struct host_guest *guest;
-    int r = find_guest(host, job->child, &guest);
-
-    if (r < 0)
-        return r;
-    child = child_of(guest);
-    *out = (struct rapahub_child_status){
-        .child = job->child,
-        .state = host_tree_states.of[child->state].name,
-        .guest = guest->id,
-        .incarnation = child->incarnation,
-        .pid = guest->life ? guest->life->pid : 0,
-        .restarts = guest->restarts,
-        .failures = host_budget_used(&child->budget, now),
-        .failures_max = child->budget.max,
-        .due_ns =
-            child->state == HOST_CHILD_BACKOFF && child->due_ns > now ? child->due_ns - now : 0,
-    };
-    memcpy(out->name, child->name, sizeof out->name);
-    return 0;
-}
-
-int rapahub_child_status(struct rapahub_host *host, struct rapahub_child_id child,
-                         struct rapahub_child_status *out)
-{
-    struct job job = {.child = child, .status = out};
-
-    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
-        return run_status(host, &job);
-    return host_threads_run(host, run_status, &job);
 }

@@ -5,6 +5,14 @@
 
 #include "host/guest.h"
 
+/* The guest that is this child, unless it was closed: RAPAHUB_ESTALE. Owner. */
+int host_children_find(struct rapahub_host *host, struct rapahub_child_id child,
+                       struct host_guest **out);
+
+/* The place of a supervisor, unless it was closed: RAPAHUB_ESTALE. Owner. */
+int host_children_find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t *out);
+struct rapahub_host *host_children_host(const struct rapahub_supervisor *supervisor);
+
 /* Frees what the embedder made of supervisors. */
 void host_children_free(struct rapahub_host *host);
 

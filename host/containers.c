@@ -15,11 +15,15 @@ const struct hub_states host_containers_states = {
                                                          HUB_TO(HOST_CONTAINER_DOWN) |
                                                          HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_READY] = {"ready", HUB_TO(HOST_CONTAINER_PLUGGED) |
+                                                   HUB_TO(HOST_CONTAINER_HELD) |
                                                    HUB_TO(HOST_CONTAINER_DOWN) |
                                                    HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_PLUGGED] = {"plugged", HUB_TO(HOST_CONTAINER_READY) |
                                                        HUB_TO(HOST_CONTAINER_DOWN) |
                                                        HUB_TO(HOST_CONTAINER_GONE)},
+            [HOST_CONTAINER_HELD] = {"held", HUB_TO(HOST_CONTAINER_READY) |
+                                                 HUB_TO(HOST_CONTAINER_DOWN) |
+                                                 HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_DOWN] = {"down",
                                      HUB_TO(HOST_CONTAINER_STARTING) | HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_GONE] = {"gone", HUB_TO(HOST_CONTAINER_STARTING)},
@@ -137,12 +141,14 @@ void host_containers_remove(struct host_containers *containers, struct host_cont
     containers->count--;
 }
 
-void host_containers_sweep(struct host_containers *containers)
+void host_containers_sweep(struct host_containers *containers, host_containers_inside *inside,
+                           void *user)
 {
     HUB_LIST_EACH (&containers->gone, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, bucket);
 
-        if (hub_observe(&container->users) == 0)
+        if (host_containers_users(container) == 0 && hub_observe(&container->held) == 0 &&
+            !(inside && inside(user, container)))
             free_one(container);
     }
 }

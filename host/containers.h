@@ -21,6 +21,7 @@ enum host_container_state {
     HOST_CONTAINER_STARTING,
     HOST_CONTAINER_READY,
     HOST_CONTAINER_PLUGGED,
+    HOST_CONTAINER_HELD, /* its guest is being replaced: calls wait, and nobody is told so */
     HOST_CONTAINER_DOWN, /* its guest is dead, or restarts */
     HOST_CONTAINER_GONE
 };
@@ -41,8 +42,11 @@ struct host_container {
     bool is_new;                 /* it has not begun in any life; owner */
     struct hub_a32 corked;       /* calls nobody waits for may be held back; any thread */
     struct hub_a32 users;        /* calls of this host that are open in it, and who looks at it */
-    struct hub_list bucket;      /* the table's, or of those that are gone */
-    struct hub_list of_guest;    /* in the order they were begun */
+    struct hub_a32 own_users; /* more of them, that the owner counts and looks at alone: plainly */
+    struct hub_a32 held;      /* calls that wait until it is held no longer */
+    struct hub_a32 held_ever; /* how many there were: rises */
+    struct hub_list bucket;   /* the table's, or of those that are gone */
+    struct hub_list of_guest; /* in the order they were begun */
 };
 
 struct host_containers {
@@ -67,12 +71,29 @@ int host_containers_add(struct host_containers *containers,
 /* Out of the table; freed when nobody uses it. Write lock. */
 void host_containers_remove(struct host_containers *containers, struct host_container *container);
 
-/* Frees what is gone and not used. Owner. */
-void host_containers_sweep(struct host_containers *containers);
+/* Frees what is gone and not used, and where no thread is `inside` without a count; NULL: there is
+ * none. Owner. */
+typedef bool host_containers_inside(void *user, const struct host_container *container);
+void host_containers_sweep(struct host_containers *containers, host_containers_inside *inside,
+                           void *user);
 
 /* Write lock. */
 void host_containers_move(struct host_container *container, enum host_container_state to,
                           const char *why);
+
+/* Owner: how many use it. */
+static inline uint32_t host_containers_users(const struct host_container *container)
+{
+    return hub_observe(&container->users) + hub_peek(&container->own_users);
+}
+static inline void host_containers_hold_own(struct host_container *container)
+{
+    hub_note(&container->own_users, hub_peek(&container->own_users) + 1);
+}
+static inline void host_containers_drop_own(struct host_container *container)
+{
+    hub_note(&container->own_users, hub_peek(&container->own_users) - 1);
+}
 
 void host_containers_drop(struct host_container *container); /* any thread */
 

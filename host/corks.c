@@ -39,16 +39,22 @@ void host_corks_sent(struct rapahub_host *host, const struct host_container *con
 }
 
 /* Only one that is ready has got calls; from there on the owner pushes in its turns. */
-void host_corks_push(struct rapahub_host *host)
+static __attribute__((noinline)) void push_all(struct rapahub_host *host)
 {
-    if (hub_peek(&host->held) == 0 || hub_exchange(&host->held, 0) == 0)
+    if (hub_exchange(&host->held, 0) == 0)
         return;
     host_read_lock(host);
     for (uint32_t i = 0; i < host->guests_max; i++) {
         const struct host_guest *guest = host->guests[i];
 
-        if (guest && guest->life && guest->state == HOST_GUEST_READY)
+        if (guest && guest->life && host_guest_is_up(guest))
             hub_link_push(guest->life->connection.link);
     }
     host_unlock(host);
+}
+
+void host_corks_push(struct rapahub_host *host)
+{
+    if (hub_peek(&host->held) != 0)
+        push_all(host);
 }

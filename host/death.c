@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/death.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 
+#include "host/confinement.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/keep.h"
+#include "host/observer.h"
+#include "host/probes.h"
+#include "host/progress.h"
 #include "host/requests.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/link/call_ends.h"
 
-#define BATCH      64                      /* messages of one guest, before the next one's turn */
-#define OUTPUT_END (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
+#define BATCH       64                      /* messages of one guest, before the next one's turn */
+#define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all it has started are gone */
+#define OUTPUT_END  (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
 
 /* Proven dead and its link closed: all calls have ended. What follows is told and decided.
- * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] */
+ * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] r[impl supervise.pending] */
 static void settle(struct host_life *life)
 {
     struct rapahub_host *host = life->guest->host;
@@ -23,6 +30,8 @@ static void settle(struct host_life *life)
         return;
     life->settled = true;
     host_life_note_exit(life);
+    host_keep_hear(life);
+    host_keep_close(life);
     host_guests_blame(life);
     life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
     host_output_finish(&life->output);
@@ -39,6 +48,8 @@ static void end_watches(struct host_life *life)
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
     host_life_look_away(life);
+    host_progress_end(life);
+    host_probes_end(life);
 }
 
 static void prove(struct host_life *life)
@@ -128,11 +139,31 @@ static bool is_over(struct rapahub_host *host, struct host_life *life)
 
     if (hub_observe(&life->users) != 0 || host_scratch_inside_life(&host->scratches, life) != 0)
         return false;
+    if (host_confinement_lasts(life)) {
+        until = hub_clock_after(PURGE_AGAIN);
+        if (!host_loop_is_set(&host->linger))
+            host_loop_set(&host->loop, &host->linger, until);
+        return false;
+    }
     if (!open || host->closing || hub_clock_left(until) == 0)
         return true;
     if (!host_loop_is_set(&host->linger))
         host_loop_set(&host->loop, &host->linger, until);
     return false;
+}
+
+/* Those whose cgroup empties itself are waited for, within the bound of that. */
+void host_death_sweep_all(struct rapahub_host *host)
+{
+    bool lasts;
+
+    do {
+        lasts = false;
+        host_death_sweep(host);
+        HUB_LIST_EACH (&host->ended, link)
+            lasts = lasts || host_confinement_lasts(HUB_LIST_ITEM(link, struct host_life, link));
+    } while (lasts && poll(NULL, 0, 1) == 0);
+    host_death_sweep(host);
 }
 
 void host_death_sweep(struct rapahub_host *host)
@@ -144,6 +175,7 @@ void host_death_sweep(struct rapahub_host *host)
             continue;
         host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);
+        host_observer_reaped(host, life);
         host_life_release(&life);
     }
 }

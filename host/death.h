@@ -22,4 +22,7 @@ void host_death_closed(struct host_life *life);
 /* Frees the lives that have ended and that nobody uses. Outermost turn only. */
 void host_death_sweep(struct rapahub_host *host);
 
+/* The same at the end of the host, which waits for what can be given back a moment later only. */
+void host_death_sweep_all(struct rapahub_host *host);
+
 #endif

@@ -7,7 +7,9 @@
 #include "host/containers.h"
 #include "host/events.h"
 #include "host/host.h"
+#include "host/keep.h"
 #include "host/places.h"
+#include "host/report.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
 
@@ -55,18 +57,57 @@ static const struct host_child *child_of(const struct host_guest *guest)
     return host_machine_child(&guest->host->machine, guest->child);
 }
 
-static void tell_over(const struct host_guest *guest, bool over)
+const char *host_decide_reason(enum host_failed why)
 {
-    uint32_t max = child_of(guest)->budget.max;
+    static const char *const words[] = {
+        [HOST_FAILED_BUDGET] = "",
+        [HOST_FAILED_STATUS] = ", which is one of prevent_exit",
+        [HOST_FAILED_OOM] = ", and its oom_policy is to stop",
+        [HOST_FAILED_BARRED] = ", and its finish command ended with status 125",
+        [HOST_FAILED_ABOVE] = ", and its supervisor has failed",
+    };
+
+    return words[why];
+}
+
+/* Numbers of restarts only where it is those that are used up. r[impl supervise.failed.told] */
+static void tell_failed(const struct host_guest *guest, enum host_failed why)
+{
+    uint32_t max = why == HOST_FAILED_BUDGET ? child_of(guest)->budget.max : 0;
+    char cause[sizeof guest->cause + 64];
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_FAILED,
-                                  .cause = guest->cause,
+                                  .cause = cause,
                                   .rule = guest->rule,
                                   .restarts = max,
                                   .restarts_max = max};
 
+    snprintf(cause, sizeof cause, "%s%s", guest->cause, host_decide_reason(why));
     host_decide_tell(guest, &event);
-    rapahub_log(over ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_ERROR, "guests", "%s: not started again: %s",
-                guest->name, over ? "as asked" : "its budget of restarts is used up");
+    rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: not started again: %s", guest->name,
+                why == HOST_FAILED_BUDGET ? "its budget of restarts is used up" : cause);
+}
+
+static void tell_over(const struct host_guest *guest)
+{
+    struct rapahub_event event = {
+        .kind = RAPAHUB_EVENT_FAILED, .cause = guest->cause, .rule = guest->rule};
+
+    host_decide_tell(guest, &event);
+    rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: not started again: as asked", guest->name);
+}
+
+/* What follows from its readiness probe, and from nothing else: the life stays.
+ * r[impl supervise.probe.told] */
+static void tell_probe(struct host_guest *guest, const struct host_decision *decision)
+{
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_DEGRADED,
+                                  .cause = "its readiness probe fails"};
+
+    if (decision->to == HOST_CHILD_READY && guest->upgrade)
+        return; /* another life, of which READY was told */
+    if (decision->to == HOST_CHILD_READY)
+        event = (struct rapahub_event){.kind = RAPAHUB_EVENT_RESTORED};
+    host_decide_tell(guest, &event);
 }
 
 static void tell_restart(struct host_guest *guest, uint64_t due_ns)
@@ -88,8 +129,8 @@ static void end_anonymous(struct host_guest *guest, const struct host_end *end)
 {
     move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
     if (guest->initial)
-        rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: came, and ended before it served: %s",
-                    guest->name, end->cause);
+        rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: ended before it served: %s", guest->name,
+                    end->cause);
     else
         tell_down(guest, end);
     host_guest_move(guest, HOST_GUEST_CLOSED, "it is over");
@@ -110,7 +151,8 @@ void host_decide(struct host_guest *guest, const struct host_end *end)
         move_containers(guest, HOST_CONTAINER_DOWN, "its guest ended");
         tell_down(guest, end);
     }
-    host_supervision_exited(guest, &ending);
+    if (!host_finish_begin(guest, end))
+        host_supervision_exited(guest, &ending);
 }
 
 /* What others see of a child that is CLOSED: why it is. */
@@ -139,6 +181,16 @@ static void set_due(struct host_guest *guest, uint64_t due_ns)
     host_unlock(guest->host);
 }
 
+/* One that only came down with its supervisor keeps them: it comes back with it, or is closed.
+ * r[impl supervise.keep.end] */
+static void drop_kept(struct host_guest *guest, const struct host_decision *decision)
+{
+    const struct host_child *child = child_of(guest);
+
+    if (decision->to != HOST_CHILD_STOPPED || child->held || child->over)
+        host_keep_drop(guest->keep);
+}
+
 /* Its containers stay where it is started again, whoever starts it; only their ids are free while
  * it is not. */
 void host_decide_moved(struct host_guest *guest, const struct host_decision *decision)
@@ -147,14 +199,22 @@ void host_decide_moved(struct host_guest *guest, const struct host_decision *dec
 
     if (decision->to == HOST_CHILD_BACKOFF)
         set_due(guest, decision->due_ns);
+    host_report_decided(guest, decision);
     show(guest, decision);
     if (decision->to == HOST_CHILD_STOPPED || decision->to == HOST_CHILD_FAILED ||
-        decision->to == HOST_CHILD_CLOSED)
+        decision->to == HOST_CHILD_CLOSED) {
         move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
-    if (decision->to == HOST_CHILD_FAILED || (ended && decision->over))
-        tell_over(guest, decision->over);
+        drop_kept(guest, decision);
+    }
+    if (decision->to == HOST_CHILD_FAILED)
+        tell_failed(guest, decision->why);
+    else if (ended && decision->over)
+        tell_over(guest);
     else if (ended && decision->to == HOST_CHILD_BACKOFF)
         tell_restart(guest, decision->due_ns);
+    else if (decision->to == HOST_CHILD_DEGRADED ||
+             (decision->from == HOST_CHILD_DEGRADED && decision->to == HOST_CHILD_READY))
+        tell_probe(guest, decision);
     if (decision->to == HOST_CHILD_BACKOFF)
         guest->deferred = false;
 }

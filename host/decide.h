@@ -5,6 +5,7 @@
 #define HOST_DECIDE_H
 
 #include "host/guest.h"
+#include "host/supervise/tree.h"
 
 /* How a life ended, or how its start failed before there was one. */
 struct host_end {
@@ -26,5 +27,8 @@ void host_decide_moved(struct host_guest *guest, const struct host_decision *dec
 
 /* An event of this guest; kind, cause and the like are set, the rest is filled in. */
 void host_decide_tell(const struct host_guest *guest, struct rapahub_event *event);
+
+/* To be put behind how it ended: why that was its last end; "" where a budget is used up. */
+const char *host_decide_reason(enum host_failed why);
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "host/containers.h"
+#include "host/decide.h"
 #include "host/host.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
@@ -19,6 +20,20 @@ static int refuse_restarting(const struct host_guest *guest)
                         guest->name, left / HUB_SECOND, left % HUB_SECOND / 100000000);
 }
 
+static int refuse_failed(const struct host_guest *guest)
+{
+    int restarts = guest->supervision.restarts_max > 0 ? guest->supervision.restarts_max : 0;
+    enum host_failed why = guest->child == HOST_TREE_NONE
+                               ? HOST_FAILED_BUDGET
+                               : host_machine_child(&guest->host->machine, guest->child)->why;
+
+    if (why != HOST_FAILED_BUDGET)
+        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s%s", guest->name,
+                            guest->cause, host_decide_reason(why));
+    return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restart%s: %s", guest->name,
+                        restarts, restarts == 1 ? "" : "s", guest->cause);
+}
+
 /* r[impl supervise.call] */
 static int refuse_down(const struct host_guest *guest)
 {
@@ -27,8 +42,7 @@ static int refuse_down(const struct host_guest *guest)
         if (guest->over)
             return rapahub_fail(RAPAHUB_ENORESTART, "", "%s has ended and is not restarted: %s",
                                 guest->name, guest->cause);
-        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restarts: %s",
-                            guest->name, (int)guest->supervision.restarts_max, guest->cause);
+        return refuse_failed(guest);
     case HOST_GUEST_STOPPED:
     case HOST_GUEST_STOPPING:
     case HOST_GUEST_CLOSED:
@@ -66,12 +80,15 @@ static bool is_awaited(const struct host_guest *guest)
            guest->supervision.when_down == RAPAHUB_WHEN_DOWN_WAIT;
 }
 
-/* r[impl supervise.call.when-down] */
+/* r[impl supervise.call.when-down] r[impl supervise.probe.readiness] */
 int host_demand_look(const struct host_guest *guest, bool *calls)
 {
     bool down = guest->state == HOST_GUEST_STOPPED || guest->state == HOST_GUEST_BACKOFF;
 
     *calls = false;
+    if (guest->state == HOST_GUEST_DEGRADED)
+        return rapahub_fail(RAPAHUB_EDEGRADED, "",
+                            "%s takes no calls now: its readiness probe fails", guest->name);
     if (guest->supervision.when_down == RAPAHUB_WHEN_DOWN_FAIL)
         return is_starting(guest) || guest->outlook != HOST_OUTLOOK_NONE ? refuse_restarting(guest)
                                                                          : refuse_down(guest);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/enrol.h"
 
+#include "host/care.h"
 #include "host/host.h"
 #include "host/places.h"
 #include "host/supervision.h"
@@ -26,7 +27,10 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
         return r;
     }
     guest->pins++;
-    r = host_supervision_add(guest, plan->options->supervision, plan->trial);
+    if (plan->options->container)
+        r = host_care_keep(guest, plan->options->container);
+    if (r == 0)
+        r = host_supervision_add(guest, plan->options->supervision, plan->trial);
     guest->pins--;
     if (r < 0)
         host_places_forget(host, place);
@@ -63,7 +67,7 @@ static bool is_spawned(const void *argument)
 
     if (guest->state == HOST_GUEST_STOPPED)
         return !guest->initial || hub_clock_left(spawn->due.due_ns) == 0;
-    return guest->state == HOST_GUEST_READY || guest->state == HOST_GUEST_CLOSED ||
+    return host_guest_is_up(guest) || guest->state == HOST_GUEST_CLOSED ||
            guest->state == HOST_GUEST_FAILED;
 }
 

@@ -18,6 +18,7 @@
 
 #define FULL_AGAIN (2 * HUB_MILLISECOND)
 #define SHOWN_HEAD 256 /* bytes: metadata of a response and a length always fit */
+#define PLAIN_HEAD 16  /* bytes: a length without metadata does */
 
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 {
@@ -136,6 +137,31 @@ static int violation(struct host_life *life, const char *method)
     return host_life_explain(life, RAPAHUB_EPROTOCOL, method);
 }
 
+/* The reader, of a copy of the first `copied` bytes, stands at the length. */
+static bool take_length(const struct hub_answer *answer, struct hub_reader *reader, size_t copied,
+                        void *result)
+{
+    uint64_t size = hub_postcard_take_unsigned(reader, 64);
+    size_t before = copied - hub_reader_left(reader);
+
+    if (reader->failure < 0 || size != answer->size - before)
+        return false;
+    *(struct rapahub_bytes *)result =
+        (struct rapahub_bytes){answer->view.data + before, (size_t)size};
+    return true;
+}
+
+/* An OK without metadata, as most are: all of that is in the line before the bytes. */
+static bool take_plain(const struct hub_answer *answer, void *result)
+{
+    uint8_t head[PLAIN_HEAD];
+    struct hub_reader reader;
+
+    hub_atomic_copy_bytes(head, answer->view.data, sizeof head);
+    hub_reader_init(&reader, head, sizeof head);
+    return hub_response_take_plain(&reader) && take_length(answer, &reader, sizeof head, result);
+}
+
 /* What stands before the bytes is decoded from a copy: a guest may change what is shown. False
  * where that is no answer of bytes and nothing else. r[impl hub.view.release] */
 static bool take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
@@ -144,22 +170,15 @@ static bool take_shown(const struct hub_answer *answer, const struct rapahub_typ
     uint8_t head[SHOWN_HEAD];
     struct hub_response response;
     struct hub_reader reader;
-    uint64_t size;
-    size_t before;
 
     if (!result || type->kind != RAPAHUB_KIND_BYTES || answer->size < sizeof head)
         return false;
+    if (take_plain(answer, result))
+        return true;
     hub_atomic_copy_bytes(head, answer->view.data, sizeof head);
     hub_reader_init(&reader, head, sizeof head);
-    if (hub_response_take(&reader, &response) < 0 || response.kind != HUB_RESPONSE_OK)
-        return false;
-    size = hub_postcard_take_unsigned(&reader, 64);
-    before = sizeof head - hub_reader_left(&reader);
-    if (reader.failure < 0 || size != answer->size - before)
-        return false;
-    *(struct rapahub_bytes *)result =
-        (struct rapahub_bytes){answer->view.data + before, (size_t)size};
-    return true;
+    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK &&
+           take_length(answer, &reader, sizeof head, result);
 }
 
 /* Copied once, and shown no longer. */
@@ -247,23 +266,59 @@ int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
     return r;
 }
 
-int host_exchange_post(struct host_life *life, enum hub_lifecycle_method method,
-                       const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns)
+static int send(struct host_life *life, const struct host_exchange_message *message, bool at_once)
 {
     OWN(hub_memory) uint8_t *data = NULL;
     uint8_t head[HOST_EXCHANGE_HEAD_MAX];
-    struct hub_call call = {.method_id = hub_lifecycle_id(method),
+    struct hub_call call = {.method_id = hub_lifecycle_id(message->method),
                             .payload = {.head = {head, host_exchange_head(0, 0, head)}},
-                            .deadline_ns = deadline_ns,
-                            .done = done,
-                            .user = life};
+                            .deadline_ns = message->deadline_ns,
+                            .done = message->done,
+                            .user = message->user,
+                            .at_once = at_once};
     uint64_t number;
     size_t size = 0;
-    int r = encode(method, arguments, &data, &size);
+    int r = encode(message->method, message->arguments, &data, &size);
 
     if (r < 0)
         return r;
     call.payload.tail = (struct rapahub_bytes){data, size};
     r = hub_calls_begin(life->connection.calls, &call, &number);
-    return r < 0 ? host_life_explain(life, r, hub_lifecycle_table[method].name) : 0;
+    return r < 0 ? host_life_explain(life, r, hub_lifecycle_table[message->method].name) : 0;
+}
+
+int host_exchange_send(struct host_life *life, const struct host_exchange_message *message)
+{
+    return send(life, message, false);
+}
+
+int host_exchange_post(struct host_life *life, enum hub_lifecycle_method method,
+                       const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns)
+{
+    const struct host_exchange_message message = {.method = method,
+                                                  .arguments = arguments,
+                                                  .done = done,
+                                                  .user = life,
+                                                  .deadline_ns = deadline_ns};
+
+    return send(life, &message, false);
+}
+
+static void forget(void *user, int code, struct hub_answer *answer)
+{
+    (void)user;
+    (void)code;
+    (void)answer;
+}
+
+int host_exchange_tell(struct host_life *life, enum hub_lifecycle_method method,
+                       const void *const *arguments, uint64_t deadline_ns)
+{
+    const struct host_exchange_message message = {.method = method,
+                                                  .arguments = arguments,
+                                                  .done = forget,
+                                                  .user = life,
+                                                  .deadline_ns = deadline_ns};
+
+    return send(life, &message, true);
 }

@@ -51,8 +51,23 @@ int host_exchange_take(struct host_life *life, struct hub_answer *answer, const 
 int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
                       enum hub_lifecycle_method method, const void *const *arguments, void *result);
 
-/* The same, not waited for: `done` runs on the owner with `life` as its user. */
+/* One that is not waited for: `done` runs on the owner. -EAGAIN: there is no room for it now. */
+struct host_exchange_message {
+    enum hub_lifecycle_method method;
+    const void *const *arguments; /* ended by NULL */
+    hub_calls_done *done;
+    void *user;
+    uint64_t deadline_ns;
+};
+int host_exchange_send(struct host_life *life, const struct host_exchange_message *message);
+
+/* The same with `life` as the user of `done`. */
 int host_exchange_post(struct host_life *life, enum hub_lifecycle_method method,
                        const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns);
+
+/* The same, of whose end nobody is told; nor is space waited for: where there is none now, or no
+ * room for a call, -EAGAIN or -EBUSY, and it was not sent. */
+int host_exchange_tell(struct host_life *life, enum hub_lifecycle_method method,
+                       const void *const *arguments, uint64_t deadline_ns);
 
 #endif

@@ -16,6 +16,7 @@ static int create_segment(const struct hub_limits *limits, const struct host_gro
     struct hub_limits own = *limits;
     int r;
 
+    own.strangers = plan->anonymous;
     if (!plan->shared)
         own.guests_max = 1;
     if (plan->path)
@@ -96,18 +97,23 @@ int host_group_enter(struct host_group *group, uint32_t life, uint32_t *peer, ui
     if (r < 0)
         return r;
     sit_down(group, *peer, *epoch);
-    hub_slots_endow(&group->pool, *peer);
-    return 0;
+    r = hub_slots_endow(&group->pool, *peer);
+    if (r < 0)
+        host_group_abandon(group, *peer);
+    return r;
 }
 
-void host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch)
+int host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch)
 {
     struct hub_segment_view view;
+    int r = hub_slots_endow(&group->pool, peer);
 
+    if (r < 0)
+        return r;
     hub_segment_view(group->segment, peer, &view);
     *epoch = hub_peek(&view.entry->epoch);
     sit_down(group, peer, *epoch);
-    hub_slots_endow(&group->pool, peer);
+    return 0;
 }
 
 void host_group_dismiss(struct host_group *group, uint32_t peer)

@@ -44,11 +44,13 @@ int host_group_create(const struct hub_limits *limits, const struct host_group_p
 /* Nobody may be in it. Accepts NULL. */
 void host_group_release(struct host_group **group);
 
-/* Reserves an entry for a guest; in a segment of its own `life`, from 1 on, becomes its epoch. */
+/* Reserves an entry for a guest; in a segment of its own `life`, from 1 on, becomes its epoch.
+ * RAPAHUB_EFULL, or -ENOSPC where there is no room for what it needs: nobody else is hurt. */
 int host_group_enter(struct host_group *group, uint32_t life, uint32_t *peer, uint32_t *epoch);
 
-/* The entry of a guest that came by itself is that of a life from now on. */
-void host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch);
+/* The entry of a guest that came by itself is that of a life from now on; or -ENOSPC, and nothing
+ * has changed. */
+int host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch);
 
 /* It is not: its guest is sent away before it was served. */
 void host_group_dismiss(struct host_group *group, uint32_t peer);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/confinement.h"
 #include "host/host.h"
+#include "host/keep.h"
 #include "host/module.h"
 #include "host/supervise/lint.h"
 #include "hub/base/own.h"
@@ -63,6 +65,15 @@ int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_opti
 
     if (!guest)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    r = host_limits_take(options->limits, &guest->limits);
+    if (r == 0)
+        r = host_confinement_check(host, options->supervision);
+    if (r == 0)
+        r = host_finish_create(guest, options->supervision, &guest->finish);
+    if (r == 0)
+        r = host_keep_create(options->supervision, &guest->keep);
+    if (r < 0)
+        return r;
     guest->on_death = options->on_death;
     guest->on_death_user = options->user;
     guest->chimod = strdup(options->chimod);
@@ -106,11 +117,15 @@ void host_guest_release(struct host_guest **pointer)
     if (!guest)
         return;
     host_loop_clear(&guest->timer);
+    host_finish_release(&guest->finish);
+    host_keep_release(&guest->keep);
     for (size_t i = 0; guest->plain && guest->plain[i]; i++)
         free(guest->plain[i]);
     free(guest->plain);
     free(guest->chimod);
     hub_fd_release(&guest->module);
+    host_tail_release(&guest->tail);
+    free(guest->reports);
     host_methods_release(&guest->methods);
     free(guest);
 }
@@ -148,14 +163,19 @@ void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool
     host_changed(host);
 }
 
+bool host_guest_is_up(const struct host_guest *guest)
+{
+    return guest->state == HOST_GUEST_READY || guest->state == HOST_GUEST_DEGRADED;
+}
+
 const char *host_guest_state_word(const struct host_guest *guest)
 {
     static const char *const words[] = {
-        [HOST_GUEST_STOPPED] = "stopped",    [HOST_GUEST_STARTING] = "starting",
-        [HOST_GUEST_ATTACHED] = "starting",  [HOST_GUEST_READY] = "ready",
-        [HOST_GUEST_STOPPING] = "stopping",  [HOST_GUEST_EXITED] = "restarting",
-        [HOST_GUEST_BACKOFF] = "restarting", [HOST_GUEST_FAILED] = "failed",
-        [HOST_GUEST_CLOSED] = "stopped"};
+        [HOST_GUEST_STOPPED] = "stopped",   [HOST_GUEST_STARTING] = "starting",
+        [HOST_GUEST_ATTACHED] = "starting", [HOST_GUEST_READY] = "ready",
+        [HOST_GUEST_DEGRADED] = "degraded", [HOST_GUEST_STOPPING] = "stopping",
+        [HOST_GUEST_EXITED] = "restarting", [HOST_GUEST_BACKOFF] = "restarting",
+        [HOST_GUEST_FAILED] = "failed",     [HOST_GUEST_CLOSED] = "stopped"};
     bool again = guest->state == HOST_GUEST_STARTING || guest->state == HOST_GUEST_ATTACHED;
 
     if (guest->state == HOST_GUEST_FAILED && guest->over)

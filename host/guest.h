@@ -11,11 +11,14 @@
 #include <rapahub/host.h>
 
 #include "host/figures.h"
+#include "host/finish.h"
 #include "host/life.h"
+#include "host/limits.h"
 #include "host/loop.h"
 #include "host/methods.h"
 #include "host/options.h"
 #include "host/supervise/tree.h"
+#include "host/tail.h"
 #include "host/verdict.h"
 #include "hub/base/states.h"
 
@@ -25,6 +28,7 @@ enum host_guest_state {
     HOST_GUEST_STARTING = HOST_CHILD_STARTING,
     HOST_GUEST_ATTACHED = HOST_CHILD_ATTACHED,
     HOST_GUEST_READY = HOST_CHILD_READY,
+    HOST_GUEST_DEGRADED = HOST_CHILD_DEGRADED,
     HOST_GUEST_STOPPING = HOST_CHILD_STOPPING,
     HOST_GUEST_EXITED = HOST_CHILD_EXITED,
     HOST_GUEST_BACKOFF = HOST_CHILD_BACKOFF,
@@ -40,17 +44,23 @@ struct host_guest {
     bool named;     /* by the caller */
     bool anonymous; /* it came by itself, has one life, and is not started again */
     char *chimod;
-    char **plain; /* ended by NULL; NULL: a chimod */
-    int module;   /* the bytes that are loaded in every life */
+    char **plain;                                /* ended by NULL; NULL: a chimod */
+    int module;                                  /* the bytes that are loaded in every life */
+    char module_name[HOST_OPTIONS_NAME_MAX + 1]; /* as the module itself says; "": not known yet */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
-    uint32_t child;            /* its place in the tree; HOST_TREE_NONE: it is not supervised */
-    uint64_t incarnation;      /* of the present or last life */
-    uint32_t group;            /* place of its supervisor */
-    enum host_outlook outlook; /* routes; while it is down */
-    bool closed;               /* by rapahub_child_close */
-    bool begins;               /* its start is decided, and not carried out yet */
-    bool kept;                 /* its place is its own until it is closed */
+    struct host_limits limits;
+    struct host_finish *finish;   /* NULL: none */
+    struct host_keep *keep;       /* NULL: none */
+    bool told_unconfined;         /* that limits of its cgroup are not enforced */
+    uint32_t child;               /* its place in the tree; HOST_TREE_NONE: it is not supervised */
+    uint64_t incarnation;         /* of the present or last life */
+    uint32_t group;               /* place of its supervisor */
+    enum host_outlook outlook;    /* routes; while it is down */
+    bool closed;                  /* by rapahub_child_close */
+    struct host_upgrade *upgrade; /* that is under way; NULL: none */
+    bool begins;                  /* its start is decided, and not carried out yet */
+    bool kept;                    /* its place is its own until it is closed */
 
     rapahub_on_death *on_death;
     void *on_death_user;
@@ -76,6 +86,10 @@ struct host_guest {
     struct host_verdict verdict; /* why its start failed */
     char cause[256];             /* of the last end */
     const char *rule;            /* that was broken then, or "" */
+    const char *step;            /* of its last start, where that failed; NULL: none */
+    struct rapahub_report *reports; /* a ring: see report.h; NULL: it has not ended yet */
+    uint64_t ends;                  /* reports ever made */
+    struct host_tail tail;          /* what it printed, over all its lives */
 };
 
 /* What others see of a child: the states of supervision, but for one that has ended for good, which
@@ -97,6 +111,9 @@ struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_gue
 
 /* Moves the state of one that is not supervised, logs it, wakes who waits for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);
+
+/* Has it a life that serves, be it that it gets no new calls now? */
+bool host_guest_is_up(const struct host_guest *guest);
 
 /* For rapahub_guest_status: "ready", "restarting" … */
 const char *host_guest_state_word(const struct host_guest *guest);

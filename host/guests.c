@@ -11,6 +11,10 @@
 #include "host/host.h"
 #include "host/launch.h"
 #include "host/places.h"
+#include "host/printed.h"
+#include "host/progress.h"
+#include "host/report.h"
+#include "host/startup.h"
 #include "host/supervise/lint.h"
 #include "host/supervision.h"
 #include "host/turn.h"
@@ -138,6 +142,7 @@ static void start_failed(struct host_guest *guest, int code)
 
     host_verdict_take(&guest->verdict, code);
     rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->verdict.text);
+    host_report_ended(guest, NULL, &end);
     host_decide(guest, &end);
 }
 
@@ -171,8 +176,7 @@ void host_guests_start(struct host_guest *guest)
         start_failed(guest, r);
         return;
     }
-    life->output.on_line = host_guests_printed;
-    life->output.user = life;
+    host_printed_begin(life);
     host_guests_begin(life);
     host_watch_begin(host);
 }
@@ -196,14 +200,22 @@ void host_guests_attached(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    if (life->peer_state == HUB_PEER_RESERVED)
+    if (life->peer_state == HUB_PEER_RESERVED) {
         host_watch_look(life);
-    else if (guest->state == HOST_GUEST_STARTING && guest->life == life)
-        host_supervision_attached(guest);
+        return;
+    }
+    if (guest->state != HOST_GUEST_STARTING || guest->life != life)
+        return;
+    host_supervision_attached(guest);
+    if (guest->supervision.ready == RAPAHUB_READY_ATTACH && guest->state == HOST_GUEST_ATTACHED)
+        host_startup_attached(life);
 }
 
-static void open_containers(struct host_guest *guest)
+void host_guests_open(struct host_life *life)
 {
+    struct host_guest *guest = life->guest;
+
+    host_write_lock(guest->host);
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
@@ -212,6 +224,8 @@ static void open_containers(struct host_guest *guest)
                                  container->plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY,
                                  "its guest is ready");
     }
+    host_unlock(guest->host);
+    host_changed(guest->host);
 }
 
 void host_guests_ready(struct host_life *life)
@@ -223,10 +237,9 @@ void host_guests_ready(struct host_life *life)
     host_loop_clear(&guest->timer);
     guest->initial = false;
     life->ready_ns = hub_clock_now();
-    host_write_lock(guest->host);
-    open_containers(guest);
-    host_unlock(guest->host);
+    host_guests_open(life);
     host_supervision_ready(guest);
+    host_progress_begin(life);
     host_decide_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: ready in %" PRIu64 " us, pid %d, epoch %u",
                 guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND, (int)life->pid,
@@ -254,20 +267,20 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
 
 /* A program that the host did not start may do anything with a signal that it can hear.
  * r[impl supervise.watchdog] */
-void host_guests_abort(struct host_life *life, const char *why)
+void host_guests_abort(struct host_life *life, enum host_cause cause)
 {
     struct host_guest *guest = life->guest;
     const struct rapahub_supervision *how = &guest->supervision;
 
     if (guest->anonymous || how->abort_ns == RAPAHUB_NONE) {
-        host_guests_end(life, HOST_CAUSE_WATCHDOG, why);
+        host_guests_end(life, cause, "it is stuck");
         return;
     }
     if (!is_present(life) || life->killed)
         return;
-    hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_WATCHDOG);
+    hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
     host_life_signal(life, how->watchdog_signal);
-    host_supervision_leaving(guest, why);
+    host_supervision_leaving(guest, "it is stuck");
     host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(how->abort_ns));
 }
 
@@ -321,40 +334,6 @@ void host_guests_violated(struct host_life *life)
                   hub_clock_after(life->trusted ? VIOLATED_GRACE : PROOF_WITHIN));
 }
 
-/* "start: CODE TEXT", as a guest says it that cannot start. */
-static bool take_start_reason(struct host_guest *guest, const char *reason)
-{
-    char name[40];
-    int code, size = 0;
-
-    if (strncmp(reason, "start: ", 7) != 0 || sscanf(reason + 7, "%39s %n", name, &size) < 1)
-        return false;
-    code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
-    if (code >= 0)
-        code = RAPAHUB_ESTART;
-    host_verdict_take(&guest->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
-    return true;
-}
-
-static void explain_start(struct host_life *life, const struct host_end *end)
-{
-    struct host_guest *guest = life->guest;
-    const char *last = life->output.last;
-    int code = RAPAHUB_ESTART;
-
-    if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
-        return;
-    if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
-        rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
-                     guest->supervision.start_timeout_ns / HUB_MILLISECOND,
-                     life->peer_state == HUB_PEER_RESERVED ? "it never attached"
-                                                           : "still in a constructor");
-    else
-        rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
-                     last[0] ? ": " : "", last);
-    host_verdict_take(&guest->verdict, code);
-}
-
 static void part(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
@@ -398,24 +377,11 @@ void host_guests_ended(struct host_life *life)
 
     end.class = host_life_ended(life, cause, sizeof cause);
     if (life->ready_ns == 0)
-        explain_start(life, &end);
+        host_startup_explain(life, &end);
+    host_report_ended(guest, life, &end);
     part(life);
     tell_death(life, &end);
     host_decide(guest, &end);
-}
-
-/* ---- output ---- */
-
-void host_guests_printed(void *user, const char *line)
-{
-    struct host_life *life = user;
-    struct rapahub_event event = {.kind = RAPAHUB_EVENT_OUTPUT, .cause = line};
-    char topic[HOST_OPTIONS_NAME_MAX + 8];
-
-    snprintf(topic, sizeof topic, "guest.%s", life->name);
-    rapahub_log(RAPAHUB_LOG_INFO, topic, "%s", line);
-    if (life->guest)
-        host_decide_tell(life->guest, &event);
 }
 
 /* ---- stop ---- */
@@ -456,9 +422,11 @@ static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 
 int host_guests_stop(struct host_guest *guest)
 {
+    uint64_t finish = guest->finish ? guest->supervision.finish_timeout_ns : 0;
+
     host_supervision_end(guest);
-    return wait_stopped(guest,
-                        hub_clock_after(host_lint_stop_ns(&guest->supervision) + 2 * PROOF_WITHIN));
+    return wait_stopped(
+        guest, hub_clock_after(host_lint_stop_ns(&guest->supervision) + finish + 2 * PROOF_WITHIN));
 }
 
 /* Those too that are just coming. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */

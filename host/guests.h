@@ -25,13 +25,13 @@ void host_guests_begin(struct host_life *life);
 /* What happens to a life. */
 void host_guests_attached(struct host_life *life);
 void host_guests_ready(struct host_life *life);
-/* It is stuck: it is killed when it had time for its last words. */
-void host_guests_abort(struct host_life *life, const char *why);
+void host_guests_open(struct host_life *life); /* those of its containers that start are ready */
+/* It is stuck, for a cause of class WATCHDOG: it is killed when it had time for its last words. */
+void host_guests_abort(struct host_life *life, enum host_cause cause);
 
 void host_guests_leaving(struct host_life *life);  /* it goes by itself */
 void host_guests_violated(struct host_life *life); /* it broke a rule: then it is killed */
 void host_guests_ended(struct host_life *life);    /* proven dead, its calls have ended */
-void host_guests_printed(void *life, const char *line);
 
 /* If it broke a rule, that is counted and told, once, though it be dead. */
 void host_guests_blame(struct host_life *life);

@@ -13,18 +13,21 @@
 #include "host/death.h"
 #include "host/enrol.h"
 #include "host/guests.h"
+#include "host/observer.h"
 #include "host/offers.h"
 #include "host/route.h"
 #include "host/status.h"
 #include "host/streaming.h"
 #include "host/supervision.h"
 #include "host/turn.h"
+#include "host/upgrade_async.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/mapping.h"
+#include "hub/base/own.h"
 
-#define WATCHES_EACH 4 /* of a guest: pidfd, doorbell, two pipes */
+#define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
 
 void host_read_lock(struct rapahub_host *host)
 {
@@ -75,6 +78,8 @@ static void free_offers(struct rapahub_host *host)
 
 static void free_host(struct rapahub_host *host)
 {
+    host_observer_end_all(host);
+    host_monitors_fini(&host->monitors);
     host_supervision_close(host);
     host_spawn_close(&host->spawner);
     host_lookout_close(&host->lookout);
@@ -89,6 +94,8 @@ static void free_host(struct rapahub_host *host)
     host_loop_fini(&host->loop);
     host_threads_fini(&host->threads);
     host_options_fini(&host->options);
+    if (host->has_cgroup)
+        hub_fd_release(&host->cgroup);
     pthread_rwlock_destroy(&host->routes);
     host_children_free(host);
     free(host->guests);
@@ -114,8 +121,11 @@ static struct rapahub_host *new_host(void)
     host_events_init(&host->events);
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
+    hub_list_init(&host->upgrades);
     hub_list_init(&host->relays);
     hub_list_init(&host->supervisors);
+    hub_list_init(&host->observers);
+    host_monitors_init(&host->monitors);
     host_loans_open(&host->loans);
     host_modules_init(&host->modules);
     host->linger.on = on_linger;
@@ -184,6 +194,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     (void)argument;
     host->closing = true;
     host_guests_stop_all(host);
+    host_upgrade_async_end_all(host);
     host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
     host_streaming_await(host);
     while (host_events_deliver(host) > 0)
@@ -191,10 +202,10 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host_loans_close(&host->loans);
     host_scratch_hide_all(&host->scratches);
     host->depth = 1;
-    host_death_sweep(host);
+    host_death_sweep_all(host);
     host->depth = 0;
     host_guests_free_all(host);
-    host_containers_sweep(&host->containers);
+    host_containers_sweep(&host->containers, NULL, NULL);
     return 0;
 }
 
@@ -248,7 +259,7 @@ static int run_stop(struct rapahub_host *host, void *argument)
     const struct rapahub_guest_id *id = argument;
     struct host_guest *guest = host_guest_find(host, *id);
 
-    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF))
+    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
         return refuse_stale();
     return host_guests_stop(guest);
 }
@@ -466,6 +477,7 @@ void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id re
 
 int rapahub_host_fd(const struct rapahub_host *host)
 {
+    host_turn_show((struct rapahub_host *)(uintptr_t)host);
     return host->loop.epoll;
 }
 

@@ -17,6 +17,7 @@
 #include "host/lookout.h"
 #include "host/loop.h"
 #include "host/modules.h"
+#include "host/monitors.h"
 #include "host/options.h"
 #include "host/scratch.h"
 #include "host/spawn.h"
@@ -39,31 +40,40 @@ struct rapahub_host {
     uint32_t guests_max;
     struct host_guest **guests; /* routes */
 
+    bool has_cgroup;
+    int cgroup;                  /* in which it makes those of its guests */
     struct host_loop loop;       /* the rest is the owner's */
     struct host_lookout lookout; /* open from the first guest on */
     struct host_spawner *spawner;
     struct host_modules modules;
     struct host_machine machine;  /* decides over all guests that the host starts */
     struct host_guest **children; /* by their place in its tree; NULL: a supervisor, or nobody */
-    struct hub_list supervisors;  /* that the embedder has made */
-    struct host_timer supervise;  /* when time alone makes it decide */
-    uint32_t begins;              /* guests whose start is decided, and comes with the timer */
-    bool deciding;                /* its decisions are being carried out */
-    struct host_group *shared;    /* of all trusted guests; NULL: none yet */
-    struct hub_list lives;        /* the present ones */
-    struct hub_list ended;        /* lives that somebody still uses */
+    struct host_monitors monitors;
+    struct hub_list observers;
+    struct hub_list supervisors; /* that the embedder has made */
+    struct host_timer supervise; /* when time alone makes it decide */
+    uint32_t begins;             /* guests whose start is decided, and comes with the timer */
+    bool deciding;               /* its decisions are being carried out */
+    struct host_group *shared;   /* of all trusted guests; NULL: none yet */
+    struct hub_list lives;       /* the present ones */
+    struct hub_list ended;       /* lives that somebody still uses */
     struct host_events events;
     struct host_timer beat;    /* looks at heartbeats */
     struct host_timer silent;  /* looks at guests that wake nobody */
     bool rests;                /* nothing was open when it looked: it looks seldom */
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
+    struct hub_list upgrades;  /* that nobody waits for */
     struct hub_list relays;    /* requests of guests that were sent on */
     struct hub_a32 streaming;  /* threads of calls with streams */
     uint64_t groups, serials;  /* the last numbers given */
     uint64_t chain;            /* of the request an offer answers now; 0: none */
     uint32_t depth;            /* turns inside of turns */
     uint32_t glances;          /* turns since one looked at the descriptors */
+    uint32_t polls;            /* turns without a wait, one after the other */
+    bool unheard;              /* there are lives whose doorbells are not armed */
+    struct hub_a32 shown;      /* 1: others may wait for the loop's descriptor */
+    struct hub_a32 polled;     /* 1: there were turns that armed no doorbell */
     uint32_t callbacks;        /* the embedder's code that runs now */
     bool closing;
 };

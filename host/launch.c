@@ -8,25 +8,41 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "host/confinement.h"
 #include "host/death.h"
 #include "host/host.h"
+#include "host/keep.h"
 #include "host/streaming.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
+#include "hub/shm/deposit.h"
 #include "hub/shm/doorbell.h"
 #include "hub/wire/ticket.h"
 
 #define PROOF_WITHIN (5 * HUB_SECOND)
 
 /* The numbers a guest knows its descriptors by. */
-enum { FD_INPUT, FD_OUTPUT, FD_ERROR, FD_SEGMENT, FD_DOORBELL, FD_MODULE };
+enum {
+    FD_INPUT,
+    FD_OUTPUT,
+    FD_ERROR,
+    FD_SEGMENT,
+    FD_DOORBELL,
+    FD_MODULE,
+    FD_ORDINARY,
+    FD_KEEP = 8, /* what is kept follows */
+    FD_KEPT
+};
 
 extern char **environ;
 
+_Static_assert(FD_KEPT + HUB_DEPOSIT_NAMES_MAX == HOST_SPAWN_DESCRIPTORS, "room for all of them");
+
 /* What only the start needs; the child has its own copies. */
 struct launch {
-    int input, output[2], doorbell; /* the child's ends */
+    int input, output[2], doorbell, keep; /* the child's ends */
+    int cgroup;                           /* where it goes in; -1: nowhere */
     char **arguments;
     char **environment; /* the strings are the host's own */
 };
@@ -37,6 +53,8 @@ static void fini(struct launch *launch)
     hub_fd_release(&launch->output[0]);
     hub_fd_release(&launch->output[1]);
     hub_fd_release(&launch->doorbell);
+    hub_fd_release(&launch->cgroup);
+    hub_fd_release(&launch->keep);
     for (size_t i = 0; launch->arguments && launch->arguments[i]; i++)
         free(launch->arguments[i]);
     free(launch->arguments);
@@ -75,7 +93,7 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
         .waiting = guest->host->options.waiting,
     };
     size_t plain = count_of(guest->plain), at;
-    char **list = calloc(plain + HUB_TICKET_ARGUMENTS + 2, sizeof *list);
+    char **list = calloc(plain + HUB_TICKET_ARGUMENTS + HOST_KEEP_ARGUMENTS + 2, sizeof *list);
     int r;
 
     launch->arguments = list;
@@ -88,7 +106,8 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
     for (size_t i = 0; i < plain; i++)
         if (!(list[at + i] = join("--plain=", guest->plain[i])))
             return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a ticket");
-    return 0;
+    return host_keep_arguments(guest->keep, (struct host_keep_numbers){FD_KEEP, FD_KEPT},
+                               list + at + plain);
 }
 
 /* ---- environment ---- */
@@ -159,6 +178,8 @@ static int make_descriptors(struct host_life *life, struct launch *launch)
     if (r < 0)
         return r;
     r = host_output_open(&life->output, life->loop, launch->output);
+    if (r == 0)
+        r = host_keep_open(life, &launch->keep);
     if (r < 0)
         return r;
     launch->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -167,29 +188,58 @@ static int make_descriptors(struct host_life *life, struct launch *launch)
     return 0;
 }
 
+static int enter_cgroup(struct host_guest *guest, struct host_life *life, struct launch *launch)
+{
+    int r = host_confinement_enter(guest, life);
+
+    if (r < 0 || !life->cgroup.open)
+        return r;
+    launch->cgroup = host_cgroup_door(&life->cgroup);
+    return launch->cgroup < 0 ? launch->cgroup : 0;
+}
+
+static void number_descriptors(const struct host_guest *guest, const struct host_life *life,
+                               const struct launch *launch, struct host_spawn_order *order)
+{
+    for (int i = 0; i < HOST_SPAWN_DESCRIPTORS; i++)
+        order->descriptors[i] = -1;
+    order->descriptors[FD_INPUT] = launch->input;
+    order->descriptors[FD_OUTPUT] = launch->output[0];
+    order->descriptors[FD_ERROR] = launch->output[1];
+    order->descriptors[FD_SEGMENT] = life->trusted ? -1 : life->group->segment->mapping.fd;
+    order->descriptors[FD_DOORBELL] = launch->doorbell;
+    order->descriptors[FD_MODULE] = guest->module;
+    order->descriptors[FD_KEEP] = launch->keep;
+    order->count = FD_ORDINARY;
+    if (launch->keep >= 0)
+        order->count =
+            FD_KEPT + (int)host_keep_descriptors(guest->keep, order->descriptors + FD_KEPT);
+}
+
 /* r[impl hub.spawn.fds] r[impl shm.spawn.ticket] */
 static int start(struct host_guest *guest, struct host_life *life, const struct launch *launch)
 {
     struct rapahub_host *host = guest->host;
-    const struct host_spawn_order order = {
+    struct host_spawn_order order = {
         .program = host->options.guest_program,
         .arguments = launch->arguments,
         .environment = launch->environment,
-        .descriptors = {[FD_INPUT] = launch->input,
-                        [FD_OUTPUT] = launch->output[0],
-                        [FD_ERROR] = launch->output[1],
-                        [FD_SEGMENT] = life->trusted ? -1 : life->group->segment->mapping.fd,
-                        [FD_DOORBELL] = launch->doorbell,
-                        [FD_MODULE] = guest->module},
         .no_new_privs = !life->trusted,
+        .limits = &guest->limits,
+        .confined = life->cgroup.open,
+        .cgroup = launch->cgroup,
     };
     struct host_spawned spawned;
     int r = host->spawner ? 0 : host_spawn_open(&host->spawner);
 
-    if (r == 0)
-        r = host_spawn(host->spawner, &order, &spawned);
     if (r < 0)
         return r;
+    number_descriptors(guest, life, launch, &order);
+    r = host_spawn(host->spawner, &order, &spawned);
+    if (r < 0) {
+        guest->step = spawned.step;
+        return r;
+    }
     life->pid = spawned.pid;
     life->pidfd = spawned.pidfd;
     life->born_ns = life->pulse_seen_ns = hub_clock_now();
@@ -216,25 +266,37 @@ static int watch(struct host_life *life)
     if (r == 0)
         r = host_life_listen(life);
     if (r == 0)
+        r = host_keep_watch(life);
+    if (r == 0)
         r = look_out(life->host, &life->post);
     return r == 0 ? host_output_watch(&life->output) : r;
 }
 
+/* Which step it was that failed; what is known more exactly stays. */
+static int at(struct host_guest *guest, const char *step, int r)
+{
+    if (r < 0 && !guest->step)
+        guest->step = step;
+    return r;
+}
+
 static int build(struct host_guest *guest, struct host_life *life, struct launch *launch)
 {
-    int r = enter_group(guest, life);
+    int r = at(guest, "segment", enter_group(guest, life));
 
     if (r == 0)
-        r = make_descriptors(life, launch);
+        r = at(guest, "descriptors", make_descriptors(life, launch));
     if (r == 0)
-        r = make_arguments(guest, life, launch);
+        r = at(guest, "arguments", make_arguments(guest, life, launch));
     if (r == 0)
-        r = make_environment(life->trusted, launch);
+        r = at(guest, "environment", make_environment(life->trusted, launch));
     if (r == 0)
-        r = start(guest, life, launch);
+        r = at(guest, "cgroup", enter_cgroup(guest, life, launch));
     if (r == 0)
-        r = host_streaming_connect(guest->host, life);
-    return r == 0 ? watch(life) : r;
+        r = at(guest, "spawn", start(guest, life, launch));
+    if (r == 0)
+        r = at(guest, "link", host_streaming_connect(guest->host, life));
+    return r == 0 ? at(guest, "watch", watch(life)) : r;
 }
 
 /* A child whose link could not be opened is of no use. */
@@ -252,12 +314,15 @@ static void undo(struct host_life *life)
 
 int host_launch(struct host_guest *guest, struct host_life **out)
 {
-    struct launch launch = {.input = -1, .output = {-1, -1}, .doorbell = -1};
+    struct launch launch = {
+        .input = -1, .output = {-1, -1}, .doorbell = -1, .keep = -1, .cgroup = -1};
     struct host_life *life = host_life_create(guest, &guest->host->loop);
     int r;
 
     if (!life)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest's process");
+    guest->step = NULL;
+    life->incarnation = guest->incarnation;
     life->host = guest->host;
     life->trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
     life->waiting = (enum hub_wait_manner)guest->host->options.waiting;

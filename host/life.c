@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/life.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 #include <rapahub/error.h>
 
+#include "host/confinement.h"
 #include "host/host.h"
+#include "host/keep.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
@@ -21,6 +24,7 @@
 
 #define NAP       (10 * HUB_MILLISECOND)  /* of an owner that somebody wakes for what comes */
 #define NAP_BLIND (500 * HUB_MICROSECOND) /* of one whose others wait as long as that */
+#define TO_GROUP  4                       /* PIDFD_SIGNAL_PROCESS_GROUP */
 
 struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
 {
@@ -31,6 +35,7 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     life->guest = guest;
     life->loop = loop;
     life->doorbell = life->pidfd = life->on_death.fd = life->on_bell.fd = -1;
+    life->on_keep.fd = -1;
     life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
     hub_list_init(&life->link);
     return life;
@@ -59,6 +64,7 @@ void host_life_release(struct host_life **pointer)
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
     host_life_look_away(life);
+    host_keep_close(life);
     host_output_close(&life->output);
     if (life->open)
         hub_connection_close(&life->connection);
@@ -66,6 +72,7 @@ void host_life_release(struct host_life **pointer)
         (void)hub_proof_reap(life->pidfd, &taken);
     hub_fd_release(&life->doorbell);
     hub_fd_release(&life->pidfd);
+    host_confinement_leave(life);
     if (life->entered)
         give_back_entry(life, born);
     if (life->group && !life->group->shared)
@@ -293,10 +300,32 @@ static enum rapahub_exit_class stranger_ended(const struct host_life *life, char
     return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
+/* By its pidfd, which names the group that it led, also where somebody else has taken the status
+ * and the number is another's by now. A kernel before 6.9 knows numbers only: `held`, the status is
+ * there to be taken, and so nobody else has the number.
+ * r[impl supervise.kill-mode] r[impl supervise.signal] */
+static void end_group(const struct host_life *life, bool held)
+{
+    if (life->anonymous || life->guest->supervision.kill_mode != RAPAHUB_KILL_GROUP)
+        return;
+    if (syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, TO_GROUP) < 0 &&
+        errno == EINVAL && held)
+        (void)kill(-life->pid, SIGKILL);
+}
+
 void host_life_note_exit(struct host_life *life)
 {
-    if (hub_peek(&life->exit_known) == 0 && hub_proof_status(life->pidfd, &life->exit) == 0)
+    bool held;
+
+    if (hub_peek(&life->exit_known) != 0)
+        return;
+    held = hub_proof_status(life->pidfd, &life->exit) == 0;
+    if (held) {
+        (void)hub_proof_usage(life->pidfd, &life->usage);
         hub_publish(&life->exit_known, 1);
+    }
+    end_group(life, held);
+    host_confinement_ended(life);
 }
 
 /* A caller may find the link closed before the owner has noted it. */
@@ -312,13 +341,15 @@ enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t
 {
     struct hub_exit exit;
     bool known = take_exit(life, &exit);
-    enum rapahub_exit_class class =
-        host_exits_class(known ? &exit : NULL, (enum host_cause)hub_observe(&life->cause));
+    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum rapahub_exit_class class = host_exits_class(known ? &exit : NULL, cause);
 
     if (life->why[0])
         snprintf(to, size, "%s", life->why);
     else if (life->anonymous)
         return stranger_ended(life, to, size);
+    else if (class == RAPAHUB_EXIT_WATCHDOG)
+        snprintf(to, size, "%s", host_exits_stuck(cause));
     else
         host_exits_print(class, known ? &exit : NULL, to, size);
     return class;

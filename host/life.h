@@ -11,12 +11,15 @@
 
 #include <rapahub/id.h>
 
+#include "host/cgroup.h"
 #include "host/group.h"
 #include "host/lookout.h"
 #include "host/loop.h"
 #include "host/methods.h"
 #include "host/output.h"
+#include "host/probes.h"
 #include "host/supervise/exits.h"
+#include "host/supervise/stall.h"
 #include "hub/base/proof.h"
 #include "hub/link/connection.h"
 
@@ -45,6 +48,7 @@ struct host_life {
     struct host_guest *guest; /* owner */
     char name[64];            /* constant once the guest is ready */
     struct rapahub_guest_id id;
+    uint64_t incarnation;
     struct host_group *group;
     struct hub_segment_view view;
     bool entered; /* the entry is its own */
@@ -61,7 +65,9 @@ struct host_life {
     pid_t pid;
     struct hub_connection connection;
     struct host_output output;
-    struct host_watch on_death, on_bell;
+    struct host_cgroup cgroup;
+    bool purged; /* all in its cgroup were killed behind its death */
+    struct host_watch on_death, on_bell, on_keep; /* see keep.h */
     struct host_post post;
 
     struct hub_a32 users; /* threads inside, and frames of the owner */
@@ -71,26 +77,31 @@ struct host_life {
     struct hub_a32 parted; /* the host itself set its state to Goodbye */
     struct hub_a32 cause;  /* enum host_cause, recorded before the signal */
     struct hub_a32 exit_known;
-    struct hub_exit exit; /* how its process ended; constant once that is known */
-    char reason[1041];    /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
+    struct hub_exit exit;   /* how its process ended; constant once that is known */
+    struct hub_usage usage; /* of its process, once that is known */
+    char reason[1041];      /* of its Goodbye; written once, before HOST_WORK_GOODBYE */
 
     struct host_startup startup; /* the rest is the owner's */
     uint32_t peer_state;         /* as seen last */
     uint64_t born_ns, ready_ns;  /* 0: not yet */
     uint64_t proven_ns;          /* 0: not proven dead */
     uint32_t calls_lost;         /* that ended without an answer */
+    bool unheard;                /* its doorbell is not armed: the owner looks at its ring */
     bool deaf;                   /* its doorbell rang too often: it is not in the loop now */
     bool flooded;                /* that was said */
     bool blamed;                 /* it broke a rule, and that was told */
     bool settled;                /* its end is told and decided about */
     uint64_t pulse;              /* the heartbeat seen last */
     uint64_t pulse_seen_ns;      /* when it changed */
-    uint64_t traffic;            /* messages seen last, of a guest that wakes nobody */
-    uint64_t traffic_ns;         /* when that changed */
-    uint64_t looked_ns;          /* at the ring of one that takes part, by time */
-    bool rests;                  /* nothing was open when it was looked at last */
-    char why[256];               /* what killed it, where the exit status does not tell; or "" */
-    struct hub_list link;        /* of the host's lives, or of those that have ended */
+    struct host_stall progress;  /* see progress.h */
+    struct host_timer progress_timer;
+    struct host_probes probes;
+    uint64_t traffic;     /* messages seen last, of a guest that wakes nobody */
+    uint64_t traffic_ns;  /* when that changed */
+    uint64_t looked_ns;   /* at the ring of one that takes part, by time */
+    bool rests;           /* nothing was open when it was looked at last */
+    char why[256];        /* what killed it, where the exit status does not tell; or "" */
+    struct hub_list link; /* of the host's lives, or of those that have ended */
 };
 
 /* Empty, with nothing open; NULL for no memory. */

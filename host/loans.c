@@ -7,17 +7,17 @@
 
 #include "host/corks.h"
 #include "host/host.h"
+#include "host/near.h"
 #include "hub/base/clock.h"
 
 #define LINE 64
-#define KEPT 64 /* as many as may be out in one guest */
 
-/* Its memory may be used for another loan when it is dropped: so a handle names it with its serial.
- */
+/* Used for another loan when it is dropped: so a handle names it with its serial. */
 struct host_loan {
     void *shelf; /* the shelf's, while it lies there */
     struct hub_list link;
     struct hub_a64 serial;  /* 0: dropped */
+    uint64_t last;          /* serial */
     struct host_life *life; /* NULL: the target is the host itself, the memory our own */
     struct hub_loan slot;
     void *own;
@@ -26,40 +26,76 @@ struct host_loan {
 void host_loans_open(struct host_loans *loans)
 {
     hub_mutex_init(&loans->lock);
-    host_shelf_open(&loans->spare, sizeof(struct host_loan), KEPT);
+    host_shelf_open(&loans->spare);
     hub_mutex_lock(&loans->lock);
     hub_list_init(&loans->all);
     hub_mutex_unlock(&loans->lock);
 }
 
-static void give_back(struct host_loans *loans, struct host_loan *loan)
+/* A thread takes and gives back mostly one at a time: that one is its own. */
+static void give_back(struct rapahub_host *host, struct host_loan *loan)
 {
-    if (!host_shelf_give(&loans->spare, loan))
-        free(loan);
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+
+    if (scratch && !scratch->piece) {
+        scratch->piece = loan;
+        scratch->shelf = &host->loans.spare;
+        return;
+    }
+    host_shelf_give(&host->loans.spare, loan);
+}
+
+static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
+{
+    struct host_loan *loan = host_shelf_pop(&loans->spare);
+
+    if (loan)
+        return loan;
+    loan = calloc(1, sizeof *loan);
+    if (!loan)
+        return NULL;
+    hub_mutex_lock(&loans->lock);
+    hub_list_append(&loans->all, &loan->link);
+    hub_mutex_unlock(&loans->lock);
+    return loan;
+}
+
+static struct host_loan *take_record(struct rapahub_host *host)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_loan *loan = scratch ? scratch->piece : NULL;
+
+    if (!loan)
+        return new_record(&host->loans);
+    scratch->piece = NULL;
+    return loan;
 }
 
 /* Gives back what it still holds. */
-static void release(struct host_loans *loans, struct host_loan *loan)
+static void release(struct host_loan *loan)
 {
     if (loan->life) {
         hub_loan_drop(loan->life->connection.link, &loan->slot);
         host_life_drop(loan->life);
     }
     free(loan->own);
-    give_back(loans, loan);
 }
 
+/* Those of threads, and those on the shelf, are in the list as well. */
 void host_loans_close(struct host_loans *loans)
 {
     struct hub_list *link;
 
-    hub_mutex_lock(&loans->lock);
-    while ((link = hub_list_pop(&loans->all)))
-        release(loans, HUB_LIST_ITEM(link, struct host_loan, link));
-    hub_mutex_unlock(&loans->lock);
-    for (void *spare; (spare = host_shelf_pop(&loans->spare));)
-        free(spare);
     host_shelf_close(&loans->spare);
+    hub_mutex_lock(&loans->lock);
+    while ((link = hub_list_pop(&loans->all))) {
+        struct host_loan *loan = HUB_LIST_ITEM(link, struct host_loan, link);
+
+        if (hub_peek64(&loan->serial) != 0)
+            release(loan);
+        free(loan);
+    }
+    hub_mutex_unlock(&loans->lock);
 }
 
 /* NULL for one that is gone, also where a copy of it is asked for. */
@@ -80,6 +116,7 @@ static int take_own(size_t size, struct host_loan *loan)
     return 0;
 }
 
+/* The route is used by this thread, so its life may be held without the lock of routes. */
 static int fill(const struct host_route *route, size_t size, struct host_loan *loan)
 {
     int r;
@@ -112,37 +149,59 @@ static int find_target(struct rapahub_host *host, struct rapahub_container_id ta
     return r;
 }
 
-/* The route is used by this thread, so its life may be held without the lock of routes. */
+/* Where this thread called last; what goes wrong there the ordinary way finds, too. */
+static bool take_near(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                      struct host_loan *loan)
+{
+    struct host_scratch *scratch = host_near_enter(host, target);
+    bool taken;
+
+    if (!scratch)
+        return false;
+    taken = hub_loan_take(host_scratch_life(scratch)->connection.link, size, &loan->slot) == 0;
+    if (taken) {
+        loan->life = host_scratch_life(scratch);
+        host_life_hold(loan->life);
+    }
+    host_near_leave(host, scratch);
+    return taken;
+}
+
+static int take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                struct host_loan *loan)
+{
+    struct host_route route;
+    int r = find_target(host, target, &route);
+
+    if (r == 0)
+        r = fill(&route, size, loan);
+    host_route_drop(&route);
+    return r;
+}
+
 int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
                     struct rapahub_loan *out)
 {
-    struct host_loan *loan = host_shelf_take(&host->loans.spare);
-    struct host_route route;
-    uint64_t serial;
-    int r;
+    struct host_loan *loan = take_record(host);
+    int r = 0;
 
     *out = (struct rapahub_loan){.data = NULL};
     if (!loan)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
-    *loan = (struct host_loan){.life = NULL};
-    r = find_target(host, target, &route);
-    if (r == 0)
-        r = fill(&route, size, loan);
-    host_route_drop(&route);
+    loan->life = NULL;
+    loan->own = NULL;
+    if (!take_near(host, target, size, loan))
+        r = take(host, target, size, loan);
     if (r == -EAGAIN)
         host_corks_push(host); /* what is held back may have the slots */
     if (r < 0) {
-        give_back(&host->loans, loan);
+        give_back(host, loan);
         return r;
     }
-    hub_mutex_lock(&host->loans.lock);
-    hub_list_append(&host->loans.all, &loan->link);
-    serial = ++host->loans.serials;
-    hub_mutex_unlock(&host->loans.lock);
-    hub_note64(&loan->serial, serial);
+    hub_note64(&loan->serial, ++loan->last);
     *out = (struct rapahub_loan){.data = loan->slot.data,
                                  .size = loan->slot.room,
-                                 .handle = {(uint64_t)(uintptr_t)loan, serial}};
+                                 .handle = {(uint64_t)(uintptr_t)loan, loan->last}};
     return 0;
 }
 
@@ -154,10 +213,21 @@ void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan)
     if (!own)
         return;
     hub_note64(&own->serial, 0);
-    hub_mutex_lock(&host->loans.lock);
-    hub_list_remove(&own->link);
-    hub_mutex_unlock(&host->loans.lock);
-    release(&host->loans, own);
+    release(own);
+    give_back(host, own);
+}
+
+static bool lies_in(const struct host_loan *own, const struct rapahub_bytes *last)
+{
+    return own && own->slot.data && last->data == own->slot.data && last->size <= own->slot.room;
+}
+
+struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct host_life *life,
+                               const struct rapahub_bytes *last)
+{
+    struct host_loan *own = loan_of(loan);
+
+    return lies_in(own, last) && own->life == life ? &own->slot : NULL;
 }
 
 int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
@@ -166,7 +236,7 @@ int host_loans_find(const struct rapahub_loan *loan, const struct host_route *ro
     struct host_loan *own = loan_of(loan);
 
     *out = NULL;
-    if (!own || !own->slot.data || last->data != own->slot.data || last->size > own->slot.room)
+    if (!lies_in(own, last))
         return rapahub_fail(RAPAHUB_EINVAL, "hub.loan.align",
                             "the last argument is not what begins where the loan does");
     if (own->life != route->life)
@@ -175,6 +245,19 @@ int host_loans_find(const struct rapahub_loan *loan, const struct host_route *ro
     if (own->life)
         *out = &own->slot;
     return 0;
+}
+
+struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+    struct host_life *life;
+
+    if (!own || own->slot.data)
+        return NULL;
+    life = own->life;
+    own->life = NULL;
+    host_loans_drop(host, loan);
+    return life;
 }
 
 void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan)

@@ -12,11 +12,12 @@
 #include "hub/base/mutex.h"
 #include "hub/link/loan.h"
 
+/* Records stay until the host ends, as many as were ever out at once: so a handle that is stale
+ * names one that has another serial. */
 struct host_loans {
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
-    uint64_t serials GUARDED_BY(lock);
-    struct host_shelf spare;
+    struct host_shelf spare; /* and one in the scratch of each thread */
 };
 
 void host_loans_open(struct host_loans *loans);
@@ -34,7 +35,14 @@ void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan);
 int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
                     const struct rapahub_bytes *last, struct hub_loan **out);
 
+/* The same for a call to `life` that goes the long way where this is NULL: without a diagnosis. */
+struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct host_life *life,
+                               const struct rapahub_bytes *last);
+
 /* Behind the call: a loan that was sent is the caller's no more. */
 void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan);
+
+/* The same, but its life is held by who calls now: NULL where nothing was sent. */
+struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_loan *loan);
 
 #endif

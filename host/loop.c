@@ -105,7 +105,7 @@ bool host_loop_is_set(const struct host_timer *timer)
     return timer->link.next && !hub_list_empty(&timer->link);
 }
 
-void host_loop_wake(struct host_loop *loop)
+__attribute__((noinline)) void host_loop_wake(struct host_loop *loop)
 {
     static const uint64_t one = 1;
     ssize_t n = 0;

@@ -2,16 +2,21 @@
 #include "host/options.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/keep.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define RESERVED  8
-#define VAR_BYTES (UINT64_C(256) << 20)
+#define RESERVED      8
+#define VAR_BYTES     (UINT64_C(256) << 20)
+#define PARALLEL_MOST 255
+#define BURST_MOST    65536
+#define PER_S_MOST    1000000
 
 static int check_reserved(const uint64_t *reserved, const char *what)
 {
@@ -79,12 +84,36 @@ static char *find_program(void)
     return strdup(path);
 }
 
+static int check_most(const char *name, uint32_t value, uint32_t most)
+{
+    return value > most
+               ? rapahub_fail(RAPAHUB_EINVAL, "supervise.start.pace",
+                              "%s is %" PRIu32 "; it may be 1 to %" PRIu32, name, value, most)
+               : 0;
+}
+
+static int take_pace(const struct rapahub_host_options *given, struct host_options *out)
+{
+    int r = check_most("starts_parallel_max", given->starts_parallel_max, PARALLEL_MOST);
+
+    if (r == 0)
+        r = check_most("starts_burst", given->starts_burst, BURST_MOST);
+    if (r == 0)
+        r = check_most("starts_per_s", given->starts_per_s, PER_S_MOST);
+    out->starts_parallel_max = or_default(given->starts_parallel_max, 4);
+    out->starts_burst = or_default(given->starts_burst, 256);
+    out->starts_per_s = or_default(given->starts_per_s, 1000);
+    return r;
+}
+
 static int take_strings(const struct rapahub_host_options *given, struct host_options *out)
 {
     out->name = strdup(given->name ? given->name : "host");
     out->guest_program = given->guest_program ? strdup(given->guest_program) : find_program();
     out->path = given->path ? strdup(given->path) : NULL;
-    if (out->name && out->guest_program && (out->path || !given->path))
+    out->cgroup = given->cgroup ? strdup(given->cgroup) : NULL;
+    if (out->name && out->guest_program && (out->path || !given->path) &&
+        (out->cgroup || !given->cgroup))
         return 0;
     host_options_fini(out);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a host's options");
@@ -114,6 +143,9 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
                             (int)given->waiting);
     if (given->path && !given->anonymous)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a path is of no use without the option anonymous");
+    r = take_pace(given, out);
+    if (r < 0)
+        return r;
     take_limits(given, &out->limits);
     r = hub_geometry_compute(&out->limits, &geometry);
     if (r < 0)
@@ -128,6 +160,7 @@ void host_options_fini(struct host_options *options)
     hub_memory_release(&options->name);
     hub_memory_release(&options->guest_program);
     hub_memory_release(&options->path);
+    hub_memory_release(&options->cgroup);
 }
 
 static int check_name(const char *name)
@@ -178,7 +211,9 @@ int host_options_check_guest(const struct rapahub_guest_options *options)
         r = check_name(options->name);
     if (r == 0)
         r = check_plain(options->plain);
-    return r == 0 ? check_trust(options->trust) : r;
+    if (r == 0)
+        r = check_trust(options->trust);
+    return r == 0 ? host_keep_check(options) : r;
 }
 
 int host_options_check_container(const struct rapahub_container_options *options)

@@ -14,10 +14,12 @@
 /* A host's options as they hold; the strings are its own. */
 struct host_options {
     char *name, *guest_program, *path; /* path NULL: a new one */
+    char *cgroup;                      /* NULL: its own */
     bool own_thread, anonymous;
     enum rapahub_waiting waiting;
     struct hub_limits limits;
     uint64_t call_timeout_ns;
+    uint32_t starts_parallel_max, starts_burst, starts_per_s;
     void (*on_event)(void *user, const struct rapahub_event *event);
     void *user;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output: what a guest prints, read from its two pipes and handed on line by line: cut at 8 KiB,
- * escaped, at most 200 lines a second. A guest is never held up by a host that is slow, nor the
- * other way round. Owner thread. */
+/* output: what a guest prints, read from its two pipes and handed on line by line: cut, escaped,
+ * and so many in a second; what is more is read and counted only. A guest is never held up by a
+ * host that is slow, nor the other way round. Owner thread. */
 #ifndef HOST_OUTPUT_H
 #define HOST_OUTPUT_H
 
@@ -11,7 +11,8 @@
 
 #include "host/loop.h"
 
-#define HOST_OUTPUT_LINE 8192
+#define HOST_OUTPUT_LINE 8192 /* at most */
+#define HOST_OUTPUT_RATE 200
 
 struct host_output;
 
@@ -27,10 +28,14 @@ struct host_output {
     void (*on_line)(void *user, const char *line); /* escaped */
     void *user;
     struct host_output_pipe pipes[2];
+    uint32_t line_max;  /* bytes of a line, escaped, with its 0 */
+    uint32_t rate;      /* lines in a second */
     uint64_t second_ns; /* when the running second began */
     uint32_t lines;     /* in it */
     uint32_t dropped;   /* in it */
-    char last[256];     /* the last line, for a reason of death */
+    uint64_t dropped_all;
+    char words[512]; /* the last words of its guest; or "" */
+    char last[256];  /* the last line, for a reason of death */
 };
 
 /* Makes the pipes; `ends` gets the two for the child, both CLOEXEC. */

@@ -8,6 +8,7 @@
 #include "host/demand.h"
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/loan_call.h"
 #include "host/loans.h"
 #include "host/offers.h"
 #include "host/small_call.h"
@@ -43,7 +44,8 @@ static int look(const struct rapahub_host *host, struct rapahub_container_id tar
     if (!container || (!container->guest && !container->offer))
         return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s",
                             host_containers_print(target, id));
-    hub_add(&container->users, 1);
+    out->held = container->state == HOST_CONTAINER_HELD;
+    hub_add(out->held ? &container->held : &container->users, 1);
     out->container = container;
     if (container->offer) {
         out->methods = host_methods_hold(host_offers_methods(container->offer));
@@ -57,7 +59,7 @@ static int look(const struct rapahub_host *host, struct rapahub_container_id tar
     if (container->state == HOST_CONTAINER_PLUGGED)
         return rapahub_fail(RAPAHUB_EPLUGGED, "", "container %s of %s is plugged",
                             host_containers_print(target, id), guest->name);
-    return look_at_guest(guest, container, out);
+    return out->held ? -EAGAIN : look_at_guest(guest, container, out);
 }
 
 int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
@@ -68,7 +70,7 @@ int host_route_find(struct rapahub_host *host, struct rapahub_container_id targe
     out->container = NULL;
     out->life = NULL;
     out->methods = NULL;
-    out->uncalled = false;
+    out->uncalled = out->held = false;
     out->changes = hub_observe(&host->changes);
     host_read_lock(host);
     out->version = hub_peek(&host->version);
@@ -83,11 +85,21 @@ void host_route_drop(struct host_route *route)
 {
     if (route->life)
         host_life_drop(route->life);
-    if (route->container)
+    if (route->container && route->held)
+        hub_add(&route->container->held, UINT32_MAX);
+    else if (route->container)
         host_containers_drop(route->container);
     host_methods_release(&route->methods);
     route->life = NULL;
     route->container = NULL;
+}
+
+void host_route_count(const struct host_route *route, bool *counted)
+{
+    if (!route->held || *counted)
+        return;
+    *counted = true;
+    hub_add(&route->container->held_ever, 1);
 }
 
 int host_route_wait(struct rapahub_host *host, const struct host_route *route, uint64_t deadline_ns)
@@ -383,12 +395,21 @@ void host_route_unprepare(struct host_prepared *prepared)
 
 /* ---- calling ---- */
 
+/* Of one call, over all its tries. */
+struct patience {
+    uint64_t deadline_ns;
+    uint64_t notice_ns; /* 0: its link was not found closed */
+    bool held;          /* it was, and is counted */
+};
+
 /* The link has closed, and the owner may not have noticed: soon it is known what follows. */
-static bool look_again(struct rapahub_host *host, struct host_route *route, uint64_t *patience)
+static bool look_again(struct rapahub_host *host, struct host_route *route,
+                       struct patience *patience)
 {
-    if (*patience == 0)
-        *patience = hub_clock_after(NOTICE);
-    if (hub_clock_left(*patience) > 0 && host_route_wait(host, route, *patience) == 0)
+    if (patience->notice_ns == 0)
+        patience->notice_ns = hub_clock_after(NOTICE);
+    if (hub_clock_left(patience->notice_ns) > 0 &&
+        host_route_wait(host, route, patience->notice_ns) == 0)
         return true;
     host_life_explain(route->life, RAPAHUB_ESTALE, "the call");
     return false;
@@ -423,12 +444,14 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
 }
 
 /* One try: -EAGAIN to look again. */
-static int try_call(struct rapahub_host *host, const struct rapahub_call *call, uint64_t deadline,
-                    struct host_route *route, void *result)
+static int try_call(struct rapahub_host *host, const struct rapahub_call *call,
+                    struct patience *patience, struct host_route *route, void *result)
 {
     struct host_prepared prepared;
+    uint64_t deadline = patience->deadline_ns;
     int r = host_route_find(host, call->target, route);
 
+    host_route_count(route, &patience->held);
     if (r == -EAGAIN)
         return host_route_wait(host, route, deadline) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)
@@ -443,18 +466,15 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call, 
     return r;
 }
 
-int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+static __attribute__((noinline)) int find_and_call(struct rapahub_host *host,
+                                                   const struct rapahub_call *call, void *result)
 {
-    uint64_t deadline, patience = 0;
+    struct patience patience = {.deadline_ns = host_route_deadline(host, call)};
     struct host_route route;
-    int r = host_small_call(host, call, result);
-
-    if (r != -EAGAIN)
-        return r;
-    deadline = host_route_deadline(host, call);
+    int r;
 
     do {
-        r = try_call(host, call, deadline, &route, result);
+        r = try_call(host, call, &patience, &route, result);
         if (r == RAPAHUB_ESTALE && !call->loan && route.life && look_again(host, &route, &patience))
             r = -EAGAIN;
         host_route_drop(&route);
@@ -462,4 +482,12 @@ int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, 
     if (call->loan)
         host_loans_settle(host, call->loan);
     return r;
+}
+
+int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+{
+    int r = call->loan || call->view ? host_loan_call(host, call, result)
+                                     : host_small_call(host, call, result);
+
+    return r != -EAGAIN ? r : find_and_call(host, call, result);
 }

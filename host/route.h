@@ -20,6 +20,7 @@ struct host_route {
     uint32_t changes; /* of the host, before the look-up */
     uint32_t version; /* of all routes, at the look-up */
     bool uncalled;    /* with -EAGAIN: its guest starts only if somebody calls it */
+    bool held;        /* with -EAGAIN: its guest is being replaced, and it counts as held there */
     char name[64];    /* of the guest; "host" of an offer */
 };
 
@@ -28,6 +29,9 @@ struct host_route {
 int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
                     struct host_route *out);
 void host_route_drop(struct host_route *route); /* harmless twice */
+
+/* Counts the call of this route where it is held; once for each call, whose `counted` it is. */
+void host_route_count(const struct host_route *route, bool *counted);
 
 /* Waits until the host has changed since the look-up. The owner takes turns. -ETIMEDOUT. */
 int host_route_wait(struct rapahub_host *host, const struct host_route *route,

@@ -5,6 +5,8 @@
 
 #include <rapahub/error.h>
 
+_Thread_local struct host_scratch_last host_scratch_last_of_thread;
+
 /* In this order: the view is of the life's link. */
 static void hide(struct host_scratch *scratch)
 {
@@ -18,6 +20,8 @@ static void free_one(struct host_scratch *scratch)
 {
     hub_list_remove(&scratch->link);
     hide(scratch);
+    if (scratch->piece)
+        host_shelf_give(scratch->shelf, scratch->piece);
     hub_answers_fini(&scratch->shown);
     hub_answers_fini(&scratch->spare);
     hub_answers_fini(&scratch->quick);
@@ -30,6 +34,7 @@ static void on_thread_end(void *value)
     struct host_scratch *scratch = value;
     struct host_scratches *owner = scratch->owner;
 
+    host_scratch_last_of_thread = (struct host_scratch_last){0};
     hub_mutex_lock(&owner->lock);
     free_one(scratch);
     hub_mutex_unlock(&owner->lock);
@@ -37,33 +42,41 @@ static void on_thread_end(void *value)
 
 int host_scratch_open(struct host_scratches *scratches)
 {
+    static struct hub_a64 numbers;
     int r = pthread_key_create(&scratches->key, on_thread_end);
 
     if (r != 0)
         return rapahub_fail(-r, "", "no key for the memory of threads");
     hub_mutex_init(&scratches->lock);
     hub_list_init(&scratches->all);
-    scratches->open = true;
+    scratches->number = hub_add64(&numbers, 1) + 1;
     return 0;
 }
 
 void host_scratch_close(struct host_scratches *scratches)
 {
-    if (!scratches->open)
+    if (scratches->number == 0)
         return;
     pthread_key_delete(scratches->key);
     HUB_LIST_EACH (&scratches->all, link)
         free_one(HUB_LIST_ITEM(link, struct host_scratch, link));
     hub_mutex_fini(&scratches->lock);
-    scratches->open = false;
+    scratches->number = 0; /* which no thread has asked for */
 }
 
-struct host_scratch *host_scratch_get(struct host_scratches *scratches)
+static struct host_scratch *remember(const struct host_scratches *scratches,
+                                     struct host_scratch *scratch)
+{
+    host_scratch_last_of_thread = (struct host_scratch_last){scratches->number, scratch};
+    return scratch;
+}
+
+__attribute__((noinline)) struct host_scratch *host_scratch_find(struct host_scratches *scratches)
 {
     struct host_scratch *scratch = pthread_getspecific(scratches->key);
 
     if (scratch)
-        return scratch;
+        return remember(scratches, scratch);
     scratch = calloc(1, sizeof *scratch);
     if (!scratch || pthread_setspecific(scratches->key, scratch) != 0) {
         free(scratch);
@@ -71,10 +84,11 @@ struct host_scratch *host_scratch_get(struct host_scratches *scratches)
         return NULL;
     }
     scratch->owner = scratches;
+    scratch->thread = pthread_self();
     hub_mutex_lock(&scratches->lock);
     hub_list_append(&scratches->all, &scratch->link);
     hub_mutex_unlock(&scratches->lock);
-    return scratch;
+    return remember(scratches, scratch);
 }
 
 bool host_scratch_take(struct host_scratch *scratch, size_t size, struct host_buffer *out)
@@ -138,14 +152,26 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
 {
     bool shown = answer->view.link != NULL;
 
+    if (shown)
+        host_life_hold(life);
     host_scratch_show(scratch, answer);
-    if (!shown)
-        return;
-    host_life_hold(life);
-    scratch->life = life;
+    if (shown)
+        scratch->life = life;
 }
 
-void host_scratch_hide(struct host_scratch *scratch)
+void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *answer,
+                            struct host_life *life)
+{
+    bool shown = answer->view.link != NULL;
+
+    host_scratch_show(scratch, answer);
+    if (shown)
+        scratch->life = life;
+    else
+        host_life_drop(life);
+}
+
+__attribute__((noinline)) void host_scratch_hide(struct host_scratch *scratch)
 {
     hide(scratch);
 }

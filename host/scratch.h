@@ -10,13 +10,14 @@
 
 #include "host/containers.h"
 #include "host/life.h"
+#include "host/shelf.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
 
 struct host_scratches {
     pthread_key_t key;
-    bool open;
+    uint64_t number; /* from 1: no two that are open have the same; 0: closed */
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
 };
@@ -30,10 +31,13 @@ struct host_buffer {
 
 struct host_scratch {
     struct host_scratches *owner;
+    pthread_t thread;
     struct host_buffer buffer;
     struct hub_answer shown, spare;
     struct host_life *life; /* whose memory `shown` shows; held; NULL: our own */
     struct hub_list link;
+    void *piece;              /* of a shelf, which the thread keeps for itself; NULL: none */
+    struct host_shelf *shelf; /* gets it when the thread ends */
 
     /* Where this thread called last; see small_call.h. The two pointers are set while it is
      * outside, and are good as long as the host's version is that. */
@@ -50,8 +54,23 @@ struct host_scratch {
 int host_scratch_open(struct host_scratches *scratches);
 void host_scratch_close(struct host_scratches *scratches); /* no thread is inside */
 
+/* The one that the calling thread has asked for last, and of which that was. */
+struct host_scratch_last {
+    uint64_t number;
+    struct host_scratch *scratch;
+};
+extern _Thread_local struct host_scratch_last host_scratch_last_of_thread
+    __attribute__((tls_model("initial-exec"))); /* no function is called to find it */
+
 /* The calling thread's; NULL with the diagnosis where there is no memory. */
-struct host_scratch *host_scratch_get(struct host_scratches *scratches);
+struct host_scratch *host_scratch_find(struct host_scratches *scratches);
+
+static inline struct host_scratch *host_scratch_get(struct host_scratches *scratches)
+{
+    const struct host_scratch_last *last = &host_scratch_last_of_thread;
+
+    return last->number == scratches->number ? last->scratch : host_scratch_find(scratches);
+}
 
 /* Takes the thread's buffer, of at least `size` bytes: a call that begins while it is away, inside
  * of a turn of the owner, gets another one. False for no memory, with the diagnosis. */
@@ -66,6 +85,10 @@ void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer);
 /* The same for one of `life` that may be shown where it lies: the life is held as long. */
 void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answer,
                           struct host_life *life);
+
+/* The same of one that the caller holds, and no more behind it. */
+void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *answer,
+                            struct host_life *life);
 
 /* What lies in memory of a guest is looked at no more: the thread's next call begins. */
 void host_scratch_hide(struct host_scratch *scratch);
@@ -84,14 +107,15 @@ void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life
  * host's version is still the same; who changes that looks here afterwards, before it frees. */
 static inline void host_scratch_enter(struct host_scratch *scratch)
 {
-    hub_note(&scratch->inside, 1);
-    hub_settle(&scratch->inside);
+    (void)hub_exchange_and_settle(&scratch->inside, 1, &scratch->inside);
 }
 
-/* Behind it the owner may free the life: it is woken where it may wait for that. */
+/* Behind it the owner may free the life. Behind the fence in it the thread looks whether the
+ * version is another one: either it sees that, and wakes the owner, who may wait for it, or the
+ * owner, who changes the version first, sees that it has left. */
 static inline void host_scratch_leave(struct host_scratch *scratch)
 {
-    hub_publish(&scratch->inside, 0);
+    (void)hub_exchange_and_settle(&scratch->inside, 0, &scratch->inside);
 }
 
 static inline bool host_scratch_is_inside(const struct host_scratch *scratch)

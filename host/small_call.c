@@ -7,6 +7,8 @@
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/near.h"
+#include "hub/base/few.h"
 #include "hub/link/direct_call.h"
 #include "hub/wire/payload.h"
 
@@ -30,6 +32,22 @@ bool host_small_call_is_to(const struct host_scratch *scratch, struct rapahub_co
            scratch->target.container == target.container;
 }
 
+/* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
+ * there is nothing else to look for. */
+static bool is_raw(const struct rapahub_call *call)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return types && types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && call->method_id &&
+           call->arguments && !call->loan && !call->view;
+}
+
+static uint64_t known_id(const struct rapahub_call *call)
+{
+    return hub_peek64((const struct hub_a64 *)(const void *)call->method_id);
+}
+
 static bool takes_streams(const struct rapahub_type *const *types)
 {
     while (*types && !hub_signature_is_stream(*types))
@@ -42,7 +60,7 @@ uint64_t host_small_call_id(const struct rapahub_call *call)
     bool plain = call->method_id && call->types && !call->loan && !call->view &&
                  (call->arguments || !call->types[1]) && !takes_streams(call->types + 1);
 
-    return plain ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id) : 0;
+    return plain ? known_id(call) : 0;
 }
 
 int host_small_call_encode(struct rapahub_host *host, const struct host_scratch *scratch,
@@ -72,12 +90,13 @@ struct small_call {
     bool owner;
 };
 
-static int encode(const struct small_call *small, struct hub_writer *writer)
+static __attribute__((noinline)) int encode(const struct small_call *small,
+                                            struct hub_writer *writer)
 {
     return host_small_call_encode(small->host, small->scratch, small->call, writer);
 }
 
-static int take(const struct small_call *small, struct hub_answer *answer)
+static __attribute__((noinline)) int take(const struct small_call *small, struct hub_answer *answer)
 {
     return host_exchange_take(small->life, answer, small->call->method, small->call->types[0],
                               small->result);
@@ -91,7 +110,7 @@ static int explain(const struct small_call *small, int r)
                : host_life_explain(small->life, r, small->call->method);
 }
 
-static int wait_and_take(const struct small_call *small, uint64_t number)
+static __attribute__((noinline)) int wait_and_take(const struct small_call *small, uint64_t number)
 {
     struct hub_calls *calls = small->life->connection.calls;
     int r = host_exchange_wait(small->host, calls, number, false);
@@ -99,69 +118,42 @@ static int wait_and_take(const struct small_call *small, uint64_t number)
     return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
 }
 
-/* The raw shape, by far the most frequent: its few bytes are moved by hand. */
-static bool is_raw(const struct small_call *small)
-{
-    const struct rapahub_type *const *types = small->call->types;
-
-    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
-           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
-}
-
-static bool encode_raw(const struct small_call *small, struct hub_descriptor *message)
-{
-    const struct rapahub_bytes *in = small->call->arguments[0];
-
-    if (in->size > HUB_INLINE_SIZE - 2 || small->scratch->handle != 0 ||
-        (small->owner && small->host->chain != 0))
-        return false;
-    message->inline_payload[1] = (uint8_t)in->size; /* behind no metadata */
-    if (in->size > 0)
-        memcpy(message->inline_payload + 2, in->data, in->size);
-    message->payload_len = 2 + (uint32_t)in->size;
-    return true;
-}
-
-/* No metadata, a result, one byte of length, and as many as it says. */
-static bool take_raw(const struct small_call *small, const struct hub_answer *answer)
-{
-    const uint8_t *data = answer->data;
-
-    if (answer->size < 3 || (data[0] | data[1]) != 0 || data[2] != answer->size - 3 ||
-        !small->result)
-        return false;
-    *(struct rapahub_bytes *)small->result = (struct rapahub_bytes){data + 3, data[2]};
-    return true;
-}
-
-static bool encode_small(const struct small_call *small, bool raw, struct hub_descriptor *message)
+static bool encode_small(const struct small_call *small, struct hub_descriptor *message)
 {
     struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
 
-    if (raw)
-        return encode_raw(small, message);
     if (encode(small, &writer) < 0)
         return false;
     message->payload_len = (uint32_t)writer.size;
     return true;
 }
 
-/* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. */
-static int call_directly(const struct small_call *small)
+static int take_message(const struct small_call *small, const struct hub_descriptor *message)
 {
-    const struct hub_direct_order order = {small->timeout_ns, &small->scratch->quick, small->owner};
-    struct hub_descriptor message = {.method_id = small->id};
-    struct hub_answer answer = {.data = small->scratch->small};
-    bool raw = is_raw(small);
+    struct hub_answer answer = {.data = small->scratch->small, .size = message->payload_len};
+
+    if (message->payload_slot != HUB_INLINE)
+        return take(small, &small->scratch->quick);
+    memcpy(answer.data, message->inline_payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
+    return take(small, &answer);
+}
+
+/* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. NULL: the payload
+ * is in the message. */
+static int call_directly(const struct small_call *small, struct hub_descriptor *message,
+                         const struct hub_parts *payload)
+{
+    const struct hub_direct_order order = {.timeout_ns = small->timeout_ns,
+                                           .answer = &small->scratch->quick,
+                                           .looks_soon = small->owner,
+                                           .payload = payload};
     uint64_t number;
 
-    if (!encode_small(small, raw, &message))
+    if (!payload && !encode_small(small, message))
         return -EAGAIN;
-    switch (hub_direct_call(small->life->connection.calls, &message, &order, &number)) {
-    case HUB_DIRECT_ANSWERED: /* all of it: that is cheaper */
-        memcpy(answer.data, message.inline_payload, HUB_INLINE_SIZE);
-        answer.size = message.payload_len;
-        return raw && take_raw(small, &answer) ? 0 : take(small, &answer);
+    switch (hub_direct_call(small->life->connection.calls, message, &order, &number)) {
+    case HUB_DIRECT_ANSWERED:
+        return take_message(small, message);
     case HUB_DIRECT_SENT:
         return wait_and_take(small, number);
     default:
@@ -169,8 +161,11 @@ static int call_directly(const struct small_call *small)
     }
 }
 
-static int call_any(const struct small_call *small)
+/* What is too large for a message goes directly through a slot. Kept apart, so that what is quick
+ * stays small. */
+static __attribute__((noinline)) int call_any(const struct small_call *small)
 {
+    struct hub_descriptor message = {.method_id = small->id};
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     uint64_t number;
@@ -184,44 +179,119 @@ static int call_any(const struct small_call *small)
                                      .answer = &small->scratch->quick,
                                      .at_once = true};
 
+    if (writer.size > HUB_INLINE_SIZE)
+        r = call_directly(small, &message, &request.payload);
+    if (writer.size > HUB_INLINE_SIZE && r != -EAGAIN)
+        return r;
     r = hub_calls_begin(small->life->connection.calls, &request, &number);
     return r < 0 ? explain(small, r) : wait_and_take(small, number);
 }
 
-/* What was not executed is tried again, the long way; also to say what is wrong. */
-static int call_there(const struct small_call *small)
+static struct small_call describe(struct rapahub_host *host, struct host_scratch *scratch,
+                                  const struct rapahub_call *call, void *result)
 {
-    int r;
-
-    if (host_scratch_shows(small->scratch))
-        host_scratch_hide(small->scratch);
-    host_corks_push(small->host);
-    r = call_directly(small);
-    if (r == -EAGAIN)
-        r = call_any(small);
-    return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
+    return (struct small_call){.host = host,
+                               .scratch = scratch,
+                               .life = host_scratch_life(scratch),
+                               .call = call,
+                               .id = known_id(call),
+                               .timeout_ns = call->timeout_ns ? call->timeout_ns
+                                                              : host->options.call_timeout_ns,
+                               .result = result,
+                               .owner = pthread_equal(host->threads.owner, scratch->thread)};
 }
 
-int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+static __attribute__((noinline)) int call_there(struct rapahub_host *host,
+                                                struct host_scratch *scratch,
+                                                const struct rapahub_call *call, void *result)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
-    uint64_t id = host_small_call_id(call);
-    bool same, ended;
-    int r = -EAGAIN;
+    const struct small_call small = describe(host, scratch, call, result);
+    struct hub_descriptor message = {.method_id = small.id};
+    int r = call_directly(&small, &message, NULL);
 
-    if (!scratch || id == 0 || !host_small_call_is_to(scratch, call->target) ||
-        host_scratch_is_inside(scratch) || hub_peek(&host->version) != scratch->version)
+    return r == -EAGAIN ? call_any(&small) : r;
+}
+
+/* ---- bytes there and back ---- */
+
+static bool encode_raw(const struct rapahub_bytes *in, struct hub_descriptor *message)
+{
+    if (in->size > HUB_INLINE_SIZE - 2)
+        return false;
+    message->inline_payload[1] = (uint8_t)in->size; /* behind no metadata */
+    hub_few_copy(message->inline_payload + 2, in->data, in->size);
+    message->payload_len = 2 + (uint32_t)in->size;
+    return true;
+}
+
+/* No metadata, a result, one byte of length, and as many as it says. */
+static bool take_raw(struct host_scratch *scratch, const struct hub_descriptor *message,
+                     struct rapahub_bytes *result)
+{
+    const uint8_t *data = message->inline_payload;
+
+    if (message->payload_slot != HUB_INLINE || message->payload_len < 3 ||
+        (data[0] | data[1]) != 0 || data[2] != message->payload_len - 3 || !result)
+        return false;
+    memcpy(scratch->small, data, HUB_INLINE_SIZE); /* all of it: that is cheaper */
+    *result = (struct rapahub_bytes){scratch->small + 3, data[2]};
+    return true;
+}
+
+/* It was sent, or answered by something else than such bytes. */
+static __attribute__((noinline)) int end_raw(const struct small_call *small, uint64_t number,
+                                             const struct hub_descriptor *answered)
+{
+    return answered ? take_message(small, answered) : wait_and_take(small, number);
+}
+
+static int call_raw(struct rapahub_host *host, struct host_scratch *scratch,
+                    const struct rapahub_call *call, void *result)
+{
+    const struct small_call small = describe(host, scratch, call, result);
+    const struct hub_direct_order order = {
+        .timeout_ns = small.timeout_ns, .answer = &scratch->quick, .looks_soon = small.owner};
+    struct hub_descriptor message = {.method_id = small.id};
+    enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
+    uint64_t number = 0;
+
+    if ((scratch->handle | (small.owner ? host->chain : 0)) == 0 &&
+        encode_raw(call->arguments[0], &message))
+        outcome = hub_direct_call(small.life->connection.calls, &message, &order, &number);
+    if (outcome == HUB_DIRECT_ANSWERED && take_raw(scratch, &message, result))
+        return 0;
+    const struct small_call kept = small; /* in memory only from here on */
+
+    return outcome == HUB_DIRECT_REFUSED
+               ? call_any(&kept)
+               : end_raw(&kept, number, outcome == HUB_DIRECT_ANSWERED ? &message : NULL);
+}
+
+/* The arguments may lie in what is shown: the long way encodes them before it gives that back. */
+static __attribute__((noinline)) int leave_it(struct rapahub_host *host,
+                                              struct host_scratch *scratch)
+{
+    host_near_leave(host, scratch);
+    return -EAGAIN;
+}
+
+/* Each function that is not marked as one that goes on elsewhere becomes a part of it: a call takes
+ * some thirty, and to enter and to leave them was half of its work. */
+__attribute__((flatten)) int host_small_call(struct rapahub_host *host,
+                                             const struct rapahub_call *call, void *result)
+{
+    bool raw = is_raw(call);
+    uint64_t id = raw ? known_id(call) : host_small_call_id(call);
+    struct host_scratch *scratch = id != 0 ? host_near_enter(host, call->target) : NULL;
+    int r;
+
+    if (!scratch)
         return -EAGAIN;
-    host_scratch_enter(scratch);
-    same = hub_observe(&host->version) == scratch->version;
-    if (same)
-        r = call_there(&(struct small_call){host, scratch, host_scratch_life(scratch), call, id,
-                                            call->timeout_ns ? call->timeout_ns
-                                                             : host->options.call_timeout_ns,
-                                            result, host_threads_is_owner(host)});
-    ended = !same || hub_link_closed(host_scratch_life(scratch)->connection.link);
-    host_scratch_leave(scratch);
-    if (ended)
-        host_loop_wake(&host->loop); /* the owner may wait for who is inside */
-    return r;
+    if (host_scratch_shows(scratch))
+        return leave_it(host, scratch);
+    host_corks_push(host);
+    r = raw ? call_raw(host, scratch, call, result) : call_there(host, scratch, call, result);
+    host_near_leave(host, scratch);
+    /* What was not executed is tried again, the long way; also to say what is wrong. */
+    return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
 }

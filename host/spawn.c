@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,10 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/base/proof.h"
 
 #define STACK_SIZE    ((size_t)128 << 10)
-#define ABOVE         16 /* where a child keeps its descriptors before they get their numbers */
+#define ABOVE         32 /* where a child keeps its descriptors before they get their numbers */
 #define KERNEL_MASK   8  /* bytes of the kernel's signal set */
 #define SIGNALS       64
 #define SLICE         (3600 * HUB_SECOND) /* of a wait: no order is ever missed */
@@ -64,7 +66,7 @@ IN_CHILD static const char *place_descriptors(const struct host_spawn_order *ord
 {
     int above[HOST_SPAWN_DESCRIPTORS];
 
-    for (int i = 0; i < HOST_SPAWN_DESCRIPTORS; i++) {
+    for (int i = 0; i < order->count; i++) {
         above[i] = order->descriptors[i];
         if (above[i] < 0)
             continue;
@@ -72,13 +74,33 @@ IN_CHILD static const char *place_descriptors(const struct host_spawn_order *ord
         if (above[i] < 0)
             return "descriptors";
     }
-    for (int i = 0; i < HOST_SPAWN_DESCRIPTORS; i++) {
+    for (int i = 0; i < order->count; i++) {
         if (above[i] < 0)
             syscall(SYS_close, i);
         else if (syscall(SYS_dup3, above[i], i, 0) < 0)
             return "descriptors";
     }
-    return syscall(SYS_close_range, HOST_SPAWN_DESCRIPTORS, ~0U, 0) < 0 ? "close_range" : NULL;
+    return syscall(SYS_close_range, order->count, ~0U, 0) < 0 ? "close_range" : NULL;
+}
+
+/* Behind its descriptors, some of which may have numbers that it could not open any more. */
+IN_CHILD static const char *set_limits(const struct host_limits *limits)
+{
+    for (size_t i = 0; i < limits->count; i++) {
+        const struct host_limit *limit = &limits->list[i];
+
+        if (syscall(SYS_prlimit64, 0, limit->resource, &limit->value, NULL) < 0)
+            return limit->name;
+    }
+    return NULL;
+}
+
+/* First of all: what it has and makes from here on counts. r[impl supervise.limits.cgroup] */
+IN_CHILD static const char *enter_cgroup(const struct host_spawn_order *order)
+{
+    static const char self[] = "0";
+
+    return order->confined && syscall(SYS_write, order->cgroup, self, 1) != 1 ? "cgroup" : NULL;
 }
 
 IN_CHILD static int run_child(void *argument)
@@ -89,7 +111,11 @@ IN_CHILD static int run_child(void *argument)
 
     reset_signals();
     syscall(SYS_setsid);
-    step = place_descriptors(order);
+    step = enter_cgroup(order);
+    if (!step)
+        step = place_descriptors(order);
+    if (!step)
+        step = set_limits(order->limits);
     if (!step && order->no_new_privs && syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         step = "no_new_privs";
     if (!step) {
@@ -131,7 +157,7 @@ static void make_child(struct host_spawner *spawner)
         spawner->failure = -errno;
         return;
     }
-    spawner->spawned = (struct host_spawned){pid, pidfd};
+    spawner->spawned = (struct host_spawned){pid, pidfd, ""};
     if (spawner->failure < 0)
         take_failed(&spawner->spawned);
 }
@@ -215,9 +241,73 @@ int host_spawn(struct host_spawner *spawner, const struct host_spawn_order *orde
     spawner->order = order;
     give_turn(spawner, TURN_ORDERED);
     wait_while(spawner, TURN_ORDERED);
+    out->step = spawner->step;
     if (spawner->failure < 0)
         return rapahub_fail(spawner->failure, "", "cannot start %s: %s: %s", order->program,
                             spawner->step, strerrordesc_np(-spawner->failure));
     *out = spawner->spawned;
+    return 0;
+}
+
+/* ---- a program that is no guest ---- */
+
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int r;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    r = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0)
+        r = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0)
+        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                     POSIX_SPAWN_SETSID);
+    return r;
+}
+
+static int set_actions(posix_spawn_file_actions_t *actions)
+{
+    int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+    return r == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) : r;
+}
+
+/* Without a pidfd nobody could wait for it. */
+static int open_pidfd(struct host_spawned *spawned)
+{
+    const id_t number = (id_t)spawned->pid;
+    siginfo_t info;
+
+    spawned->pidfd = hub_proof_open(spawned->pid);
+    if (spawned->pidfd >= 0)
+        return 0;
+    if (waitid(P_PID, number, &info, WEXITED | WNOHANG | WNOWAIT) == 0) { /* it is ours still */
+        (void)kill(spawned->pid, SIGKILL);
+        (void)waitid(P_PID, number, &info, WEXITED);
+    }
+    return spawned->pidfd;
+}
+
+int host_spawn_command(char *const *arguments, char *const *environment, struct host_spawned *out)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int r;
+
+    *out = (struct host_spawned){.pidfd = -1, .step = "command"};
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    r = set_attributes(&attributes);
+    if (r == 0)
+        r = set_actions(&actions);
+    if (r == 0)
+        r = posix_spawn(&out->pid, arguments[0], &actions, &attributes, arguments, environment);
+    r = r == 0 ? open_pidfd(out) : -r;
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (r < 0)
+        return rapahub_fail(r, "", "cannot start %s: %s", arguments[0], strerrordesc_np(-r));
     return 0;
 }

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/startup.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/containers.h"
+#include "host/decide.h"
 #include "host/exchange.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/places.h"
+#include "host/probes.h"
+#include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -25,11 +30,23 @@ void host_startup_fail(struct host_life *life, int code)
     host_life_kill(life, HOST_CAUSE_NONE);
 }
 
+static bool is_by_attach(const struct host_life *life)
+{
+    return life->guest->supervision.ready == RAPAHUB_READY_ATTACH;
+}
+
+/* One that is READY by having attached is up already, and its start goes on all the same. */
+static bool is_starting(const struct host_life *life)
+{
+    return life->guest->state == HOST_GUEST_ATTACHED ||
+           (is_by_attach(life) && host_guest_is_up(life->guest));
+}
+
 /* Is this answer still of interest? A life may have ended meanwhile. */
 static bool goes_on(struct host_life *life, int code)
 {
-    if (life->settled || life->guest->life != life || life->guest->state != HOST_GUEST_ATTACHED ||
-        code == RAPAHUB_EDIED || code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
+    if (life->settled || life->guest->life != life || !is_starting(life) || code == RAPAHUB_EDIED ||
+        code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
         return false;
     if (code == 0)
         return true;
@@ -39,12 +56,17 @@ static bool goes_on(struct host_life *life, int code)
 
 static uint64_t deadline_of(const struct host_life *life)
 {
+    if (is_by_attach(life))
+        return hub_clock_after(life->guest->supervision.start_timeout_ns);
     return life->guest->timer.due_ns;
 }
 
 static void finish(struct host_life *life)
 {
-    host_guests_ready(life);
+    if (is_by_attach(life))
+        host_guests_open(life);
+    else if (host_probes_begin(life))
+        host_guests_ready(life);
 }
 
 /* ---- containers ---- */
@@ -90,6 +112,17 @@ static void restore_plug(struct host_life *life)
         host_startup_fail(life, r);
 }
 
+/* One that need not be of this library may know no containers: then it has begun them. */
+static int take_begun(struct host_life *life, struct hub_answer *answer)
+{
+    int r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+
+    if (r != RAPAHUB_ENOMETHOD || !is_by_attach(life))
+        return r;
+    rapahub_clear_error();
+    return 0;
+}
+
 static void on_begun(void *user, int code, struct hub_answer *answer)
 {
     struct host_life *life = user;
@@ -97,7 +130,7 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
 
     if (!goes_on(life, code))
         return;
-    r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+    r = take_begun(life, answer);
     current(life)->is_new = current(life)->is_new && r < 0;
     if (r < 0)
         host_startup_fail(life, r);
@@ -134,14 +167,20 @@ static void begin_all(struct host_life *life)
     struct rapahub_host *host = life->guest->host;
 
     host_write_lock(host);
-    host_methods_release(&life->guest->methods);
-    life->guest->methods = host_methods_hold(life->startup.methods);
     HUB_LIST_EACH (&life->guest->containers, link)
         host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
                              HOST_CONTAINER_STARTING, "its guest restarts");
     host_unlock(host);
     life->startup.next = life->guest->containers.next;
     begin_next(life);
+}
+
+/* r[impl supervise.ready.attach] */
+void host_startup_attached(struct host_life *life)
+{
+    host_guests_ready(life);
+    (void)host_probes_begin(life);
+    begin_all(life);
 }
 
 /* ---- methods ---- */
@@ -177,6 +216,16 @@ static void on_methods(void *user, int code, struct hub_answer *answer)
         ask_methods(life);
 }
 
+static void publish_methods(struct host_life *life)
+{
+    struct rapahub_host *host = life->guest->host;
+
+    host_write_lock(host);
+    host_methods_release(&life->guest->methods);
+    life->guest->methods = host_methods_hold(life->startup.methods);
+    host_unlock(host);
+}
+
 static void ask_methods(struct host_life *life)
 {
     uint32_t from = life->startup.methods->count;
@@ -184,7 +233,9 @@ static void ask_methods(struct host_life *life)
     int r;
 
     if (from >= life->startup.methods_max) {
-        begin_all(life);
+        publish_methods(life);
+        if (!is_by_attach(life))
+            begin_all(life);
         return;
     }
     r = host_exchange_post(life, HUB_LIFECYCLE_METHODS, arguments, on_methods, deadline_of(life));
@@ -198,6 +249,7 @@ static void take_name(struct host_life *life, struct rapahub_string name)
 {
     struct host_guest *guest = life->guest;
 
+    host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
     if (!guest->named && name.size > 0) {
         host_write_lock(guest->host);
         host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
@@ -237,8 +289,7 @@ void host_startup_ready(struct rapahub_host *host, struct host_life *life,
     host_guests_attached(life);
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
-    valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen &&
-            life->guest->state == HOST_GUEST_ATTACHED;
+    valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);
     if (valid) {
         life->startup.ready_seen = true;
         life->startup.methods_max = ready.methods;
@@ -252,4 +303,46 @@ void host_startup_ready(struct rapahub_host *host, struct host_life *life,
         host_startup_fail(life, r);
     else if (valid)
         ask_methods(life);
+}
+
+/* ---- why it failed ---- */
+
+/* "start: CODE TEXT", as a guest says it that cannot start. */
+static bool take_start_reason(struct host_guest *guest, const char *reason)
+{
+    char name[40];
+    int code, size = 0;
+
+    if (strncmp(reason, "start: ", 7) != 0 || sscanf(reason + 7, "%39s %n", name, &size) < 1)
+        return false;
+    code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
+    if (code >= 0)
+        code = RAPAHUB_ESTART;
+    host_verdict_take(&guest->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
+    return true;
+}
+
+static const char *how_far(const struct host_life *life)
+{
+    if (life->peer_state == HUB_PEER_RESERVED)
+        return "it never attached";
+    return life->startup.ready_seen ? "its containers, or its probes, were not"
+                                    : "still in a constructor";
+}
+
+void host_startup_explain(struct host_life *life, const struct host_end *end)
+{
+    struct host_guest *guest = life->guest;
+    const char *last = life->output.last;
+    int code = RAPAHUB_ESTART;
+
+    if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
+        return;
+    if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
+        rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
+                     guest->supervision.start_timeout_ns / HUB_MILLISECOND, how_far(life));
+    else
+        rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
+                     last[0] ? ": " : "", last);
+    host_verdict_take(&guest->verdict, code);
 }

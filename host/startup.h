@@ -11,8 +11,15 @@
 void host_startup_ready(struct rapahub_host *host, struct host_life *life,
                         struct hub_request *request);
 
+/* It has attached, and is READY by that: its containers are begun, whether it says more or not. */
+void host_startup_attached(struct host_life *life);
+
 /* The start has failed as the calling thread's diagnosis of `code` says: the life is killed. */
 void host_startup_fail(struct host_life *life, int code);
+
+/* It ended before it was ready: says why to whoever waits for it, unless that is known. */
+struct host_end;
+void host_startup_explain(struct host_life *life, const struct host_end *end);
 
 /* A container as the message BEGIN tells it. */
 struct hub_begin;

@@ -150,6 +150,7 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
                                .user = async};
     int r = host_route_find(host, async->target, route);
 
+    host_route_count(route, &async->held);
     if (r == -EAGAIN)
         return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)

@@ -7,13 +7,11 @@
 #include "host/decide.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/observer.h"
 #include "host/supervise/supervisor.h"
 #include "hub/base/clock.h"
 
 #define SUPERVISORS_MAX 64
-#define PARALLEL_MAX    4 /* guests that start at once */
-#define BURST           256
-#define EACH_NS         HUB_MILLISECOND /* behind a burst, one start in so long */
 
 static void begin(struct host_guest *guest)
 {
@@ -65,13 +63,14 @@ static int add_root(struct rapahub_host *host)
 
 int host_supervision_open(struct rapahub_host *host)
 {
-    const struct host_machine_limits limits = {.children_max = host->guests_max + SUPERVISORS_MAX,
-                                               .starts_parallel_max = PARALLEL_MAX,
-                                               .start_burst = BURST,
-                                               .start_each_ns = EACH_NS,
-                                               .seed = hub_random_nonce(),
-                                               .ask = ask,
-                                               .ask_user = host};
+    const struct host_machine_limits limits = {
+        .children_max = host->guests_max + SUPERVISORS_MAX,
+        .starts_parallel_max = host->options.starts_parallel_max,
+        .start_burst = host->options.starts_burst,
+        .start_each_ns = HUB_SECOND / host->options.starts_per_s,
+        .seed = hub_random_nonce(),
+        .ask = ask,
+        .ask_user = host};
     int r = host_machine_init(&host->machine, &limits);
 
     if (r < 0)
@@ -123,6 +122,8 @@ static void carry_out(struct host_guest *guest, const struct host_decision *deci
     if (guest->begins)
         begin(guest); /* who is stopped has begun */
     guest->asked = !child->wanted;
+    if (decision->kind == HOST_DECISION_KILL)
+        host_finish_kill(guest);
     if (decision->kind == HOST_DECISION_KILL && guest->life)
         host_guests_end(guest->life, HOST_CAUSE_STOP_TIMEOUT, "its time is over");
     else
@@ -133,9 +134,14 @@ static void carry_out_all(struct rapahub_host *host)
 {
     struct host_decision decision;
 
-    while (host_machine_next(&host->machine, &decision))
+    while (host_machine_next(&host->machine, &decision)) {
+        if (decision.kind == HOST_DECISION_MOVED)
+            host_observer_moved(host, &decision);
         if (host->children[decision.place])
             carry_out(host->children[decision.place], &decision);
+        if (decision.kind == HOST_DECISION_MOVED)
+            host_monitors_moved(host, &decision);
+    }
 }
 
 static void set_timer(struct rapahub_host *host, uint64_t due)
@@ -216,6 +222,7 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
     guest->initial = trial;
     guest->supervision = host_machine_child(&host->machine, place)->how;
     host->children[place] = guest;
+    host_observer_added(host, place);
     host_supervision_settle(host);
     begin_all(host);
     return 0;
@@ -273,6 +280,31 @@ void host_supervision_ready(struct host_guest *guest)
         (void)host_supervisor_ready(&guest->host->machine, guest->child, guest->incarnation,
                                     hub_clock_now());
     host_supervision_settle(guest->host);
+}
+
+/* r[impl supervise.probe.readiness] */
+void host_supervision_degraded(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE)
+        return;
+    rapahub_log(RAPAHUB_LOG_WARN, "supervision", "%s: its readiness probe fails; no calls for now",
+                guest->name);
+    (void)host_supervisor_degraded(&guest->host->machine, guest->child, guest->incarnation);
+    host_supervision_settle(guest->host);
+}
+
+void host_supervision_restored(struct host_guest *guest)
+{
+    if (guest->child == HOST_TREE_NONE)
+        return;
+    rapahub_log(RAPAHUB_LOG_INFO, "supervision", "%s: its readiness probe passes", guest->name);
+    host_supervision_ready(guest);
+}
+
+int host_supervision_replaced(struct host_guest *guest)
+{
+    return host_supervisor_replaced(&guest->host->machine, guest->child, guest->incarnation,
+                                    hub_clock_now(), &guest->incarnation);
 }
 
 void host_supervision_leaving(struct host_guest *guest, const char *why)

@@ -34,6 +34,15 @@ void host_supervision_settle(struct rapahub_host *host);
 /* What happened to the present life. Of a guest that is not supervised: only its state moves. */
 void host_supervision_attached(struct host_guest *guest);
 void host_supervision_ready(struct host_guest *guest);
+/* It takes no calls for the time being; and it does again. Nothing for one that is not supervised.
+ */
+void host_supervision_degraded(struct host_guest *guest);
+void host_supervision_restored(struct host_guest *guest);
+
+/* Its process was replaced by another one that serves already. Fails as host_supervisor_replaced.
+ */
+int host_supervision_replaced(struct host_guest *guest);
+
 void host_supervision_leaving(struct host_guest *guest, const char *why);
 void host_supervision_exited(struct host_guest *guest, const struct host_ending *ending);
 void host_supervision_deferred(struct host_guest *guest, uint64_t due_ns);

@@ -203,6 +203,12 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
     return wait_for(host, &posted, HUB_NEVER);
 }
 
+int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *argument)
+{
+    return host_threads_is_owner(host) ? job(host, argument)
+                                       : host_threads_run(host, job, argument);
+}
+
 static int await_as_owner(struct rapahub_host *host, const struct host_threads_task *task,
                           void *argument)
 {

@@ -56,6 +56,9 @@ int host_threads_await(struct rapahub_host *host, const struct host_threads_task
 /* `on` of a timer by which a task is over: that a turn comes is all that is needed. */
 void host_threads_on_due(void *user);
 
+/* As host_threads_run, for what changes nothing: on the owner from a callback, too. */
+int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *argument);
+
 /* As host_threads_run, for what may run in any turn of the owner: -ETIMEDOUT where it has not begun
  * by then. */
 int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,

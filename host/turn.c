@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/turn.h"
 
+#include "host/async_pieces.h"
 #include "host/asyncs.h"
 #include "host/death.h"
 #include "host/events.h"
@@ -8,6 +9,7 @@
 #include "host/host.h"
 #include "host/requests.h"
 #include "host/threads.h"
+#include "host/upgrade_async.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/link/call_ends.h"
@@ -16,6 +18,8 @@
 #define IDLE_MS 10000 /* the longest wait */
 
 #define GLANCES 8 /* turns in a row that look at no descriptor */
+
+#define POLLS 8 /* turns in a row without a wait, behind which the next one is expected at once */
 
 #define OWED_AGAIN (2 * HUB_MILLISECOND)
 
@@ -41,6 +45,77 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
     return count;
 }
 
+/* ---- without doorbells ---- */
+
+/* An owner that dispatches again and again without a wait looks at the rings by itself, as long as
+ * nobody can wait for the loop's descriptor: no guest rings for it, which costs either side a
+ * system call. Who naps in a futex is told of others by their doorbells: not there. */
+static bool is_polling(const struct rapahub_host *host)
+{
+    return host->polls >= POLLS && hub_observe(&host->shown) == 0 &&
+           (host->options.waiting == RAPAHUB_WAIT_ADAPT ||
+            host->options.waiting == RAPAHUB_WAIT_POLL);
+}
+
+/* Who shows the descriptor behind this fence wakes the loop, or is seen here. */
+static void begin_to_poll(struct rapahub_host *host)
+{
+    if (hub_peek(&host->polled) != 0)
+        return;
+    hub_note(&host->polled, 1);
+    hub_settle(&host->polled);
+}
+
+void host_turn_show(struct rapahub_host *host)
+{
+    if (hub_exchange(&host->shown, 1) == 0 && hub_observe(&host->polled) != 0)
+        host_loop_wake(&host->loop);
+}
+
+/* Behind it the owner may sleep. What came before the doorbell was armed, or is left to do, does
+ * not ring. */
+static void listen_again(struct rapahub_host *host)
+{
+    if (!host->unheard)
+        return;
+    host->unheard = false;
+    HUB_LIST_EACH (&host->lives, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (!life->unheard)
+            continue;
+        life->unheard = false;
+        hub_link_listen(life->connection.link);
+        if (hub_peek(&life->work) & HOST_WORK_SWEEP)
+            host_loop_wake(&host->loop);
+    }
+}
+
+static bool count_polls(struct rapahub_host *host, int timeout_ms)
+{
+    if (timeout_ms != 0)
+        host->polls = 0;
+    else if (host->polls < POLLS && ++host->polls == POLLS)
+        begin_to_poll(host);
+    if (is_polling(host))
+        return true;
+    listen_again(host);
+    return false;
+}
+
+static int sweep_link(struct host_life *life)
+{
+    struct hub_link *link = life->connection.link;
+
+    life->unheard = is_polling(life->host);
+    if (!life->unheard)
+        return hub_link_sweep(link, BATCH);
+    life->host->unheard = true;
+    return hub_link_poll(link, BATCH);
+}
+
+/* ---- a turn ---- */
+
 /* What that brought is done in this turn: the loop need not be woken for it. */
 static bool sweep(struct host_life *life, uint32_t *work)
 {
@@ -49,12 +124,13 @@ static bool sweep(struct host_life *life, uint32_t *work)
     uint32_t more;
 
     loop->handling = true;
-    received = hub_link_sweep(life->connection.link, BATCH) > 0;
+    received = sweep_link(life) > 0;
     loop->handling = false;
     more = hub_exchange(&life->work, 0);
     if (more & HOST_WORK_SWEEP) { /* in the next one */
         hub_arm(&life->work, HOST_WORK_SWEEP);
-        host_loop_wake(loop);
+        if (!life->unheard)
+            host_loop_wake(loop);
     }
     *work |= more & ~HOST_WORK_SWEEP;
     return received;
@@ -137,12 +213,17 @@ static void set_overdue(struct rapahub_host *host)
     set_timer(host, next);
 }
 
+static bool is_inside(void *user, const struct host_container *container)
+{
+    return host_scratch_inside_container(user, container) != 0;
+}
+
 static void sweep_containers(struct rapahub_host *host)
 {
     if (hub_list_empty(&host->containers.gone))
         return;
     host_write_lock(host);
-    host_containers_sweep(&host->containers);
+    host_containers_sweep(&host->containers, is_inside, &host->scratches);
     host_unlock(host);
 }
 
@@ -183,10 +264,13 @@ static int work(struct rapahub_host *host)
         count += host_threads_serve(host, false);
         host_requests_look(host);
         count += host_asyncs_serve(host);
+        count += host_upgrade_async_settle(host);
         count += host_events_deliver(host);
     }
-    if (host->depth == 1)
+    if (host->depth == 1) {
+        host_async_pieces_settle(host);
         count += clear(host);
+    }
     set_overdue(host);
     host_watch_rouse(host);
     return count;
@@ -203,12 +287,22 @@ static void push_all(struct rapahub_host *host)
     }
 }
 
+/* One whose doorbell is still armed where it need not be is swept for that. */
+static bool has_news(const struct host_life *life, bool polls)
+{
+    const struct hub_link *link = life->connection.link;
+
+    if (life->unheard)
+        return hub_link_has_news(link);
+    return host_guest_is_up(life->guest) && (polls || hub_link_was_rung(link));
+}
+
 /* What guests have rung for is taken without a system call, be the byte still on its way: a program
  * that dispatches again and again gets the answers to many calls so. Now and then, and where nobody
  * has rung, all descriptors and timers get their turn. */
-static bool glance(struct rapahub_host *host)
+static bool glance(struct rapahub_host *host, bool polls)
 {
-    bool found = false;
+    bool found = polls;
 
     if (host->depth != 1 || host->glances == GLANCES) {
         host->glances = 0;
@@ -217,7 +311,7 @@ static bool glance(struct rapahub_host *host)
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
-        if (life->guest->state != HOST_GUEST_READY || !hub_link_was_rung(life->connection.link))
+        if (!has_news(life, polls))
             continue;
         hub_arm(&life->work, HOST_WORK_SWEEP);
         found = true;
@@ -228,12 +322,13 @@ static bool glance(struct rapahub_host *host)
 
 int host_turn(struct rapahub_host *host, int timeout_ms)
 {
+    bool polls = count_polls(host, timeout_ms);
     int n = 0, count;
 
     host->depth++;
     if (timeout_ms != 0)
         push_all(host);
-    if (timeout_ms != 0 || !glance(host))
+    if (timeout_ms != 0 || !glance(host, polls))
         n = host_loop_turn(&host->loop,
                            timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
     count = work(host);

@@ -18,4 +18,8 @@ int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns);
 /* Something is to be looked at then: the descriptor of the loop tells of it. Any thread. */
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns);
 
+/* From now on somebody may wait for the loop's descriptor: no turn leaves a doorbell unarmed. Any
+ * thread. */
+void host_turn_show(struct rapahub_host *host);
+
 #endif

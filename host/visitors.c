@@ -54,8 +54,11 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     life->born_ns = life->pulse_seen_ns = hub_clock_now();
     life->id.group = visitor->group->number;
     life->id.peer = visitor->peer;
-    host_group_admit(visitor->group, visitor->peer, &life->id.epoch);
     memcpy(life->name, guest->name, sizeof life->name);
+    if (host_group_admit(visitor->group, visitor->peer, &life->id.epoch) < 0) {
+        life->entered = false;
+        host_life_release(&life);
+    }
     return life;
 }
 

@@ -59,6 +59,11 @@ bool host_watch_is_traced(const struct host_life *life)
     return line && strtol(line + sizeof "TracerPid:" - 1, NULL, 10) != 0;
 }
 
+bool host_watch_is_excused(const struct host_life *life)
+{
+    return life->guest->supervision.debug || host_watch_is_traced(life);
+}
+
 static void judge(struct host_life *life, uint64_t now, uint64_t interval)
 {
     uint64_t beat = hub_peek64(&life->view.entry->last_heartbeat);
@@ -74,14 +79,14 @@ static void judge(struct host_life *life, uint64_t now, uint64_t interval)
     }
     if (now - life->pulse_seen_ns <= life->guest->supervision.heartbeat_misses * interval)
         return;
-    if (life->guest->supervision.debug || host_watch_is_traced(life)) {
+    if (host_watch_is_excused(life)) {
         life->pulse_seen_ns = now;
         return;
     }
-    host_guests_abort(life, "no heartbeat");
+    host_guests_abort(life, HOST_CAUSE_WATCHDOG);
 }
 
-static bool is_judged(const struct host_life *life)
+bool host_watch_is_judged(const struct host_life *life)
 {
     return life->peer_state == HUB_PEER_ATTACHED && life->proven_ns == 0 &&
            !hub_link_closed(life->connection.link) && hub_observe(&life->cause) == HOST_CAUSE_NONE;
@@ -101,7 +106,7 @@ static void on_beat(void *user)
         host_watch_look(life);
         if (paused)
             life->pulse_seen_ns = now;
-        else if (is_judged(life))
+        else if (host_watch_is_judged(life))
             judge(life, now, interval);
     }
     if (!host->options.anonymous)
@@ -189,7 +194,7 @@ static bool has_open(struct host_life *life)
 
     if (life->proven_ns != 0 || hub_link_closed(connection->link))
         return false;
-    return life->guest->state != HOST_GUEST_READY || hub_calls_open(connection->calls) > 0 ||
+    return !host_guest_is_up(life->guest) || hub_calls_open(connection->calls) > 0 ||
            hub_served_open(connection->served) > 0 ||
            hub_channels_count(connection->channels) > 0 || hub_connection_owes(connection);
 }

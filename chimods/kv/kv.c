@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kv: keys and values that survive the death of their process. The folder comes with the
- * container's parameters, "dir=/path"; restart and recover read it again. */
+ * container's parameters, "dir=/path"; restart and recover read it again.
+ *
+ * One process can have the folder. So who saves gives it up, until calls come again; and who is to
+ * load takes it then, not before. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,108 +11,87 @@
 
 #include "store.h"
 
+#ifndef KV_VERSION /* another build of the same source may say another one */
+#define KV_VERSION "1.0.0"
+#endif
+
 struct kv {
-    struct kv_store *store;
+    struct kv_store *store; /* NULL: another process may have the folder now */
+    char *folder;
+    bool lost; /* it could not be had again */
 };
+
+static int check(const struct kv *kv)
+{
+    return kv->store ? 0
+                     : rapahub_fail(RAPAHUB_ESTATE, "", "the folder %s is not open", kv->folder);
+}
 
 static int kv_put(void *self, struct rapahub_string key, struct rapahub_bytes value)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_put(kv->store, key, value);
+    return r < 0 ? r : kv_store_put(kv->store, key, value);
 }
 
 static int kv_put_later(void *self, struct rapahub_string key, struct rapahub_bytes value)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_put_later(kv->store, key, value);
+    return r < 0 ? r : kv_store_put_later(kv->store, key, value);
 }
 
 static int kv_sync(void *self)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_sync(kv->store);
+    return r < 0 ? r : kv_store_sync(kv->store);
 }
 
 static int kv_get(void *self, struct rapahub_string key, struct rapahub_bytes *value)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_get(kv->store, key, rapahub_chimod_alloc, value);
+    return r < 0 ? r : kv_store_get(kv->store, key, rapahub_chimod_alloc, value);
 }
 
 static int kv_remove(void *self, struct rapahub_string key, bool *found)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_remove(kv->store, key, found);
+    return r < 0 ? r : kv_store_remove(kv->store, key, found);
 }
 
 static int kv_count(void *self, uint64_t *count)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    *count = kv_store_count(kv->store);
-    return 0;
+    if (r == 0)
+        *count = kv_store_count(kv->store);
+    return r;
 }
 
 static int kv_keys(void *self, struct rapahub_string after, uint32_t max,
                    struct rapahub_string *keys)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_keys(kv->store, after, max, rapahub_chimod_alloc, keys);
+    return r < 0 ? r : kv_store_keys(kv->store, after, max, rapahub_chimod_alloc, keys);
 }
 
 static int kv_compact(void *self, uint64_t *saved)
 {
     struct kv *kv = self;
+    int r = check(kv);
 
-    return kv_store_compact(kv->store, saved);
-}
-
-static int kv_init(void *self, const struct rapahub_container_info *info)
-{
-    static const char word[] = "dir=";
-    const size_t word_size = sizeof(word) - 1;
-    struct kv *kv = self;
-    char *folder;
-    int r;
-
-    if (info->params.size <= word_size || memcmp(info->params.data, word, word_size) != 0)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "kv needs the parameters 'dir=FOLDER'");
-    folder = strndup((const char *)info->params.data + word_size, info->params.size - word_size);
-    if (!folder)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path");
-    r = kv_store_open(folder, &kv->store);
-    free(folder);
-    return r;
-}
-
-static int kv_save(void *self, struct rapahub_sink *to)
-{
-    struct kv *kv = self;
-
-    return kv_store_save(kv->store, to);
-}
-
-static int kv_load(void *self, struct rapahub_source *from, uint32_t version)
-{
-    struct kv *kv = self;
-
-    if (version != 1)
-        return rapahub_fail(RAPAHUB_EABI, "", "a state of version %" PRIu32 "; this kv has 1",
-                            version);
-    return kv_store_load(kv->store, from);
-}
-
-static enum rapahub_health kv_health(void *self)
-{
-    struct kv *kv = self;
-
-    return kv_store_is_broken(kv->store) ? RAPAHUB_HEALTH_UNHEALTHY : RAPAHUB_HEALTH_READY;
+    return r < 0 ? r : kv_store_compact(kv->store, saved);
 }
 
 static void kv_fini(void *self)
@@ -118,12 +100,82 @@ static void kv_fini(void *self)
 
     kv_store_close(kv->store);
     kv->store = NULL;
+    free(kv->folder);
+    kv->folder = NULL;
+}
+
+static int kv_init(void *self, const struct rapahub_container_info *info)
+{
+    static const char word[] = "dir=";
+    const size_t word_size = sizeof(word) - 1;
+    struct kv *kv = self;
+    int r;
+
+    if (info->params.size <= word_size || memcmp(info->params.data, word, word_size) != 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "kv needs the parameters 'dir=FOLDER'");
+    kv->folder =
+        strndup((const char *)info->params.data + word_size, info->params.size - word_size);
+    if (!kv->folder)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path");
+    if (info->load_follows)
+        return 0;
+    r = kv_store_open(kv->folder, &kv->store);
+    if (r < 0)
+        kv_fini(self);
+    return r;
+}
+
+static int kv_save(void *self, struct rapahub_sink *to)
+{
+    struct kv *kv = self;
+    int r = check(kv);
+
+    if (r == 0)
+        r = kv_store_save(kv->store, to);
+    if (r < 0)
+        return r;
+    kv_store_close(kv->store);
+    kv->store = NULL;
+    return 0;
+}
+
+static int kv_load(void *self, struct rapahub_source *from, uint32_t version)
+{
+    struct kv *kv = self;
+    int r;
+
+    if (version != 1)
+        return rapahub_fail(RAPAHUB_EABI, "", "a state of version %" PRIu32 "; this kv has 1",
+                            version);
+    r = kv_store_open(kv->folder, &kv->store);
+    return r < 0 ? r : kv_store_load(kv->store, from);
+}
+
+/* What was saved goes on here. */
+static void kv_plugged(void *self, bool plugged)
+{
+    struct kv *kv = self;
+
+    if (plugged || kv->store)
+        return;
+    kv->lost = kv_store_open(kv->folder, &kv->store) < 0;
+    if (kv->lost)
+        rapahub_log(RAPAHUB_LOG_ERROR, "kv", "%s", rapahub_last_error()->text);
+}
+
+static enum rapahub_health kv_health(void *self)
+{
+    struct kv *kv = self;
+
+    return kv->lost || (kv->store && kv_store_is_broken(kv->store)) ? RAPAHUB_HEALTH_UNHEALTHY
+                                                                    : RAPAHUB_HEALTH_READY;
 }
 
 static const struct rapahub_container_ops ops = {
     .init = kv_init,
     .save = kv_save,
     .load = kv_load,
+    .plugged = kv_plugged,
     .health = kv_health,
     .fini = kv_fini,
 };
@@ -140,5 +192,5 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD_END,
 };
 
-RAPAHUB_CHIMOD(.name = "kv", .version = "1.0.0", .state_size = sizeof(struct kv),
+RAPAHUB_CHIMOD(.name = "kv", .version = KV_VERSION, .state_size = sizeof(struct kv),
                .state_version = 1, .ops = &ops, .methods = methods);

@@ -354,9 +354,34 @@ int kv_store_save(struct kv_store *store, struct rapahub_sink *to)
     return r < 0 ? r : rapahub_sink_write(to, &item, sizeof(item));
 }
 
-/* One key and its value; `buffer` has room for the longest. */
-static int load_item(struct kv_store *store, struct rapahub_source *from, const struct item *item,
-                     char *key)
+/* What is done with each item of a state. */
+typedef int item_function(struct kv_store *store, struct rapahub_string key,
+                          struct rapahub_bytes value);
+
+static int refuse_other(const struct kv_store *store)
+{
+    return rapahub_fail(RAPAHUB_ESTATE, "", "%s holds %" PRIu64 " other keys already",
+                        store->folder, kv_index_count(store->index));
+}
+
+static int compare_item(struct kv_store *store, struct rapahub_string key,
+                        struct rapahub_bytes value)
+{
+    const struct kv_index_entry *entry = kv_index_find(store->index, key);
+    struct kv_log_record record;
+    int r = entry ? kv_log_read(store->log, entry->at, &record) : refuse_other(store);
+
+    if (r < 0)
+        return r;
+    return record.value.size == value.size &&
+                   (value.size == 0 || memcmp(record.value.data, value.data, value.size) == 0)
+               ? 0
+               : refuse_other(store);
+}
+
+/* One key and its value; `key` has room for the longest. */
+static int take_item(struct kv_store *store, struct rapahub_source *from, const struct item *item,
+                     char *key, item_function *done)
 {
     struct rapahub_string name = {key, item->key_size};
     char *value;
@@ -374,26 +399,28 @@ static int load_item(struct kv_store *store, struct rapahub_source *from, const 
     if (r == 0 && item->value_size > 0)
         r = rapahub_source_read_all(from, value, item->value_size);
     if (r == 0)
-        r = kv_store_put_later(store, name, (struct rapahub_bytes){value, item->value_size});
+        r = done(store, name, (struct rapahub_bytes){value, item->value_size});
     free(value);
     return r;
 }
 
 int kv_store_load(struct kv_store *store, struct rapahub_source *from)
 {
+    bool empty = kv_index_count(store->index) == 0;
     char key[KV_LOG_KEY_MAX];
     struct item item;
+    uint64_t count = 0;
     int r;
 
-    if (kv_index_count(store->index) > 0)
-        return rapahub_fail(RAPAHUB_ESTATE, "", "%s holds %" PRIu64 " keys already", store->folder,
-                            kv_index_count(store->index));
     do {
         r = rapahub_source_read_all(from, &item, sizeof(item));
         if (r == 0 && item.key_size > 0)
-            r = load_item(store, from, &item, key);
+            r = take_item(store, from, &item, key, empty ? kv_store_put_later : compare_item);
+        count += item.key_size > 0;
     } while (r == 0 && item.key_size > 0);
-    return r < 0 ? r : kv_log_sync(store->log);
+    if (r == 0 && !empty && count != kv_index_count(store->index))
+        return refuse_other(store);
+    return r < 0 || !empty ? r : kv_log_sync(store->log);
 }
 
 bool kv_store_is_broken(const struct kv_store *store)

@@ -41,7 +41,8 @@ int kv_store_keys(const struct kv_store *store, struct rapahub_string after, uin
 /* Writes the log anew without what was replaced or removed. On failure the old one stays. */
 int kv_store_compact(struct kv_store *store, uint64_t *saved);
 
-/* All keys and values as a stream, and back into a store without keys (RAPAHUB_ESTATE). */
+/* All keys and values as a stream, and back into a store without keys, or with these very keys and
+ * values: then it is the folder they were saved from. Else RAPAHUB_ESTATE. */
 int kv_store_save(struct kv_store *store, struct rapahub_sink *to);
 int kv_store_load(struct kv_store *store, struct rapahub_source *from);
 

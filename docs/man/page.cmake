@@ -8,7 +8,7 @@ if(page STREQUAL rapahub.1)
 elseif(page STREQUAL rapahub-errors.7)
   set(table errors)
 else()
-  string(REGEX REPLACE "^rapahub-(.*)\\.1$" "\\1" table ${page})
+  string(REGEX REPLACE "^rapahub-(.*)\\.[15]$" "\\1" table ${page})
 endif()
 
 file(READ ${SOURCE} text)

@@ -255,13 +255,15 @@ static void give_hint(struct calling *calling, int code)
 {
     const struct cli_target *target = &calling->target;
     bool died = code == RAPAHUB_EDIED || code == RAPAHUB_EPROTOCOL || code == RAPAHUB_ESTART ||
-                code == RAPAHUB_EGIVENUP;
+                code == RAPAHUB_EGIVENUP || code == RAPAHUB_ESTOPPED;
 
     if (died && target->is_file)
         cli_failure_hint(calling->cli, "what it printed is above; rapahub inspect %s",
                          target->file);
     else if (died)
-        cli_failure_hint(calling->cli, "rapahub logs %s", target->name);
+        cli_failure_hint(calling->cli, "rapahub %s %s",
+                         code == RAPAHUB_EGIVENUP || code == RAPAHUB_ESTOPPED ? "restart" : "logs",
+                         target->name);
     else if (code == RAPAHUB_EMSGSIZE)
         cli_failure_hint(calling->cli, "rapahub call --limit payload=64M %s takes larger ones",
                          target->is_file ? target->file : "FILE.METHOD");

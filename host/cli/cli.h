@@ -27,6 +27,7 @@ struct cli {
     uint64_t timeout_ns;
     char what[256];             /* what an error is about: `error: WHAT: ...`; "" for nothing */
     char hint[1200];            /* instead of the code's own; "" for that */
+    char quote[512];            /* the line of a file it is in, and a caret below it; "" for none */
     int exit_status;            /* instead of the code's own; 0 for that */
     struct host_client *client; /* kept until the error is printed: it owns the rule's text */
 };

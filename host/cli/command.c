@@ -12,11 +12,13 @@
 #include "host/cli/help.h"
 #include "host/cli/inspect.h"
 #include "host/cli/logs.h"
+#include "host/cli/near.h"
 #include "host/cli/new.h"
 #include "host/cli/ps.h"
 #include "host/cli/run.h"
 #include "host/cli/stats.h"
 #include "host/cli/stop.h"
+#include "host/cli/upgrade.h"
 
 #define END \
     {       \
@@ -124,6 +126,7 @@ static const struct cli_option run_options[] = {
     LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
+    {.name = "check", .text = "only look whether the tree is right; nothing is started"},
     {.name = "anonymous",
      .text = "also take guests that this host does not start; prints the path they need"},
     {.name = "hub-path",
@@ -162,9 +165,18 @@ static const struct cli_option logs_options[] = {
      .text = "this one and graver"},
     END};
 
+static const struct cli_option upgrade_options[] = {
+    {.name = "check", .text = "only start the new version and compare; nothing changes"}, END};
+
 static const struct cli_option doctor_options[] = {
     {.name = "fix", .text = "remove segments whose host is dead"}, END};
 
+static const struct cli_option ps_options[] = {
+    {.name = "tree", .text = "as a tree, with supervisors, incarnations and failures"}, END};
+
+#define CHILD_MEMBERS                                                                       \
+    "name, host, number, parent, supervisor, strategy, state, pid, incarnation, restarts, " \
+    "failures, budget, due_ns"
 #define GUEST_MEMBERS \
     "name, host, pid, state, trust, epoch, restarts, uptime_ns, calls, resident_bytes"
 
@@ -197,16 +209,18 @@ const struct cli_command cli_command_table[] = {
      .operands_max = 1,
      .run = cli_build},
     {.name = "run",
-     .operands = "[FILE|DIR...]",
+     .operands = "[FILE|DIR...|TREE.yaml]",
      .summary = "a host in the foreground with these guests",
      .text = "Starts a guest process for each FILE (of a DIR: for the modules in its build/) and\n"
              "serves until Ctrl-C, SIGTERM or `rapahub stop`. What happens is told on standard\n"
              "error; with -o json or ndjson as one object an event on standard output.\n"
-             "With --anonymous there need be no FILE: guests come by themselves.",
-     .example = "rapahub run build/calc.so",
+             "With --anonymous there need be no FILE: guests come by themselves.\n"
+             "A TREE.yaml names guests and supervisors, as rapahub-tree(5) says.",
+     .example = "rapahub run build/calc.so\n"
+                "rapahub run --check shop.yaml",
      .schema = "rapahub.run/1",
      .members = "time, event, guest{name, peer, epoch, pid}, cause, rule, uptime_ns, calls_lost, "
-                "restarts, budget, due_ns, trust, layers[]; hub_path",
+                "restarts, budget, due_ns, trust, layers[]; hub_path; file, guests, supervisors",
      .options = run_options,
      .operand = CLI_OPERAND_FILE,
      .operands_max = -1,
@@ -233,11 +247,13 @@ const struct cli_command cli_command_table[] = {
     {.name = "ps",
      .operands = "",
      .summary = "this user's hosts and guests",
-     .text = "Lists the guests of all hosts of this user that have a control socket.",
-     .example = "rapahub ps",
+     .text = "Lists the guests of all hosts of this user that have a control socket. With --tree\n"
+             "supervisors and guests, each below its supervisor.",
+     .example = "rapahub ps\n"
+                "rapahub ps --tree",
      .schema = "rapahub.ps/1",
-     .members = "guests[{" GUEST_MEMBERS "}]",
-     .options = no_options,
+     .members = "guests[{" GUEST_MEMBERS "}]; with --tree children[{" CHILD_MEMBERS "}]",
+     .options = ps_options,
      .run = cli_ps},
     {.name = "stats",
      .operands = "[NAME]",
@@ -254,10 +270,12 @@ const struct cli_command cli_command_table[] = {
      .run = cli_stats},
     {.name = "stop",
      .operands = "NAME",
-     .summary = "stop a guest, or a host with all of them",
+     .summary = "stop a guest, a supervisor, or a host with all of them",
      .text =
          "Says goodbye, waits, and kills at the stop time-out. HOST/GUEST where two hosts have\n"
-         "a guest of that name; HOST/ for the host where a guest is called like it.",
+         "a guest of that name; HOST/ for the host where a guest is called like it. A guest of a\n"
+         "tree goes with those that may not run without it, a supervisor with all its children;\n"
+         "`rapahub restart` brings them back.",
      .example = "rapahub stop calc",
      .schema = "rapahub.stop/1",
      .members = "host, guest",
@@ -266,6 +284,21 @@ const struct cli_command cli_command_table[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cli_stop},
+    {.name = "restart",
+     .operands = "NAME",
+     .summary = "a new life for a guest or a supervisor, its budget cleared",
+     .text =
+         "Stops it and starts it, and waits until it is ready; one that is stopped, or was given\n"
+         "up, starts. It counts as no failure. In a tree those that may not run without it go\n"
+         "and come with it, and with a supervisor all its children, in their order.",
+     .example = "rapahub restart store",
+     .schema = "rapahub.restart/1",
+     .members = "host, guest",
+     .options = no_options,
+     .operand = CLI_OPERAND_GUEST,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_stop_restart},
     {.name = "kill",
      .operands = "NAME",
      .summary = "SIGKILL a guest, now",
@@ -278,6 +311,21 @@ const struct cli_command cli_command_table[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cli_stop_kill},
+    {.name = "upgrade",
+     .operands = "NAME FILE",
+     .summary = "another version takes over from a guest that serves",
+     .text = "Starts FILE beside the running version, holds new calls, waits for those that run,\n"
+             "hands the containers' states over and switches: no call is lost, none is executed\n"
+             "twice. Where anything fails before, the running version serves on.",
+     .example = "rapahub upgrade calc build/calc.so",
+     .schema = "rapahub.upgrade/1",
+     .members = "host, guest, version_before, version_after, check, start_ns, blackout_ns, "
+                "calls_held, state_bytes, containers, methods_kept, methods_new, methods_lost",
+     .options = upgrade_options,
+     .operand = CLI_OPERAND_FILE_OR_GUEST,
+     .operands_min = 2,
+     .operands_max = 2,
+     .run = cli_upgrade},
     {.name = "logs",
      .operands = "NAME",
      .summary = "lines of a guest and its host",
@@ -373,7 +421,7 @@ const struct cli_command cli_command_table[] = {
     {.name = "__manual",
      .operands = "PAGE",
      .summary = "the parts of the man pages that come from tables",
-     .text = "PAGE is the name of a command, `global` or `errors`; scdoc source.",
+     .text = "PAGE is the name of a command, `global`, `errors` or `tree`; scdoc source.",
      .example = "rapahub __manual call",
      .schema = "rapahub.manual/1",
      .members = "text",
@@ -393,42 +441,14 @@ const struct cli_command *cli_command_find(const char *name)
     return NULL;
 }
 
-/* How many single changes make one of the other: the smaller, the nearer. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[32], size = (unsigned)strnlen(b, 31);
-
-    for (unsigned j = 0; j <= size; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned corner = row[0];
-
-        row[0] = i;
-        for (unsigned j = 1; j <= size; j++) {
-            unsigned change = corner + (a[i - 1] != b[j - 1]);
-            unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-
-            corner = row[j];
-            row[j] = change < least ? change : least;
-        }
-    }
-    return row[size];
-}
-
 const char *cli_command_near(const char *name)
 {
-    const char *nearest = NULL;
-    unsigned least = 3;
+    struct cli_near near = {name, NULL, CLI_NEAR_FAR};
 
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
-        unsigned d = distance(name, c->name);
-
-        if (!c->hidden && d < least && d < strlen(c->name)) {
-            least = d;
-            nearest = c->name;
-        }
-    }
-    return nearest;
+    for (const struct cli_command *c = cli_command_table; c->name; c++)
+        if (!c->hidden)
+            cli_near_look(&near, c->name);
+    return near.nearest;
 }
 
 static const struct cli_option *find_option(const struct cli_option *options, const char *name)

@@ -32,6 +32,12 @@
 #define JSON_READER "without jansson: no records as JSON"
 #endif
 
+#ifdef RAPAHUB_WITH_YAML
+#define YAML_READER "libfyaml"
+#else
+#define YAML_READER "without libfyaml: no trees from files"
+#endif
+
 enum result { RESULT_OK, RESULT_WARN, RESULT_FAIL, RESULT_SKIPPED };
 
 static const char *const result_names[] = {"ok", "warn", "fail", "skipped"};
@@ -81,8 +87,8 @@ static void look_at_libraries(struct cli *cli, struct finding *out)
                     "install the package rapahub anew, or set RAPAHUB_GUEST");
         return;
     }
-    snprintf(text, sizeof text, "rapahub %s, segment %d, abi %d, %s", rapahub_version(),
-             RAPAHUB_SEGMENT_VERSION, RAPAHUB_CHIMOD_ABI, JSON_READER);
+    snprintf(text, sizeof text, "rapahub %s, segment %d, abi %d, %s, %s", rapahub_version(),
+             RAPAHUB_SEGMENT_VERSION, RAPAHUB_CHIMOD_ABI, JSON_READER, YAML_READER);
     set_finding(out, RESULT_OK, text, "");
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -64,10 +65,22 @@ static void write_json(const struct cli *cli, const struct told *told)
     cli_json_end(&json);
 }
 
+/* Each of its lines, set in. */
+static void put_quote(const char *quote)
+{
+    while (*quote) {
+        int size = (int)strcspn(quote, "\n");
+
+        fprintf(stderr, "    %.*s\n", size, quote);
+        quote += size + (quote[size] == '\n');
+    }
+}
+
 static void write_text(const struct cli *cli, const struct told *told)
 {
     fprintf(stderr, "%serror:%s %s%s%s\n", cli->color_error ? "\033[1;31m" : "",
             cli->color_error ? "\033[0m" : "", cli->what, cli->what[0] ? ": " : "", told->text);
+    put_quote(cli->quote);
     fprintf(stderr, "  code %s", rapahub_error_name(told->code));
     if (told->code == RAPAHUB_EAPPLICATION)
         fprintf(stderr, " (%s)", rapahub_error_name(told->application));
@@ -76,6 +89,15 @@ static void write_text(const struct cli *cli, const struct told *told)
     fputc('\n', stderr);
     if (told->hint[0])
         fprintf(stderr, "hint: %s\n", told->hint);
+}
+
+/* Some texts begin with the name already. */
+static void drop_double(struct cli *cli, const char *text)
+{
+    size_t size = strlen(cli->what);
+
+    if (size > 0 && strncmp(text, cli->what, size) == 0 && text[size] == ':')
+        cli->what[0] = '\0';
 }
 
 int cli_failure_report(struct cli *cli, int code)
@@ -92,6 +114,7 @@ int cli_failure_report(struct cli *cli, int code)
         told.text = last->text[0] ? last->text : told.text;
         told.application = last->application;
     }
+    drop_double(cli, told.text);
     if (cli_json_wanted(cli))
         write_json(cli, &told);
     else

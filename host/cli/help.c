@@ -11,6 +11,7 @@
 #include "host/cli/explain.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
+#include "host/cli/tree_keys.h"
 
 #define INDENT  28 /* where the texts of options begin */
 #define COLUMNS 92
@@ -254,6 +255,38 @@ static void put_errors(FILE *to)
     }
 }
 
+static void put_key(const struct cli_tree_key *key, FILE *to)
+{
+    fputc('*', to);
+    put_escaped(key->path, to);
+    fputs("*\n\t", to);
+    put_escaped(cli_tree_keys_example(key->type), to);
+    for (const struct cli_tree_choice *choice = key->choices; choice && choice->name; choice++) {
+        fputs(choice == key->choices ? ": *" : ", *", to);
+        put_escaped(choice->name, to);
+        fputc('*', to);
+    }
+    fputs("; ", to);
+    put_escaped(key->text, to);
+    fputs("\n\n", to);
+}
+
+static void put_keys(const char *head, unsigned of, FILE *to)
+{
+    fprintf(to, "# %s\n\n", head);
+    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++)
+        if (key->of == of)
+            put_key(key, to);
+}
+
+static void put_tree(FILE *to)
+{
+    put_keys("KEYS OF A GUEST", CLI_TREE_OF_GUEST, to);
+    put_keys("KEYS OF BOTH", CLI_TREE_OF_GUEST | CLI_TREE_OF_SUPERVISOR, to);
+    put_keys("KEYS OF A SUPERVISOR", CLI_TREE_OF_SUPERVISOR, to);
+    put_keys("KEYS OF THE FILE", CLI_TREE_OF_FILE, to);
+}
+
 int cli_help_manual(struct cli *cli)
 {
     const char *page = cli->arguments.operands[0];
@@ -265,6 +298,8 @@ int cli_help_manual(struct cli *cli)
         put_options(cli_command_global, stdout);
     else if (strcmp(page, "errors") == 0)
         put_errors(stdout);
+    else if (strcmp(page, "tree") == 0)
+        put_tree(stdout);
     else
         return rapahub_fail(RAPAHUB_ENOENT, "", "no page '%s'", page);
     return 0;

@@ -107,8 +107,10 @@ static int note_file(void *user, enum host_frame_kind kind, const union host_fra
 static int inspect_guest(struct inspection *inspection, const char *name)
 {
     struct cli_runtime_place place;
-    int r = cli_runtime_find(inspection->cli, name, &place);
+    int r;
 
+    cli_failure_about(inspection->cli, "%s", name);
+    r = cli_runtime_find(inspection->cli, name, &place);
     if (r < 0)
         return r;
     snprintf(inspection->name, sizeof inspection->name, "%s", place.guest);

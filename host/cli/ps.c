@@ -10,6 +10,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/json.h"
+#include "host/cli/ps_tree.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
 #include "host/cli/units.h"
@@ -85,7 +86,7 @@ static int show(void *user, const char *host, const struct control_guest *guest)
     return 0;
 }
 
-int cli_ps(struct cli *cli)
+static int list(struct cli *cli)
 {
     struct listing listing = {.cli = cli};
     bool wide = cli->output == CLI_OUTPUT_WIDE, json = cli_json_wanted(cli);
@@ -106,4 +107,9 @@ int cli_ps(struct cli *cli)
     }
     cli_table_print(&listing.table, stdout, wide ? 0 : cli_table_width(stdout));
     return r;
+}
+
+int cli_ps(struct cli *cli)
+{
+    return cli_arguments_flag(&cli->arguments, "tree") ? cli_ps_tree(cli) : list(cli);
 }

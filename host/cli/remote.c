@@ -14,6 +14,10 @@
 /* The host itself ends the call at its deadline; this long later it is the host that hangs. */
 #define GRACE_NS (2 * HUB_SECOND)
 
+/* One that starts, because it was asked, has methods in a moment; the host says nothing of that by
+ * itself, but when it ends. */
+#define LOOK_NS (10 * HUB_MILLISECOND)
+
 static int add_method(void *user, enum host_frame_kind kind, const union host_frame_record *record)
 {
     char text[RAPAHUB_SIGNATURE_MAX + 1];
@@ -28,8 +32,17 @@ static int add_method(void *user, enum host_frame_kind kind, const union host_fr
 int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to)
 {
     const struct control_name name = {rapahub_string_of(guest)};
+    uint64_t deadline_ns = hub_clock_after(cli->timeout_ns);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    int r;
 
-    return cli_runtime_ask(cli, HOST_FRAME_METHODS, &name, add_method, to);
+    do {
+        r = cli_runtime_ask(cli, HOST_FRAME_METHODS, &name, add_method, to);
+    } while (r == RAPAHUB_EAGAIN && hub_clock_left(deadline_ns) > 0 &&
+             host_client_receive(cli->client, hub_clock_after(LOOK_NS), -1, &kind, &record) ==
+                 RAPAHUB_ETIMEDOUT);
+    return r;
 }
 
 static int keep(struct cli_answer *answer, const struct control_result *result)

@@ -20,6 +20,7 @@
 #include "host/cli/program.h"
 #include "host/cli/run_events.h"
 #include "host/cli/run_options.h"
+#include "host/cli/run_tree.h"
 #include "host/cli/run_visitors.h"
 #include "host/cli/runtime.h"
 #include "hub/base/clock.h"
@@ -30,6 +31,7 @@
 struct running {
     struct cli *cli;
     struct cli_files files;
+    struct cli_run_tree *tree; /* in place of files; NULL: none */
     struct cli_run_options options;
     struct cli_run_events events;
     struct cli_run_visitors visitors;
@@ -58,20 +60,35 @@ static void ask_to_stop(void *user)
     running->stop = true;
 }
 
+static int take_tree(struct running *running, const char *path)
+{
+    running->tree = calloc(1, sizeof *running->tree);
+    if (!running->tree)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a tree");
+    return cli_run_tree_open(running->cli, path, &running->options, running->tree);
+}
+
 static int take_files(struct running *running)
 {
     const struct cli_arguments *arguments = &running->cli->arguments;
     int r = 0;
 
     for (int i = 0; i < arguments->count && r == 0; i++) {
+        if (cli_tree_is_file(arguments->operands[i]))
+            return take_tree(running, arguments->operands[i]);
         r = cli_files_add(&running->files, arguments->operands[i]);
     }
-    if (r < 0)
-        return r;
-    running->events.guests = calloc(running->files.count + 1, sizeof *running->events.guests);
-    running->lives = calloc(running->files.count + 1, sizeof *running->lives);
+    return r;
+}
+
+static int make_room(struct running *running)
+{
+    unsigned count = running->tree ? running->tree->tree.guests : running->files.count;
+
+    running->events.guests = calloc(count + 1, sizeof *running->events.guests);
+    running->lives = calloc(count + 1, sizeof *running->lives);
     if (!running->events.guests || !running->lives)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", running->files.count);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", count);
     return 0;
 }
 
@@ -103,6 +120,8 @@ static int create_host(struct running *running)
 
     if (r < 0)
         return r;
+    if (running->tree)
+        cli_run_tree_limit(running->tree, &options);
     options.name = cli_arguments_text(&running->cli->arguments, "name");
     options.guest_program = program;
     options.on_event = cli_run_events_take;
@@ -110,8 +129,6 @@ static int create_host(struct running *running)
     running->events.visitors = options.anonymous ? &running->visitors : NULL;
     running->events.cli = running->cli;
     running->events.trust = running->options.trust;
-    running->events.restart = running->options.supervision.restart;
-    running->events.period_ns = running->options.supervision.period_ns;
     r = rapahub_host_create(&options, &running->host);
     running->events.host = running->visitors.host = running->host;
     return r;
@@ -128,8 +145,12 @@ static int open_control(struct running *running)
                                               .user = running};
     int r;
 
-    if (running->files.count > 0)
+    if (running->tree) {
+        snprintf(first, sizeof first, "%s", cli_run_tree_name(running->tree));
+        options.host.rest = rapahub_child_stop;
+    } else if (running->files.count > 0) {
         cli_files_name(running->files.paths[0], first, sizeof first);
+    }
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);
     r = cli_runtime_socket(options.name, path);
@@ -144,6 +165,15 @@ static int open_control(struct running *running)
     return r;
 }
 
+/* For room in /dev/shm the module can do nothing: the code's own hint says what helps. */
+static void hint_start(struct running *running, int r, const char *file)
+{
+    if (r == RAPAHUB_ENOENT)
+        cli_failure_hint(running->cli, "look at the path; rapahub build makes build/NAME.so");
+    else if (r != RAPAHUB_ENOSPC)
+        cli_failure_hint(running->cli, "rapahub inspect %s", file);
+}
+
 static int start_guest(struct running *running, unsigned index)
 {
     struct cli_run_guest *guest = &running->events.guests[index];
@@ -156,6 +186,8 @@ static int start_guest(struct running *running, unsigned index)
 
     guest->file = running->files.paths[index];
     name_guest(running, guest);
+    guest->trust = options.trust;
+    guest->period_ns = running->options.supervision.period_ns;
     running->events.count = index + 1;
     options.chimod = guest->file;
     options.name = guest->name;
@@ -169,16 +201,14 @@ static int start_guest(struct running *running, unsigned index)
         r = rapahub_control_offer(running->control, guest->name, container.id.pool);
     if (r == 0)
         r = rapahub_host_dispatch(running->host, 0);
-    if (r == RAPAHUB_ENOENT)
-        cli_failure_hint(running->cli, "look at the path; rapahub build makes build/NAME.so");
-    else if (r < 0)
-        cli_failure_hint(running->cli, "rapahub inspect %s", guest->file);
+    if (r < 0)
+        hint_start(running, r, guest->file);
     return r < 0 ? r : 0;
 }
 
 static void count_alive(void *user, const struct rapahub_guest_status *status)
 {
-    static const char *const alive[] = {"starting", "ready", "stopping", "restarting"};
+    static const char *const alive[] = {"starting", "ready", "degraded", "stopping", "restarting"};
 
     for (unsigned i = 0; i < sizeof alive / sizeof *alive; i++)
         *(unsigned *)user += strcmp(status->state, alive[i]) == 0;
@@ -188,6 +218,8 @@ static bool is_over(const struct running *running)
 {
     unsigned alive = 0;
 
+    if (running->tree)
+        return cli_run_tree_state(running->tree) != CLI_RUN_TREE_RUNS;
     if (running->options.host.anonymous)
         return false; /* somebody may come */
     if (rapahub_host_guests(running->host, count_alive, &alive) < 0)
@@ -210,6 +242,8 @@ static int turn(struct running *running)
     if (r >= 0)
         r = rapahub_control_dispatch(running->control);
     cli_run_events_settle(&running->events);
+    if (running->tree)
+        cli_run_tree_watch(running->tree, &running->events);
     cli_run_visitors_settle(&running->visitors);
     return r < 0 ? r : 0;
 }
@@ -226,7 +260,9 @@ static int serve(struct running *running)
 /* In reverse order. One that has ended in between, or lives another life, is left to destroy. */
 static void stop_guests(struct running *running)
 {
-    for (unsigned i = running->events.count; i-- > 0;) {
+    if (running->tree)
+        cli_run_tree_stop(running->tree);
+    for (unsigned i = running->events.count; i-- > 0 && !running->tree;) {
         if (rapahub_host_stop(running->host, running->lives[i]) < 0)
             rapahub_clear_error();
     }
@@ -254,7 +290,7 @@ static void invite(struct running *running)
     fflush(stdout);
 }
 
-static int start(struct running *running)
+static int take(struct running *running)
 {
     int r;
 
@@ -266,12 +302,23 @@ static int start(struct running *running)
     cli_failure_about(running->cli, "%s", "");
     cli_failure_hint(running->cli, "%s", "");
     r = take_files(running);
+    if (r == 0 && running->options.check && !running->tree)
+        r = rapahub_fail(RAPAHUB_ECONFIG, "", "--check takes a tree: a file .yaml");
+    return r;
+}
+
+static int start(struct running *running)
+{
+    int r = make_room(running);
+
     if (r == 0)
         r = cli_interrupt_open(&running->interrupt);
     if (r == 0)
         r = create_host(running);
     if (r == 0)
         r = open_control(running);
+    if (r == 0 && running->tree)
+        r = cli_run_tree_start(running->tree, running->host, running->control, &running->events);
     for (unsigned i = 0; r == 0 && i < running->files.count; i++)
         r = start_guest(running, i);
     if (r == 0 && running->options.host.anonymous)
@@ -279,9 +326,25 @@ static int start(struct running *running)
     return r;
 }
 
+static int judge_tree(struct running *running)
+{
+    const struct cli_run_guest *culprit = running->events.culprit;
+
+    if (running->stop || cli_run_tree_state(running->tree) != CLI_RUN_TREE_FAILED)
+        return 0;
+    cli_failure_about(running->cli, "%s", cli_run_tree_name(running->tree));
+    cli_failure_hint(running->cli, "look at what was said above; rapahub run --check %s",
+                     running->tree->tree.yaml.path);
+    return rapahub_fail(RAPAHUB_EGIVENUP, "", "the tree has failed%s%s%s%s",
+                        culprit ? "; last: " : "", culprit ? culprit->name : "",
+                        culprit ? ": " : "", culprit ? culprit->cause : "");
+}
+
 /* Those that gave up decide the exit status. */
 static int judge(struct running *running)
 {
+    if (running->tree)
+        return judge_tree(running);
     for (unsigned i = 0; i < running->events.count && !running->stop; i++) {
         const struct cli_run_guest *guest = &running->events.guests[i];
 
@@ -304,11 +367,29 @@ static void finish(struct running *running)
     rapahub_log_to(NULL, NULL, RAPAHUB_LOG_ERROR);
     rapahub_control_close(running->control);
     rapahub_host_destroy(running->host);
+    if (running->tree)
+        cli_run_tree_close(running->tree);
+    free(running->tree);
     cli_files_fini(&running->files);
     hub_fd_release(&running->interrupt);
     free(running->events.guests);
     free(running->lives);
     free(running);
+}
+
+static int run(struct running *running)
+{
+    int r = take(running);
+
+    if (r == 0 && running->options.check) {
+        cli_run_tree_report(running->cli, running->tree);
+        return 0;
+    }
+    if (r == 0)
+        r = start(running);
+    if (r == 0)
+        r = serve(running);
+    return r == 0 ? judge(running) : r;
 }
 
 int cli_run(struct cli *cli)
@@ -321,11 +402,7 @@ int cli_run(struct cli *cli)
     running->cli = cli;
     running->interrupt = -1;
     rapahub_log_to(keep_line, running, RAPAHUB_LOG_DEBUG);
-    r = start(running);
-    if (r == 0)
-        r = serve(running);
-    if (r == 0)
-        r = judge(running);
+    r = run(running);
     /* Before what finish does can write another diagnosis. */
     if (r < 0)
         r = cli_failure_report(cli, r);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rapahub/error.h>
+
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
@@ -30,47 +32,68 @@ static struct cli_run_guest *find(struct cli_run_events *events, const char *nam
 struct looking {
     const char *name;
     int32_t pid;
+    char version[64];
 };
 
-static void note_pid(void *user, const struct rapahub_guest_status *status)
+static void note(void *user, const struct rapahub_guest_status *status)
 {
     struct looking *looking = user;
 
-    if (strcmp(status->name, looking->name) == 0)
-        looking->pid = status->pid;
+    if (strcmp(status->name, looking->name) != 0)
+        return;
+    looking->pid = status->pid;
+    snprintf(looking->version, sizeof looking->version, "%s", status->version);
 }
 
-static int32_t pid_of(const struct cli_run_events *events, const char *name)
+static struct looking look(const struct cli_run_events *events, const char *name)
 {
     struct looking looking = {.name = name};
 
-    return rapahub_host_guests(events->host, note_pid, &looking) < 0 ? 0 : looking.pid;
+    if (rapahub_host_guests(events->host, note, &looking) < 0)
+        rapahub_clear_error();
+    return looking;
 }
 
-static void tell_ready(const struct cli_run_events *events, struct cli_run_guest *guest,
+static void tell_ready(struct cli_run_events *events, struct cli_run_guest *guest,
                        const struct rapahub_event *event)
 {
-    char span[CLI_UNITS_TEXT];
-    int32_t pid = pid_of(events, guest->name);
+    char span[CLI_UNITS_TEXT], within[CLI_UNITS_TEXT + 4] = "";
+    struct looking now = look(events, guest->name);
+    bool upgraded = guest->started && !guest->ended; /* it is there without having gone */
 
-    cli_units_print_span(hub_clock_now() - guest->began_ns, span);
-    if (guest->started)
-        cli_failure_note(events->cli, "%s: ready in %s  pid %" PRId32 "  epoch %" PRIu32,
-                         guest->name, span, pid, event->guest.epoch);
+    if (guest->down > 0) /* somebody asked for that: it went, and is here again */
+        cli_run_events_settle(events);
+    if (guest->began_ns)
+        snprintf(within, sizeof within, " in %s",
+                 cli_units_print_span(hub_clock_now() - guest->began_ns, span));
+    if (upgraded)
+        cli_failure_note(events->cli, "%s: upgraded to %s  pid %" PRId32 "  epoch %" PRIu32,
+                         guest->name, now.version, now.pid, event->guest.epoch);
+    else if (guest->started)
+        cli_failure_note(events->cli, "%s: ready%s  pid %" PRId32 "  epoch %" PRIu32, guest->name,
+                         within, now.pid, event->guest.epoch);
     else
-        cli_failure_note(events->cli, "%s: ready in %s  pid %" PRId32 "  trust %s (%s)",
-                         guest->name, span, pid, trust_names[events->trust],
-                         trust_texts[events->trust]);
+        cli_failure_note(events->cli, "%s: ready%s  pid %" PRId32 "  trust %s (%s)", guest->name,
+                         within, now.pid, trust_names[guest->trust], trust_texts[guest->trust]);
     guest->started = true;
+    guest->failed = guest->ended = false;
+    guest->began_ns = 0;
 }
 
-static void note_down(struct cli_run_guest *guest, const struct rapahub_event *event)
+static void note_cause(struct cli_run_guest *guest, const struct rapahub_event *event)
 {
-    guest->down = true;
-    guest->uptime_ns = event->uptime_ns;
-    guest->calls_lost = event->calls_lost;
     snprintf(guest->cause, sizeof guest->cause, "%s%s%s", event->cause,
              event->rule[0] ? "  rule " : "", event->rule);
+}
+
+static void note_down(struct cli_run_events *events, struct cli_run_guest *guest,
+                      const struct rapahub_event *event)
+{
+    guest->down = ++events->downs;
+    guest->ended = true;
+    guest->uptime_ns = event->uptime_ns;
+    guest->calls_lost = event->calls_lost;
+    note_cause(guest, event);
 }
 
 /* "calc: died: signal SIGKILL after 8.10 s, 0 calls lost; WHAT FOLLOWS" */
@@ -82,7 +105,23 @@ static void tell_death(const struct cli_run_events *events, struct cli_run_guest
     cli_failure_note(events->cli, "%s: died: %s after %s, %" PRIu32 " call%s lost; %s", guest->name,
                      guest->cause, cli_units_print_span(guest->uptime_ns, span), guest->calls_lost,
                      guest->calls_lost == 1 ? "" : "s", follows);
-    guest->down = false;
+    guest->down = 0;
+}
+
+/* What a death was about, where more is known than its cause. */
+static void tell_report(const struct cli_run_events *events, const struct rapahub_event *event)
+{
+    struct rapahub_child_id child;
+    struct rapahub_report report;
+
+    if (rapahub_child_of(events->host, event->guest, &child) < 0 ||
+        rapahub_child_report(events->host, child, 0, &report) < 0)
+        return;
+    if (report.method[0])
+        cli_failure_note(events->cli, "%s: the oldest call was %s", event->name, report.method);
+    if (report.last_words[0] && report.build_id[0])
+        cli_failure_note(events->cli, "%s: its module has the build id %s", event->name,
+                         report.build_id);
 }
 
 static void tell_restart(const struct cli_run_events *events, struct cli_run_guest *guest,
@@ -90,26 +129,47 @@ static void tell_restart(const struct cli_run_events *events, struct cli_run_gue
 {
     char follows[128], span[CLI_UNITS_TEXT], when[CLI_UNITS_TEXT + 8] = "now";
 
+    guest->began_ns = guest->lazy ? 0 : hub_clock_after(event->due_ns);
+    if (event->restarts ==
+        0) { /* it goes with another one, or its failure counts when it is called */
+        cli_failure_note(events->cli, "%s: down: %s after %s; starts again", guest->name,
+                         guest->cause, cli_units_print_span(guest->uptime_ns, span));
+        guest->down = 0;
+        return;
+    }
     if (event->due_ns > 0)
         snprintf(when, sizeof when, "in %s", cli_units_print_span(event->due_ns, span));
     snprintf(follows, sizeof follows, "restart %" PRIu32 " of %" PRIu32 " %s", event->restarts,
              event->restarts_max, when);
     tell_death(events, guest, follows);
-    guest->began_ns = hub_clock_after(event->due_ns);
+    tell_report(events, event);
 }
 
-static void tell_failed(const struct cli_run_events *events, struct cli_run_guest *guest,
+static const char *print_period(uint64_t period_ns, char to[CLI_UNITS_TEXT])
+{
+    if (period_ns == RAPAHUB_FOREVER)
+        snprintf(to, CLI_UNITS_TEXT, "its life");
+    else
+        cli_units_print_span(period_ns ? period_ns : 60 * HUB_SECOND, to);
+    return to;
+}
+
+static void tell_failed(struct cli_run_events *events, struct cli_run_guest *guest,
                         const struct rapahub_event *event)
 {
     char follows[128], span[CLI_UNITS_TEXT];
 
     guest->failed = true;
-    if (events->restart == RAPAHUB_RESTART_TEMPORARY || event->restarts_max == 0)
+    note_cause(guest, event);
+    events->culprit = guest;
+    if (event->restarts_max == 0)
         snprintf(follows, sizeof follows, "not started again");
     else
-        snprintf(follows, sizeof follows, "%" PRIu32 " restarts within %s used up",
-                 event->restarts_max, cli_units_print_span(events->period_ns, span));
+        snprintf(follows, sizeof follows, "%" PRIu32 " restart%s within %s used up",
+                 event->restarts_max, event->restarts_max == 1 ? "" : "s",
+                 print_period(guest->period_ns, span));
     tell_death(events, guest, follows);
+    tell_report(events, event);
 }
 
 struct trusted {
@@ -137,8 +197,8 @@ static enum rapahub_trust trust_of(const struct cli_run_events *events,
 
 static void write_json(const struct cli_run_events *events, const struct rapahub_event *event)
 {
-    static const char *const names[] = {"ready",     "down",   "restart", "failed",
-                                        "violation", "output", "attached"};
+    static const char *const names[] = {"ready",  "down",     "restart",  "failed",  "violation",
+                                        "output", "attached", "degraded", "restored"};
     struct cli_json json;
 
     cli_json_begin(&json, stdout, "rapahub.run/1");
@@ -148,7 +208,7 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     cli_json_text(&json, "name", event->name);
     cli_json_number(&json, "peer", event->guest.peer);
     cli_json_number(&json, "epoch", event->guest.epoch);
-    cli_json_signed(&json, "pid", pid_of(events, event->name));
+    cli_json_signed(&json, "pid", look(events, event->name).pid);
     cli_json_close(&json, '}');
     cli_json_text(&json, "cause", event->cause);
     cli_json_text(&json, "rule", event->rule);
@@ -178,27 +238,55 @@ void cli_run_events_take(void *user, const struct rapahub_event *event)
     if (event->kind == RAPAHUB_EVENT_READY)
         tell_ready(events, guest, event);
     else if (event->kind == RAPAHUB_EVENT_DOWN)
-        note_down(guest, event);
+        note_down(events, guest, event);
     else if (event->kind == RAPAHUB_EVENT_RESTART)
         tell_restart(events, guest, event);
     else if (event->kind == RAPAHUB_EVENT_FAILED)
         tell_failed(events, guest, event);
     else if (event->kind == RAPAHUB_EVENT_VIOLATION)
         cli_failure_note(events->cli, "%s: broke %s, and is killed", event->name, event->rule);
+    else if (event->kind == RAPAHUB_EVENT_DEGRADED)
+        cli_failure_note(events->cli, "%s: degraded: %s; it gets no calls", event->name,
+                         event->cause);
+    else if (event->kind == RAPAHUB_EVENT_RESTORED)
+        cli_failure_note(events->cli, "%s: ready again", event->name);
     else
         cli_failure_note(events->cli, "%s| %s", event->name, event->cause);
 }
 
-void cli_run_events_settle(struct cli_run_events *events)
+/* An end that follows a request, whatever came of that; else its supervisor fell with it. */
+static bool is_going(const char *cause)
 {
+    if (strcmp(cause, "exit status 0") == 0 || strcmp(cause, "signal SIGTERM") == 0)
+        return true;
+    return strncmp(cause, "signal ", strlen("signal ")) != 0 &&
+           strncmp(cause, "exit status ", strlen("exit status ")) != 0;
+}
+
+/* The one that died first of those that are not told of; NULL: there is none. */
+static struct cli_run_guest *first_down(const struct cli_run_events *events)
+{
+    struct cli_run_guest *first = NULL;
+
     for (unsigned i = 0; i < events->count; i++) {
         struct cli_run_guest *guest = &events->guests[i];
-        char span[CLI_UNITS_TEXT];
 
-        if (!guest->down)
-            continue;
-        guest->down = false;
-        cli_failure_note(events->cli, "%s: stopped: %s after %s", guest->name, guest->cause,
-                         cli_units_print_span(guest->uptime_ns, span));
+        if (guest->down > 0 && (!first || guest->down < first->down))
+            first = guest;
+    }
+    return first;
+}
+
+void cli_run_events_settle(struct cli_run_events *events)
+{
+    char span[CLI_UNITS_TEXT];
+
+    for (struct cli_run_guest *guest; (guest = first_down(events));) {
+        bool went = is_going(guest->cause);
+
+        guest->down = 0;
+        cli_failure_note(events->cli, "%s: %s: %s after %s", guest->name, went ? "stopped" : "died",
+                         guest->cause, cli_units_print_span(guest->uptime_ns, span));
+        events->culprit = went ? events->culprit : guest;
     }
 }

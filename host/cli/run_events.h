@@ -17,10 +17,14 @@ struct cli_run_visitors;
 struct cli_run_guest {
     const char *file;
     char name[CLI_RUN_NAME];
-    uint64_t began_ns; /* when its present start began */
-    bool started;      /* it was ready once */
-    bool down;         /* it died, and what follows is not known yet */
-    bool failed;       /* it is not started again */
+    enum rapahub_trust trust;
+    uint64_t period_ns; /* of its budget */
+    uint64_t began_ns;  /* when its present start began; 0: unknown */
+    bool lazy;          /* when it starts is not known before */
+    bool started;       /* it was ready once */
+    unsigned down;      /* it died as so-and-so-many-eth, and what follows is not known yet; 0 */
+    bool ended;         /* its last life has */
+    bool failed;        /* it is not started again */
     char cause[512];
     uint64_t uptime_ns;
     uint32_t calls_lost;
@@ -29,11 +33,12 @@ struct cli_run_guest {
 struct cli_run_events {
     const struct cli *cli;
     struct rapahub_host *host;
-    enum rapahub_trust trust;
-    enum rapahub_restart restart;
-    uint64_t period_ns;
+    enum rapahub_trust trust; /* of one that is not listed */
     unsigned count;
     struct cli_run_guest *guests;
+    unsigned downs; /* deaths */
+    /* The last that ended otherwise than it was asked to, and was not started again; NULL: none. */
+    const struct cli_run_guest *culprit;
     struct cli_run_visitors *visitors; /* that come by themselves; NULL: none may */
 };
 

@@ -28,6 +28,7 @@ int cli_run_options_take(struct cli *cli, struct cli_run_options *out)
         .trust = (enum rapahub_trust)index_of(cli_arguments_text(arguments, "trust"), trusts),
         .supervision.restart =
             (enum rapahub_restart)index_of(cli_arguments_text(arguments, "restart"), restarts)};
+    out->check = cli_arguments_flag(arguments, "check");
     out->host.anonymous = cli_arguments_flag(arguments, "anonymous");
     out->host.path = cli_arguments_text(arguments, "hub-path");
     if (arguments->count == 0 && !out->host.anonymous)

@@ -13,6 +13,7 @@ struct cli_run_options {
     struct rapahub_host_options host; /* its limits */
     struct rapahub_supervision supervision;
     enum rapahub_trust trust;
+    bool check;                               /* and no more */
     const char *plain[CLI_RUN_PLAIN_MAX + 1]; /* ended by NULL */
 };
 

@@ -13,6 +13,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
+#include "host/cli/near.h"
 #include "hub/base/clock.h"
 
 #define SUFFIX    ".sock"
@@ -277,30 +278,134 @@ static int connect_to(struct cli *cli, struct cli_runtime_place *place)
                            &place->guests);
 }
 
-static int refuse(struct cli *cli, const char *name, const struct search *search)
+/* ---- supervisors: they are in the trees of the hosts ---- */
+
+struct nodes {
+    struct search *search;
+    const char *host;
+    bool guests_only; /* what is near is to be a guest */
+    struct cli_near near;
+    char nearest[CLI_RUNTIME_NAME];
+    unsigned matches;
+    struct cli_runtime_place place;
+};
+
+/* The name may be cut; then it is none that is near. */
+static void look_near(struct nodes *nodes, struct rapahub_string name)
 {
-    if (search->matches > 1) {
-        cli_failure_hint(cli, "say which: %s/%s", search->place.host, name);
-        return rapahub_fail(RAPAHUB_EEXIST, "", "%u hosts have a '%s'", search->matches, name);
+    char candidate[CLI_RUNTIME_NAME];
+
+    snprintf(candidate, sizeof candidate, "%.*s", (int)name.size, name.size ? name.data : "");
+    cli_near_look(&nodes->near, candidate);
+    if (nodes->near.nearest != candidate)
+        return;
+    memcpy(nodes->nearest, candidate, sizeof nodes->nearest);
+    nodes->near.nearest = nodes->nearest;
+}
+
+static int note_node(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct nodes *nodes = user;
+    const struct control_child *child = &record->child;
+
+    if (kind != HOST_FRAME_CHILD || child->name.size == 0)
+        return 0;
+    if (!nodes->guests_only || !child->is_supervisor)
+        look_near(nodes, child->name);
+    if (!child->is_supervisor || !equals(child->name, nodes->search->guest))
+        return 0;
+    nodes->matches++;
+    nodes->place.is_supervisor = true;
+    snprintf(nodes->place.host, sizeof nodes->place.host, "%s", nodes->host);
+    snprintf(nodes->place.guest, sizeof nodes->place.guest, "%s", nodes->search->guest);
+    return 0;
+}
+
+static int look_into(void *user, const char *host, const char *path)
+{
+    struct nodes *nodes = user;
+    struct host_client *client = NULL;
+    uint64_t deadline_ns = hub_clock_after(ANSWER_NS);
+
+    if ((nodes->search->split && strcmp(host, nodes->search->host) != 0) ||
+        host_client_open(path, &client) < 0)
+        return 0;
+    nodes->host = host;
+    if (host_client_send(client, HOST_FRAME_TREE, &(struct control_none){1}, deadline_ns) == 0)
+        (void)receive_all(client, deadline_ns, note_node, nodes);
+    host_client_release(&client);
+    return 0;
+}
+
+static void find_nodes(struct search *search, bool guests_only, struct nodes *out)
+{
+    *out = (struct nodes){
+        .search = search, .guests_only = guests_only, .near = {search->guest, NULL, CLI_NEAR_FAR}};
+    if (search->guest[0])
+        (void)each_socket(look_into, out);
+}
+
+static int refuse(struct cli *cli, const char *name, const struct search *search,
+                  const struct nodes *nodes)
+{
+    const char *others = search->others[0] ? search->others : "none";
+
+    if (search->matches > 1 || nodes->matches > 1) {
+        cli_failure_hint(cli, "say which: %s/%s",
+                         search->matches > 1 ? search->place.host : nodes->place.host, name);
+        return rapahub_fail(RAPAHUB_EEXIST, "", "%u hosts have a '%s'",
+                            search->matches > 1 ? search->matches : nodes->matches, name);
+    }
+    if (nodes->matches == 1) {
+        cli_failure_hint(cli, "rapahub ps --tree shows its guests; stop and restart take it");
+        return rapahub_fail(RAPAHUB_EINVAL, "", "that is a supervisor; %s takes a guest",
+                            cli->command->name);
     }
     cli->exit_status = EXIT_NOBODY;
     cli_failure_about(cli, "%s", "");
-    cli_failure_hint(cli, "rapahub run FILE starts one; rapahub ps shows what runs");
+    cli_failure_hint(cli, nodes->near.nearest
+                              ? "rapahub ps --tree shows all names"
+                              : "rapahub run FILE starts one; rapahub ps shows what runs");
+    if (nodes->near.nearest)
+        return rapahub_fail(RAPAHUB_ENOENT, "",
+                            "no host or guest named '%s', did you mean '%s'? running: %s", name,
+                            nodes->near.nearest, others);
     return rapahub_fail(RAPAHUB_ENOENT, "", "no host or guest named '%s'; running: %s", name,
-                        search->others[0] ? search->others : "none");
+                        others);
 }
 
-int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out)
+/* Which of them are asked for. */
+enum sought { SOUGHT_GUESTS, SOUGHT_NODES, SOUGHT_NODES_FIRST };
+
+static int find(struct cli *cli, const char *name, enum sought sought,
+                struct cli_runtime_place *out)
 {
     struct search search = {.matches = 0};
+    struct nodes nodes = {.matches = 0};
     int r;
 
     split_name(name, &search);
     r = cli_runtime_each(cli, compare, &search);
     if (r < 0)
         return r;
-    if (search.matches != 1)
-        return refuse(cli, name, &search);
-    *out = search.place;
+    if (search.matches == 0 || (sought == SOUGHT_NODES_FIRST && !search.is_guest))
+        find_nodes(&search, sought == SOUGHT_GUESTS, &nodes);
+    if (nodes.matches == 1 && sought != SOUGHT_GUESTS)
+        *out = nodes.place;
+    else if (search.matches == 1)
+        *out = search.place;
+    else
+        return refuse(cli, name, &search, &nodes);
     return connect_to(cli, out);
+}
+
+int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out)
+{
+    return find(cli, name, SOUGHT_GUESTS, out);
+}
+
+int cli_runtime_find_node(struct cli *cli, const char *name, bool before_host,
+                          struct cli_runtime_place *out)
+{
+    return find(cli, name, before_host ? SOUGHT_NODES_FIRST : SOUGHT_NODES, out);
 }

@@ -32,12 +32,18 @@ struct cli_runtime_place {
     char host[CLI_RUNTIME_NAME];
     char guest[CLI_RUNTIME_NAME]; /* "": the host itself */
     unsigned guests;              /* of that host */
+    bool is_supervisor;           /* no guest, but one that has some */
 };
 
 /* Connects cli->client to the host that runs a guest of that name, or is called so; HOST/GUEST says
  * both, HOST/ the host. -ENOENT with exit status 4 says who runs; -EEXIST where several are meant.
  */
 int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out);
+
+/* The same where a supervisor of a tree may be meant, too; before a host of that name, where
+ * `before_host` says so. */
+int cli_runtime_find_node(struct cli *cli, const char *name, bool before_host,
+                          struct cli_runtime_place *out);
 
 /* Asks cli->client and reads the answer to its end; `item` may be NULL. */
 typedef int cli_runtime_item(void *user, enum host_frame_kind kind,

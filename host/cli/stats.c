@@ -4,13 +4,13 @@
 #include "host/cli/stats.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
+#include "host/cli/hosts.h"
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
@@ -161,33 +161,6 @@ static int ask(struct stats *stats, const struct cli_runtime_place *place)
     return r;
 }
 
-/* Hosts that were found, each once. */
-struct hosts {
-    unsigned count, room;
-    char (*names)[CLI_RUNTIME_NAME + 1]; /* "HOST/" */
-};
-
-static int note_host(void *user, const char *host, const struct control_guest *guest)
-{
-    struct hosts *hosts = user;
-    size_t size = strlen(host);
-    void *names;
-
-    if (!guest || (hosts->count > 0 && strncmp(hosts->names[hosts->count - 1], host, size) == 0 &&
-                   hosts->names[hosts->count - 1][size] == '/'))
-        return 0;
-    if (hosts->count == hosts->room) {
-        hosts->room = hosts->room ? 2 * hosts->room : 16;
-        names = realloc(hosts->names, hosts->room * sizeof *hosts->names);
-        if (!names)
-            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a list of hosts");
-        hosts->names = names;
-    }
-    snprintf(hosts->names[hosts->count++], sizeof *hosts->names, "%.*s/", CLI_RUNTIME_NAME - 1,
-             host);
-    return 0;
-}
-
 static void begin(struct stats *stats)
 {
     if (cli_json_wanted(stats->cli)) {
@@ -211,24 +184,18 @@ static void end(struct stats *stats)
     cli_table_print(&stats->table, stdout, stats->each ? 0 : cli_table_width(stdout));
 }
 
-/* A host that ended meanwhile has no figures any more. */
+static int ask_host(void *user, const struct cli_runtime_place *place)
+{
+    return ask(user, place);
+}
+
 static int ask_all(struct stats *stats)
 {
-    struct hosts hosts = {.count = 0};
-    int r = cli_runtime_each(stats->cli, note_host, &hosts);
+    int r;
 
     begin(stats);
-    for (unsigned i = 0; r == 0 && i < hosts.count; i++) {
-        struct cli_runtime_place place;
-
-        r = cli_runtime_find(stats->cli, hosts.names[i], &place);
-        if (r == 0)
-            r = ask(stats, &place);
-        else if (r == RAPAHUB_ENOENT)
-            r = stats->cli->exit_status = 0;
-    }
+    r = cli_hosts_each(stats->cli, ask_host, stats);
     end(stats);
-    free(hosts.names);
     return r;
 }
 

@@ -45,7 +45,7 @@ int cli_stop(struct cli *cli)
     int r;
 
     cli_failure_about(cli, "%s", cli->arguments.operands[0]);
-    r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
+    r = cli_runtime_find_node(cli, cli->arguments.operands[0], false, &place);
     if (r < 0)
         return r;
     if (!confirmed(cli, &place))
@@ -53,27 +53,50 @@ int cli_stop(struct cli *cli)
     name.name = rapahub_string_of(place.guest);
     r = cli_runtime_ask(cli, HOST_FRAME_STOP, &name, NULL, NULL);
     if (r == 0)
-        report(cli, &place, "stopped");
+        report(cli, &place, place.is_supervisor ? "stopped, with all its children" : "stopped");
+    return r;
+}
+
+/* What is asked of a guest or a supervisor, not of a host. */
+static int ask_place(struct cli *cli, const struct cli_runtime_place *place,
+                     enum host_frame_kind request, const char *done)
+{
+    const struct control_name name = {rapahub_string_of(place->guest)};
+    int r;
+
+    if (!place->guest[0]) {
+        cli_failure_hint(cli, "rapahub stop %s", place->host);
+        return rapahub_fail(RAPAHUB_EINVAL, "", "that is a host; %s takes a guest%s",
+                            cli->command->name,
+                            request == HOST_FRAME_RESTART ? " or a supervisor" : "");
+    }
+    r = cli_runtime_ask(cli, request, &name, NULL, NULL);
+    if (r == 0)
+        report(cli, place, done);
+    else if (r == RAPAHUB_ESTATE && request == HOST_FRAME_RESTART)
+        cli_failure_hint(cli, "rapahub ps --tree shows it; rapahub restart takes it, too");
     return r;
 }
 
 int cli_stop_kill(struct cli *cli)
 {
     struct cli_runtime_place place;
-    struct control_name name;
     int r;
 
     cli_failure_about(cli, "%s", cli->arguments.operands[0]);
     r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
-    if (r < 0)
-        return r;
-    if (!place.guest[0]) {
-        cli_failure_hint(cli, "rapahub stop %s", place.host);
-        return rapahub_fail(RAPAHUB_EINVAL, "", "that is a host; kill takes a guest");
-    }
-    name.name = rapahub_string_of(place.guest);
-    r = cli_runtime_ask(cli, HOST_FRAME_KILL, &name, NULL, NULL);
-    if (r == 0)
-        report(cli, &place, "killed");
-    return r;
+    return r < 0 ? r : ask_place(cli, &place, HOST_FRAME_KILL, "killed");
+}
+
+int cli_stop_restart(struct cli *cli)
+{
+    struct cli_runtime_place place;
+    int r;
+
+    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
+    r = cli_runtime_find_node(cli, cli->arguments.operands[0], true, &place);
+    return r < 0 ? r
+                 : ask_place(cli, &place, HOST_FRAME_RESTART,
+                             place.is_supervisor ? "ready again, with all its children"
+                                                 : "ready again");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop: the commands stop and kill. */
+/* stop: the commands stop, kill and restart. */
 #ifndef CLI_STOP_H
 #define CLI_STOP_H
 
@@ -7,5 +7,6 @@ struct cli;
 
 int cli_stop(struct cli *cli);
 int cli_stop_kill(struct cli *cli);
+int cli_stop_restart(struct cli *cli);
 
 #endif

@@ -2,15 +2,21 @@
 /* answer: a function for each request. */
 #include "host/control/answer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 
+#include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "hub/base/clock.h"
 #include "hub/wire/postcard.h"
+
+/* A stop that comes back, and a restart: at most so long. */
+#define REST_NS    (20 * HUB_SECOND)
+#define RESTART_NS (30 * HUB_SECOND)
 
 /* What a follower that does not read may have waiting before it gets no more for now. */
 #define FOLLOWER_PENDING ((size_t)256 << 10)
@@ -147,6 +153,74 @@ static int find_guest(struct rapahub_control *control, struct rapahub_string nam
     return 0;
 }
 
+static void send_child(void *user, const struct rapahub_child_status *status)
+{
+    struct visiting *visiting = user;
+    const struct control_child child = {.name = rapahub_string_of(status->name),
+                                        .state = rapahub_string_of(status->state),
+                                        .number = status->child.number,
+                                        .parent = status->parent.number,
+                                        .is_supervisor = status->is_supervisor,
+                                        .strategy = (uint8_t)status->strategy,
+                                        .pid = status->pid,
+                                        .incarnation = status->incarnation,
+                                        .due_ns = status->due_ns,
+                                        .restarts = status->restarts,
+                                        .failures = status->failures,
+                                        .failures_max = status->failures_max};
+
+    host_server_send(visiting->control, visiting->client, HOST_FRAME_CHILD, &child);
+}
+
+static void tree(struct rapahub_control *control, struct host_server_client *client,
+                 const union host_frame_record *record)
+{
+    struct visiting visiting = {control, client};
+
+    (void)record;
+    host_server_end(control, client,
+                    control->host.children(control->host.host, send_child, &visiting));
+}
+
+/* A guest of that name goes before a supervisor. */
+struct child_search {
+    struct rapahub_string name;
+    struct rapahub_child_id guest, supervisor;
+};
+
+static void compare_child(void *user, const struct rapahub_child_status *status)
+{
+    struct child_search *search = user;
+
+    struct rapahub_child_id *found = status->is_supervisor ? &search->supervisor : &search->guest;
+
+    if (found->number == 0 && same(search->name, status->name))
+        *found = status->child;
+}
+
+static int find_child(struct rapahub_control *control, struct rapahub_string name,
+                      struct rapahub_child_id *out)
+{
+    struct child_search search = {.name = name};
+    int r = control->host.children(control->host.host, compare_child, &search);
+
+    if (r < 0)
+        return r;
+    *out = search.guest.number ? search.guest : search.supervisor;
+    return out->number ? 0 : no_guest(control, name);
+}
+
+static void restart(struct rapahub_control *control, struct host_server_client *client,
+                    const union host_frame_record *record)
+{
+    struct rapahub_child_id child;
+    int r = find_child(control, record->name.name, &child);
+
+    if (r == 0)
+        r = control->host.restart(control->host.host, child, RESTART_NS);
+    host_server_end(control, client, r);
+}
+
 /* Guests whose figures are wanted, found first: a visit must not begin another. */
 struct census {
     struct rapahub_string name; /* "": all */
@@ -229,6 +303,14 @@ static int stop_host(struct rapahub_control *control)
     return 0;
 }
 
+static int rest(struct rapahub_control *control, struct rapahub_string name)
+{
+    struct rapahub_child_id child;
+    int r = find_child(control, name, &child);
+
+    return r == 0 ? control->host.rest(control->host.host, child, REST_NS) : r;
+}
+
 static void stop(struct rapahub_control *control, struct host_server_client *client,
                  const union host_frame_record *record)
 {
@@ -237,6 +319,8 @@ static void stop(struct rapahub_control *control, struct host_server_client *cli
 
     if (record->name.name.size == 0) {
         r = stop_host(control);
+    } else if (control->host.rest) {
+        r = rest(control, record->name.name);
     } else {
         r = find_guest(control, record->name.name, &guest);
         if (r == 0)
@@ -254,6 +338,36 @@ static void kill_guest(struct rapahub_control *control, struct host_server_clien
     if (r == 0)
         r = control->host.kill(control->host.host, guest);
     host_server_end(control, client, r);
+}
+
+/* A copy that ends as a path does; false where it does not fit, or ends before. */
+static bool take_path(struct rapahub_string from, char *to, size_t size)
+{
+    if (from.size >= size || (from.size > 0 && memchr(from.data, '\0', from.size)))
+        return false;
+    if (from.size > 0)
+        memcpy(to, from.data, from.size);
+    to[from.size] = '\0';
+    return true;
+}
+
+static void upgrade(struct rapahub_control *control, struct host_server_client *client,
+                    const union host_frame_record *record)
+{
+    char path[PATH_MAX];
+    const struct rapahub_upgrade_options options = {
+        .chimod = path, .timeout_ns = record->upgrade.timeout_ns, .check = record->upgrade.check};
+    struct rapahub_guest_id guest;
+    int r = find_guest(control, record->upgrade.guest, &guest);
+
+    if (r == 0 && !control->host.upgrade)
+        r = rapahub_fail(RAPAHUB_ENOTSUP, "", "host '%s' upgrades no guest", control->name);
+    else if (r == 0 && !take_path(record->upgrade.chimod, path, sizeof path))
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "that is no path of a module");
+    if (r == 0)
+        host_errand_upgrade(control, client, guest, &options);
+    else
+        host_server_end(control, client, r);
 }
 
 static void send_line(struct rapahub_control *control, struct host_server_client *client,
@@ -311,10 +425,12 @@ void host_answer(struct rapahub_control *control, struct host_server_client *cli
     typedef void answer_function(struct rapahub_control *, struct host_server_client *,
                                  const union host_frame_record *);
     static answer_function *const functions[HOST_FRAME_REQUESTS] = {
-        [HOST_FRAME_LIST] = list, [HOST_FRAME_METHODS] = methods,
-        [HOST_FRAME_CALL] = call, [HOST_FRAME_CANCEL] = cancel,
-        [HOST_FRAME_STOP] = stop, [HOST_FRAME_KILL] = kill_guest,
-        [HOST_FRAME_LOGS] = logs, [HOST_FRAME_STATS] = stats,
+        [HOST_FRAME_LIST] = list,       [HOST_FRAME_METHODS] = methods,
+        [HOST_FRAME_CALL] = call,       [HOST_FRAME_CANCEL] = cancel,
+        [HOST_FRAME_STOP] = stop,       [HOST_FRAME_KILL] = kill_guest,
+        [HOST_FRAME_LOGS] = logs,       [HOST_FRAME_STATS] = stats,
+        [HOST_FRAME_TREE] = tree,       [HOST_FRAME_RESTART] = restart,
+        [HOST_FRAME_UPGRADE] = upgrade,
     };
 
     functions[kind](control, client, record);

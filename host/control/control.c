@@ -9,6 +9,7 @@
 
 #include <rapahub/control.h>
 
+#include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
 #include "host/control/server.h"
@@ -34,7 +35,7 @@ static int check_options(const struct rapahub_control_options *options)
         return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' or '%s' is too long", options->path,
                             options->name);
     if (!host->guests || !host->methods || !host->call || !host->cancel || !host->stop ||
-        !host->kill)
+        !host->kill || !host->children || !host->restart)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a control socket needs all functions of its host");
     return 0;
 }
@@ -51,6 +52,7 @@ static int new_control(const struct rapahub_control_options *options, struct rap
     control->user = options->user;
     snprintf(control->name, sizeof control->name, "%s", options->name);
     hub_list_init(&control->calls);
+    hub_list_init(&control->errands);
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++)
         control->clients[i].fd = -1;
     *out = control;
@@ -109,6 +111,7 @@ void rapahub_control_close(struct rapahub_control *control)
             host_server_drop(control, &control->clients[i]);
     }
     forget_calls(control);
+    host_errand_forget_all(control);
     if (control->path[0])
         unlink(control->path);
     hub_fd_release(&control->listener);

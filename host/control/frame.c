@@ -16,20 +16,29 @@
 #define HEAD       4     /* bytes of the length */
 #define PIECE_SIZE 65536 /* read or written at a time */
 
-#define NONE(member, type)    RAPAHUB_MEMBER(control_none, member, type)
-#define CALL(member, type)    RAPAHUB_MEMBER(control_call, member, type)
-#define LOGS(member, type)    RAPAHUB_MEMBER(control_logs, member, type)
-#define FAILURE(member, type) RAPAHUB_MEMBER(control_failure, member, type)
-#define GUEST(member, type)   RAPAHUB_MEMBER(control_guest, member, type)
-#define RESULT(member, type)  RAPAHUB_MEMBER(control_result, member, type)
-#define LINE(member, type)    RAPAHUB_MEMBER(control_line, member, type)
-#define FIGURE(member, type)  RAPAHUB_MEMBER(control_figure, member, type)
+#define NONE(member, type)     RAPAHUB_MEMBER(control_none, member, type)
+#define CALL(member, type)     RAPAHUB_MEMBER(control_call, member, type)
+#define LOGS(member, type)     RAPAHUB_MEMBER(control_logs, member, type)
+#define UPGRADE(member, type)  RAPAHUB_MEMBER(control_upgrade, member, type)
+#define UPGRADED(member, type) RAPAHUB_MEMBER(control_upgraded, member, type)
+#define FAILURE(member, type)  RAPAHUB_MEMBER(control_failure, member, type)
+#define GUEST(member, type)    RAPAHUB_MEMBER(control_guest, member, type)
+#define RESULT(member, type)   RAPAHUB_MEMBER(control_result, member, type)
+#define LINE(member, type)     RAPAHUB_MEMBER(control_line, member, type)
+#define FIGURE(member, type)   RAPAHUB_MEMBER(control_figure, member, type)
+#define CHILD(member, type)    RAPAHUB_MEMBER(control_child, member, type)
 
 RAPAHUB_RECORD(control_none, NONE(version, u8));
 RAPAHUB_RECORD(control_name, RAPAHUB_MEMBER(control_name, name, string));
 RAPAHUB_RECORD(control_call, CALL(guest, string), CALL(signature, string), CALL(container, u32),
                CALL(timeout_ns, u64), CALL(arguments, bytes));
 RAPAHUB_RECORD(control_logs, LOGS(since_ns, u64), LOGS(level, u8), LOGS(follow, _Bool));
+RAPAHUB_RECORD(control_upgrade, UPGRADE(guest, string), UPGRADE(chimod, string),
+               UPGRADE(timeout_ns, u64), UPGRADE(check, _Bool));
+RAPAHUB_RECORD(control_upgraded, UPGRADED(before, string), UPGRADED(after, string),
+               UPGRADED(start_ns, u64), UPGRADED(blackout_ns, u64), UPGRADED(calls_held, u64),
+               UPGRADED(state_bytes, u64), UPGRADED(containers, u32), UPGRADED(methods_kept, u32),
+               UPGRADED(methods_new, u32), UPGRADED(methods_lost, u32));
 RAPAHUB_RECORD(control_failure, FAILURE(code, i32), FAILURE(application, i32),
                FAILURE(rule, string), FAILURE(text, string));
 RAPAHUB_RECORD(control_guest, GUEST(name, string), GUEST(state, string), GUEST(chimod, string),
@@ -43,6 +52,10 @@ RAPAHUB_RECORD(control_line, LINE(time_ns, u64), LINE(level, u8), LINE(topic, st
                LINE(text, string));
 RAPAHUB_RECORD(control_figure, FIGURE(guest, string), FIGURE(name, string), FIGURE(rule, string),
                FIGURE(gauge, _Bool), FIGURE(value, u64));
+RAPAHUB_RECORD(control_child, CHILD(name, string), CHILD(state, string), CHILD(number, u32),
+               CHILD(parent, u32), CHILD(is_supervisor, _Bool), CHILD(strategy, u8),
+               CHILD(pid, i32), CHILD(incarnation, u64), CHILD(due_ns, u64), CHILD(restarts, u32),
+               CHILD(failures, u32), CHILD(failures_max, u32));
 
 static const struct rapahub_type *type_of(enum host_frame_kind kind)
 {
@@ -55,6 +68,9 @@ static const struct rapahub_type *type_of(enum host_frame_kind kind)
         [HOST_FRAME_KILL] = &rapahub_type_control_name,
         [HOST_FRAME_LOGS] = &rapahub_type_control_logs,
         [HOST_FRAME_STATS] = &rapahub_type_control_name,
+        [HOST_FRAME_TREE] = &rapahub_type_control_none,
+        [HOST_FRAME_RESTART] = &rapahub_type_control_name,
+        [HOST_FRAME_UPGRADE] = &rapahub_type_control_upgrade,
         [HOST_FRAME_DONE] = &rapahub_type_control_none,
         [HOST_FRAME_FAILED] = &rapahub_type_control_failure,
         [HOST_FRAME_GUEST] = &rapahub_type_control_guest,
@@ -62,6 +78,8 @@ static const struct rapahub_type *type_of(enum host_frame_kind kind)
         [HOST_FRAME_RESULT] = &rapahub_type_control_result,
         [HOST_FRAME_LINE] = &rapahub_type_control_line,
         [HOST_FRAME_FIGURE] = &rapahub_type_control_figure,
+        [HOST_FRAME_CHILD] = &rapahub_type_control_child,
+        [HOST_FRAME_UPGRADED] = &rapahub_type_control_upgraded,
     };
 
     CHECK(kind < HOST_FRAME_COUNT);

@@ -30,6 +30,9 @@ enum host_frame_kind {
     HOST_FRAME_KILL,    /* control_name */
     HOST_FRAME_LOGS,    /* control_logs: LINE for each */
     HOST_FRAME_STATS,   /* control_name; "": all guests: FIGURE for each of each */
+    HOST_FRAME_TREE,    /* control_none: CHILD for each, supervisors before their children */
+    HOST_FRAME_RESTART, /* control_name */
+    HOST_FRAME_UPGRADE, /* control_upgrade: UPGRADED */
     HOST_FRAME_REQUESTS,
     /* answers */
     HOST_FRAME_DONE = HOST_FRAME_REQUESTS, /* control_none */
@@ -39,6 +42,8 @@ enum host_frame_kind {
     HOST_FRAME_RESULT,                     /* control_result */
     HOST_FRAME_LINE,                       /* control_line */
     HOST_FRAME_FIGURE,                     /* control_figure */
+    HOST_FRAME_CHILD,                      /* control_child */
+    HOST_FRAME_UPGRADED,                   /* control_upgraded */
     HOST_FRAME_COUNT
 };
 
@@ -61,6 +66,12 @@ struct control_logs {
     uint64_t since_ns; /* not older than this; UINT64_MAX: all */
     uint8_t level;     /* enum rapahub_log_level: these and graver */
     bool follow;       /* never DONE */
+};
+
+struct control_upgrade {
+    struct rapahub_string guest, chimod;
+    uint64_t timeout_ns;
+    bool check;
 };
 
 struct control_failure {
@@ -94,17 +105,36 @@ struct control_figure {
     uint64_t value;
 };
 
+struct control_child {
+    struct rapahub_string name, state;
+    uint32_t number, parent; /* parent 0: it has none */
+    bool is_supervisor;
+    uint8_t strategy; /* enum rapahub_strategy */
+    int32_t pid;      /* 0: none */
+    uint64_t incarnation, due_ns;
+    uint32_t restarts, failures, failures_max;
+};
+
+struct control_upgraded {
+    struct rapahub_string before, after; /* versions */
+    uint64_t start_ns, blackout_ns, calls_held, state_bytes;
+    uint32_t containers, methods_kept, methods_new, methods_lost;
+};
+
 /* Any of them; views show the memory of the frame they were read from. */
 union host_frame_record {
     struct control_none none;
     struct control_name name;
     struct control_call call;
     struct control_logs logs;
+    struct control_upgrade upgrade;
     struct control_failure failure;
     struct control_guest guest;
     struct control_result result;
     struct control_line line;
     struct control_figure figure;
+    struct control_child child;
+    struct control_upgraded upgraded;
 };
 
 /* Bytes on their way, in one direction. */

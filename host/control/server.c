@@ -13,6 +13,7 @@
 #include <rapahub/error.h>
 
 #include "host/control/answer.h"
+#include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
 #include "hub/base/clock.h"
@@ -117,6 +118,7 @@ void host_server_end(struct rapahub_control *control, struct host_server_client 
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client)
 {
     host_invocation_abandon(control, client);
+    host_errand_abandon(client);
     close(client->fd); /* which also ends its watch */
     host_frame_close(&client->in);
     host_frame_fini(&client->in);
@@ -135,7 +137,7 @@ static struct host_server_client *place_for_client(struct rapahub_control *contr
 
         if (client->fd < 0)
             return client;
-        if (!client->call && !client->following &&
+        if (!client->call && !client->errand && !client->following &&
             (!idlest || client->last_active < idlest->last_active))
             idlest = client;
     }
@@ -178,10 +180,10 @@ static int accept_clients(struct rapahub_control *control)
     return r;
 }
 
-/* While a call is open only its cancel may come; behind LOGS -f nothing. */
+/* While a call is open only its cancel may come; during an errand, and behind LOGS -f, nothing. */
 static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
 {
-    return !client->following && (!client->call || kind == HOST_FRAME_CANCEL);
+    return !client->following && !client->errand && (!client->call || kind == HOST_FRAME_CANCEL);
 }
 
 static void take_requests(struct rapahub_control *control, struct host_server_client *client)

@@ -38,6 +38,13 @@ struct host_server_call {
     } streams[HOST_FRAME_FDS];
 };
 
+/* What else is under way for a client; it outlives both, until its end. */
+struct host_server_errand {
+    struct hub_list link;              /* in the control's errands */
+    struct rapahub_control *control;   /* NULL: the socket is closed */
+    struct host_server_client *client; /* NULL: nobody waits */
+};
+
 struct host_server_client {
     int fd; /* -1: free */
     bool doomed;
@@ -47,7 +54,8 @@ struct host_server_client {
     uint64_t last_active; /* monotonic */
     uint32_t interest;    /* what epoll watches */
     struct host_frame_buffer in, out;
-    struct host_server_call *call; /* NULL: none */
+    struct host_server_call *call;     /* NULL: none */
+    struct host_server_errand *errand; /* NULL: none */
 };
 
 struct host_server_offer {
@@ -62,7 +70,7 @@ struct rapahub_control {
     void *user;
     char path[HOST_SERVER_PATH], name[HOST_SERVER_NAME];
     struct host_lines *lines;
-    struct hub_list calls;
+    struct hub_list calls, errands;
     uint32_t offers_count;
     struct host_server_offer offers[HOST_SERVER_OFFERS];
     struct host_server_client clients[HOST_SERVER_CLIENTS];
@@ -72,7 +80,7 @@ struct rapahub_control {
 int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
                       uint32_t interest);
 
-/* Closes a client and cancels its call. */
+/* Closes a client and cancels its call; its errand goes on. */
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client);
 
 /* Adds a frame to what a client is sent; one that does not read is doomed. */

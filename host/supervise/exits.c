@@ -33,6 +33,10 @@ static enum rapahub_exit_class class_of_cause(enum host_cause cause)
         [HOST_CAUSE_STOP_TIMEOUT] = RAPAHUB_EXIT_STOP_TIMEOUT,
         [HOST_CAUSE_WATCHDOG] = RAPAHUB_EXIT_WATCHDOG,
         [HOST_CAUSE_PROTOCOL] = RAPAHUB_EXIT_PROTOCOL,
+        [HOST_CAUSE_STALL] = RAPAHUB_EXIT_WATCHDOG,
+        [HOST_CAUSE_OVERRUN] = RAPAHUB_EXIT_WATCHDOG,
+        [HOST_CAUSE_PROBE] = RAPAHUB_EXIT_WATCHDOG,
+        [HOST_CAUSE_OOM] = RAPAHUB_EXIT_OOM,
     };
 
     CHECK((unsigned)cause < sizeof classes / sizeof *classes);
@@ -110,6 +114,7 @@ void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit
         [RAPAHUB_EXIT_STOP_TIMEOUT] = "did not stop when asked, killed",
         [RAPAHUB_EXIT_WATCHDOG] = "no heartbeat, killed",
         [RAPAHUB_EXIT_PROTOCOL] = "broke a rule of the protocol, killed",
+        [RAPAHUB_EXIT_OOM] = "out of memory, killed by the kernel",
         [RAPAHUB_EXIT_LOST] = "dead, its status taken by somebody else",
         [RAPAHUB_EXIT_LINK] = "could not be linked again, killed",
     };
@@ -130,6 +135,20 @@ void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit
     size = writer.size < size ? writer.size : size - 1;
     memcpy(to, text, size);
     to[size] = '\0';
+}
+
+const char *host_exits_stuck(enum host_cause cause)
+{
+    switch (cause) {
+    case HOST_CAUSE_STALL:
+        return "no progress with what it was asked, killed";
+    case HOST_CAUSE_OVERRUN:
+        return "did not end a call that nobody waited for, killed";
+    case HOST_CAUSE_PROBE:
+        return "its probe failed, killed";
+    default:
+        return "no heartbeat, killed";
+    }
 }
 
 /* ---- whether another one follows ---- */
@@ -215,7 +234,9 @@ int host_exits_take(const char *name, const struct rapahub_supervision *how,
     static const uint16_t not_again[] = {KIND_CODE | NOT_AGAIN, 0};
     int r;
 
-    *out = (struct host_exit_rules){.mask = mask_of(how), .success.codes = {1}};
+    *out = (struct host_exit_rules){.mask = mask_of(how),
+                                    .success.codes = {1},
+                                    .oom_stops = how->oom_policy == RAPAHUB_OOM_STOP};
     if (how->restart == RAPAHUB_RESTART_MASK && (out->mask == 0 || (out->mask & ~ALL) != 0))
         return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values",
                             "%s: restart_mask is 0x%x: name classes, 1u << RAPAHUB_EXIT_…, or "
@@ -228,7 +249,7 @@ int host_exits_take(const char *name, const struct rapahub_supervision *how,
     return r == 0 ? take_list(name, how->force_exit, "force_exit", &out->force) : r;
 }
 
-/* r[impl supervise.restart] */
+/* r[impl supervise.restart] r[impl supervise.oom] */
 enum host_exit_verdict host_exits_judge(const struct host_exit_rules *rules,
                                         const struct hub_exit *exit, enum rapahub_exit_class *class)
 {
@@ -236,7 +257,7 @@ enum host_exit_verdict host_exits_judge(const struct host_exit_rules *rules,
         *class = RAPAHUB_EXIT_CLEAN;
     if (has(&rules->force, exit))
         return HOST_EXIT_RESTART;
-    if (has(&rules->prevent, exit))
+    if (has(&rules->prevent, exit) || (rules->oom_stops && *class == RAPAHUB_EXIT_OOM))
         return HOST_EXIT_PREVENTED;
     return (rules->mask >> *class & 1) != 0 ? HOST_EXIT_RESTART : HOST_EXIT_OVER;
 }

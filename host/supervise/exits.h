@@ -18,7 +18,11 @@ enum host_cause {
     HOST_CAUSE_START_TIMEOUT, /* not ready in time */
     HOST_CAUSE_STOP_TIMEOUT,  /* did not go when asked */
     HOST_CAUSE_WATCHDOG,      /* no heartbeat */
-    HOST_CAUSE_PROTOCOL       /* broke a rule */
+    HOST_CAUSE_PROTOCOL,      /* broke a rule */
+    HOST_CAUSE_STALL,         /* made no progress; as those below, of class WATCHDOG */
+    HOST_CAUSE_OVERRUN,       /* did not end a call that nobody waited for */
+    HOST_CAUSE_PROBE,         /* its startup or its liveness probe failed */
+    HOST_CAUSE_OOM            /* the kernel did, for want of memory in its cgroup */
 };
 
 /* `exit` NULL: somebody else took the status. A recorded cause counts only where the guest then
@@ -30,6 +34,9 @@ enum rapahub_exit_class host_exits_class(const struct hub_exit *exit, enum host_
 void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit, char *to,
                       size_t size);
 
+/* The same where the class is WATCHDOG, and several causes lead to it. */
+const char *host_exits_stuck(enum host_cause cause);
+
 /* Statuses and signals that a child's options name. */
 struct host_exit_set {
     uint64_t codes[4], signals; /* a bit each; of signal 1 the lowest */
@@ -39,6 +46,7 @@ struct host_exit_set {
 struct host_exit_rules {
     uint32_t mask; /* of classes */
     struct host_exit_set success, prevent, force;
+    bool oom_stops;
 };
 
 /* -EINVAL where a list of the child `name` has what is neither a status nor a signal, or its mask

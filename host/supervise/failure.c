@@ -76,6 +76,8 @@ static void fall(struct host_machine *machine, uint32_t place, enum host_fall ho
         struct host_child *below = host_machine_child(machine, i);
 
         below->failing = degrades && (below->wanted || below->state == HOST_CHILD_FAILED);
+        if (below->failing && below->state != HOST_CHILD_FAILED)
+            below->why = HOST_FAILED_ABOVE;
     }
     host_failure_bring_down(machine, place);
 }
@@ -211,6 +213,7 @@ static bool is_exhausted(struct host_machine *machine, uint32_t place, struct co
     uint32_t parent = child->parent;
 
     if (counted.child == RAPAHUB_EXHAUSTED_PARK) {
+        child->why = HOST_FAILED_BUDGET;
         end(machine, place, true);
         return true;
     }
@@ -284,10 +287,15 @@ void host_failure_decide(struct host_machine *machine, uint32_t place,
         return;
     }
     verdict = host_exits_judge(&child->rules, ending->exit, &class);
+    if (ending->barred)
+        verdict = HOST_EXIT_PREVENTED;
     if (verdict == HOST_EXIT_RESTART) {
         restart(machine, place, class, now);
         return;
     }
+    child->why = ending->barred              ? HOST_FAILED_BARRED
+                 : class == RAPAHUB_EXIT_OOM ? HOST_FAILED_OOM
+                                             : HOST_FAILED_STATUS;
     end(machine, place, verdict == HOST_EXIT_PREVENTED);
     look_at_shutdown(machine, child);
 }

@@ -10,6 +10,7 @@
 struct host_ending {
     enum rapahub_exit_class class;
     const struct hub_exit *exit; /* NULL: unknown */
+    bool barred;                 /* its finish command said that there is to be no other life */
 };
 
 /* It is EXITED. If it was asked to go it comes to rest, and else its supervisor decides: it and

@@ -15,6 +15,35 @@
 #define ABORT      6 /* SIGABRT */
 #define SIGNAL_MAX 64
 
+#define IN_A_ROW_MAX 1000
+
+#define LIMIT_LEAST  (10 * HUB_MILLISECOND)
+#define LIMIT_MOST   (24 * 60 * 60 * HUB_SECOND)
+#define LOG_RING     (64U << 10)
+#define LOG_RING_MAX (16U << 20)
+#define LOG_LINE_MIN 64
+#define LOG_LINE_MAX 8192
+#define LOG_RATE     200
+#define LOG_RATE_MAX 100000
+#define FINISH_MAX   64
+
+/* 500 "ms": in the largest unit of which it is a whole number. */
+struct span {
+    uint64_t count;
+    const char *unit;
+};
+
+static struct span span_of(uint64_t ns)
+{
+    static const struct span units[] = {
+        {HUB_SECOND, "s"}, {HUB_MILLISECOND, "ms"}, {HUB_MICROSECOND, "us"}, {1, "ns"}};
+    unsigned i = 0;
+
+    while (ns % units[i].count != 0)
+        i++;
+    return (struct span){ns / units[i].count, units[i].unit};
+}
+
 static uint64_t or_default(uint64_t given, uint64_t otherwise)
 {
     return given ? given : otherwise;
@@ -39,6 +68,15 @@ static int refuse_reserved(const char *name)
 
 /* ---- a child ---- */
 
+static void fill_probe(struct rapahub_probe *out)
+{
+    if (out->period_ns == 0)
+        return;
+    out->timeout_ns = or_default(out->timeout_ns, HUB_SECOND);
+    out->success = out->success ? out->success : 1;
+    out->failure = out->failure ? out->failure : 3;
+}
+
 static void fill_child(struct rapahub_supervision *out)
 {
     out->restarts_max = out->restarts_max == 0 ? 5 : out->restarts_max;
@@ -55,8 +93,15 @@ static void fill_child(struct rapahub_supervision *out)
     out->heartbeat_misses = out->heartbeat_misses ? out->heartbeat_misses : 2;
     out->watchdog_signal = out->watchdog_signal ? out->watchdog_signal : ABORT;
     out->abort_ns = or_default(out->abort_ns, 500 * HUB_MILLISECOND);
+    fill_probe(&out->startup);
+    fill_probe(&out->liveness);
+    fill_probe(&out->readiness);
     out->goodbye_ns = or_default(out->goodbye_ns, 500 * HUB_MILLISECOND);
     out->term_ns = or_default(out->term_ns, 2 * HUB_SECOND);
+    out->finish_timeout_ns = or_default(out->finish_timeout_ns, 5 * HUB_SECOND);
+    out->log_ring = out->log_ring ? out->log_ring : LOG_RING;
+    out->log_line = out->log_line ? out->log_line : LOG_LINE_MAX;
+    out->log_rate = out->log_rate ? out->log_rate : LOG_RATE;
 }
 
 /* r[impl supervise.lint.values] */
@@ -70,6 +115,12 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
         what = "start is none of RAPAHUB_START_…";
     else if ((unsigned)how->when_down > RAPAHUB_WHEN_DOWN_FAIL)
         what = "when_down is none of RAPAHUB_WHEN_DOWN_…";
+    else if ((unsigned)how->kill_mode > RAPAHUB_KILL_CGROUP)
+        what = "kill_mode is none of RAPAHUB_KILL_…";
+    else if ((unsigned)how->oom_policy > RAPAHUB_OOM_KILL_GROUP)
+        what = "oom_policy is none of RAPAHUB_OOM_…";
+    else if ((unsigned)how->ready > RAPAHUB_READY_ATTACH)
+        what = "ready is none of RAPAHUB_READY_…";
     else if ((unsigned)how->on_exhausted > RAPAHUB_EXHAUSTED_CALLBACK)
         what = "on_exhausted is none of RAPAHUB_EXHAUSTED_…";
     else if ((unsigned)how->jitter > RAPAHUB_JITTER_ADDITIVE)
@@ -82,6 +133,12 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
         what = "watchdog_signal is no signal";
     else if (how->backoff_steps > STEPS_MAX)
         what = "backoff_steps is above 1,000";
+    else if (how->log_ring > LOG_RING_MAX)
+        what = "log_ring is above 16 MiB";
+    else if (how->log_line < LOG_LINE_MIN || how->log_line > LOG_LINE_MAX)
+        what = "log_line is not 64 to 8,192";
+    else if (how->log_rate > LOG_RATE_MAX)
+        what = "log_rate is above 100,000";
     else if (!(how->jitter_share >= 0 && how->jitter_share <= 10))
         what = "jitter_share is not 0 to 10";
     if (!what)
@@ -90,14 +147,87 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
                         what);
 }
 
+static bool is_limit(uint64_t ns)
+{
+    return ns == 0 || (ns >= LIMIT_LEAST && ns <= LIMIT_MOST);
+}
+
+/* r[impl supervise.lint.limits] */
+static int check_limits(const char *name, const struct rapahub_supervision *how)
+{
+    const char *what = !is_limit(how->stall_ns)     ? "stall_ns"
+                       : !is_limit(how->overrun_ns) ? "overrun_ns"
+                                                    : NULL;
+
+    if (!what)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.limits",
+                        "%s: %s is neither 0, so that it is off, nor from 10 ms to 24 hours; "
+                        "choose one of these",
+                        name, what);
+}
+
+/* The member and what is wrong with it. */
+struct probe_fault {
+    const char *member, *text;
+};
+
+static struct probe_fault wrong_with_probe(const struct rapahub_probe *probe)
+{
+    static const char span[] = "is not from 10 ms to 24 hours; correct it";
+
+    if (probe->period_ns == 0 && (probe->timeout_ns || probe->success || probe->failure))
+        return (struct probe_fault){"period_ns",
+                                    "is not set, so that the probe is never asked; set it"};
+    if (probe->period_ns != 0 && !is_limit(probe->period_ns))
+        return (struct probe_fault){"period_ns", span};
+    if (!is_limit(probe->timeout_ns))
+        return (struct probe_fault){"timeout_ns", span};
+    if (probe->success > IN_A_ROW_MAX)
+        return (struct probe_fault){"success", "is above 1,000; lower it"};
+    if (probe->failure > IN_A_ROW_MAX)
+        return (struct probe_fault){"failure", "is above 1,000; lower it"};
+    return (struct probe_fault){NULL, NULL};
+}
+
+/* r[impl supervise.lint.probe] */
+static int check_probes(const char *name, const struct rapahub_supervision *how)
+{
+    const struct rapahub_probe *const probes[] = {&how->startup, &how->liveness, &how->readiness};
+    static const char *const names[] = {"startup", "liveness", "readiness"};
+
+    for (int i = 0; i < 3; i++) {
+        const struct probe_fault fault = wrong_with_probe(probes[i]);
+
+        if (fault.member)
+            return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.probe", "%s: %s.%s %s", name,
+                                names[i], fault.member, fault.text);
+    }
+    if (how->ready != RAPAHUB_READY_PROBE)
+        return 0;
+    if (how->startup.period_ns == 0 && how->readiness.period_ns == 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.probe",
+                            "%s: ready is PROBE, and it has neither a startup nor a readiness "
+                            "probe, so that it is never ready; give it one",
+                            name);
+    if (how->start != RAPAHUB_START_LAZY)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.probe",
+                        "%s: is LAZY, so that its first call waits for its probes, too; set ready "
+                        "to MESSAGE, or choose another start",
+                        name);
+}
+
 /* r[impl supervise.lint.backoff] r[impl supervise.lint.factor] */
 static int check_backoff(const char *name, const struct rapahub_supervision *how)
 {
+    struct span most = span_of(how->backoff_max_ns), initial = span_of(how->backoff_initial_ns);
+
     if (how->backoff_initial_ns != RAPAHUB_NONE && how->backoff_max_ns < how->backoff_initial_ns)
         return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.backoff",
-                            "%s: backoff_max_ns (%" PRIu64 ") is below backoff_initial_ns (%" PRIu64
-                            "); raise the one or lower the other",
-                            name, how->backoff_max_ns, how->backoff_initial_ns);
+                            "%s: backoff_max_ns (%" PRIu64 " %s) is below backoff_initial_ns "
+                            "(%" PRIu64 " %s); raise the one or lower the other",
+                            name, most.count, most.unit, initial.count, initial.unit);
     if (!(how->backoff_factor >= 1 && how->backoff_factor <= 1e6))
         return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.factor",
                             "%s: backoff_factor is %g, so that delays would shrink; from 1 to "
@@ -143,15 +273,18 @@ static double fastest(const struct rapahub_supervision *how)
 /* r[impl supervise.lint.budget] */
 static int check_budget(const char *name, const struct rapahub_supervision *how)
 {
+    struct span period = span_of(how->period_ns);
+
     if (how->restarts_max <= 0 || how->period_ns == RAPAHUB_FOREVER ||
         how->on_exhausted == RAPAHUB_EXHAUSTED_SLOW_RETRY ||
         how->restart == RAPAHUB_RESTART_TEMPORARY || fastest(how) < (double)how->period_ns)
         return 0;
     return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.budget",
                         "%s: its delays alone outlast period_ns (%" PRIu64
-                        "), so that %d restarts are never within it and it is never given up; "
-                        "lengthen period_ns, shorten the delays, or set on_exhausted to SLOW_RETRY",
-                        name, how->period_ns, (int)how->restarts_max);
+                        " %s), so that %d restarts are "
+                        "never within it and it is never given up; lengthen period_ns, shorten "
+                        "the delays, or set on_exhausted to SLOW_RETRY",
+                        name, period.count, period.unit, (int)how->restarts_max);
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -175,18 +308,20 @@ static int check_stop(const char *name, const struct rapahub_supervision *how,
 {
     const struct rapahub_supervision *above = parent ? parent->supervision : NULL;
     uint64_t sum = host_lint_stop_ns(how), most = HOST_LINT_STOP_MAX;
-    const char *whose = "one hour";
+    const char *whose = "the most there may be,";
+    struct span taken = span_of(sum), left;
 
     if (above && (above->drain_ns || above->goodbye_ns || above->term_ns || above->brutal)) {
         most = host_lint_stop_ns(above);
-        whose = "its supervisor's own";
+        whose = "those of its supervisor,";
     }
     if (sum <= most)
         return 0;
+    left = span_of(most);
     return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.stop",
                         "%s: drain_ns, goodbye_ns and term_ns make %" PRIu64
-                        ", above %s of %" PRIu64 "; shorten them",
-                        name, sum, whose, most);
+                        " %s, above %s %" PRIu64 " %s; shorten them",
+                        name, taken.count, taken.unit, whose, left.count, left.unit);
 }
 
 /* r[impl supervise.lint.significant] */
@@ -205,6 +340,27 @@ static int check_significant(const char *name, const struct rapahub_supervision 
         return 0;
     return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.significant",
                         "%s: is significant, and %s, or do not set `significant`", name, why);
+}
+
+/* r[impl supervise.lint.finish] */
+static int check_finish(const char *name, const struct rapahub_supervision *how)
+{
+    const char *const *finish = how->finish;
+    size_t count = 0;
+
+    while (finish && count <= FINISH_MAX && finish[count])
+        count++;
+    if (!is_limit(how->finish_timeout_ns))
+        return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.finish",
+                            "%s: finish_timeout_ns is not from 10 ms to 24 hours; give it in "
+                            "nanoseconds",
+                            name);
+    if (!finish || (count > 0 && count <= FINISH_MAX && finish[0][0] == '/'))
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.finish",
+                        "%s: its finish command is not 1 to %d texts that begin with the absolute "
+                        "path of a program; name one",
+                        name, FINISH_MAX);
 }
 
 /* r[impl supervise.lint.lazy] */
@@ -231,6 +387,10 @@ int host_lint_child(const char *name, const struct rapahub_supervision *given,
     fill_child(&how);
     r = check_values(name, &how);
     if (r == 0)
+        r = check_limits(name, &how);
+    if (r == 0)
+        r = check_probes(name, &how);
+    if (r == 0)
         r = check_backoff(name, &how);
     if (r == 0)
         r = check_budget(name, &how);
@@ -240,6 +400,8 @@ int host_lint_child(const char *name, const struct rapahub_supervision *given,
         r = check_significant(name, &how, parent);
     if (r == 0)
         r = check_lazy(name, &how);
+    if (r == 0)
+        r = check_finish(name, &how);
     if (r == 0)
         *out = how;
     return r;

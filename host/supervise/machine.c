@@ -50,6 +50,12 @@ static void put(struct host_machine *machine, const struct host_decision *decisi
     machine->queue[(machine->first + machine->count++) % machine->queue_max] = *decision;
 }
 
+/* A supervisor that comes down by itself does so for this. */
+static enum rapahub_exit_class class_of(const struct host_child *child)
+{
+    return child->fall == HOST_FALL_NONE ? child->ended : child->fall_class;
+}
+
 void host_machine_move(struct host_machine *machine, uint32_t place, enum host_child_state to)
 {
     struct host_child *child = host_machine_child(machine, place);
@@ -60,6 +66,9 @@ void host_machine_move(struct host_machine *machine, uint32_t place, enum host_c
                                   .to = to,
                                   .over = child->over,
                                   .due_ns = child->due_ns,
+                                  .class = class_of(child),
+                                  .why = child->why,
+                                  .fall = child->fall,
                                   .failures = child->budget.count};
 
     hub_states_move(&host_tree_states, &child->state, (uint32_t)to, child->name, "");

@@ -22,6 +22,9 @@ struct host_decision {
     enum host_child_state from, to; /* of MOVED */
     bool over;                      /* MOVED: it is not started again, as its options say */
     uint64_t due_ns;                /* MOVED to BACKOFF: not started before */
+    enum rapahub_exit_class class;  /* MOVED to or from EXITED: how its last life ended */
+    enum host_failed why;           /* MOVED to FAILED */
+    enum host_fall fall;            /* MOVED, of a supervisor: why it comes down by itself */
     uint32_t failures;              /* MOVED from EXITED: within its period */
 };
 

@@ -78,6 +78,7 @@ static void end_supervisor(struct host_machine *machine, uint32_t place, uint64_
     bool fails = child->fall == HOST_FALL_PARK ||
                  (child->parent == HOST_TREE_NONE && child->fall == HOST_FALL_ESCALATE);
 
+    child->ended = child->fall == HOST_FALL_NONE ? RAPAHUB_EXIT_CLEAN : child->fall_class;
     host_machine_move(machine, place, HOST_CHILD_EXITED);
     if (child->asked || !child->wanted) {
         host_failure_rest(machine, place);

@@ -30,7 +30,8 @@ static int check_above(const struct host_machine *machine, const struct host_chi
     if (child->state == HOST_CHILD_CLOSED || child->closing)
         return refuse(RAPAHUB_ECLOSED, child, "it was closed");
     if (supervisor && !runs(supervisor))
-        return refuse(RAPAHUB_ESTATE, child, "its supervisor does not run; start or reset that");
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s: its supervisor%s%s does not run; start that",
+                            child->name, supervisor->name[0] ? " " : "", supervisor->name);
     return 0;
 }
 
@@ -263,6 +264,22 @@ int host_supervisor_ready(struct host_machine *machine, uint32_t place, uint64_t
     return 0;
 }
 
+int host_supervisor_replaced(struct host_machine *machine, uint32_t place, uint64_t incarnation,
+                             uint64_t now, uint64_t *out)
+{
+    struct host_child *child = present(machine, place, incarnation);
+
+    if (!child)
+        return RAPAHUB_ESTALE;
+    if (!host_tree_is_up(child) || child->stop)
+        return rapahub_fail(RAPAHUB_ESTATE, "supervise.upgrade.child", "%s does not serve now",
+                            child->name);
+    child->incarnation = ++machine->incarnations;
+    child->ready_ns = now;
+    *out = child->incarnation;
+    return 0;
+}
+
 int host_supervisor_degraded(struct host_machine *machine, uint32_t place, uint64_t incarnation)
 {
     struct host_child *child = present(machine, place, incarnation);
@@ -288,8 +305,12 @@ int host_supervisor_leaving(struct host_machine *machine, uint32_t place, uint64
 int host_supervisor_exited(struct host_machine *machine, uint32_t place, uint64_t incarnation,
                            const struct host_ending *ending, uint64_t now)
 {
-    if (!present(machine, place, incarnation))
+    struct host_child *child = present(machine, place, incarnation);
+
+    if (!child)
         return RAPAHUB_ESTALE;
+    child->ended = ending->class;
+    (void)host_exits_judge(&child->rules, ending->exit, &child->ended);
     host_machine_move(machine, place, HOST_CHILD_EXITED);
     host_failure_decide(machine, place, ending, now);
     host_settle(machine, now);
@@ -303,6 +324,7 @@ int host_supervisor_deferred(struct host_machine *machine, uint32_t place, uint6
 
     if (!child)
         return RAPAHUB_ESTALE;
+    child->ended = RAPAHUB_EXIT_SPAWN;
     child->due_ns = due;
     child->called = true; /* it was, for this start */
     host_machine_move(machine, place, HOST_CHILD_EXITED);

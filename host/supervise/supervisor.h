@@ -51,6 +51,12 @@ int host_supervisor_attached(struct host_machine *machine, uint32_t place, uint6
 int host_supervisor_ready(struct host_machine *machine, uint32_t place, uint64_t incarnation,
                           uint64_t now_ns);
 
+/* Another process took its place, and its calls with it: the same child, another life.
+ * RAPAHUB_ESTATE where it is not up, or is to go. It stays READY or DEGRADED, as it is. r[impl
+ * supervise.upgrade.child] */
+int host_supervisor_replaced(struct host_machine *machine, uint32_t place, uint64_t incarnation,
+                             uint64_t now_ns, uint64_t *out);
+
 /* It takes no calls for the time being; host_supervisor_ready ends that. */
 int host_supervisor_degraded(struct host_machine *machine, uint32_t place, uint64_t incarnation);
 

@@ -209,8 +209,10 @@ static int check_parent(const struct host_tree *tree, const struct host_child *c
     HOST_TREE_EACH_CHILD(tree, child->parent, i)
     count++;
     if (above->group.children_max > 0 && count >= above->group.children_max)
-        return rapahub_fail(RAPAHUB_EFULL, "", "%s: its supervisor may have %u children",
-                            child->name, above->group.children_max);
+        return rapahub_fail(
+            RAPAHUB_EFULL, "",
+            "%s: its supervisor may have %u children, as its children_max says; raise it",
+            child->name, above->group.children_max);
     if (above->group.strategy == RAPAHUB_SIMPLE && child->dependencies_count > 0)
         return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.simple",
                             "%s: has dependencies, and children of a SIMPLE supervisor have no "
@@ -273,6 +275,7 @@ static int take_how(const struct host_tree *tree, const struct host_tree_plan *p
     host_backoff_init(&child->backoff, &child->how, plan->seed);
     child->how.success_exit = child->how.prevent_exit = child->how.force_exit = NULL;
     child->how.dependencies = NULL;
+    child->how.finish = child->how.keep_fds = NULL;
     child->group.name = NULL;
     child->group.supervision = NULL;
     return has_parent ? check_parent(tree, child) : 0;

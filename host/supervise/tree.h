@@ -46,6 +46,15 @@ struct host_dependency {
     char on[HOST_TREE_NAME_MAX + 1];
 };
 
+/* Why a child is FAILED. */
+enum host_failed {
+    HOST_FAILED_BUDGET, /* its own is used up */
+    HOST_FAILED_STATUS, /* its status or signal is one of `prevent_exit` */
+    HOST_FAILED_OOM,    /* as its oom_policy says */
+    HOST_FAILED_BARRED, /* its finish command said so */
+    HOST_FAILED_ABOVE   /* the root has failed */
+};
+
 /* Why a supervisor comes down by itself. */
 enum host_fall { HOST_FALL_NONE, HOST_FALL_ESCALATE, HOST_FALL_PARK, HOST_FALL_DONE };
 
@@ -75,14 +84,16 @@ struct host_child {
     bool asked;           /* was told so */
     bool closing;         /* becomes CLOSED when it is down */
     bool failing;         /* becomes FAILED when it is down */
+    enum host_failed why; /* the same, or was the last time */
     bool grouped;         /* waits for all others of its group to be down */
     bool marked;          /* of a set that is being looked for */
     bool coming;          /* starts, or will as soon as those it requires are ready */
     enum host_fall fall;  /* of a supervisor */
     enum rapahub_exit_class fall_class;
-    uint64_t due_ns;   /* not started before */
-    uint64_t ready_ns; /* since then; 0: it is not */
-    uint64_t kill_ns;  /* of a supervisor that stops: all of it is killed then; 0: never */
+    enum rapahub_exit_class ended; /* how its last life did */
+    uint64_t due_ns;               /* not started before */
+    uint64_t ready_ns;             /* since then; 0: it is not */
+    uint64_t kill_ns; /* of a supervisor that stops: all of it is killed then; 0: never */
     struct host_budget budget, intensity; /* as a child, as a supervisor */
     bool limited;                         /* there is an intensity */
     struct host_backoff backoff;

@@ -126,6 +126,21 @@ static inline void hub_settle(struct hub_a32 *word)
 #endif
 }
 
+/* The same behind a store, or an exchange, of another word: where each exchange is a full fence
+ * there is no second one. */
+static inline uint32_t hub_exchange_and_settle(struct hub_a32 *to, uint32_t value,
+                                               struct hub_a32 *word)
+{
+    uint32_t before = __atomic_exchange_n(&to->word, value, __ATOMIC_SEQ_CST);
+
+#if !defined(__x86_64__) || defined(__SANITIZE_THREAD__)
+    hub_settle(word);
+#else
+    (void)word;
+#endif
+    return before;
+}
+
 /* Copies `count` words of 64 bits that somebody else may be writing, each loaded once. */
 static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t count)
 {

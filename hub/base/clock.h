@@ -20,7 +20,7 @@ uint64_t hub_clock_wall(void);
 /* The moment `span_ns` from now; HUB_NEVER if that does not fit. */
 uint64_t hub_clock_after(uint64_t span_ns);
 
-/* The same, up to 10 ms later, where the span is a second or more: a quarter of the cost. */
+/* The same, up to 50 ms later, where the span is a second or more: a quarter of the cost. */
 uint64_t hub_clock_about(uint64_t span_ns);
 
 /* Nanoseconds left until `deadline_ns`; 0 once it has passed; HUB_NEVER of HUB_NEVER. */

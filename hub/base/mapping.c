@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
@@ -41,6 +42,7 @@ static int map_part(int fd, uint64_t offset, size_t size, struct hub_mapping *ou
     hub_mapping_init(out);
     out->data = data;
     out->size = size;
+    out->whole = true;
     return 0;
 }
 
@@ -128,34 +130,75 @@ static int open_new(const char *prefix, char path[HUB_MAPPING_PATH_MAX])
                         TRIES);
 }
 
-/* posix_fallocate takes the pages now, and makes the file as long as that: later there would be a
- * SIGBUS instead of an error. */
+static int refuse_room(int r, const char *rule, const struct hub_mapping *file, uint64_t size)
+{
+    struct statvfs place;
+    uint64_t free_bytes = 0;
+
+    if (fstatvfs(file->fd, &place) == 0)
+        free_bytes = (uint64_t)place.f_bavail * place.f_frsize;
+    return rapahub_fail(
+        r, rule, "no room for %" PRIu64 " bytes more at '%s': %s; %" PRIu64 " bytes are free there",
+        size, file->path, strerrordesc_np(-r), free_bytes);
+}
+
+/* The file is as long as that, if it was shorter. */
 static int reserve(int fd, uint64_t offset, uint64_t size)
 {
-    int error;
+    int r;
 
     do
-        error = posix_fallocate(fd, (off_t)offset, (off_t)size);
-    while (error == EINTR);
-    return -error;
+        r = fallocate(fd, 0, (off_t)offset, (off_t)size);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : 0;
+}
+
+/* The same for a range that nobody uses yet: where the file system cannot do it, each block is
+ * written to. */
+static int reserve_unused(int fd, uint64_t offset, uint64_t size)
+{
+    int r = reserve(fd, offset, size);
+
+    return r == -EOPNOTSUPP ? -posix_fallocate(fd, (off_t)offset, (off_t)size) : r;
+}
+
+int hub_mapping_take(const struct hub_mapping *mapping, uint64_t offset, uint64_t size)
+{
+    int r = mapping->whole ? 0 : reserve(mapping->fd, offset, size);
+
+    return r < 0 ? refuse_room(r, "hub.file.room", mapping, size) : 0;
+}
+
+/* Gives a new file its size, no pages: those are taken when they are needed, if this file system
+ * can; else all are taken now. */
+static int fill(struct hub_mapping *file, size_t size, bool *whole)
+{
+    int r = ftruncate(file->fd, (off_t)size) < 0 ? -errno : reserve(file->fd, 0, 1);
+
+    *whole = r == -EOPNOTSUPP;
+    if (*whole)
+        r = reserve_unused(file->fd, 0, size);
+    return r < 0 ? refuse_room(r, "shm.file.create", file, size) : 0;
 }
 
 /* Takes the descriptor; the file goes where it cannot be filled. */
 static int fill_file(int made, const char *path, size_t size, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = made;
-    int r = reserve(fd, 0, size);
+    struct hub_mapping file = {.fd = fd};
+    bool whole;
+    int r;
 
-    if (r < 0)
-        r = rapahub_fail(r, "shm.file.create", "no room for %zu bytes at '%s': %s", size, path,
-                         strerrordesc_np(-r));
-    else
+    snprintf(file.path, sizeof file.path, "%s", path);
+    r = fill(&file, size, &whole);
+    if (r == 0)
         r = map(fd, size, out);
     if (r < 0) {
         unlink(path);
         return r;
     }
-    snprintf(out->path, sizeof out->path, "%s", path);
+    memcpy(out->path, file.path, sizeof file.path);
+    out->whole = whole;
     out->fd = TAKE(fd);
     return 0;
 }
@@ -248,13 +291,10 @@ int hub_mapping_append(const struct hub_mapping *file, uint64_t end, uint64_t si
                        struct hub_mapping *out)
 {
     uint64_t offset = hub_mapping_page_align(end);
-    int r = reserve(file->fd, offset, size);
+    int r = reserve_unused(file->fd, offset, size);
 
-    if (r < 0)
-        return rapahub_fail(r, "shm.varslot.extents",
-                            "no room for %" PRIu64 " bytes more at '%s': %s", size, file->path,
-                            strerrordesc_np(-r));
-    return map_part(file->fd, offset, size, out);
+    return r < 0 ? refuse_room(r, "shm.varslot.extents", file, size)
+                 : map_part(file->fd, offset, size, out);
 }
 
 int hub_mapping_open_part(int fd, uint64_t offset, uint64_t size, struct hub_mapping *out)

@@ -13,6 +13,7 @@ struct hub_mapping {
     uint8_t *data; /* NULL: nothing is mapped */
     size_t size;
     int fd;                          /* CLOEXEC; -1: none */
+    bool whole;                      /* all pages are there, or come when they are touched */
     char path[HUB_MAPPING_PATH_MAX]; /* of the file this side created and will unlink; "" if none */
 };
 
@@ -23,12 +24,17 @@ void hub_mapping_init(struct hub_mapping *mapping);
 int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping *out);
 
 /* Zeroed memory behind a new file /dev/shm/PREFIX-<uid>-<pid>-<nonce>, mode 0600, locked by the OFD
- * lock on byte 2^40. Never opens a file that exists. -ENOSPC where the space cannot be had: it is
- * reserved now, not found missing at a write. Text and hint name /dev/shm. */
+ * lock on byte 2^40. Never opens a file that exists. It has no pages yet: who touches one that was
+ * not taken may be killed by a SIGBUS. */
 int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out);
 
 /* The same at a path of the caller's; -EEXIST where something stands there. */
 int hub_mapping_create_at(const char *path, size_t size, struct hub_mapping *out);
+
+/* Takes the pages of a range now, of a file this side created; what they hold stays. -ENOSPC where
+ * there are too few: an error now, and no SIGBUS at a write. Text and hint name the file, how much
+ * was wanted and is free, and what helps; then nothing is taken. May be repeated; any thread. */
+int hub_mapping_take(const struct hub_mapping *mapping, uint64_t offset, uint64_t size);
 
 /* Opens what somebody else made: a path, or "/proc/self/fd/N", "/dev/fd/N" for a descriptor, which
  * is duplicated. Maps the whole file; one below `least` bytes is refused. */
@@ -41,7 +47,7 @@ int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *o
 uint64_t hub_mapping_page_align(uint64_t size);
 
 /* Makes `file` larger, from the first page behind `end` on, and maps what is new, on its own and
- * zeroed. -ENOSPC as above; then the file may be longer, and what was mapped before stays. */
+ * zeroed, its pages taken. -ENOSPC as above; what was mapped before stays. */
 int hub_mapping_append(const struct hub_mapping *file, uint64_t end, uint64_t size,
                        struct hub_mapping *out);
 

@@ -6,13 +6,13 @@
 
 /* Who has waited takes it as one that is waited for: it cannot know whether others still do, and
  * one wake-up too many costs less than one too few. */
-void hub_mutex_wait(struct hub_mutex *mutex)
+__attribute__((noinline)) void hub_mutex_wait(struct hub_mutex *mutex)
 {
     while (hub_exchange(&mutex->word, HUB_MUTEX_WANTED) != HUB_MUTEX_FREE)
         (void)hub_futex_wait_private(&mutex->word, HUB_MUTEX_WANTED, HUB_NEVER);
 }
 
-void hub_mutex_pass(struct hub_mutex *mutex)
+__attribute__((noinline)) void hub_mutex_pass(struct hub_mutex *mutex)
 {
     hub_futex_wake_one_private(&mutex->word);
 }

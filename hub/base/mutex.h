@@ -32,6 +32,9 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
     HUB_MUTEX_MARK(release_capability(*mutex)) HUB_MUTEX_MARK(no_thread_safety_analysis);
 
+static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct hub_a32 *word)
+    HUB_MUTEX_MARK(release_capability(*mutex)) HUB_MUTEX_MARK(no_thread_safety_analysis);
+
 enum hub_mutex_state {
     HUB_MUTEX_FREE,
     HUB_MUTEX_HELD,
@@ -56,6 +59,14 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 {
     if (__builtin_expect(!hub_claim(&mutex->word, HUB_MUTEX_FREE, HUB_MUTEX_HELD), 0))
         hub_mutex_wait(mutex);
+}
+
+/* The same, and the fence in front of a look at `word` for who sleeps. */
+static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct hub_a32 *word)
+{
+    if (__builtin_expect(
+            hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word) == HUB_MUTEX_WANTED, 0))
+        hub_mutex_pass(mutex);
 }
 
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)

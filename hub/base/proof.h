@@ -31,7 +31,15 @@ struct hub_exit {
 };
 int hub_proof_status(int pidfd, struct hub_exit *out);
 
-/* The same, and takes it: the process is gone. Once. */
+/* What a dead child has used, with those of its own children that it waited for; as
+ * hub_proof_status. */
+struct hub_usage {
+    uint64_t user_ns, system_ns; /* of CPU */
+    uint64_t memory_max;         /* bytes that were resident, at most */
+};
+int hub_proof_usage(int pidfd, struct hub_usage *out);
+
+/* The same as hub_proof_status, and takes it: the process is gone. Once. */
 int hub_proof_reap(int pidfd, struct hub_exit *out);
 
 #endif

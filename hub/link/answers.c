@@ -74,23 +74,41 @@ static void count_answer(struct hub_calls *calls) REQUIRES(*calls->lock)
 }
 
 /* r[impl call.complete] */
+static inline bool take(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size)
+    REQUIRES(*calls->lock)
+{
+    struct hub_call_entry *entry = hub_call_table_of_id(calls, id);
+
+    if (!entry || entry->state != HUB_CALL_OPEN || entry->channels ||
+        !reserve(entry->answer, HUB_INLINE_SIZE))
+        return false;
+    memcpy(entry->answer->data, payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
+    entry->answer->size = size;
+    count_answer(calls);
+    hub_call_table_end(calls, entry, 0);
+    return true;
+}
+
 bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size)
 {
-    struct hub_call_entry *entry;
     bool taken;
 
     hub_mutex_lock(calls->lock);
-    entry = hub_call_table_of_id(calls, id);
-    taken = entry && entry->state == HUB_CALL_OPEN && !entry->channels &&
-            reserve(entry->answer, HUB_INLINE_SIZE);
-    if (taken) {
-        memcpy(entry->answer->data, payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
-        entry->answer->size = size;
-        count_answer(calls);
-        hub_call_table_end(calls, entry, 0);
-    }
+    taken = take(calls, id, payload, size);
     hub_mutex_unlock(calls->lock);
     return taken;
+}
+
+uint32_t hub_answers_take_line(struct hub_calls *calls, const struct hub_descriptor *list,
+                               uint32_t count)
+{
+    uint32_t i = 0;
+
+    hub_mutex_lock(calls->lock);
+    while (i < count && take(calls, list[i].id, list[i].inline_payload, list[i].payload_len))
+        i++;
+    hub_mutex_unlock(calls->lock);
+    return i;
 }
 
 /* Its id is free again: at once, or when its end has been told. */

@@ -10,6 +10,10 @@
  * or nobody waits for it. */
 bool hub_answers_take(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);
 
+/* The same for several, all of Responses, under one lock: how many of the first of them. */
+uint32_t hub_answers_take_line(struct hub_calls *calls, const struct hub_descriptor *list,
+                               uint32_t count);
+
 /* Where the payload of the Response goes; NULL where nobody waits for it. Then accept or drop. */
 void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
 void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);

@@ -81,3 +81,21 @@ void hub_arrival_tell(struct hub_link *link)
     link->untold = false;
     tell(link);
 }
+
+/* What breaks a rule is for the look at it alone. */
+uint32_t hub_arrival_take_line(struct hub_link *link, const struct hub_descriptor *list,
+                               uint32_t most)
+{
+    const struct hub_link_events *events = &link->options.events;
+    struct hub_message message;
+    uint32_t count = 0;
+
+    while (count < most && list[count].msg_type == HUB_RESPONSE &&
+           list[count].payload_slot == HUB_INLINE &&
+           hub_message_check(&list[count], &link->limits, &message) == 0)
+        count++;
+    count = count > 0 && events->take_line ? events->take_line(events->user, list, count) : 0;
+    if (count > 0)
+        hub_link_count_received(link, list, count);
+    return count;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrival: Data as it is taken off the ring: several small ones together, a large one in parts. */
+/* arrival: what is taken off the ring together: several small Data of one channel, several small
+ * answers; and large Data, in parts. */
 #ifndef HUB_LINK_ARRIVAL_H
 #define HUB_LINK_ARRIVAL_H
 
@@ -35,5 +36,10 @@ int hub_arrival_receive(struct hub_link *link, const struct hub_message *message
 
 /* Under the token: nothing more comes now, so who was not told of each message is told. */
 void hub_arrival_tell(struct hub_link *link);
+
+/* Small Responses that stand one behind the other at the beginning of the list: how many were
+ * taken, all at once. By the holder of the token. */
+uint32_t hub_arrival_take_line(struct hub_link *link, const struct hub_descriptor *list,
+                               uint32_t most);
 
 #endif

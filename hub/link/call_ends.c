@@ -38,15 +38,23 @@ struct finished {
     hub_calls_done *done;
     void *user;
     int code;
-    struct hub_answer answer;
-    uint32_t cancel; /* id to cancel, 0: none */
+    uint32_t cancel;          /* id to cancel, 0: none */
+    bool own;                 /* the call brought no memory for its answer */
+    struct hub_answer answer; /* of such a one */
 };
 
 static void take_one(struct hub_calls *calls, struct hub_call_entry *entry, struct finished *out)
     REQUIRES(*calls->lock)
 {
-    *out = (struct finished){entry->done, entry->user, entry->code, entry->own, 0};
-    entry->own = (struct hub_answer){0};
+    out->done = entry->done;
+    out->user = entry->user;
+    out->code = entry->code;
+    out->cancel = 0;
+    out->own = entry->answer == &entry->own;
+    if (out->own) {
+        out->answer = entry->own;
+        entry->own = (struct hub_answer){0};
+    }
     entry->done = NULL;
     if (entry->state != HUB_CALL_ZOMBIE)
         hub_call_table_forget(calls, entry);
@@ -77,10 +85,22 @@ static void expire_all(struct hub_calls *calls)
 
 static void tell(struct hub_calls *calls, struct finished *finished)
 {
+    struct hub_answer none = {0};
+
     if (finished->cancel != 0)
         hub_calls_send_cancel(calls, finished->cancel);
-    finished->done(finished->user, finished->code, &finished->answer);
-    hub_answers_fini(&finished->answer);
+    finished->done(finished->user, finished->code, finished->own ? &finished->answer : &none);
+    if (finished->own)
+        hub_answers_fini(&finished->answer);
+}
+
+/* More than a table has ended meanwhile: the rest is for another time. */
+static void tell_of_others(struct hub_calls *calls)
+{
+    hub_mutex_lock(calls->lock);
+    if (!hub_list_empty(&calls->finished))
+        calls->on_ready(calls->user);
+    hub_mutex_unlock(calls->lock);
 }
 
 uint32_t hub_call_ends_deliver(struct hub_calls *calls)
@@ -97,6 +117,8 @@ uint32_t hub_call_ends_deliver(struct hub_calls *calls)
             tell(calls, &finished[i]);
         total += count;
     }
+    if (count > 0)
+        tell_of_others(calls);
     return total;
 }
 

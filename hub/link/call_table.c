@@ -19,9 +19,14 @@ static uint32_t fresh_id(struct hub_calls *calls, uint32_t index) REQUIRES(*call
     return id;
 }
 
+static uint32_t index_of(uint32_t id)
+{
+    return id & ((UINT32_C(1) << HUB_CALL_ID_SHIFT) - 1);
+}
+
 struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id)
 {
-    uint32_t index = id & ((UINT32_C(1) << HUB_CALL_ID_SHIFT) - 1);
+    uint32_t index = index_of(id);
     struct hub_call_entry *entry = &calls->entries[index];
 
     return index < calls->begun && entry->id == id && entry->state != HUB_CALL_FREE ? entry : NULL;
@@ -78,18 +83,17 @@ bool hub_call_table_any(const struct hub_calls *calls)
     return false;
 }
 
-/* A thread that calls again and again gets the entry that it has just left. */
-static struct hub_call_entry *find_free(struct hub_calls *calls) REQUIRES(*calls->lock)
+static __attribute__((noinline)) struct hub_call_entry *find_free(struct hub_calls *calls)
+    REQUIRES(*calls->lock)
 {
-    struct hub_call_entry *last = calls->last;
-
-    if (last && last->state != HUB_CALL_FREE && hub_observe(&last->taken))
-        return last;
     if (calls->spare_count == 0 && calls->begun == calls->limit)
         (void)hub_call_table_sweep(calls);
     if (calls->spare_count > 0)
         return &calls->entries[calls->spare[--calls->spare_count]];
-    return calls->begun < calls->limit ? &calls->entries[calls->begun++] : NULL;
+    if (calls->begun == calls->limit)
+        return NULL;
+    hub_list_init(&calls->entries[calls->begun].link); /* in no list, as behind each one later */
+    return &calls->entries[calls->begun++];
 }
 
 static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
@@ -99,47 +103,57 @@ static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQU
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
+/* A thread that calls again and again gets the entry that it has just left. */
 struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
 {
-    struct hub_call_entry *entry = find_free(calls);
+    struct hub_call_entry *entry = calls->last;
     uint32_t index;
 
-    if (!entry)
-        return NULL;
-    index = (uint32_t)(entry - calls->entries);
+    if (entry && entry->state != HUB_CALL_FREE && hub_observe(&entry->taken) != 0) {
+        index = index_of(entry->id);
+    } else {
+        entry = find_free(calls);
+        if (!entry)
+            return NULL;
+        index = (uint32_t)(entry - calls->entries);
+    }
     entry->id = fresh_id(calls, index);
     entry->state = HUB_CALL_DIRECT;
     hub_note64(&entry->number, calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
     hub_note(&entry->taken, 0);
-    hub_list_init(&entry->link);
     calls->last = entry;
     return entry;
 }
 
-void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
-                         const struct hub_call *call)
+void hub_call_table_open(struct hub_call_entry *entry, const struct hub_call_opening *opening)
 {
-    (void)calls;
     entry->state = HUB_CALL_OPEN;
-    entry->sent = call->done == NULL;
+    entry->sent = opening->done == NULL;
     entry->in_loop = entry->cancelled = false;
-    entry->view = call->view && call->answer && !call->channels;
+    entry->view = opening->view;
     entry->code = 0;
-    entry->answer = call->answer ? call->answer : &entry->own;
-    entry->done = call->done;
-    entry->user = call->user;
-    hub_note64(&entry->deadline_ns, call->deadline_ns);
+    entry->method_id = opening->method_id;
+    entry->answer = opening->answer ? opening->answer : &entry->own;
+    entry->done = opening->done;
+    entry->user = opening->user;
+    hub_note64(&entry->deadline_ns, opening->deadline_ns);
     hub_note(&entry->ended, 0);
     hub_note(&entry->word, HUB_CALL_AWAKE);
 }
 
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
 {
+    const struct hub_call_opening opening = {.method_id = call->method_id,
+                                             .deadline_ns = call->deadline_ns,
+                                             .answer = call->answer,
+                                             .done = call->done,
+                                             .user = call->user,
+                                             .view = call->view && call->answer && !call->channels};
     struct hub_call_entry *entry = hub_call_table_reserve(calls);
 
     if (!entry)
         return NULL;
-    hub_call_table_open(calls, entry, call);
+    hub_call_table_open(entry, &opening);
     if (call->channels && hold_channels(entry, call->channels) < 0) {
         put_back(calls, entry);
         return NULL;
@@ -171,16 +185,28 @@ void hub_call_table_wake(struct hub_call_entry *entry)
         hub_futex_wake_private(&entry->word);
 }
 
-/* Tells whoever is to take the end of the call. */
+/* Tells whoever is to take the end of the call. Who delivers takes all, or is told again: so one is
+ * told of the first of them. */
 void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
 {
+    bool told = entry->done && !hub_list_empty(&calls->finished);
+
     if (entry->done)
         hub_list_append(&calls->finished, &entry->link);
     hub_publish(&entry->ended, 1);
-    if (entry->done || entry->in_loop)
-        calls->on_ready(calls->user);
-    else
+    if (!entry->done && !entry->in_loop)
         hub_call_table_wake(entry);
+    else if (!told)
+        calls->on_ready(calls->user);
+}
+
+void hub_call_table_note_sent(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    entry->sent = true;
+    if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
+        calls->next_deadline = hub_peek64(&entry->deadline_ns);
+    if (entry->state == HUB_CALL_ENDED)
+        hub_call_table_deliver(calls, entry);
 }
 
 /* r[impl hub.call.once] */

@@ -30,6 +30,7 @@ enum hub_call_word {
 
 struct hub_call_entry {
     uint32_t id;           /* on the wire */
+    uint64_t method_id;    /* of one that is or was open */
     struct hub_a64 number; /* 0: free; written under the lock */
     enum hub_call_state state;
     bool sent;      /* the Request is published: the end may be delivered; always of who waits */
@@ -73,6 +74,7 @@ struct hub_calls {
     hub_calls_nap *nap;
     void *napper;
     struct hub_a64 answered, late, lost;
+    uint64_t lost_method GUARDED_BY(lock);  /* of the oldest that ended because the peer did */
     uint8_t refused[HUB_CALLS_REFUSAL_MAX]; /* an answer without memory; the token holder's */
 };
 
@@ -82,8 +84,21 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
 
 /* The same for one that its caller keeps for itself until it makes it an open one, or takes it. */
 struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls) REQUIRES(*calls->lock);
-void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
-                         const struct hub_call *call) REQUIRES(*calls->lock);
+
+/* What its end needs. */
+struct hub_call_opening {
+    uint64_t method_id, deadline_ns;
+    struct hub_answer *answer; /* NULL: in `own` */
+    hub_calls_done *done;
+    void *user;
+    bool view;
+};
+void hub_call_table_open(struct hub_call_entry *entry, const struct hub_call_opening *opening);
+
+/* The Request is out: only now may the end be delivered, and may the call expire. Of one that
+ * nobody waits for: who waits takes the end later anyway. */
+void hub_call_table_note_sent(struct hub_calls *calls, struct hub_call_entry *entry)
+    REQUIRES(*calls->lock);
 
 /* NULL where no call has this id. */
 struct hub_call_entry *hub_call_table_of_id(struct hub_calls *calls, uint32_t id)

@@ -117,17 +117,6 @@ static void take_back(struct hub_calls *calls, uint64_t number)
     } while (filling);
 }
 
-/* The Request is out: only now may the end be delivered, and may the call expire. Who waits for its
- * call takes the end later anyway. */
-static void note_sent(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
-{
-    entry->sent = true;
-    if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
-        calls->next_deadline = hub_peek64(&entry->deadline_ns);
-    if (entry->state == HUB_CALL_ENDED)
-        hub_call_table_deliver(calls, entry);
-}
-
 static void settle_begin(struct hub_calls *calls, uint64_t number)
 {
     struct hub_call_entry *entry;
@@ -135,7 +124,7 @@ static void settle_begin(struct hub_calls *calls, uint64_t number)
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
     if (entry)
-        note_sent(calls, entry);
+        hub_call_table_note_sent(calls, entry);
     hub_mutex_unlock(calls->lock);
 }
 
@@ -157,7 +146,7 @@ static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, u
     *number = hub_peek64(&entry->number);
     r = hub_link_try(calls->link, &message, &call->payload);
     if (r >= 0 && call->done)
-        note_sent(calls, entry);
+        hub_call_table_note_sent(calls, entry);
     return r;
 }
 
@@ -431,6 +420,8 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
 
 void hub_calls_end_all(struct hub_calls *calls, int code)
 {
+    uint64_t oldest = UINT64_MAX;
+
     hub_mutex_lock(calls->lock);
     if (calls->refusal == 0)
         calls->refusal = code;
@@ -438,6 +429,10 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
         struct hub_call_entry *entry = &calls->entries[i];
 
         if (entry->state == HUB_CALL_OPEN) {
+            if (hub_peek64(&entry->number) < oldest) {
+                oldest = hub_peek64(&entry->number);
+                calls->lost_method = entry->method_id;
+            }
             hub_add64(&calls->lost, 1);
             hub_call_table_end(calls, entry, code);
         } else if (entry->state == HUB_CALL_ZOMBIE && !entry->done &&
@@ -446,6 +441,16 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
         }
     }
     hub_mutex_unlock(calls->lock);
+}
+
+uint64_t hub_calls_lost_method(struct hub_calls *calls)
+{
+    uint64_t method;
+
+    hub_mutex_lock(calls->lock);
+    method = calls->lost_method;
+    hub_mutex_unlock(calls->lock);
+    return method;
 }
 
 uint32_t hub_calls_open(struct hub_calls *calls)

@@ -93,4 +93,7 @@ uint64_t hub_calls_answered(const struct hub_calls *calls);
 uint64_t hub_calls_late(const struct hub_calls *calls);
 uint64_t hub_calls_lost(const struct hub_calls *calls);
 
+/* The method of the oldest of those that were lost at once, the last time some were; 0: none. */
+uint64_t hub_calls_lost_method(struct hub_calls *calls);
+
 #endif

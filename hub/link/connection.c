@@ -7,6 +7,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/link/answers.h"
+#include "hub/link/call_table.h"
 #include "hub/link/intake.h"
 #include "hub/link/outlet.h"
 #include "hub/link/owed.h"
@@ -20,6 +21,11 @@ static bool take(void *user, const struct hub_message *message, const void *payl
 
     return message->type == HUB_RESPONSE &&
            hub_answers_take(connection->calls, message->id, payload, size);
+}
+
+static uint32_t take_line(void *user, const struct hub_descriptor *list, uint32_t count)
+{
+    return hub_answers_take_line(((struct hub_connection *)user)->calls, list, count);
 }
 
 static void *place(void *user, const struct hub_message *message, uint32_t size)
@@ -112,15 +118,23 @@ static bool full(void *user)
     return hub_served_full(((struct hub_connection *)user)->served);
 }
 
-static void after(void *user)
+static __attribute__((noinline)) void settle(struct hub_connection *connection, bool queued)
 {
-    struct hub_connection *connection = user;
-
     hub_answers_hand_over(connection->calls);
-    if (hub_owed_any(connection->served))
+    if (!queued && hub_owed_any(connection->served))
         hub_owed_settle(connection->served);
     if (hub_channels_owe(connection->channels))
         (void)hub_channels_settle(connection->channels);
+}
+
+/* Behind each small call: mostly there is nothing to do. */
+static void after(void *user, bool queued)
+{
+    struct hub_connection *connection = user;
+
+    if (hub_peek(&connection->calls->following) != 0 || hub_owed_any(connection->served) ||
+        hub_channels_owe(connection->channels))
+        settle(connection, queued);
 }
 
 static bool granted(void *user)
@@ -204,6 +218,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
 
     *connection = (struct hub_connection){.events = *events};
     of_link.events = (struct hub_link_events){.take = take,
+                                              .take_line = take_line,
                                               .place = place,
                                               .accept = accept,
                                               .data = data,

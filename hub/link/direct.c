@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/direct.h"
 
+#include <errno.h>
+
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
+#include "hub/link/sender.h"
 
 /* Has everything that came before been handled? */
-static bool is_first(const struct hub_link *link)
+static bool is_first(const struct hub_link *link, bool in_line)
 {
-    return link->batch_at == link->batch_count && link->in.head_seen == link->in.tail_next &&
+    return link->batch_at == link->batch_count &&
+           (in_line || link->in.head_seen == link->in.tail_next) &&
            hub_observe(&link->closed) == 0 && !link->untold;
 }
 
-bool hub_direct_begin(struct hub_link *link)
+bool hub_direct_begin(struct hub_link *link, bool in_line)
 {
     if (!hub_wait_is_near(&link->wait) || hub_peek(&link->crowd) != 0 ||
-        hub_peek(&link->corks) != 0 || !hub_wait_takes_part(&link->wait) ||
-        !hub_claim(&link->token, 0, 1))
+        hub_peek(&link->corks) != 0 || !hub_claim(&link->token, 0, 1))
         return false;
     if (link->options.role == HUB_ROLE_HOST)
         hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
-    if (is_first(link))
+    if (is_first(link, in_line))
         return true;
     hub_receiver_let_go(link, false);
     return false;
@@ -35,11 +38,10 @@ void hub_direct_end(struct hub_link *link, bool looks_soon)
         hub_receiver_let_go(link, false);
         return;
     }
-    hub_publish(&link->token, 0);
-    hub_settle(link->wait.own);
+    (void)hub_exchange_and_settle(&link->token, 0, link->wait.own);
     if (hub_observe(&link->dead) != 0)
         hub_receiver_finish(link);
-    events->after(events->user);
+    events->after(events->user, false);
     if (hub_peek(&link->crowd) != 0)
         hub_link_tell(link);
     if (looks_soon || hub_observe(&link->bell_pending) != 0)
@@ -49,23 +51,60 @@ void hub_direct_end(struct hub_link *link, bool looks_soon)
 /* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
 static bool may_send(const struct hub_link *link, uint8_t type)
 {
-    if (type == HUB_REQUEST && link->options.role == HUB_ROLE_HOST &&
-        hub_observe(&link->view.entry->state) == HUB_PEER_GOODBYE)
-        return false;
-    return hub_link_state_may_send(link);
+    if (link->options.role != HUB_ROLE_HOST)
+        return hub_link_state_may_send(link);
+    return hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0 &&
+           (type != HUB_REQUEST || hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE);
+}
+
+static void count_sent(struct hub_link *link, const struct hub_descriptor *message)
+{
+    struct hub_link_counters *counters = &link->counters;
+
+    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
+    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + message->payload_len);
+}
+
+static void count_received(struct hub_link *link, const struct hub_descriptor *message)
+{
+    struct hub_link_counters *counters = &link->counters;
+
+    hub_note64(&counters->received, hub_peek64(&counters->received) + 1);
+    hub_note64(&counters->received_bytes,
+               hub_peek64(&counters->received_bytes) + message->payload_len);
+    if (message->payload_slot != HUB_INLINE)
+        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
 }
 
 UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message)
 {
-    struct hub_link_counters *counters = &link->counters;
-
     message->payload_slot = HUB_INLINE;
     if (!hub_list_empty(&link->senders) || !may_send(link, message->msg_type) ||
         !hub_ring_send(&link->out, message))
         return false;
-    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
-    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + message->payload_len);
+    count_sent(link, message);
     return true;
+}
+
+/* A tail that cannot be is for the ordinary way to report. */
+UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool more)
+{
+    if (!more && hub_peek(&link->held) == 0)
+        return hub_direct_send(link, message) ? 1 : -EAGAIN;
+    message->payload_slot = HUB_INLINE;
+    if (!hub_list_empty(&link->senders) || !may_send(link, message->msg_type) ||
+        hub_ring_room(&link->out) <= 0)
+        return -EAGAIN;
+    hub_ring_put(&link->out, message);
+    count_sent(link, message);
+    return hub_sender_show_or_hold(link, more);
+}
+
+UNCHECKED void hub_direct_unlock(struct hub_link *link, bool sent)
+{
+    hub_mutex_unlock_and_settle(&link->send, link->wait.peer);
+    if (sent)
+        hub_wait_wake_settled(&link->wait, HUB_WAIT_RX, link->out.head);
 }
 
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
@@ -73,17 +112,19 @@ bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct h
 {
     const struct hub_ring_consumer *in = &link->in;
 
+    to->msg_type = 0; /* none */
     return hub_wait_for_word(&link->wait, in->head, in->tail_next,
                              &in->cells[in->tail_next & (in->size - 1)]) &&
            hub_ring_look(in, to, head) && to->msg_type == type && to->payload_slot == HUB_INLINE &&
            (to->payload_generation | to->payload_offset) == 0 &&
-           to->payload_len <= HUB_INLINE_SIZE && to->payload_len <= link->limits.payload_max;
+           to->payload_len <= HUB_INLINE_SIZE; /* which payload_max never is below */
 }
 
-void hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head)
+bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head)
 {
     hub_ring_skip(&link->in, head);
     if (hub_ring_tail_due(&link->in) && hub_ring_show_tail(&link->in))
         hub_wait_wake(&link->wait, HUB_WAIT_TX, link->in.tail);
-    hub_link_count_received(link, message, 1);
+    count_received(link, message);
+    return head != link->in.tail_next;
 }

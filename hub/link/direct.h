@@ -10,20 +10,31 @@
 #include "hub/link/link.h"
 #include "hub/shm/layout.h"
 
-/* Takes the receive token where there is nothing older to receive. The end gives it back: as
- * hub_receiver_let_go, for a side that looks again soon by itself. */
-bool hub_direct_begin(struct hub_link *link);
+/* Takes the receive token where there is nothing older to receive; `in_line`: but for what stands
+ * in the ring, and is looked at first. The end gives it back: as hub_receiver_let_go, for a side
+ * that looks again soon by itself. */
+bool hub_direct_begin(struct hub_link *link, bool in_line);
 void hub_direct_end(struct hub_link *link, bool looks_soon);
 
 /* Sends the message, whose type, id, method and inline payload are set, the rest 0. Under the lock
- * of senders; then hub_link_wake_receiver. r[impl shm.payload.inline] */
+ * of senders; then hub_direct_unlock. r[impl shm.payload.inline] */
 bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message);
+
+/* Gives that lock back, and wakes the peer where a message was `sent` that it may see. */
+void hub_direct_unlock(struct hub_link *link, bool sent);
+
+/* The same as hub_direct_send for one of several, behind what is held back: 1: sent, and the
+ * receiver is to be woken; 0: held back, for `more` follow; -EAGAIN where it cannot be sent so. */
+int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool more);
 
 /* Looks a few times for a next message. True where it is one of this `type`, as it should be, with
  * its payload inline: a private copy is in `to`, and it is not taken yet. *head is for
- * hub_direct_take. Under the token. */
+ * hub_direct_take. Under the token. What it refuses stands in `to` as well; type 0: there is none.
+ */
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
                      uint32_t *head);
-void hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
+
+/* True where others are known to stand behind it. */
+bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
 
 #endif

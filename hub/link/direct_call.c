@@ -4,10 +4,23 @@
 #include "hub/base/clock.h"
 #include "hub/link/call_table.h"
 #include "hub/link/direct.h"
+#include "hub/link/direct_slot.h"
 #include "hub/link/receiver.h"
 
+/* The lock is held. */
+static UNCHECKED bool put(struct hub_calls *calls, struct hub_descriptor *message,
+                          const struct hub_parts *payload)
+{
+    const struct hub_message request = {HUB_REQUEST, message->id, message->method_id};
+
+    return payload ? hub_link_try(calls->link, &request, payload) > 0
+                   : hub_direct_send(calls->link, message);
+}
+
 /* The token is ours: nobody can meet the answer before the entry is an open one. */
-static struct hub_call_entry *send(struct hub_calls *calls, struct hub_descriptor *message)
+static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
+                                             struct hub_descriptor *message,
+                                             const struct hub_parts *payload)
 {
     struct hub_call_entry *entry = NULL;
 
@@ -16,42 +29,63 @@ static struct hub_call_entry *send(struct hub_calls *calls, struct hub_descripto
         entry = hub_call_table_reserve(calls);
     if (entry) {
         message->id = entry->id;
-        if (!hub_direct_send(calls->link, message)) {
+        if (!put(calls, message, payload)) {
             hub_publish(&entry->taken, 1);
             entry = NULL;
         }
     }
-    hub_mutex_unlock(calls->lock);
-    if (entry)
-        hub_link_wake_receiver(calls->link);
+    hub_direct_unlock(calls->link, entry != NULL);
     return entry;
+}
+
+/* Shown, or copied where there is room for it already. */
+static bool take_slot(struct hub_link *link, const struct hub_descriptor *message, uint32_t head,
+                      const struct hub_direct_order *order)
+{
+    struct hub_answer *answer = order->answer;
+    bool taken = false;
+
+    if (order->view && hub_view_may(link, message))
+        taken = hub_direct_slot_show(link, message, head, &answer->view);
+    else if (answer->data && message->payload_len <= answer->capacity)
+        taken = hub_direct_slot_copy(link, message, head, answer->data);
+    if (taken)
+        answer->size = message->payload_len;
+    return taken;
 }
 
 /* r[impl call.complete] */
 static bool is_answered(struct hub_calls *calls, const struct hub_call_entry *entry,
-                        struct hub_descriptor *message)
+                        struct hub_descriptor *message, const struct hub_direct_order *order)
 {
+    struct hub_link *link = calls->link;
     uint32_t head;
 
-    if (!hub_direct_look(calls->link, HUB_RESPONSE, message, &head) || message->id != entry->id)
+    if (hub_direct_look(link, HUB_RESPONSE, message, &head) && message->id == entry->id)
+        (void)hub_direct_take(link, message, head);
+    else if (!hub_direct_slot_look(link, HUB_RESPONSE, message) || message->id != entry->id ||
+             !take_slot(link, message, head, order))
         return false;
-    hub_direct_take(calls->link, message, head);
     hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1); /* as all do with the token */
     return true;
 }
 
 /* From here on it is a call as any other. The link may have closed meanwhile. */
-static uint64_t go_on(struct hub_calls *calls, struct hub_call_entry *entry,
-                      const struct hub_direct_order *order)
+static __attribute__((noinline)) uint64_t go_on(struct hub_calls *calls,
+                                                struct hub_call_entry *entry, uint64_t method_id,
+                                                const struct hub_direct_order *order)
 {
-    const struct hub_call open = {.deadline_ns = hub_clock_after(order->timeout_ns),
-                                  .answer = order->answer};
+    const struct hub_call_opening opening = {.method_id = method_id,
+                                             .deadline_ns = hub_clock_after(order->timeout_ns),
+                                             .answer = order->answer,
+                                             .view = order->view && order->answer};
     uint64_t number = hub_peek64(&entry->number);
 
     hub_mutex_lock(calls->lock);
-    hub_call_table_open(calls, entry, &open);
+    hub_call_table_open(entry, &opening);
     if (calls->refusal != 0) {
         hub_add64(&calls->lost, 1); /* as of those that were open ones then */
+        calls->lost_method = method_id;
         hub_call_table_end(calls, entry, calls->refusal);
     }
     hub_mutex_unlock(calls->lock);
@@ -62,17 +96,18 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
                                         const struct hub_direct_order *order, uint64_t *number)
 {
     enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
+    uint64_t method_id = message->method_id;
     struct hub_call_entry *entry;
 
-    if (hub_peek(&calls->following) != 0 || !hub_direct_begin(calls->link))
+    if (hub_peek(&calls->following) != 0 || !hub_direct_begin(calls->link, false))
         return HUB_DIRECT_REFUSED;
     message->msg_type = HUB_REQUEST;
-    entry = send(calls, message);
-    if (entry && is_answered(calls, entry, message)) {
+    entry = send(calls, message, order->payload);
+    if (entry && is_answered(calls, entry, message, order)) {
         hub_publish(&entry->taken, 1);
         outcome = HUB_DIRECT_ANSWERED;
     } else if (entry) {
-        *number = go_on(calls, entry, order);
+        *number = go_on(calls, entry, method_id, order);
         outcome = HUB_DIRECT_SENT;
     }
     hub_direct_end(calls->link, order->looks_soon);

@@ -10,15 +10,18 @@
 /* What became of it. */
 enum hub_direct_outcome {
     HUB_DIRECT_REFUSED,  /* nothing was sent: it goes the ordinary way */
-    HUB_DIRECT_ANSWERED, /* the message is the Response now; its payload is not checked */
+    HUB_DIRECT_ANSWERED, /* the message is the Response now; its payload is not checked, and is in
+                            the answer where it was in a slot */
     HUB_DIRECT_SENT      /* *number is that of the call, as after hub_calls_begin */
 };
 
 /* What it needs besides the message. */
 struct hub_direct_order {
-    uint64_t timeout_ns;       /* from when the answer has not come at once, */
-    struct hub_answer *answer; /* and where it is put then */
-    bool looks_soon;           /* as of hub_receiver_let_go */
+    uint64_t timeout_ns;             /* from when the answer has not come at once, */
+    struct hub_answer *answer;       /* and where it is put then, or what comes in a slot */
+    bool looks_soon;                 /* as of hub_receiver_let_go */
+    bool view;                       /* the answer may be shown where it lies */
+    const struct hub_parts *payload; /* what is not inline, or in a loan; NULL: in the message */
 };
 
 /* `message` has the method and the payload of the Request, the rest 0. r[impl call.initiate]

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "hub/base/few.h"
 #include "hub/link/direct.h"
+#include "hub/link/direct_slot_serve.h"
 #include "hub/link/owed.h"
 #include "hub/link/receiver.h"
 #include "hub/link/served_state.h"
@@ -31,14 +33,15 @@ static bool take(struct hub_served *served)
     struct hub_descriptor *message = &served->direct_message;
     uint32_t head;
 
-    if (!hub_direct_look(served->link, HUB_REQUEST, message, &head) || message->payload_len == 0 ||
-        message->inline_payload[0] != 0)
+    if (!hub_direct_look(served->link, HUB_REQUEST, message, &head))
+        return hub_direct_slot_serve_take(served, head);
+    if (message->payload_len == 0 || message->inline_payload[0] != 0)
         return false;
     fill(&served->direct, message);
     if (served->streams && served->streams(served->streams_user, &served->direct, names) != 0)
         return false;
     hub_publish64(&served->direct.mark, hub_request_mark(message->id));
-    hub_direct_take(served->link, message, head);
+    served->direct_line = hub_direct_take(served->link, message, head);
     return true;
 }
 
@@ -46,20 +49,26 @@ struct hub_request *hub_direct_serve_next(struct hub_served *served)
 {
     bool taken;
 
+    served->direct_line = false;
     if (hub_peek(&served->count) != 0 || hub_peek64(&served->direct.mark) != 0 ||
-        hub_owed_any(served) || !hub_direct_begin(served->link))
+        hub_owed_any(served) || !hub_direct_begin(served->link, true))
         return NULL;
     taken = hub_peek(&served->count) == 0 && take(served);
     hub_direct_end(served->link, false);
     return taken ? &served->direct : NULL;
 }
 
+bool hub_direct_serve_waits(const struct hub_served *served)
+{
+    return served->direct_line;
+}
+
 /* The request's mark goes first: the peer may use the id again as soon as it has the Response.
  * r[impl call.response.encoding] */
-static bool send(struct hub_served *served, struct hub_descriptor *message)
+static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *message, bool more)
 {
     struct hub_mutex *lock = hub_link_lock(served->link);
-    bool sent;
+    int r;
 
     if (hub_channels_owe(served->channels))
         return false;
@@ -67,14 +76,12 @@ static bool send(struct hub_served *served, struct hub_descriptor *message)
     message->id = served->direct.id;
     hub_publish64(&served->direct.mark, 0);
     hub_mutex_lock(lock);
-    sent = hub_direct_send(served->link, message);
-    hub_mutex_unlock(lock);
-    if (sent)
-        hub_link_wake_receiver(served->link);
-    return sent;
+    r = hub_direct_put(served->link, message, more);
+    hub_direct_unlock(served->link, r > 0);
+    return r >= 0;
 }
 
-bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes)
+bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes, bool more)
 {
     struct hub_descriptor message = {0};
 
@@ -82,9 +89,11 @@ bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes byte
         return false;
     message.payload_len = HEAD + 1 + (uint32_t)bytes.size;
     message.inline_payload[HEAD] = (uint8_t)bytes.size;
-    if (bytes.size > 0)
-        memcpy(message.inline_payload + HEAD + 1, bytes.data, bytes.size);
-    return send(served, &message);
+    hub_few_copy(message.inline_payload + HEAD + 1, bytes.data, bytes.size);
+    if (!send(served, &message, more))
+        return false;
+    hub_direct_slot_serve_end(served);
+    return true;
 }
 
 static bool is_small(const struct hub_response *response, const struct hub_parts *body)
@@ -104,14 +113,19 @@ static bool answer_small(struct hub_served *served, const struct hub_parts *body
     if (body->tail.size > 0)
         memcpy(to + body->head.size, body->tail.data, body->tail.size);
     message.payload_len = (uint32_t)(HEAD + body->head.size + body->tail.size);
-    return send(served, &message);
+    return send(served, &message, body->more);
 }
 
 int hub_direct_serve_answer(struct hub_served *served, const struct hub_response *response,
                             const struct hub_parts *body)
 {
-    if (is_small(response, body) && answer_small(served, body))
-        return 0;
-    hub_publish64(&served->direct.mark, 0);
-    return hub_owed_send(served, served->direct.id, response, body);
+    int r = 0;
+
+    if (!is_small(response, body) || !answer_small(served, body)) {
+        hub_publish64(&served->direct.mark, 0);
+        if (!hub_direct_slot_serve_answer(served, response, body))
+            r = hub_owed_send(served, served->direct.id, response, body);
+    }
+    hub_direct_slot_serve_end(served);
+    return r;
 }

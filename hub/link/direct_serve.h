@@ -11,10 +11,12 @@
  * thread that serves, alone. r[impl call.request-id.duplicate-detection] */
 struct hub_request *hub_direct_serve_next(struct hub_served *served);
 
+/* Stood others behind it when it was taken? They are next. */
+bool hub_direct_serve_waits(const struct hub_served *served);
+
 /* Answers it with bytes, where they are few and can be sent now; else false, and it is not
- * answered.
- */
-bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes);
+ * answered. With `more` the Response may be held back: hub_link_push. */
+bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes, bool more);
 
 /* Answers it: as hub_served_answer_parts, which calls this. */
 int hub_direct_serve_answer(struct hub_served *served, const struct hub_response *response,

@@ -3,19 +3,26 @@
 
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
+#include "hub/link/sender.h"
 
 #define FREED_MOST 4 /* slots given back of which nobody was told */
 
 /* A peer that takes no part may sleep on the word that changed, or on the one beside it.
  * r[impl hub.wait.foreign] */
-static void wake_for_slot(struct hub_link *link, uint32_t slot)
+static __attribute__((noinline)) void wake_sleeper(struct hub_link *link, uint32_t slot)
 {
     struct hub_a32 *words[2];
 
     hub_slots_in_words(&link->slots, slot, words);
-    hub_wait_wake(&link->wait, HUB_WAIT_TX, words[0]);
+    hub_wait_wake_sleeper(&link->wait, HUB_WAIT_TX, words[0]);
     if (words[1] != words[0] && !hub_wait_takes_part(&link->wait))
         hub_futex_wake(words[1], UINT32_MAX);
+}
+
+static void wake_for_slot(struct hub_link *link, uint32_t slot)
+{
+    if (!hub_wait_is_awake(&link->wait, HUB_WAIT_TX))
+        wake_sleeper(link, slot);
 }
 
 /* Who sleeps for a slot is woken when there are some: of a single one it would make little, and
@@ -38,6 +45,18 @@ int hub_giving_quietly(struct hub_link *link, uint32_t slot)
     if (link->unwoken == FREED_MOST || !hub_wait_takes_part(&link->wait))
         hub_giving_wake(link);
     return 0;
+}
+
+int hub_giving_behind_message(struct hub_link *link, uint32_t slot)
+{
+    int r = hub_slots_in_free(&link->slots, slot);
+
+    if (hub_wait_is_awake(&link->wait, HUB_WAIT_RX | HUB_WAIT_TX))
+        return r;
+    hub_sender_wake(link);
+    if (r == 0)
+        wake_for_slot(link, slot);
+    return r;
 }
 
 int hub_giving_back(struct hub_link *link, uint32_t slot)

@@ -8,6 +8,11 @@
 /* Gives a slot back that was taken, and wakes who waits for it. Any thread. */
 int hub_giving_back(struct hub_link *link, uint32_t slot);
 
+/* The same behind a message that this thread has just published: one look for who sleeps for
+ * either.
+ */
+int hub_giving_behind_message(struct hub_link *link, uint32_t slot);
+
 /* The same under the token: it wakes them before this thread does anything else than to receive. */
 int hub_giving_quietly(struct hub_link *link, uint32_t slot);
 

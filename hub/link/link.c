@@ -264,7 +264,17 @@ void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *c
 
 int hub_link_sweep(struct hub_link *link, uint32_t max)
 {
-    return hub_receiver_sweep(link, max);
+    return hub_receiver_sweep(link, max, true);
+}
+
+int hub_link_poll(struct hub_link *link, uint32_t max)
+{
+    return hub_receiver_sweep(link, max, false);
+}
+
+bool hub_link_has_news(const struct hub_link *link)
+{
+    return hub_receiver_has_news(link);
 }
 
 int hub_link_rung(struct hub_link *link, uint32_t max)
@@ -284,7 +294,7 @@ int hub_link_wait(struct hub_link *link, const struct hub_link_until *until)
     return hub_receiver_wait(link, until);
 }
 
-void hub_link_tell(struct hub_link *link)
+__attribute__((noinline)) void hub_link_tell(struct hub_link *link)
 {
     hub_settle(&link->crowd);
     if (hub_peek(&link->crowd) == 0)

@@ -32,6 +32,8 @@ struct hub_link_events {
     /* A payload that stood in the descriptor, of which this is a private copy: taken at once, or
      * false: place and accept as any other. NULL: none is. */
     bool (*take)(void *user, const struct hub_message *message, const void *payload, uint32_t size);
+    /* The same for several in a row, all Responses: how many of the first of them. */
+    uint32_t (*take_line)(void *user, const struct hub_descriptor *list, uint32_t count);
     /* Where the payload goes: memory of `size` bytes that holds until `accept` or `drop`; NULL:
      * nobody wants it. Asked for each message, also of size 0. */
     void *(*place)(void *user, const struct hub_message *message, uint32_t size);
@@ -49,8 +51,10 @@ struct hub_link_events {
     void (*drop)(void *user, const struct hub_message *message, void *payload);
     /* No more may be received before `after` has run: the sweep stops. */
     bool (*full)(void *user);
-    /* The token is free again: another thread may lead, what is owed may be sent. */
-    void (*after)(void *user);
+    /* The token is free again: another thread may lead, what is owed may be sent. `queued`: this
+     * thread stands in the queue of senders, so that it must not wait there for itself: what waits
+     * for space is left; it is asked again as soon as it has sent. */
+    void (*after)(void *user, bool queued);
     /* Has the peer given what somebody waits for: credit, an id? Asked by a leader between two
      * looks at the ring while there is somebody (hub_link_until.space). */
     bool (*granted)(void *user);
@@ -129,6 +133,12 @@ void hub_link_cork(struct hub_link *link, bool corked);
  * link is closed: RAPAHUB_EPROTOCOL. */
 int hub_link_sweep(struct hub_link *link, uint32_t max);
 
+/* The same for a host that looks again and again, and leaves its doorbell unarmed meanwhile: the
+ * guest rings for nothing. Before it sleeps it says hub_link_listen. Is there something to sweep
+ * for? A look at one word, for the thread that polls. */
+int hub_link_poll(struct hub_link *link, uint32_t max);
+bool hub_link_has_news(const struct hub_link *link);
+
 /* Receives as the leader until `done` says so: takes the token, sweeps, waits, sweeps … and lets
  * go. -EBUSY where another thread has it, -ETIMEDOUT, -EAGAIN where `stage` is HUB_WAIT_SPIN and
  * spinning did not help; 0 also when the link is closed. */
@@ -141,6 +151,8 @@ struct hub_link_until {
     bool space;   /* it waits for something the peer gives back: space, slots, credit, an id */
     bool follows; /* somebody else is there to receive: it leads only where nothing comes */
     bool gathers; /* leading, it goes on to receive until there is plenty or nothing more comes */
+    bool queued;  /* this thread stands in the queue of senders */
+    bool peeks;   /* leading, it is done as soon as something came, and leaves it where it is */
 };
 int hub_link_lead(struct hub_link *link, const struct hub_link_until *until);
 

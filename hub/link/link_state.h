@@ -27,13 +27,15 @@ struct hub_link {
     uint32_t unwoken, freed; /* slots given back since who waits for them was woken; the last */
     bool untold; /* readers are to be told of what came, when no more comes or before a sleep */
     bool plenty; /* since the leader looked a reader got as much as it should read at once */
+    struct hub_a32 taken; /* where the ring was read up to when the token was last given back */
 
-    struct hub_a32 loans;   /* slots that are filled before there is a message */
-    struct hub_a32 news;    /* what sleeps in hub_link_wait sleeps on it */
-    struct hub_a32 crowd;   /* how many */
-    struct hub_a32 spacers; /* threads that wait for something the peer gives back */
-    struct hub_a32 armed;   /* what the leader sleeps for: HUB_WAIT_RX, HUB_WAIT_TX or both */
-    struct hub_a32 rearm;   /* it is to look what it should sleep for */
+    struct hub_a32 loans;     /* slots that are filled before there is a message */
+    struct hub_a64 loan_most; /* bytes of the largest; 0: not asked for yet */
+    struct hub_a32 news;      /* what sleeps in hub_link_wait sleeps on it */
+    struct hub_a32 crowd;     /* how many */
+    struct hub_a32 spacers;   /* threads that wait for something the peer gives back */
+    struct hub_a32 armed;     /* what the leader sleeps for: HUB_WAIT_RX, HUB_WAIT_TX or both */
+    struct hub_a32 rearm;     /* it is to look what it should sleep for */
     struct hub_wait wait;
     struct hub_a32 bell_pending; /* the doorbell rang while another thread had the token */
     struct hub_a32 hung_up;      /* a hint not yet handed on */
@@ -52,7 +54,7 @@ struct hub_link {
 
 /* Before each publication a guest looks whether its entry is still its own: one that was stopped,
  * given up and continued must write nothing. r[impl hub.death.guard] */
-static inline bool hub_link_state_ours(const struct hub_link *link)
+static inline __attribute__((always_inline)) bool hub_link_state_ours(const struct hub_link *link)
 {
     const struct hub_peer_entry *entry = link->view.entry;
     uint32_t state;
@@ -66,7 +68,8 @@ static inline bool hub_link_state_ours(const struct hub_link *link)
 }
 
 /* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
-static inline bool hub_link_state_may_send(const struct hub_link *link)
+static inline __attribute__((always_inline)) bool hub_link_state_may_send(
+    const struct hub_link *link)
 {
     return hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0 &&
            hub_link_state_ours(link);

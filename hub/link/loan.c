@@ -25,7 +25,7 @@ static void leave(struct hub_link *link)
     (void)hub_add(&link->loans, (uint32_t)-1);
 }
 
-static int refuse_size(size_t size, size_t most)
+static __attribute__((cold)) int refuse_size(size_t size, size_t most)
 {
     return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.loan.align",
                         "a loan of %zu bytes; the largest of this hub has %zu", size, most);
@@ -37,14 +37,18 @@ static size_t lead_of(const struct hub_link *link)
     return LINE - hub_slots_start(link->options.pool);
 }
 
-/* What stands before them counts as payload too. */
-static size_t largest(const struct hub_link *link)
+/* What stands before them counts as payload too. Sizes of slots do not change. */
+static size_t largest(struct hub_link *link)
 {
-    size_t slot = hub_slots_largest(link->options.pool), most = link->limits.payload_max;
+    size_t most = hub_peek64(&link->loan_most), slot;
 
-    if (slot < most)
-        most = slot;
-    return most > lead_of(link) ? most - lead_of(link) : 0;
+    if (most > 0)
+        return most;
+    slot = hub_slots_largest(link->options.pool);
+    most = slot < link->limits.payload_max ? slot : link->limits.payload_max;
+    most = most > lead_of(link) ? most - lead_of(link) : 0;
+    hub_note64(&link->loan_most, most);
+    return most;
 }
 
 int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
@@ -55,7 +59,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
     uint8_t *first;
     int r;
 
-    *out = (struct hub_loan){.data = NULL};
+    out->data = NULL;
     if (size > largest(link))
         return refuse_size(size, largest(link));
     if (!hub_link_state_may_send(link))
@@ -86,6 +90,13 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
     hub_link_nudge(link);
 }
 
+static __attribute__((cold)) int refuse_place(const struct hub_parts *payload)
+{
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.loan.align",
+                        "%zu bytes before %zu of a loan that has room for %d and %zu",
+                        payload->head.size, payload->tail.size, HUB_LOAN_HEAD, payload->loan->room);
+}
+
 /* What stands before the data goes into the line before it. Small payloads are inline, as any. */
 int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
                    struct hub_descriptor *descriptor)
@@ -95,9 +106,7 @@ int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
     uint8_t *start = loan->data - head;
 
     if (head > HUB_LOAN_HEAD || payload->tail.size > loan->room || payload->tail.data != loan->data)
-        return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.loan.align",
-                            "%zu bytes before %zu of a loan that has room for %d and %zu", head,
-                            payload->tail.size, HUB_LOAN_HEAD, loan->room);
+        return refuse_place(payload);
     memcpy(start, payload->head.data, head);
     descriptor->payload_slot = loan->slot;
     descriptor->payload_generation = loan->generation;

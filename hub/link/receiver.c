@@ -98,16 +98,23 @@ static int handle(struct hub_link *link, const struct hub_message *checked,
     return events->accept(events->user, &message, payload, descriptor->payload_len);
 }
 
-/* The next message of the batch, or several of Data: how many. */
+/* The next message of the batch, or several of Data or of answers: how many. */
 static int handle_next(struct hub_link *link, uint32_t max)
 {
     const struct hub_descriptor *list = &link->batch[link->batch_at];
-    uint32_t left = link->batch_count - link->batch_at;
+    uint32_t left = link->batch_count - link->batch_at, most = left < max ? left : max;
+    uint32_t line = hub_arrival_take_line(link, list, most);
     struct hub_message message;
-    int r = hub_message_check(list, &link->limits, &message);
+    int r;
+
+    if (line > 0) {
+        link->batch_at += line;
+        return (int)line;
+    }
+    r = hub_message_check(list, &link->limits, &message);
 
     if (r == 0 && message.type == HUB_DATA)
-        r = hub_arrival_receive(link, &message, list, left < max ? left : max);
+        r = hub_arrival_receive(link, &message, list, most);
     else if (r == 0)
         r = handle(link, &message, list) < 0 ? RAPAHUB_EPROTOCOL : 1;
     link->batch_at += r > 0 ? (uint32_t)r : 1;
@@ -208,12 +215,9 @@ static bool has_moved(const struct hub_link *link, uint32_t tail)
 
 /* Whatever came while this thread had the token and could not be told is told now: to the next
  * leader, by `after`; to a loop, by on_pending. Where nothing may be received before what is owed
- * is sent, to look again at once would be in vain.
- *
- * `looks_soon`: this thread receives again before it sleeps, be it in the loop that on_pending
- * makes look. Then the doorbell is left unarmed: each store to the entry costs the peer the line it
- * looks at. */
-void hub_receiver_let_go(struct hub_link *link, bool looks_soon)
+ * is sent, to look again at once would be in vain. A doorbell is left unarmed for who looks again
+ * by itself: each store to the entry costs the peer the line it looks at. */
+static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queued)
 {
     const struct hub_link_events *events = &link->options.events;
     bool left, pending;
@@ -221,20 +225,31 @@ void hub_receiver_let_go(struct hub_link *link, bool looks_soon)
 
     do {
         finish_if_dead(link);
-        if (link->options.role == HUB_ROLE_HOST && !looks_soon)
+        if (link->options.role == HUB_ROLE_HOST && arms)
             hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
         link->untold = false; /* they are told below */
         tail = link->in.tail_next;
+        hub_note(&link->taken, tail);
         left = link->batch_at < link->batch_count;
         hub_publish(&link->token, 0);
         hub_settle(link->wait.own);
     } while (hub_observe(&link->dead) != 0 && !is_closed(link) && take_token(link));
-    events->after(events->user);
+    events->after(events->user, queued);
     if (hub_peek(&link->crowd) != 0) /* behind the fence above */
         hub_link_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
     if (pending && !is_closed(link) && !events->full(events->user))
         link->options.on_pending(link->options.user);
+}
+
+__attribute__((noinline)) void hub_receiver_let_go(struct hub_link *link, bool looks_soon)
+{
+    let_go(link, !looks_soon, looks_soon, false);
+}
+
+bool hub_receiver_has_news(const struct hub_link *link)
+{
+    return hub_observe(&link->token) == 0 && has_moved(link, hub_peek(&link->taken));
 }
 
 /* All is seen: the peer may know it, and what it waits for is given. */
@@ -244,7 +259,7 @@ static void rest(struct hub_link *link)
     attend(link);
 }
 
-void hub_receiver_finish(struct hub_link *link)
+__attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
 {
     if (!is_closed(link) && take_token(link))
         hub_receiver_let_go(link, false);
@@ -262,7 +277,7 @@ static void answer_bell(struct hub_link *link)
         link->options.on_hint(link->options.user);
 }
 
-int hub_receiver_sweep(struct hub_link *link, uint32_t max)
+int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
 {
     int r;
 
@@ -274,7 +289,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max)
     attend(link);
     r = receive(link, max);
     show_tail(link);
-    hub_receiver_let_go(link, false);
+    let_go(link, arms, false, false);
     return r;
 }
 
@@ -283,7 +298,7 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
     hub_publish(&link->bell_pending, 1);
     if (!is_closed(link))
         hub_wait_note_bell(&link->wait);
-    return hub_receiver_sweep(link, max);
+    return hub_receiver_sweep(link, max, true);
 }
 
 /* What a leader looks at while it waits. */
@@ -299,6 +314,8 @@ struct leader {
 /* Who gathers is not asked while more may come at once. */
 static bool is_done(const struct leader *leader)
 {
+    if (leader->until->peeks && hub_ring_ready(&leader->link->in))
+        return true;
     if (leader->until->gathers && leader->looks < QUIET && !leader->link->plenty)
         return false;
     return leader->until->done(leader->until->user);
@@ -407,6 +424,7 @@ static int lead_once(struct leader *leader)
 int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
 {
     struct leader leader = {.link = link, .until = until, .looks = QUIET};
+    bool looks_soon;
     int r = 0;
 
     leader.order = (struct hub_wait_order){.last = until->stage,
@@ -426,7 +444,8 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
         r = lead_once(&leader);
     if (r != 0)
         show_tail(link);
-    hub_receiver_let_go(link, r == 0 && until->stage == HUB_WAIT_SPIN);
+    looks_soon = r == 0 && until->stage == HUB_WAIT_SPIN;
+    let_go(link, !looks_soon, looks_soon, until->queued);
     return r > 0 ? 0 : r;
 }
 
@@ -442,7 +461,8 @@ static int wait_once(struct hub_link *link, const struct hub_link_until *until)
         return -EAGAIN;
     if (r == -EBUSY)
         hub_bystander_follow(link, until);
-    else if (r == 0 && !until->done(until->user) && !hub_link_state_host_left(link))
+    else if (r == 0 && !until->peeks && !until->done(until->user) &&
+             !hub_link_state_host_left(link))
         hub_bystander_doze(link, until);
     else
         return r;

@@ -9,11 +9,14 @@
  * messages, and for space as soon as anybody waits for that. r[impl hub.wait.owner] */
 int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until);
 int hub_receiver_wait(struct hub_link *link, const struct hub_link_until *until);
-int hub_receiver_sweep(struct hub_link *link, uint32_t max);
+int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms);
 int hub_receiver_rung(struct hub_link *link, uint32_t max);
 
 /* Closes a link whose peer is proven dead, unless another thread has the token, which will. */
 void hub_receiver_finish(struct hub_link *link);
+
+/* As hub_link_has_news. */
+bool hub_receiver_has_news(const struct hub_link *link);
 
 /* Gives the token back: what came for others meanwhile is told. `looks_soon`: this thread receives
  * again before it sleeps, be it in the loop that on_pending makes look. */

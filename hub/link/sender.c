@@ -82,15 +82,15 @@ static bool show(struct hub_link *link) REQUIRES(link->send)
     return hub_link_state_may_send(link) && hub_ring_publish(&link->out);
 }
 
-/* The last one of a batch shows all of it. r[impl hub.ring.cork] */
-static void show_or_hold(struct hub_link *link, bool more) REQUIRES(link->send)
+/* r[impl hub.ring.cork] */
+UNCHECKED bool hub_sender_show_or_hold(struct hub_link *link, bool more)
 {
-    if (more && hub_ring_may_hold(&link->out, HELD_MAX)) {
-        hub_note(&link->held, 1);
-        return;
-    }
-    hub_note(&link->held, 0);
-    hub_ring_publish(&link->out);
+    bool holds = more && hub_ring_may_hold(&link->out, HELD_MAX);
+
+    hub_note(&link->held, holds);
+    if (!holds)
+        hub_ring_publish(&link->out);
+    return !holds;
 }
 
 void hub_sender_wake(struct hub_link *link)
@@ -133,7 +133,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
     if (r < 0)
         return r;
     hub_ring_put(&link->out, &descriptor);
-    show_or_hold(link, payload->more);
+    (void)hub_sender_show_or_hold(link, payload->more);
     count_sent(link, &descriptor);
     return 0;
 }
@@ -194,6 +194,7 @@ static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline
                                    .user = &space,
                                    .stage = HUB_WAIT_SPIN,
                                    .space = true,
+                                   .queued = true,
                                    .deadline_ns =
                                        hub_slots_shared(link->options.pool) ? soon : deadline};
 
@@ -259,8 +260,9 @@ static int refuse_size(const struct hub_link *link, size_t size)
 }
 
 /* Under the lock, which who includes the header alone cannot name. */
-UNCHECKED int hub_sender_try(struct hub_link *link, const struct hub_message *message,
-                             const struct hub_parts *payload)
+UNCHECKED __attribute__((noinline)) int hub_sender_try(struct hub_link *link,
+                                                       const struct hub_message *message,
+                                                       const struct hub_parts *payload)
 {
     size_t size = payload->head.size + payload->tail.size;
     int r;
@@ -274,9 +276,10 @@ UNCHECKED int hub_sender_try(struct hub_link *link, const struct hub_message *me
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                     const struct hub_parts *payload, uint64_t deadline_ns)
 {
+    const struct hub_link_events *events = &link->options.events;
     size_t size = payload->head.size + payload->tail.size;
+    bool shown, waited = false;
     int r = -EAGAIN;
-    bool shown;
 
     if (size > link->limits.payload_max)
         return refuse_size(link, size);
@@ -287,12 +290,15 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
         hub_add64(size > HUB_INLINE_SIZE ? &link->counters.waits_slot : &link->counters.waits_ring,
                   1);
         r = queue_and_send(link, message, payload, deadline_ns);
+        waited = true;
     }
     /* A peer gives back no room and no slot of what it does not see. */
     shown = r == 0 ? hub_peek(&link->held) == 0 : r == -EAGAIN && show(link);
     hub_mutex_unlock(&link->send);
     if (shown)
         hub_sender_wake(link);
+    if (waited) /* it may have received what is to be answered */
+        events->after(events->user, false);
     return r;
 }
 

@@ -13,6 +13,10 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
 int hub_sender_try(struct hub_link *link, const struct hub_message *message,
                    const struct hub_parts *payload);
 
+/* Under the lock, what was put into the ring: held back where `more` is to follow and there is room
+ * for that, else shown, and with it all before it: then true. */
+bool hub_sender_show_or_hold(struct hub_link *link, bool more);
+
 /* As hub_link_wake_receiver. */
 void hub_sender_wake(struct hub_link *link);
 

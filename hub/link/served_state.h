@@ -44,6 +44,8 @@ struct hub_served {
      * stays, and is of a running request as long as its mark is not 0. */
     struct hub_request direct;
     struct hub_descriptor direct_message;
+    uint8_t direct_copy[HUB_VIEW_LEAST]; /* of its payload, where that was in a slot */
+    bool direct_line;                    /* others stood behind it in the ring */
 };
 
 /* Marks it as one that nobody waits for, if it is that request still. */

@@ -28,16 +28,33 @@ int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor
     return 0;
 }
 
-/* Of an entry that is not ours any more nothing is touched. */
-void hub_view_release(struct hub_view *view)
+static struct hub_link *hide(struct hub_view *view, uint32_t *slot)
 {
     struct hub_link *link = view->link;
-    uint32_t slot = view->slot;
 
-    if (!link)
-        return;
+    *slot = view->slot;
     *view = (struct hub_view){.link = NULL};
-    hub_slots_in_hide(&link->slots, slot);
+    hub_slots_in_hide(&link->slots, *slot);
+    return link;
+}
+
+/* Of an entry that is not ours any more nothing is touched. */
+__attribute__((noinline)) void hub_view_give_back(struct hub_view *view)
+{
+    uint32_t slot;
+    struct hub_link *link = hide(view, &slot);
+
     if (hub_link_state_may_send(link) && hub_giving_back(link, slot) < 0)
+        (void)hub_link_violated(link);
+}
+
+void hub_view_give_back_behind_message(struct hub_view *view)
+{
+    uint32_t slot;
+    struct hub_link *link = hide(view, &slot);
+
+    if (!hub_link_state_may_send(link))
+        hub_sender_wake(link);
+    else if (hub_giving_behind_message(link, slot) < 0)
         (void)hub_link_violated(link);
 }

@@ -29,6 +29,16 @@ int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor
 
 /* Gives the slot back. Any thread; twice is harmless. The link may be closed, but is not released
  * yet. r[impl hub.view.release] */
-void hub_view_release(struct hub_view *view);
+void hub_view_give_back(struct hub_view *view);
+
+/* The same of one that is there, behind a message that was just published: its receiver is woken.
+ */
+void hub_view_give_back_behind_message(struct hub_view *view);
+
+static inline void hub_view_release(struct hub_view *view)
+{
+    if (view->link)
+        hub_view_give_back(view);
+}
 
 #endif

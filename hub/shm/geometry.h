@@ -5,6 +5,7 @@
 #ifndef HUB_SHM_GEOMETRY_H
 #define HUB_SHM_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hub/shm/layout.h"
@@ -21,6 +22,7 @@ struct hub_limits {
     uint32_t channels_max;  /* 4 to 65,536 */
     uint64_t heartbeat_ns;  /* 0, or 10 ms to 1 h */
     uint64_t var_bytes_max; /* bytes of size classes, with all that is added; 0: no more is */
+    bool strangers;         /* guests that the host did not start may come into any entry */
 };
 
 struct hub_geometry {

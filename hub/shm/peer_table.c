@@ -5,6 +5,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/atomic.h"
+#include "hub/shm/room.h"
 
 const struct hub_states hub_peer_table_states = {
     .name = "peer",
@@ -30,17 +31,24 @@ static const uint32_t guest_moves[] = {
 #define STATES_COUNT (sizeof(guest_moves) / sizeof(guest_moves[0]))
 
 /* Nobody sends to a Reserved entry, and its guest is not started before this returns: so epoch and
- * wait word may follow the claim. r[impl shm.spawn.ticket] r[impl shm.crash.epoch] */
+ * wait word may follow the claim. r[impl shm.spawn.ticket] r[impl shm.crash.epoch]
+ * r[impl hub.file.room] */
 int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, uint32_t *epoch)
 {
     uint32_t guests = segment->geometry.limits.guests_max;
 
     for (uint32_t id = 1; id <= guests; id++) {
         struct hub_segment_view view;
+        int r;
 
         hub_segment_view(segment, id, &view);
         if (!hub_claim(&view.entry->state, HUB_PEER_EMPTY, HUB_PEER_RESERVED))
             continue;
+        r = hub_room_take_peer(&segment->mapping, &segment->geometry, id);
+        if (r < 0) {
+            (void)hub_claim(&view.entry->state, HUB_PEER_RESERVED, HUB_PEER_EMPTY);
+            return r;
+        }
         *epoch = hub_add(&view.entry->epoch, 1) + 1;
         hub_publish(&view.entry->host_wait, HUB_WAIT_PART | HUB_WAIT_RX_BELL);
         *peer = id;

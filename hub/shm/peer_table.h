@@ -12,7 +12,8 @@
 extern const struct hub_states hub_peer_table_states;
 
 /* Host: Empty to Reserved, the first one from peer 1 on; raises the epoch and makes the host take
- * part in waiting. RAPAHUB_EFULL where none is Empty. r[impl shm.spawn.reserved-state] */
+ * part in waiting. RAPAHUB_EFULL where none is Empty, -ENOSPC where the pages of its rings cannot
+ * be taken. r[impl shm.spawn.reserved-state] */
 int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, uint32_t *epoch);
 
 /* Host: Reserved back to Empty, where a spawn failed and the guest is proven dead or never was. */

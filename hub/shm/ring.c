@@ -8,6 +8,7 @@
 #include "hub/base/check.h"
 
 #define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
+#define AHEAD        4  /* so many cells away is asked for what is taken one by one */
 
 /* A descriptor as the words of its cell: else each message would be copied once more. */
 typedef uint64_t __attribute__((may_alias)) aliased;
@@ -19,6 +20,21 @@ static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descrip
 #pragma GCC unroll 8
     for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
         hub_note64(&cell->words[i], words[i]);
+}
+
+/* The same of one that its caller has just filled, field by field: a word that is loaded behind
+ * stores of its parts waits for them. What is reserved is 0. */
+static inline void put_cell_of_fields(struct hub_ring_cell *cell, const struct hub_descriptor *from)
+{
+    const aliased *payload = (const aliased *)(const void *)from->inline_payload;
+
+    hub_note64(&cell->words[0], from->msg_type | (uint64_t)from->id << 32);
+    hub_note64(&cell->words[1], from->method_id);
+    hub_note64(&cell->words[2], from->payload_slot | (uint64_t)from->payload_generation << 32);
+    hub_note64(&cell->words[3], from->payload_offset | (uint64_t)from->payload_len << 32);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < HUB_INLINE_SIZE / sizeof *payload; i++)
+        hub_note64(&cell->words[4 + i], payload[i]);
 }
 
 static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
@@ -101,6 +117,7 @@ void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_rin
         .tail_next = own,
         .tail_shown = own,
         .head_seen = own,
+        .unshown_most = size / 4 < POPS_UNSHOWN ? size / 4 : POPS_UNSHOWN,
     };
 }
 
@@ -156,7 +173,7 @@ bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *
 
     if (at != ring->head_shown || at - ring->tail_seen >= ring->size - 1)
         return false;
-    put_cell(&ring->cells[at & (ring->size - 1)], descriptor);
+    put_cell_of_fields(&ring->cells[at & (ring->size - 1)], descriptor);
     ring->head_next = ring->head_shown = at + 1;
     hub_publish(ring->head, at + 1);
     return true;
@@ -196,15 +213,17 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
 
 bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
 {
-    uint32_t distance;
+    uint32_t at = ring->tail_next, mask = ring->size - 1, distance;
 
-    if (ring->head_seen != ring->tail_next || ring->convention != HUB_RING_FREE_RUNNING)
+    if (ring->convention != HUB_RING_FREE_RUNNING)
         return false;
-    *head = hub_observe(ring->head);
-    distance = *head - ring->tail_next;
+    *head = ring->head_seen != at ? ring->head_seen : hub_observe(ring->head);
+    distance = *head - at;
     if (distance == 0 || distance >= ring->size)
         return false;
-    take_cell(to, &ring->cells[ring->tail_next & (ring->size - 1)]);
+    take_cell(to, &ring->cells[at & mask]);
+    if (distance > AHEAD)
+        __builtin_prefetch(&ring->cells[(at + AHEAD) & mask]);
     return true;
 }
 
@@ -230,11 +249,10 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
 bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
 {
     uint32_t unshown = ring->tail_next - ring->tail_shown;
-    uint32_t most = ring->size / 4 < POPS_UNSHOWN ? ring->size / 4 : POPS_UNSHOWN;
 
     if (unshown == 0)
         return false;
-    return unshown >= most || ring->head_seen - ring->tail_shown >= ring->size / 2;
+    return unshown >= ring->unshown_most || ring->head_seen - ring->tail_shown >= ring->size / 2;
 }
 
 /* The release orders our reads of the cells before the producer may write them again.

@@ -41,6 +41,7 @@ struct hub_ring_consumer {
     uint32_t tail_shown; /* as published */
     uint32_t head_seen;  /* last accepted, free-running */
     enum hub_ring_convention convention;
+    uint32_t unshown_most; /* behind so many the tail is due */
 };
 
 /* Starts from the own index as it stands in the segment, read once. */

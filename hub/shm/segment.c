@@ -15,6 +15,7 @@
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/shm/room.h"
 #include "hub/shm/slot_pool.h"
 
 #define MAGIC_WAIT  (2 * HUB_SECOND)
@@ -190,6 +191,8 @@ static int create(const struct hub_geometry *geometry, bool shared, const char *
         r = hub_mapping_create_file(HUB_SEGMENT_PREFIX, size, &segment->mapping);
     else
         r = hub_mapping_create_sealed(HUB_SEGMENT_PREFIX, size, &segment->mapping);
+    if (r == 0)
+        r = hub_room_take_shared(&segment->mapping, &segment->geometry);
     if (r < 0)
         return r;
     write_segment(segment);

@@ -29,7 +29,8 @@ struct hub_segment_view {
 };
 
 /* As the host: a memfd (`shared` false; limits->guests_max must be 1), or a file. The magic is
- * written last. r[impl shm.file.create] */
+ * written last. Of a file only what all share has its pages (room.h); -ENOSPC where there are too
+ * few. r[impl shm.file.create] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out);
 
 /* The same for a file at this very path. A segment whose host is dead, which its lock proves, is

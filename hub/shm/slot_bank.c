@@ -8,6 +8,7 @@
 #include "hub/base/check.h"
 #include "hub/base/own.h"
 #include "hub/shm/slot_bank_state.h"
+#include "hub/shm/slot_stock.h"
 
 #define WARM_LEAST 4096 /* bytes of a payload that is better copied into a warm slot */
 
@@ -16,7 +17,7 @@ static void to_reserve(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->
     struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
-    hub_slot_bank_record_of(bank, ref)->state = HUB_BANK_RESERVE;
+    hub_note(&hub_slot_bank_record_of(bank, ref)->state, HUB_BANK_RESERVE);
     hub_note(&meta->state, HUB_META_FREE);
     hub_note(&meta->owner_peer, 0);
     CHECK(of->in_reserve < of->total);
@@ -38,15 +39,12 @@ static int make_room(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) RE
     return 0;
 }
 
-/* The lowest slot of an extent lies on top. */
 static void stock(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
 {
-    struct hub_bank_class *of = &bank->of[c];
     uint32_t count = bank->map.of[c].per_extent;
 
-    of->total += count;
-    for (uint32_t i = count; i-- > 0;)
-        of->reserve[of->in_reserve++] = hub_slot_ref_pack((struct hub_slot_ref){c, extent, i});
+    bank->of[c].total += count;
+    hub_slot_stock_add(bank, (struct hub_slot_ref){c, extent, 0}, count);
 }
 
 /* Somebody needs a slot of a class: is there one, now or after it has grown? Nothing is made before
@@ -56,9 +54,10 @@ bool hub_slot_bank_replenish(struct hub_slot_bank *bank, uint32_t c)
     struct hub_bank_class *of = &bank->of[c];
     uint32_t extent = bank->map.of[c].extent_count;
 
-    if (of->in_reserve > 0)
+    if (of->in_reserve > 0 || hub_slot_stock_more(bank, c))
         return true;
-    if (!hub_slot_growth_wants(&bank->growth, &bank->map, c) || make_room(bank, c, extent) < 0)
+    if (of->untaken > 0 || !hub_slot_growth_wants(&bank->growth, &bank->map, c) ||
+        make_room(bank, c, extent) < 0)
         return false;
     if (hub_slot_growth_add(&bank->growth, &bank->map, c) < 0) {
         hub_memory_release(&of->records[extent]);
@@ -82,6 +81,7 @@ int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *ge
     hub_mutex_init(&bank->lock);
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
+        bank->of[c].round = hub_slot_class_round(&bank->map, c);
         r = make_room(bank, c, 0);
         if (r == 0)
             stock(bank, c, 0);
@@ -108,11 +108,15 @@ void hub_slot_bank_fini(struct hub_slot_bank *bank)
     *bank = (struct hub_slot_bank){0};
 }
 
-void hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan)
+int hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan)
 {
+    int r;
+
     hub_mutex_lock(&bank->lock);
     hub_slot_growth_init(&bank->growth, &bank->map, plan);
+    r = plan->file ? hub_slot_stock_open(bank) : 0;
     hub_mutex_unlock(&bank->lock);
+    return r;
 }
 
 void hub_slot_bank_set_bell(struct hub_slot_bank *bank, int bell)
@@ -135,9 +139,11 @@ bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
     struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
 
-    if (record->state == HUB_BANK_SENT) {
+    uint32_t state = hub_peek(&record->state);
+
+    if (state == HUB_BANK_SENT) {
         of->lent[record->peer]--;
-    } else if (record->state == HUB_BANK_GRANTED && !record->held) {
+    } else if (state == HUB_BANK_GRANTED && !record->held) {
         of->granted_sum--;
         of->granted[record->peer]--;
         hub_note(&hub_slot_class_peer(&bank->map, record->peer, ref >> 24)->granted,
@@ -155,6 +161,7 @@ int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t ref = hub_slot_class_pop_all(&bank->map.of[c].header->free_head);
 
+    bank->of[c].since = 0;
     while (ref != HUB_SLOT_REF_NONE) {
         bool there = hub_slot_class_has(&bank->map, ref) && ref >> 24 == c;
         uint32_t next =
@@ -173,13 +180,25 @@ int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
     return 0;
 }
 
-static bool may_loan(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+static bool may_have(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
     const struct hub_bank_class *of = &bank->of[c];
     uint32_t ours = of->total - of->granted_sum, most = bank->quota ? ours / 2 : ours;
 
-    return of->in_reserve > 0 && of->lent[peer] < (most > 0 ? most : 1);
+    return of->lent[peer] < (most > 0 ? most : 1);
+}
+
+static bool may_loan(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
+{
+    return bank->of[c].in_reserve > 0 && may_have(bank, c, peer);
+}
+
+/* The same, with those that are laid out and have no pages yet. */
+static bool can_loan(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+{
+    return may_have(bank, c, peer) && (bank->of[c].in_reserve > 0 || hub_slot_stock_more(bank, c));
 }
 
 /* The generation is published with the descriptor, by the ring's head. */
@@ -191,9 +210,10 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
-    record->state = HUB_BANK_LOANED;
+    hub_note(&record->state, HUB_BANK_LOANED);
     record->peer = (uint8_t)peer;
     of->lent[peer]++;
+    of->since++;
     hub_note(&meta->generation, ++record->generation);
     hub_note(&meta->state, HUB_META_ALLOCATED);
     descriptor->payload_slot = ref;
@@ -202,20 +222,24 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
 
 /* The smallest class that has one: 0, -EAGAIN, or what gathering found out. For much to copy those
  * that came back just now are looked for at first: they are warm, while to go through the whole
- * reserve would bring each of its slots back into the caches in turn. */
+ * reserve would bring each of its slots back into the caches in turn. A few go round, so that the
+ * line with their stack need not come from the guest for each. */
 static int find(struct hub_slot_bank *bank, uint32_t peer, size_t size, uint32_t *found)
     REQUIRES(bank->lock)
 {
     uint32_t first = hub_slot_class_select(&bank->map, size);
 
     for (uint32_t c = first; c < bank->map.count; c++) {
-        bool gathers = size >= WARM_LEAST || !may_loan(bank, c, peer);
-        int r = gathers ? hub_slot_bank_gather(bank, c) : 0;
+        bool due = size >= WARM_LEAST && bank->of[c].since >= bank->of[c].round;
+        int r;
 
+        *found = c;
+        if (!due && may_loan(bank, c, peer))
+            return 0;
+        r = hub_slot_bank_gather(bank, c);
         if (r < 0)
             return r;
-        *found = c;
-        if (may_loan(bank, c, peer))
+        if (can_loan(bank, c, peer))
             return 0;
     }
     *found = first;
@@ -249,25 +273,28 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = hub_slot_class_select(&bank->map, size); c < bank->map.count && !ready; c++)
         ready =
-            may_loan(bank, c, peer) ||
+            may_loan(bank, c, peer) || (may_have(bank, c, peer) && hub_slot_stock_may(bank, c)) ||
             hub_slot_ref_first(hub_peek64(&bank->map.of[c].header->free_head)) != HUB_SLOT_REF_NONE;
     hub_mutex_unlock(&bank->lock);
     return ready;
 }
 
-void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
+/* Before its descriptor can be seen: so nobody gives it back before. One that is lent stays where
+ * it is until its writer is done with it. */
+UNCHECKED void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
 {
-    hub_mutex_lock(&bank->lock);
-    CHECK(hub_slot_bank_record_of(bank, ref)->state == HUB_BANK_LOANED);
-    hub_slot_bank_record_of(bank, ref)->state = HUB_BANK_SENT;
+    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+
+    CHECK(hub_slot_class_has(&bank->map, ref) && hub_peek(&record->state) == HUB_BANK_LOANED);
     hub_note(&hub_slot_class_meta(&bank->map, ref)->state, HUB_META_IN_FLIGHT);
-    hub_mutex_unlock(&bank->lock);
+    hub_publish(&record->state, HUB_BANK_SENT);
 }
 
 void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref)
 {
     hub_mutex_lock(&bank->lock);
-    CHECK(hub_slot_bank_record_of(bank, ref)->state == HUB_BANK_LOANED);
+    CHECK(hub_slot_class_has(&bank->map, ref) &&
+          hub_peek(&hub_slot_bank_record_of(bank, ref)->state) == HUB_BANK_LOANED);
     hub_slot_bank_class_of(bank, ref)->lent[hub_slot_bank_record_of(bank, ref)->peer]--;
     to_reserve(bank, ref);
     hub_mutex_unlock(&bank->lock);
@@ -277,7 +304,7 @@ void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref)
 static int check_record(const struct hub_bank_record *record, uint32_t peer,
                         const struct hub_descriptor *descriptor)
 {
-    if (record->state != HUB_BANK_GRANTED || record->peer != peer)
+    if (hub_peek(&record->state) != HUB_BANK_GRANTED || record->peer != peer)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.ownership",
                             "slot %#x is not the guest's own", descriptor->payload_slot);
     if (record->held || (record->accepted && record->seen == descriptor->payload_generation))
@@ -324,7 +351,7 @@ void hub_slot_bank_count(struct hub_slot_bank *bank, struct hub_slot_counts *out
     for (uint32_t c = 0; c < bank->map.count; c++) {
         (void)hub_slot_bank_gather(bank, c);
         out->total += bank->of[c].total;
-        out->free += bank->of[c].in_reserve;
+        out->free += bank->of[c].in_reserve + bank->of[c].untaken;
         out->granted += bank->of[c].granted_sum;
     }
     out->stray = bank->stray_refs;

@@ -22,19 +22,23 @@ enum hub_bank_state {
 };
 
 struct hub_bank_record {
-    uint32_t generation; /* of our own use */
-    uint32_t seen;       /* generation accepted last from the guest it is granted to */
-    uint32_t next;       /* slot behind it in `deferred` */
-    uint8_t state;       /* enum hub_bank_state */
-    uint8_t peer;        /* lent to, or granted to */
-    bool accepted;       /* `seen` is one */
-    bool held;           /* accepted, not given back yet */
+    uint32_t generation;  /* of our own use */
+    uint32_t seen;        /* generation accepted last from the guest it is granted to */
+    uint32_t next;        /* slot behind it in `deferred` */
+    struct hub_a32 state; /* enum hub_bank_state; from LOANED who writes the slot leads to SENT, and
+                             needs no lock for it; all else under the lock */
+    uint8_t peer;         /* lent to, or granted to */
+    bool accepted;        /* `seen` is one */
+    bool held;            /* accepted, not given back yet */
 };
 
 struct hub_bank_class {
     struct hub_bank_record *records[HUB_EXTENTS_MAX];
     uint32_t *reserve; /* a stack: the slot used last is lent next */
     uint32_t in_reserve, total, granted_sum;
+    uint32_t round,
+        since;        /* so many are lent between two looks at what came back; since the last */
+    uint32_t untaken; /* of the first extent: its last ones, which have no pages yet */
     uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
 };
 
@@ -49,17 +53,20 @@ struct hub_slot_bank {
     uint32_t deferred GUARDED_BY(lock); /* slots whose push others spoiled; tried again */
     uint64_t stray_refs GUARDED_BY(lock);
     struct hub_slot_growth growth GUARDED_BY(lock);
+    uint64_t no_room_before_ns GUARDED_BY(lock); /* for slots that are laid out: as in `growth` */
 };
 
-/* All slots are in the reserve. -ENOMEM. `fini` accepts what was never initialised but zeroed. */
+/* All slots are in the reserve, and have their pages. -ENOMEM. `fini` accepts what was never
+ * initialised but zeroed. */
 int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *geometry,
                        uint8_t *segment, bool shared);
 void hub_slot_bank_fini(struct hub_slot_bank *bank);
 void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota);
 
-/* Classes whose reserve is empty grow from now on; what must be told to a guest goes by its
- * doorbell, -1: not now. */
-void hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan);
+/* Before anybody has a slot. Classes whose reserve is empty grow from now on; what must be told to
+ * a guest goes by its doorbell, -1: not now. Of a file no slot has pages before it is needed
+ * (slot_stock): -ENOSPC where there is no room for the first of them. */
+int hub_slot_bank_let_grow(struct hub_slot_bank *bank, const struct hub_slot_growth_plan *plan);
 void hub_slot_bank_set_bell(struct hub_slot_bank *bank, int bell);
 
 /* A slot of ours for `size` bytes to `peer`: of the smallest class with one, which grows where all
@@ -78,8 +85,8 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
 int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
                          const struct hub_descriptor *descriptor, void *to);
 
-/* Of all classes: slots; of these in reserve, pushed ones included, and granted to guests; the rest
- * are lent. Refs that guests pushed without having them. */
+/* Of all classes: slots; of these in reserve, pushed ones and those without pages included, and
+ * granted to guests; the rest are lent. Refs that guests pushed without having them. */
 struct hub_slot_counts {
     uint32_t total, free, granted;
     uint64_t stray;

@@ -7,7 +7,8 @@
 
 #include "hub/base/check.h"
 
-#define TRIES 128 /* of a swap that others may spoil */
+#define TRIES       128         /* of a swap that others may spoil */
+#define ROUND_BYTES (64U << 10) /* of larger ones the last one is taken again: it is warm */
 
 static void place_at(struct hub_slot_extent *extent, const struct hub_size_class *place,
                      uint8_t *memory)
@@ -73,31 +74,6 @@ struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint3
     return (struct hub_peer_class *)(void *)block + size_class;
 }
 
-bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
-{
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-
-    return at.size_class < map->count && at.index < map->of[at.size_class].per_extent &&
-           hub_observe(&map->of[at.size_class].extents[at.extent].there) != 0;
-}
-
-struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map, uint32_t ref)
-{
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-
-    CHECK(hub_slot_class_has(map, ref));
-    return &map->of[at.size_class].extents[at.extent].metas[at.index];
-}
-
-uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref)
-{
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-    const struct hub_slot_class *of = &map->of[at.size_class];
-
-    CHECK(hub_slot_class_has(map, ref));
-    return of->extents[at.extent].data + (size_t)at.index * of->slot_size;
-}
-
 /* r[impl shm.varslot.selection] */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
 {
@@ -131,28 +107,46 @@ static bool is_unmapped(const struct hub_slot_map *map, uint32_t ref, uint32_t s
            !hub_observe(&map->of[size_class].extents[at.extent].there);
 }
 
+static __attribute__((cold)) int refuse_first(const struct hub_slot_map *map, uint32_t first,
+                                              uint32_t size_class)
+{
+    if (is_unmapped(map, first, size_class))
+        return -ENXIO;
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
+                        "the free slots of size class %u begin with %#x, which is none", size_class,
+                        first);
+}
+
+uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class)
+{
+    uint32_t fit = ROUND_BYTES / map->of[size_class].slot_size;
+
+    return fit >= HUB_SLOT_ROUND ? HUB_SLOT_ROUND : fit > 0 ? fit : 1;
+}
+
 /* What is popped cannot be popped by another: so its link does not change under us, and a head that
  * is still the old one has not been away. r[impl shm.varslot.allocation]
  * r[impl hub.var.single-popper] */
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
-                       uint32_t *ref)
+                       uint32_t refs[HUB_SLOT_ROUND])
 {
+    uint32_t most = hub_slot_class_round(map, size_class);
+
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t old = hub_observe64(head);
-        uint32_t first = hub_slot_ref_first(old), next;
+        uint32_t next = hub_slot_ref_first(old), count = 0;
 
-        if (first == HUB_SLOT_REF_NONE)
+        if (next == HUB_SLOT_REF_NONE)
             return -EAGAIN;
-        *ref = first;
-        if (is_unmapped(map, first, size_class))
-            return -ENXIO;
-        if (!hub_slot_class_has(map, first) || hub_slot_ref_unpack(first).size_class != size_class)
-            return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
-                                "the free slots of size class %u begin with %#x, which is none",
-                                size_class, first);
-        next = hub_peek(&hub_slot_class_meta(map, first)->next_free);
+        refs[0] = next;
+        while (count < most && next >> 24 == size_class && hub_slot_class_has(map, next)) {
+            refs[count++] = next;
+            next = hub_peek(&hub_slot_class_meta(map, next)->next_free);
+        }
+        if (count == 0)
+            return refuse_first(map, next, size_class);
         if (hub_claim64(head, old, hub_slot_ref_head(next, hub_slot_ref_tag(old) + 1)))
-            return 0;
+            return (int)count;
     }
     return -EAGAIN;
 }
@@ -171,34 +165,37 @@ uint32_t hub_slot_class_pop_all(struct hub_a64 *head)
     return HUB_SLOT_REF_NONE;
 }
 
-/* r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
-int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
+static __attribute__((cold)) int refuse(const struct hub_slot_map *map,
+                                        const struct hub_descriptor *descriptor)
 {
-    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
     struct hub_slot_ref at = hub_slot_ref_unpack(descriptor->payload_slot);
 
     if (!hub_slot_class_has(map, descriptor->payload_slot))
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.payload.slot",
                             "there is no slot %u in extent %u of size class %u", at.index,
                             at.extent, at.size_class);
-    if (end > map->of[at.size_class].slot_size)
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.payload-offset",
-                            "%u bytes from %u on do not fit a slot of %u", descriptor->payload_len,
-                            descriptor->payload_offset, map->of[at.size_class].slot_size);
-    return 0;
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.payload-offset",
+                        "%u bytes from %u on do not fit a slot of %u", descriptor->payload_len,
+                        descriptor->payload_offset, map->of[at.size_class].slot_size);
 }
 
-/* r[impl shm.slot.generation] */
-int hub_slot_class_check_generation(const struct hub_slot_map *map,
-                                    const struct hub_descriptor *descriptor, const char *when)
+/* r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
 {
-    uint32_t found = hub_observe(&hub_slot_class_meta(map, descriptor->payload_slot)->generation);
+    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
 
-    if (found != descriptor->payload_generation)
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.generation",
-                            "slot %#x has generation %u %s, its descriptor says %u",
-                            descriptor->payload_slot, found, when, descriptor->payload_generation);
-    return 0;
+    return hub_slot_class_has(map, descriptor->payload_slot) &&
+                   end <= map->of[descriptor->payload_slot >> 24].slot_size
+               ? 0
+               : refuse(map, descriptor);
+}
+
+int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, uint32_t found,
+                                     const char *when)
+{
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.generation",
+                        "slot %#x has generation %u %s, its descriptor says %u",
+                        descriptor->payload_slot, found, when, descriptor->payload_generation);
 }
 
 int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,

@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hub/base/atomic.h"
 #include "hub/base/mapping.h"
 #include "hub/shm/geometry.h"
+#include "hub/shm/layout.h"
 #include "hub/shm/slot_ref.h"
 
 struct hub_slot_extent {
@@ -51,11 +53,30 @@ struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint3
                                            uint32_t size_class);
 
 /* Is there such a slot, mapped? Of any number. */
-bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref);
+static inline bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
-/* Of a ref that is there. */
-struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map, uint32_t ref);
-uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref);
+    return at.size_class < map->count && at.index < map->of[at.size_class].per_extent &&
+           hub_observe(&map->of[at.size_class].extents[at.extent].there) != 0;
+}
+
+/* Of a ref that is there: who asks for these has looked before, or has a record of it. */
+static inline struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map,
+                                                        uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+
+    return &map->of[at.size_class].extents[at.extent].metas[at.index];
+}
+
+static inline uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref)
+{
+    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+    const struct hub_slot_class *of = &map->of[at.size_class];
+
+    return of->extents[at.extent].data + (size_t)at.index * of->slot_size;
+}
 
 /* The smallest class for `size` bytes; `count` where there is none. r[impl shm.varslot.selection]
  */
@@ -64,11 +85,18 @@ uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 /* Pushes a slot: false where others changed the head too often. Any thread of any process. */
 bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
 
-/* The first slot: 0; -EAGAIN where there is none, or others changed the head too often; -ENXIO,
- * without a diagnosis, where it lies in an extent that is not mapped here; RAPAHUB_EPROTOCOL where
- * the head names no slot of `size_class`. One popper at a time. */
+/* The slots that go round of one class where one is used at a time: so many may be taken at once,
+ * and are all warm. At least 1. */
+uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class);
+
+/* The first slots, of one stack, by one swap: how many, at most hub_slot_class_round; -EAGAIN where
+ * there is none, or others changed the head too often; -ENXIO, without a diagnosis, where the first
+ * lies in an extent that is not mapped here, and is refs[0]; RAPAHUB_EPROTOCOL where the head names
+ * no slot of `size_class`. What follows and is no such slot stays where it is. The same one may be
+ * there twice. One popper at a time. */
+#define HUB_SLOT_ROUND 4
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
-                       uint32_t *ref);
+                       uint32_t refs[HUB_SLOT_ROUND]);
 
 /* Takes all: the first ref, or HUB_SLOT_REF_NONE. */
 uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
@@ -76,8 +104,20 @@ uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
 /* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
  * what it remembers of the slot. */
 int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor);
-int hub_slot_class_check_generation(const struct hub_slot_map *map,
-                                    const struct hub_descriptor *descriptor, const char *when);
+__attribute__((cold)) int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor,
+                                                           uint32_t found, const char *when);
+
+/* r[impl shm.slot.generation] */
+static inline int hub_slot_class_check_generation(const struct hub_slot_map *map,
+                                                  const struct hub_descriptor *descriptor,
+                                                  const char *when)
+{
+    uint32_t found = hub_observe(&hub_slot_class_meta(map, descriptor->payload_slot)->generation);
+
+    return found == descriptor->payload_generation
+               ? 0
+               : hub_slot_class_refuse_generation(descriptor, found, when);
+}
 
 /* Copies the payload once, and looks at the generation again: a peer that re-used its slot too
  * early is told so. */

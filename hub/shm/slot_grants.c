@@ -5,6 +5,7 @@
 #include <rapahub/error.h>
 
 #include "hub/shm/slot_bank_state.h"
+#include "hub/shm/slot_stock.h"
 
 /* The push is tried again at the next look: a guest that spoils it without end harms itself. */
 static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
@@ -40,7 +41,7 @@ static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
     *record = (struct hub_bank_record){.generation = record->generation,
-                                       .state = HUB_BANK_GRANTED,
+                                       .state = {HUB_BANK_GRANTED},
                                        .peer = (uint8_t)peer,
                                        .next = HUB_SLOT_REF_NONE};
     hub_note(&meta->owner_peer, peer);
@@ -67,15 +68,18 @@ static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uin
     return given;
 }
 
-uint32_t hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
+/* r[impl hub.file.room] */
+int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
 {
-    uint32_t given = 0;
+    int r = hub_slot_stock_share(bank);
 
+    if (r < 0)
+        return r;
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++)
-        given += grant(bank, c, peer, hub_slot_class_share(&bank->map, c, bank->guests_max));
+        (void)grant(bank, c, peer, hub_slot_class_share(&bank->map, c, bank->guests_max));
     hub_mutex_unlock(&bank->lock);
-    return given;
+    return 0;
 }
 
 /* Asked at each sweep: without the lock, so that a grant that waits for a later one is the most
@@ -119,11 +123,13 @@ uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
 int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
 {
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
+    struct hub_bank_record *record;
     int r = 0;
 
     hub_mutex_lock(&bank->lock);
-    CHECK(hub_slot_bank_record_of(bank, ref)->held);
-    hub_slot_bank_record_of(bank, ref)->held = false;
+    record = hub_slot_bank_record_of(bank, ref);
+    CHECK(hub_slot_class_has(&bank->map, ref) && record->held);
+    record->held = false;
     if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
         r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
                          "slot %#x was given back already", ref);
@@ -160,9 +166,9 @@ static uint32_t reclaim_extent(struct hub_slot_bank *bank, struct hub_slot_ref a
     for (at.index = 0; at.index < bank->map.of[at.size_class].per_extent; at.index++) {
         uint32_t ref = hub_slot_ref_pack(at);
         struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+        uint32_t state = hub_observe(&record->state);
 
-        if (record->peer != peer ||
-            (record->state != HUB_BANK_SENT && record->state != HUB_BANK_GRANTED))
+        if (record->peer != peer || (state != HUB_BANK_SENT && state != HUB_BANK_GRANTED))
             continue;
         record->held = false;
         (void)hub_slot_bank_take_back(bank, ref);

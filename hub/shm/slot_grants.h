@@ -5,9 +5,9 @@
 
 #include "hub/shm/slot_bank.h"
 
-/* The first share of a guest that comes; more where it says it has run dry: how many slots.
- * r[impl hub.var.single-popper] */
-uint32_t hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer);
+/* The first share of a guest that comes: 0, or -ENOSPC where there is no room for it: then it has
+ * none. More where it says it has run dry: how many slots. r[impl hub.var.single-popper] */
+int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer);
 uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer);
 
 /* Gives a held slot back to the guest it is granted to: RAPAHUB_EPROTOCOL (shm.varslot.freeing)

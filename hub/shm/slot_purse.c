@@ -9,12 +9,12 @@
 #include "hub/base/check.h"
 #include "hub/base/memory.h"
 
-static struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
+/* Of a ref that is there. */
+static inline struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
 {
     struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
-    CHECK(hub_slot_class_has(&purse->map, ref));
     return &purse->of[at.size_class].records[at.extent][at.index];
 }
 
@@ -110,7 +110,8 @@ static int map_extent(struct hub_slot_purse *purse, struct hub_extent_name name)
 
 /* Extents are mapped when a slot of them is met. What no extent can have is for others to refuse.
  * r[impl shm.varslot.extents] */
-static int reach(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+static __attribute__((noinline)) int reach(struct hub_slot_purse *purse, uint32_t ref)
+    REQUIRES(purse->lock)
 {
     struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
@@ -120,41 +121,52 @@ static int reach(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->loc
     return map_extent(purse, (struct hub_extent_name){at.size_class, at.extent});
 }
 
-/* Pops one of ours. One that we write or read just now cannot be in our stack. */
-static int pop(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRES(purse->lock)
-{
-    struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
-    struct hub_purse_record *record;
-    int r;
-
-    do
-        r = hub_slot_class_pop(&purse->map, &block->free_head, c, ref);
-    while (r == -ENXIO && (r = reach(purse, *ref)) == 0);
-    if (r < 0)
-        return r;
-    record = record_of(purse, *ref);
-    if (record->state == HUB_PURSE_LOANED || record->state == HUB_PURSE_KEPT || record->held)
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
-                            "slot %#x was among the free ones while it was in use", *ref);
-    return 0;
-}
-
 static void keep(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
 {
     struct hub_purse_class *of = &purse->of[ref >> 24];
     struct hub_purse_record *record = record_of(purse, ref);
 
-    record->state = HUB_PURSE_KEPT;
+    hub_note(&record->state, HUB_PURSE_KEPT);
     record->next = of->kept;
     of->kept = ref;
+}
+
+/* One that we keep, write or read just now cannot be in our stack. */
+static int keep_popped(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+{
+    const struct hub_purse_record *record = record_of(purse, ref);
+    uint32_t state = hub_peek(&record->state);
+
+    if (state == HUB_PURSE_LOANED || state == HUB_PURSE_KEPT || record->held)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
+                            "slot %#x was among the free ones while it was in use", ref);
+    keep(purse, ref);
+    return 0;
+}
+
+/* Pops a few of ours, which are kept. */
+static __attribute__((noinline)) int pop(struct hub_slot_purse *purse, uint32_t c)
+    REQUIRES(purse->lock)
+{
+    struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    uint32_t refs[HUB_SLOT_ROUND];
+    int r, count;
+
+    do
+        r = hub_slot_class_pop(&purse->map, &block->free_head, c, refs);
+    while (r == -ENXIO && (r = reach(purse, refs[0])) == 0);
+    for (count = r, r = r < 0 ? r : 0; count > 0 && r == 0; count--)
+        r = keep_popped(purse, refs[count - 1]);
+    return r;
 }
 
 static int take(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRES(purse->lock)
 {
     struct hub_purse_class *of = &purse->of[c];
+    int r = of->kept == HUB_SLOT_REF_NONE ? pop(purse, c) : 0;
 
-    if (of->kept == HUB_SLOT_REF_NONE)
-        return pop(purse, c, ref);
+    if (r < 0)
+        return r;
     *ref = of->kept;
     of->kept = record_of(purse, *ref)->next;
     return 0;
@@ -171,7 +183,7 @@ static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descript
     if (!record->used)
         record->generation = hub_peek(&meta->generation);
     record->used = true;
-    record->state = HUB_PURSE_LOANED;
+    hub_note(&record->state, HUB_PURSE_LOANED);
     hub_note(&meta->generation, ++record->generation);
     hub_note(&meta->state, HUB_META_ALLOCATED);
     descriptor->payload_slot = ref;
@@ -212,19 +224,21 @@ bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size)
     return ready;
 }
 
-void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
+/* As hub_slot_bank_sent. */
+UNCHECKED void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
 {
-    hub_mutex_lock(&purse->lock);
-    CHECK(record_of(purse, ref)->state == HUB_PURSE_LOANED);
-    record_of(purse, ref)->state = HUB_PURSE_SENT;
+    struct hub_purse_record *record = record_of(purse, ref);
+
+    CHECK(hub_slot_class_has(&purse->map, ref) && hub_peek(&record->state) == HUB_PURSE_LOANED);
     hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_IN_FLIGHT);
-    hub_mutex_unlock(&purse->lock);
+    hub_publish(&record->state, HUB_PURSE_SENT);
 }
 
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref)
 {
     hub_mutex_lock(&purse->lock);
-    CHECK(record_of(purse, ref)->state == HUB_PURSE_LOANED);
+    CHECK(hub_slot_class_has(&purse->map, ref) &&
+          hub_peek(&record_of(purse, ref)->state) == HUB_PURSE_LOANED);
     hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_FREE);
     keep(purse, ref);
     hub_mutex_unlock(&purse->lock);
@@ -234,7 +248,7 @@ void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref)
 static int check_record(const struct hub_purse_record *record,
                         const struct hub_descriptor *descriptor)
 {
-    if (record->state != HUB_PURSE_AWAY)
+    if (hub_peek(&record->state) != HUB_PURSE_AWAY)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.ownership",
                             "slot %#x is not the host's own", descriptor->payload_slot);
     if (record->held || (record->accepted && record->seen == descriptor->payload_generation))
@@ -262,10 +276,11 @@ static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descr
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to)
 {
-    int r;
+    int r = 0;
 
     hub_mutex_lock(&purse->lock);
-    r = reach(purse, descriptor->payload_slot);
+    if (!hub_slot_class_has(&purse->map, descriptor->payload_slot))
+        r = reach(purse, descriptor->payload_slot);
     if (r == 0)
         r = hub_slot_class_check(&purse->map, descriptor);
     if (r == 0)
@@ -277,15 +292,14 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
 /* A push that others spoiled is tried again at the next one, and before a long sleep. */
 static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
 {
-    struct hub_purse_record *record = record_of(purse, ref);
-
     if (hub_slot_class_push(&purse->map, &purse->map.of[ref >> 24].header->free_head, ref))
         return;
-    record->next = purse->deferred;
+    record_of(purse, ref)->next = purse->deferred;
     purse->deferred = ref;
 }
 
-static void give_deferred(struct hub_slot_purse *purse) REQUIRES(purse->lock)
+static __attribute__((noinline)) void give_deferred(struct hub_slot_purse *purse)
+    REQUIRES(purse->lock)
 {
     uint32_t ref = purse->deferred;
 
@@ -302,18 +316,21 @@ static void give_deferred(struct hub_slot_purse *purse) REQUIRES(purse->lock)
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
 {
     struct hub_slot_meta *meta = hub_slot_class_meta(&purse->map, ref);
+    struct hub_purse_record *record;
     int r = 0;
 
     hub_mutex_lock(&purse->lock);
-    CHECK(record_of(purse, ref)->held);
-    record_of(purse, ref)->held = false;
+    record = record_of(purse, ref);
+    CHECK(hub_slot_class_has(&purse->map, ref) && record->held);
+    record->held = false;
     if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
         r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
                          "slot %#x was given back already", ref);
-    give_deferred(purse);
+    if (purse->deferred != HUB_SLOT_REF_NONE)
+        give_deferred(purse);
     if (r == 0) {
-        record_of(purse, ref)->state = HUB_PURSE_AWAY;
-        record_of(purse, ref)->used = false;
+        hub_note(&record->state, HUB_PURSE_AWAY);
+        record->used = false;
         hub_note(&meta->state, HUB_META_FREE);
         give(purse, ref);
     }
@@ -345,7 +362,7 @@ void hub_slot_purse_rest(struct hub_slot_purse *purse)
         uint32_t ref;
 
         for (uint32_t left = surplus(purse, c); left > 0 && take(purse, c, &ref) == 0; left--) {
-            record_of(purse, ref)->state = HUB_PURSE_AWAY;
+            hub_note(&record_of(purse, ref)->state, HUB_PURSE_AWAY);
             record_of(purse, ref)->used = false;
             give(purse, ref);
             purse->of[c].returned++;

@@ -20,13 +20,14 @@ enum hub_purse_state {
 };
 
 struct hub_purse_record {
-    uint32_t generation; /* of our own use */
-    uint32_t seen;       /* generation accepted last from the host */
-    uint32_t next;       /* slot behind it in `kept` or `deferred` */
-    uint8_t state;       /* enum hub_purse_state */
-    bool used;           /* `generation` is ours, not what stands in the slot */
-    bool accepted;       /* `seen` is one */
-    bool held;           /* accepted, not given back yet */
+    uint32_t generation;  /* of our own use */
+    uint32_t seen;        /* generation accepted last from the host */
+    uint32_t next;        /* slot behind it in `kept` or `deferred` */
+    struct hub_a32 state; /* enum hub_purse_state; from LOANED who writes the slot leads to SENT,
+                             and needs no lock for it; all else under the lock */
+    bool used;            /* `generation` is ours, not what stands in the slot */
+    bool accepted;        /* `seen` is one */
+    bool held;            /* accepted, not given back yet */
 };
 
 struct hub_purse_class {

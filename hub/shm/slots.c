@@ -41,7 +41,11 @@ static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
     r = hub_slot_bank_init(bank, geometry, segment->mapping.data, segment->shared);
     if (r < 0)
         return r;
-    hub_slot_bank_let_grow(bank, &plan);
+    r = hub_slot_bank_let_grow(bank, &plan);
+    if (r < 0) {
+        hub_slot_bank_fini(bank);
+        return r;
+    }
     slots->bank = TAKE(bank);
     slots->kind = &hub_slots_classes_bank;
     return 0;
@@ -162,10 +166,9 @@ bool hub_slots_ask(const struct hub_slots *slots)
     return slots->kind == &hub_slots_classes_purse;
 }
 
-void hub_slots_endow(struct hub_slots *slots, uint32_t peer)
+int hub_slots_endow(struct hub_slots *slots, uint32_t peer)
 {
-    if (slots->kind == &hub_slots_classes_bank)
-        (void)hub_slot_grants_endow(slots->bank, peer);
+    return slots->kind == &hub_slots_classes_bank ? hub_slot_grants_endow(slots->bank, peer) : 0;
 }
 
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer)
@@ -201,9 +204,15 @@ uint32_t hub_slots_free_count(struct hub_slots *slots)
 int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
                       const struct hub_geometry *geometry, uint8_t *memory, uint32_t peer)
 {
-    *in = (struct hub_slots_in){.own = own, .peer = peer};
-    return own->kind == &hub_slots_pool_kind ? hub_slot_reader_init(&in->reader, geometry, memory)
-                                             : 0;
+    int r = 0;
+    bool pool = own->kind == &hub_slots_pool_kind;
+
+    *in = (struct hub_slots_in){.own = own, .peer = peer, .classes = pool ? 0 : HUB_CLASSES_MAX};
+    if (pool)
+        r = hub_slot_reader_init(&in->reader, geometry, memory);
+    for (uint32_t c = 0; r == 0 && c < (pool ? 1 : in->classes); c++)
+        in->most[c] = own->kind->holds(in, c << 24);
+    return r;
 }
 
 void hub_slots_in_fini(struct hub_slots_in *in)
@@ -232,24 +241,20 @@ void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub
     in->own->kind->words(in, slot, out);
 }
 
-static struct hub_a32 *shown_of(struct hub_slots_in *in, uint32_t slot)
+static uint32_t class_of(const struct hub_slots_in *in, uint32_t slot)
 {
-    return &in->shown[in->reader.seen ? 0 : slot >> 24 & (HUB_CLASSES_MAX - 1)];
-}
-
-/* The slot of a descriptor that nobody has checked yet may be any number. */
-bool hub_slots_in_may_hold(struct hub_slots_in *in, uint32_t slot)
-{
-    return hub_peek(shown_of(in, slot)) < in->own->kind->holds(in, slot);
+    return in->classes > 0 ? slot >> 24 : 0;
 }
 
 const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor)
 {
-    (void)hub_add(shown_of(in, descriptor->payload_slot), 1);
+    struct hub_a32 *shown = &in->shown[class_of(in, descriptor->payload_slot)];
+
+    hub_note(shown, hub_peek(shown) + 1); /* under the token */
     return in->own->kind->show(in, descriptor);
 }
 
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot)
 {
-    (void)hub_add(shown_of(in, slot), UINT32_MAX);
+    (void)hub_add(&in->hidden[class_of(in, slot)], 1);
 }

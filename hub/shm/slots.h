@@ -22,7 +22,7 @@ struct hub_slots {
 };
 
 /* As the host of a segment; as the guest `peer` in it. -ENOMEM. `fini` accepts what was never
- * initialised but zeroed. */
+ * initialised but zeroed. As the host -ENOSPC, where there is no room for its own slots. */
 int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segment);
 int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segment,
                          const struct hub_segment_view *view, uint32_t peer);
@@ -66,8 +66,9 @@ bool hub_slots_shared(const struct hub_slots *slots);
 /* Guest: must the host be rung, so that it looks what this side has run out of? */
 bool hub_slots_ask(const struct hub_slots *slots);
 
-/* Host: gives a guest that comes its first share; what it asks for since: how many slots. */
-void hub_slots_endow(struct hub_slots *slots, uint32_t peer);
+/* Host: gives a guest that comes its first share: 0, -ENOSPC; what it asks for since: how many
+ * slots. */
+int hub_slots_endow(struct hub_slots *slots, uint32_t peer);
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer);
 
 /* Before a long sleep: what need not be held is given back. */
@@ -88,7 +89,10 @@ struct hub_slots_in {
     struct hub_slots *own; /* with several sizes one set of records serves both directions */
     uint32_t peer;
     struct hub_slot_reader reader;
-    struct hub_a32 shown[HUB_CLASSES_MAX]; /* slots that are held for long; of each class */
+    uint32_t classes;                       /* HUB_CLASSES_MAX; 0: slots are of one size */
+    struct hub_a32 shown[HUB_CLASSES_MAX];  /* slots that are held for long; of each class */
+    struct hub_a32 hidden[HUB_CLASSES_MAX]; /* and are no longer; any thread */
+    uint32_t most[HUB_CLASSES_MAX];         /* so many may be; 0 of a class that is not there */
 };
 
 /* `memory` is the other's pool. */
@@ -109,7 +113,12 @@ int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor
 /* A slot that is held for long: may it be, so that the sender still has half of its own? The
  * payload of one that was taken; and that it is held no longer, before it is freed (any thread).
  * r[impl hub.slot.hold] */
-bool hub_slots_in_may_hold(struct hub_slots_in *in, uint32_t slot);
+static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
+{
+    uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* nobody has checked it yet */
+
+    return c < HUB_CLASSES_MAX && hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < in->most[c];
+}
 const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor);
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot);
 

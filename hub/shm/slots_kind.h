@@ -20,7 +20,8 @@ struct hub_slots_kind {
     int (*take)(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
     int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
-    uint32_t (*holds)(const struct hub_slots_in *in, uint32_t slot); /* at most, of its class */
+    uint32_t (*holds)(const struct hub_slots_in *in,
+                      uint32_t slot); /* at most, of its class; constant */
     const uint8_t *(*show)(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
     uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */

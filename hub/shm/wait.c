@@ -108,11 +108,6 @@ static void ring(struct hub_wait *wait)
     count(&wait->wakes_bell);
 }
 
-bool hub_wait_takes_part(const struct hub_wait *wait)
-{
-    return (hub_peek(wait->peer) & HUB_WAIT_PART) != 0;
-}
-
 static void wake_foreign(struct hub_wait *wait, struct hub_a32 *seed_word)
 {
     if (seed_word) {
@@ -125,18 +120,13 @@ static void wake_foreign(struct hub_wait *wait, struct hub_a32 *seed_word)
 
 /* r[impl shm.wakeup.producer-wait] r[impl shm.wakeup.slot-wait] r[impl shm.doorbell.purpose]
  * r[impl shm.doorbell.ring-integration] r[impl shm.doorbell.optional] */
-void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word)
+__attribute__((noinline)) void hub_wait_wake_sleeper(struct hub_wait *wait, uint32_t mask,
+                                                     struct hub_a32 *seed_word)
 {
-    uint32_t word, claimed;
+    uint32_t claimed;
 
-    hub_settle(wait->peer);
-    word = hub_peek(wait->peer);
-    if (!(word & HUB_WAIT_PART)) {
+    if (!hub_wait_takes_part(wait)) {
         wake_foreign(wait, seed_word);
-        return;
-    }
-    if (!(word & mask)) {
-        count(&wait->wakes_saved);
         return;
     }
     claimed = hub_clear_bits(wait->peer, mask) & mask;
@@ -211,11 +201,16 @@ void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
         (void)hub_clear_bits(wait->own, bits & BELL_BITS);
 }
 
-static bool on_same_cpu(const struct hub_wait *wait)
+static bool is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
 {
-    uint32_t theirs = hub_peek(wait->peer) >> HUB_WAIT_CPU_SHIFT;
+    uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT;
 
     return wait->one_cpu || (theirs != 0 && theirs == hub_peek(&wait->cpu));
+}
+
+static bool on_same_cpu(const struct hub_wait *wait)
+{
+    return is_same_cpu(wait, hub_peek(wait->peer));
 }
 
 static bool yield_until_ready(const struct hub_wait_order *order)
@@ -264,13 +259,16 @@ static bool look_often(const struct hub_wait *wait, const struct hub_wait_order 
 
 bool hub_wait_is_near(const struct hub_wait *wait)
 {
+    uint32_t theirs = hub_peek(wait->peer);
+
     return (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
-           !on_same_cpu(wait);
+           (theirs & HUB_WAIT_PART) != 0 && !is_same_cpu(wait, theirs);
 }
 
 /* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
- * was in vain of late one look is enough; where it is not, spinning pays again. Never a part of its
- * caller: a profile shall tell the two apart. */
+ * was in vain of late one look is enough. The first look says nothing of spinning: what it finds
+ * may have been there before, such as what this side slept for. Never a part of its caller: a
+ * profile shall tell the two apart. */
 __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
                                                  uint32_t seen, const void *cell)
 {
@@ -282,7 +280,8 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
         __builtin_prefetch(cell); /* where both have changed, both lines are on their way at once */
         if (hub_observe(word) == seen)
             continue;
-        hub_note64(&wait->spin_ns, SPIN_FULL);
+        if (i > 0)
+            hub_note64(&wait->spin_ns, SPIN_FULL);
         return true;
     }
     return false;
@@ -456,7 +455,9 @@ static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *
     return ready ? 0 : RAPAHUB_ETIMEDOUT;
 }
 
-int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order)
+/* Never a part of its caller either, as hub_wait_for_word: what is spent here is no work. */
+__attribute__((noinline)) int hub_wait_for(struct hub_wait *wait,
+                                           const struct hub_wait_order *order)
 {
     if (wait->manner == HUB_WAIT_MANNER_POLL)
         return order->ready(order->user) ? 0 : poll_until_ready(wait, order);

@@ -58,11 +58,24 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
 /* Something was published for the peer: `mask` is HUB_WAIT_RX or HUB_WAIT_TX or both. A peer that
  * does not take part is woken always, by doorbell and by a futex wake on `seed_word` (NULL: none).
  * r[impl shm.wakeup.consumer-wait] r[impl hub.wait.foreign] */
-void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
+static inline void hub_wait_wake(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
+
+/* The same behind a fence on the peer's word that stands behind the publication already. */
+static inline void hub_wait_wake_settled(struct hub_wait *wait, uint32_t mask,
+                                         struct hub_a32 *seed_word);
+
+/* What that finds out first: nobody is to be woken. */
+static inline bool hub_wait_is_awake(struct hub_wait *wait, uint32_t mask);
+
+/* The part of it for a peer that may sleep, or takes no part. */
+void hub_wait_wake_sleeper(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
 
 /* Does the peer take part now? Else tails, frees and grants are published at once, and it is woken
  * by the words of the specification. */
-bool hub_wait_takes_part(const struct hub_wait *wait);
+static inline bool hub_wait_takes_part(const struct hub_wait *wait)
+{
+    return (hub_peek(wait->peer) & HUB_WAIT_PART) != 0;
+}
 
 /* Our doorbell woke us: a peer that rings for nothing again and again is not listened to for a
  * while. */
@@ -104,7 +117,8 @@ struct hub_wait_order {
  * or the deadline. r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
 
-/* Does it pay to look for an answer before anything else is done: the peer is awake elsewhere? */
+/* Does it pay to look for an answer before anything else is done: the peer takes part, and works on
+ * another CPU? */
 bool hub_wait_is_near(const struct hub_wait *wait);
 
 /* The first looks of such a wait, at one word of the peer: true as soon as it is not `seen` any
@@ -127,5 +141,39 @@ void hub_wait_show_cpu(struct hub_wait *wait);
  * at the resource once more after arming, before it polls. */
 void hub_wait_arm(struct hub_wait *wait, uint32_t bits);
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits);
+
+/* Behind that fence. */
+static inline __attribute__((always_inline)) bool hub_wait_is_awake_settled(struct hub_wait *wait,
+                                                                            uint32_t mask)
+{
+    if ((hub_peek(wait->peer) & (HUB_WAIT_PART | mask)) != HUB_WAIT_PART)
+        return false;
+    /* several threads may lose a count to each other; none may pay for it */
+    hub_note64(&wait->wakes_saved, hub_peek64(&wait->wakes_saved) + 1);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool hub_wait_is_awake(struct hub_wait *wait,
+                                                                    uint32_t mask)
+{
+    hub_settle(wait->peer);
+    return hub_wait_is_awake_settled(wait, mask);
+}
+
+static inline __attribute__((always_inline)) void hub_wait_wake_settled(struct hub_wait *wait,
+                                                                        uint32_t mask,
+                                                                        struct hub_a32 *seed_word)
+{
+    if (!hub_wait_is_awake_settled(wait, mask))
+        hub_wait_wake_sleeper(wait, mask, seed_word);
+}
+
+static inline __attribute__((always_inline)) void hub_wait_wake(struct hub_wait *wait,
+                                                                uint32_t mask,
+                                                                struct hub_a32 *seed_word)
+{
+    hub_settle(wait->peer);
+    hub_wait_wake_settled(wait, mask, seed_word);
+}
 
 #endif

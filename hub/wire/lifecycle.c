@@ -44,6 +44,9 @@ const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT] = {
                                         HUB_TYPE(hub_container)),
     [HUB_LIFECYCLE_HEALTH] = HUB_ENTRY("health", 0xb1f52fcf235a7422, HUB_TYPE(u8), HUB_TYPE(u64)),
     [HUB_LIFECYCLE_FINI] = HUB_ENTRY("fini", 0x33fbbcc189c3517b, HUB_TYPE(void), HUB_TYPE(u64)),
+    [HUB_LIFECYCLE_PING] = HUB_ENTRY("ping", 0x3c1c9dedf768d9f7, HUB_TYPE(u8)),
+    [HUB_LIFECYCLE_DOWN] =
+        HUB_ENTRY("down", 0xf682440bcd99842e, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(hub_down)),
 };
 
 uint64_t hub_lifecycle_id(enum hub_lifecycle_method method)

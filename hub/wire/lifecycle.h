@@ -33,6 +33,8 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_RECOVER, /* (u64 handle, hub_container) -> u64 node: schedule_recover */
     HUB_LIFECYCLE_HEALTH,  /* (u64 handle) -> u8: enum rapahub_health */
     HUB_LIFECYCLE_FINI,    /* (u64 handle) -> void */
+    HUB_LIFECYCLE_PING,    /* () -> u8: enum rapahub_health, the worst of its containers */
+    HUB_LIFECYCLE_DOWN,    /* (u64 handle, hub_down) -> void: child_down */
     HUB_LIFECYCLE_COUNT
 };
 
@@ -85,6 +87,14 @@ struct hub_question {
     struct rapahub_string method;
 };
 
+struct hub_down {
+    struct rapahub_string name;
+    uint32_t child;
+    uint64_t incarnation;
+    uint8_t class; /* enum rapahub_exit_class */
+    uint32_t count;
+};
+
 RAPAHUB_RECORD(hub_container, RAPAHUB_MEMBER(hub_container, major, u32),
                RAPAHUB_MEMBER(hub_container, minor, u32),
                RAPAHUB_MEMBER(hub_container, container, u32));
@@ -102,6 +112,10 @@ RAPAHUB_RECORD(hub_saved, RAPAHUB_MEMBER(hub_saved, size, u64),
                RAPAHUB_MEMBER(hub_saved, version, u32), RAPAHUB_MEMBER(hub_saved, checksum, u32));
 RAPAHUB_RECORD(hub_question, RAPAHUB_MEMBER(hub_question, id, hub_container),
                RAPAHUB_MEMBER(hub_question, method, string));
+
+RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
+               RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
+               RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));
 
 /* A container's id as the bytes of HUB_KEY_TARGET and back; 0 or RAPAHUB_EFORMAT. */
 #define HUB_LIFECYCLE_TARGET_MAX 16

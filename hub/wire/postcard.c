@@ -32,12 +32,27 @@ static const uint8_t *take(struct hub_reader *reader, size_t size, const char *w
 void hub_postcard_put_long(struct hub_writer *writer, uint64_t value)
 {
     uint8_t bytes[10];
-    size_t size = 0;
 
-    for (; value >= 0x80; value >>= 7)
-        bytes[size++] = (uint8_t)(value | 0x80);
-    bytes[size++] = (uint8_t)value;
-    hub_writer_put(writer, bytes, size);
+    hub_writer_put(writer, bytes, hub_postcard_put_at(bytes, value));
+}
+
+/* Two or three bytes, as of most lengths; each is read once. */
+static inline bool take_few(struct hub_reader *reader, uint64_t *out)
+{
+    const uint8_t *at = reader->at;
+    uint32_t first, second, third;
+
+    if (reader->end - at < 3)
+        return false;
+    first = at[0];
+    second = at[1];
+    third = at[2];
+    if (first < 0x80 || (second >= 0x80 && third >= 0x80))
+        return false;
+    first = (first & 0x7f) | (second & 0x7f) << 7;
+    reader->at = at + (second < 0x80 ? 2 : 3);
+    *out = second < 0x80 ? first : first | third << 14;
+    return true;
 }
 
 /* r[impl hub.postcard.strict] */
@@ -48,6 +63,8 @@ uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits)
 
     if (reader->failure)
         return 0;
+    if (bits >= 32 && take_few(reader, &value))
+        return value;
     for (unsigned shift = 0; shift < bits; shift += 7, at++) {
         if (at == reader->end)
             return refuse(reader, "truncated number"), 0;

@@ -21,6 +21,17 @@
 void hub_postcard_put_long(struct hub_writer *writer, uint64_t value);
 uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits);
 
+/* The same into memory with room for 10 bytes: how many it takes. */
+static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
+{
+    size_t size = 0;
+
+    for (; value >= 0x80; value >>= 7)
+        to[size++] = (uint8_t)(value | 0x80);
+    to[size++] = (uint8_t)value;
+    return size;
+}
+
 /* Most are one byte: for those no function is called. */
 static inline void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
 {

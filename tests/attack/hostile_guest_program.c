@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         {"poke(bytes) -> void", poke},
         {NULL, NULL},
     };
-    const struct raw_module module = {"hostile", methods, NULL};
+    const struct raw_module module = {.name = "hostile", .methods = methods};
     struct raw_ticket ticket;
     struct raw_link link;
 

@@ -19,7 +19,8 @@
 
 #include "tests/bench/place.h"
 
-#define LARGE (1U << 20)
+#define BALLAST (1U << 30)
+#define LARGE   (1U << 20)
 
 enum base_kind { LINE, LINES, FUTEX, DOORBELL, STREAM, COPY, PROCESS };
 
@@ -217,7 +218,7 @@ static int once_copy(void *user)
 
 /* A process of the same kind as a guest, until it has mapped its memory, claimed a word there and
  * sent a byte. */
-static int start_process(struct place_child *child)
+static int start_process(struct place_child *child, const char *name)
 {
     int ends[2];
     char byte;
@@ -226,17 +227,21 @@ static int start_process(struct place_child *child)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
-    r = place_spawn("process", child->memory, ends[1], &child->pid);
+    r = place_spawn(name, child->memory, ends[1], &child->pid);
     close(ends[1]);
     n = r == 0 ? read(ends[0], &byte, 1) : 0;
     close(ends[0]);
     return n == 1 ? 0 : -EPIPE;
 }
 
-static void answer_process(struct place_shared *shared)
+static void answer_process(struct place_shared *shared, size_t ballast)
 {
+    void *held = ballast > 0 ? malloc(ballast) : NULL;
     uint32_t free_word = 0;
 
+    if (held)
+        memset(held, 1, ballast);
+    __asm__ volatile("" : : "r"(held) : "memory");
     (void)__atomic_compare_exchange_n(&shared->ready, &free_word, 1, false, __ATOMIC_SEQ_CST,
                                       __ATOMIC_SEQ_CST);
     (void)send(4, "", 1, MSG_NOSIGNAL);
@@ -251,8 +256,8 @@ int bases_peer(const char *name)
     if (shared == MAP_FAILED)
         return 1;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (strcmp(name, "process") == 0)
-        return answer_process(shared), 0;
+    if (strncmp(name, "process", strlen("process")) == 0)
+        return answer_process(shared, strcmp(name, "process-1g") == 0 ? BALLAST : 0), 0;
     if (send(4, "", 1, MSG_NOSIGNAL) != 1)
         return 1;
     if (strcmp(name, "line") == 0)
@@ -354,11 +359,26 @@ static int end_process(pid_t pid)
     return r;
 }
 
-/* p50: the start of a process. value: the end of one and the start of the next; second: the end. */
+/* The next one that will be killed is another kind of process than the one that was timed. */
+static int replace_process(struct place_child *child, const char *name)
+{
+    pid_t last = child->pid;
+    int r = end_process(last);
+
+    waitpid(last, NULL, 0);
+    child->shared->ready = 0;
+    return r == 0 ? start_process(child, name) : r;
+}
+
+/* p50: the start of a process. value: the end of one and the start of the next; second: the end.
+ * Of a large one the next one is started small, and grows then. */
 static int processes(const struct suite_subject *subject, const struct suite_options *options,
                      struct trial *out)
 {
     static double starts[256], both[256], ends[256];
+    bool large = subject->size > 0;
+    const char *name = large ? "process-1g" : "process";
+    uint32_t least = large ? 3 : 10;
     struct place_child child = {.memory = -1, .socket = -1};
     uint64_t until = trial_now() + (uint64_t)(options->trial_ms * 1e6);
     uint32_t n = 0;
@@ -366,8 +386,8 @@ static int processes(const struct suite_subject *subject, const struct suite_opt
     pid_t first = child.pid;
 
     if (r == 0)
-        r = start_process(&child);
-    while (r == 0 && n < 256 && (n < 10 || trial_now() < until)) {
+        r = start_process(&child, name);
+    while (r == 0 && n < 256 && (n < least || trial_now() < until)) {
         pid_t last = child.pid;
         uint64_t begin = trial_now(), seen;
 
@@ -375,12 +395,14 @@ static int processes(const struct suite_subject *subject, const struct suite_opt
         seen = trial_now();
         child.shared->ready = 0;
         if (r == 0)
-            r = start_process(&child);
+            r = start_process(&child, "process");
         ends[n] = (double)(seen - begin);
         starts[n] = (double)(trial_now() - seen);
         both[n] = ends[n] + starts[n];
         n++;
         waitpid(last, NULL, 0);
+        if (r == 0 && large)
+            r = replace_process(&child, name);
     }
     if (child.pid != first) {
         kill(child.pid, SIGKILL);
@@ -418,5 +440,7 @@ const struct suite_subject bases_subjects[] = {
      0},
     {"uds-way", "socket pair, one way", with_peer, SUITE_BELL, SUITE_CROSS, STREAM, 65536, 1, 0},
     {"process", "posix_spawn to first byte", processes, SUITE_SLEEP, SUITE_FREE, PROCESS, 0, 0, 0},
+    {"process-1g", "the same, killed with 1 GiB", processes, SUITE_SLEEP, SUITE_FREE, PROCESS,
+     BALLAST, 0, 3},
     {0},
 };

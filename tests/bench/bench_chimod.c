@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_chimod: the methods that are measured. None does anything worth the name. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/chimod.h>
@@ -89,6 +90,19 @@ static int bench_pour_corked(void *self, uint64_t count, uint32_t size, struct r
 }
 #endif
 
+/* Memory that it keeps until it dies. */
+static int bench_hold(void *self, uint64_t bytes)
+{
+    void *held = malloc(bytes);
+
+    (void)self;
+    if (!held)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory");
+    memset(held, 1, bytes);
+    __asm__ volatile("" : : "r"(held) : "memory");
+    return 0;
+}
+
 /* Reads all there is, and says how many bytes that were. */
 static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *count)
 {
@@ -112,6 +126,7 @@ static const struct rapahub_method methods[] = {
 #ifdef BENCH_HAS_SINK_CORK
     RAPAHUB_METHOD(pour_corked, bench_pour_corked, void, u64, u32, sink),
 #endif
+    RAPAHUB_METHOD(hold, bench_hold, void, u64),
     RAPAHUB_METHOD(blackhole, bench_blackhole, u64, source),
     RAPAHUB_METHOD_END,
 };

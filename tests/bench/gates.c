@@ -74,6 +74,10 @@
          1.1, "ns")                                                                                \
     LESS(V5, processes, "SIGKILL to ready, to bare", "respawn", P50, "process", VALUE, 1.6, 1.3,   \
          "ns")                                                                                     \
+    LESS(V1g, processes, "V1 of a guest of 1 GiB, to the same", "respawn-1g", VALUE, "process-1g", \
+         SECOND, 1.5, 1.1, "ns")                                                                   \
+    LESS(V5g, processes, "V5 of a guest of 1 GiB, to the same", "respawn-1g", P50, "process-1g",   \
+         VALUE, 1.6, 1.3, "ns")                                                                    \
     LESS(V6, processes, "SIGKILL to ready, 1,000 calls lost", "pending", P50, NULL, VALUE, 5e6,    \
          1e6, "ns")                                                                                \
     LESS(V7, processes, "p99 beside guests killed, to quiet", "storm", P99, "calm", P99, 2.0, 1.2, \

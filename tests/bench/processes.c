@@ -10,13 +10,15 @@
 
 #define SAMPLES_MAX 200 /* fewer than the restarts a supervision may allow */
 #define SAMPLES_MIN 8
+#define SAMPLES_FEW 3 /* of what takes long */
 #define WITHIN_MS   5000
 #define BALLAST     ((size_t)1 << 30)
 #define PENDING     1000
 
-enum process_kind { SPAWN, BURDENED, RESPAWN, PENDING_LOST };
+enum process_kind { SPAWN, BURDENED, RESPAWN, RESPAWN_LARGE, PENDING_LOST };
 
 RAPAHUB_STUB(add, i64, i64, i64);
+RAPAHUB_STUB(hold, void, u64);
 
 static struct {
     uint64_t down, ready; /* when the last such event came; 0: not yet */
@@ -106,6 +108,8 @@ static int respawn_once(struct stage *stage, uint32_t kind, double *ready_ns, do
 
     if (r == 0 && kind == PENDING_LOST)
         r = leave_pending(stage, pid);
+    if (r == 0 && kind == RESPAWN_LARGE)
+        r = hold(stage->host, stage->containers[0], BALLAST);
     seen.down = seen.ready = 0;
     start = trial_now();
     if (r == 0 && kill(pid, SIGKILL) < 0)
@@ -137,7 +141,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 {
     static const struct rapahub_supervision at_once = {
         .restarts_max = 256, .backoff_initial_ns = 1, .backoff_max_ns = 1};
-    bool again = subject->kind == RESPAWN || subject->kind == PENDING_LOST;
+    bool again = subject->kind >= RESPAWN;
     const struct stage_options how = {.host = {.on_event = on_event, .ring_size = 2048},
                                       .supervision = &at_once,
                                       .nobody = !again,
@@ -145,12 +149,13 @@ static int run(const struct suite_subject *subject, const struct suite_options *
                                                                    : RAPAHUB_TRUST_TRUSTED};
     static double ready[SAMPLES_MAX], told[SAMPLES_MAX];
     uint64_t until = trial_now() + (uint64_t)(options->trial_ms * 1e6);
+    uint32_t least = subject->kind == RESPAWN_LARGE ? SAMPLES_FEW : SAMPLES_MIN;
     struct stage stage;
     int r = stage_open(subject, &how, out, &stage);
     void *ballast = ballast_of(subject, out, &r);
     uint32_t n = 0;
 
-    while (r == 0 && n < SAMPLES_MAX && (n < SAMPLES_MIN || trial_now() < until)) {
+    while (r == 0 && n < SAMPLES_MAX && (n < least || trial_now() < until)) {
         r = again ? respawn_once(&stage, subject->kind, &ready[n], &told[n])
                   : spawn_once(&stage, &how, &ready[n]);
         n += r == 0;
@@ -172,6 +177,7 @@ const struct suite_subject processes_subjects[] = {
     {"spawn-std", "the same, standard", run, SUITE_ADAPT, SUITE_FREE, SPAWN, 0, 1, 0},
     {"spawn-1g", "with 1 GiB in the host", run, SUITE_ADAPT, SUITE_FREE, BURDENED, 0, 0, 3},
     {"respawn", "SIGKILL to ready", run, SUITE_ADAPT, SUITE_FREE, RESPAWN, 0, 0, 0},
+    {"respawn-1g", "of a guest of 1 GiB", run, SUITE_ADAPT, SUITE_FREE, RESPAWN_LARGE, 0, 0, 3},
     {"pending", "with 1,000 calls", run, SUITE_ADAPT, SUITE_FREE, PENDING_LOST, 0, 0, 3},
     {0},
 };

@@ -22,7 +22,7 @@ static void count_call(const struct reader *reader, double cost, struct profile 
 {
     bool from_ffi = begins(reader->function, "ffi_");
 
-    if (begins(reader->callee, "hub_wait_for"))
+    if (begins(reader->callee, "hub_wait_for") || begins(reader->callee, "trial_init"))
         out->waiting += cost;
     else if (begins(reader->callee, "ffi_") && !from_ffi)
         out->ffi += cost;

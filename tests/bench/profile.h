@@ -6,7 +6,7 @@
 /* Instructions. */
 struct profile {
     double all;
-    double waiting; /* inside hub_wait_for */
+    double waiting; /* inside hub_wait_for, and while the clocks were compared */
     double ffi;     /* inside libffi, the method it calls included */
     double method;  /* inside methods of bench_chimod.c */
     double direct;  /* of these, called without libffi */

@@ -328,7 +328,8 @@ int main(int argc, char **argv)
 {
     struct raw_method all[32] = {{NULL, NULL}};
     struct peer peer = peer_of(argc, argv);
-    const struct raw_module module = {"raw", all, &peer};
+    const bool silent = has_word(argc, argv, "silent");
+    const struct raw_module module = {"raw", all, &peer, silent};
     struct raw_ticket ticket;
     struct raw_link link;
     int r;
@@ -338,7 +339,7 @@ int main(int argc, char **argv)
         return 64;
     if (raw_guest_attach(&ticket, &peer.behaviour, &link) < 0)
         return 70;
-    r = raw_module_announce(&link, &module, CALL_MS);
+    r = silent ? 0 : raw_module_announce(&link, &module, CALL_MS);
     if (r == 0)
         r = raw_module_serve(&link, &module);
     if (r == 0)

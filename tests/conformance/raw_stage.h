@@ -101,6 +101,7 @@ struct staging {
     uint32_t slot_size, slot_count, payload_max, guests_max;
     enum rapahub_trust trust;
     const char *const *words;
+    const struct rapahub_supervision *how; /* NULL: the defaults */
 };
 
 STAGED void open_stage_with(struct stage *stage, const struct staging *with)
@@ -113,9 +114,12 @@ STAGED void open_stage_with(struct stage *stage, const struct staging *with)
                                                  .on_event = on_event,
                                                  .user = stage,
                                                  .heartbeat_ns = UINT64_MAX};
-    const struct rapahub_guest_options guest = {
-        .chimod = PROCESS_CHIMOD("echo"), .plain = with->words, .trust = with->trust};
     const struct rapahub_container_options begin = {.id = guest_side, .pool_name = "raw"};
+    const struct rapahub_guest_options guest = {.chimod = PROCESS_CHIMOD("echo"),
+                                                .plain = with->words,
+                                                .trust = with->trust,
+                                                .supervision = with->how,
+                                                .container = with->how ? &begin : NULL};
     const struct rapahub_container_options offer = {.id = host_side, .pool_name = "host"};
 
     memset(stage, 0, sizeof(*stage));
@@ -124,7 +128,8 @@ STAGED void open_stage_with(struct stage *stage, const struct staging *with)
     check_done(rapahub_host_create(&options, &stage->host));
     check_done(rapahub_host_offer(stage->host, &offer, offered, NULL));
     check_done(rapahub_host_spawn(stage->host, &guest, &stage->guest));
-    check_done(rapahub_host_add_container(stage->host, stage->guest, &begin));
+    if (!with->how)
+        check_done(rapahub_host_add_container(stage->host, stage->guest, &begin));
 }
 
 /* The raw guest, a peer as `words` say. */

@@ -213,6 +213,24 @@ static void a_guest_goes_when_the_host_asks(void **state)
     close_stage(&stage);
 }
 
+/* Nor does it say what methods it has: it is asked, and answers. r[verify supervise.ready.attach]
+ */
+static void a_guest_that_never_says_that_it_is_ready_serves_by_having_attached(void **state)
+{
+    const struct rapahub_supervision how = {.ready = RAPAHUB_READY_ATTACH};
+    const char *const words[] = {"silent", NULL};
+    struct stage stage;
+
+    (void)state;
+    open_stage_with(&stage, &(struct staging){.slot_size = 65536, .words = words, .how = &how});
+    check_add(&stage, 2, 3);
+    assert_int_equal(ask(&stage, "die() -> void", NULL, NULL), RAPAHUB_EDIED);
+    until(&stage, &stage.ready, 2);
+    check_add(&stage, 4, 5);
+    assert_int_equal(stage.down, 1);
+    close_stage(&stage);
+}
+
 /* Its call has ended, once; the next life, with the container, answers. */
 static void check_death(const char *method, int outcome)
 {
@@ -252,6 +270,7 @@ static void what_a_dead_guest_published_is_received(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_that_never_says_that_it_is_ready_serves_by_having_attached),
         cmocka_unit_test(messages_of_all_sizes_arrive_both_ways),
         cmocka_unit_test(the_largest_message_arrives_both_ways),
         cmocka_unit_test(what_is_reserved_is_not_looked_at),

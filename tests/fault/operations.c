@@ -233,7 +233,7 @@ static void serve_directly(struct stage *stage)
     (void)hub_clear_bits(&stage->guest.view.entry->host_wait, UINT32_C(0xFFFF0000));
     request = hub_direct_serve_next(served);
     if (request)
-        (void)hub_direct_serve_bytes(served, request->arguments);
+        (void)hub_direct_serve_bytes(served, request->arguments, false);
 }
 
 /* Once, if it came to its end, and wholly. */

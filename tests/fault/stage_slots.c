@@ -72,10 +72,12 @@ static int lend_until(struct hub_slots *host, uint32_t size, uint32_t extent, ui
 
 static uint32_t count_reserve(struct hub_slot_bank *bank, uint32_t size)
 {
+    const struct hub_bank_class *of;
     uint32_t count;
 
     hub_mutex_lock(&bank->lock);
-    count = bank->of[hub_slot_class_select(&bank->map, size)].in_reserve;
+    of = &bank->of[hub_slot_class_select(&bank->map, size)];
+    count = of->in_reserve + of->untaken;
     hub_mutex_unlock(&bank->lock);
     return count;
 }
@@ -144,9 +146,9 @@ static int check_class(struct hub_slot_bank *bank, uint32_t c, struct sweep_poin
 {
     const struct hub_bank_class *of = &bank->of[c];
 
-    if (of->in_reserve != of->total)
+    if (of->in_reserve + of->untaken != of->total)
         return sweep_fail(point, "class %u: %u of %u slots", c, of->in_reserve, of->total);
-    for (uint32_t i = 0; i < of->total; i++) {
+    for (uint32_t i = 0; i < of->in_reserve; i++) {
         const struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, of->reserve[i]);
 
         if (is_twice(of, i))

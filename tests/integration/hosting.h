@@ -54,24 +54,28 @@ UNUSED static uint64_t now_ms(void)
 struct told {
     char text[65536];
     size_t size;
-    unsigned ready, down, restart, failed, violation, output, attached;
+    unsigned ready, down, restart, failed, violation, output, attached, degraded, restored;
     struct rapahub_guest_id guest; /* of the last event */
     uint32_t calls_lost;
     uint64_t due_ns;
+    uint32_t restarts_max; /* of the last FAILED */
 };
 
 UNUSED static void tell(void *user, const struct rapahub_event *event)
 {
-    static const char *const words[] = {"ready",     "down",   "restart", "failed",
-                                        "violation", "output", "attached"};
+    static const char *const words[] = {"ready",  "down",     "restart",  "failed",  "violation",
+                                        "output", "attached", "degraded", "restored"};
     struct told *told = user;
-    unsigned *const counts[] = {&told->ready,     &told->down,   &told->restart, &told->failed,
-                                &told->violation, &told->output, &told->attached};
+    unsigned *const counts[] = {&told->ready,    &told->down,      &told->restart,
+                                &told->failed,   &told->violation, &told->output,
+                                &told->attached, &told->degraded,  &told->restored};
 
     ++*counts[event->kind];
     told->guest = event->guest;
     if (event->kind == RAPAHUB_EVENT_DOWN)
         told->calls_lost = event->calls_lost;
+    if (event->kind == RAPAHUB_EVENT_FAILED)
+        told->restarts_max = event->restarts_max;
     if (event->kind == RAPAHUB_EVENT_RESTART)
         told->due_ns = event->due_ns;
     if (told->size < sizeof told->text)

@@ -44,6 +44,27 @@ static void a_guest_that_came_by_itself_is_called_as_any_other(void **state)
     close_host(&on);
 }
 
+/* r[verify supervise.unsupervised] */
+static void a_guest_that_came_by_itself_is_nobody_s_child(void **state)
+{
+    struct rapahub_guest_id guest;
+    struct rapahub_child_id child;
+    struct visitor visitor;
+    struct hosting on;
+
+    (void)state;
+    open_small(&on);
+    take_in(&on, &visitor);
+    guest = on.told.guest;
+    assert_refused(rapahub_child_of(on.host, guest, &child), RAPAHUB_EUNSUPERVISED,
+                   "calc came by itself");
+    assert_int_equal(pid_of(&on), visitor.process.pid);
+    assert_done(rapahub_host_stop(on.host, guest));
+    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(rapahub_child_of(on.host, guest, &child), RAPAHUB_ESTALE);
+    close_host(&on);
+}
+
 static int asked_back(void *self, int64_t number, int64_t *result)
 {
     (void)self;
@@ -251,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_that_came_by_itself_is_called_as_any_other),
+        cmocka_unit_test(a_guest_that_came_by_itself_is_nobody_s_child),
         cmocka_unit_test(it_calls_out_as_any_other),
         cmocka_unit_test(one_that_is_asked_to_go_answers_everything_first),
         cmocka_unit_test(one_that_is_killed_is_proven_dead_and_its_place_used_again),

@@ -143,6 +143,29 @@ static void a_stopped_guest_is_killed_and_then_proven_dead(void **state)
     close_host(&on);
 }
 
+/* Whenever it stops between two looks.
+ * r[verify shm.crash.heartbeat] */
+static void it_is_found_within_three_intervals(void **state)
+{
+    const struct rapahub_supervision at_once = {.abort_ns = RAPAHUB_NONE};
+    const uint64_t interval = 500;
+    struct hosting on;
+    uint64_t begun;
+
+    (void)state;
+    for (uint64_t phase = 0; phase < interval; phase += interval / 3) {
+        open_host(&on, (struct rapahub_host_options){.heartbeat_ns = interval * MS});
+        assert_done(start(&on, CALC, here, &at_once));
+        look_for(&on, interval + phase);
+        begun = now_ms();
+        kill(pid_of(&on), SIGSTOP);
+        assert_true(until(&on, &on.told.down, 1));
+        assert_in_range(now_ms() - begun, interval, 3 * interval + 300);
+        assert_non_null(strstr(on.told.text, "down calc no heartbeat, killed"));
+        close_host(&on);
+    }
+}
+
 /* A signal that it can hear, so that it says where it hangs; then the other one.
  * r[verify supervise.watchdog] */
 static void who_is_stuck_has_time_for_its_last_words(void **state)
@@ -239,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_waits_for_an_answer_is_well),
         cmocka_unit_test(nobody_is_judged_by_time_the_host_did_not_see),
         cmocka_unit_test(a_stopped_guest_is_killed_and_then_proven_dead),
+        cmocka_unit_test(it_is_found_within_three_intervals),
         cmocka_unit_test(who_is_stuck_has_time_for_its_last_words),
         cmocka_unit_test(how_long_it_may_be_silent_is_its_own),
         cmocka_unit_test(who_is_looked_at_by_a_debugger_may_start_slowly),

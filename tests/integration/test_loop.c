@@ -213,6 +213,59 @@ static void the_descriptor_tells_of_a_deadline(void **state)
     close_host(&on);
 }
 
+/* Many turns without a wait, in which no guest is asked to ring; early in a second, for at its end
+ * guests are looked at anyway. */
+static void begin_and_look_often(struct hosting *on, unsigned *done)
+{
+    const uint32_t ms = 50;
+    const struct rapahub_call call = {
+        .target = here, .method = "nap(u32)", .arguments = (const void *const[]){&ms, NULL}};
+
+    while (now_ms() % 1000 > 300)
+        assert_done(rapahub_host_dispatch(on->host, 20));
+    assert_done(rapahub_host_dispatch(on->host, 50)); /* what was to come behind the start */
+    assert_done(rapahub_host_call_async(on->host, &call, on_done, done, NULL));
+    for (int i = 0; i < 40; i++)
+        assert_done(rapahub_host_dispatch(on->host, 0));
+}
+
+/* r[verify hub.wait.bound] */
+static void who_has_looked_often_is_woken_when_he_waits(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned done = 0;
+        uint64_t begun;
+
+        begin_and_look_often(&on, &done);
+        begun = now_ms();
+        while (done == 0)
+            assert_done(rapahub_host_dispatch(on.host, 3000));
+        assert_in_range(now_ms() - begun, 0, 400);
+    }
+    close_host(&on);
+}
+
+static void who_has_looked_often_may_wait_for_the_descriptor(void **state)
+{
+    unsigned done = 0;
+    struct hosting on;
+    uint64_t begun;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(start(&on, CALC, here, NULL));
+    begin_and_look_often(&on, &done);
+    begun = now_ms();
+    assert_true(poll_until(&on, &done, 1));
+    assert_in_range(now_ms() - begun, 0, 400);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +278,8 @@ int main(void)
         cmocka_unit_test(a_host_with_something_open_looks_once_a_second),
         cmocka_unit_test(a_dispatch_waits_no_longer_than_asked),
         cmocka_unit_test(the_descriptor_tells_of_a_deadline),
+        cmocka_unit_test(who_has_looked_often_is_woken_when_he_waits),
+        cmocka_unit_test(who_has_looked_often_may_wait_for_the_descriptor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

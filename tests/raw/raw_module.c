@@ -68,7 +68,8 @@ int raw_module_answer(struct raw_link *link, const struct raw_module *module,
 {
     if (request->method == raw_call_method(METHODS))
         return answer_methods(link, module, request);
-    if (request->method == raw_call_method(BEGIN) || request->method == raw_call_method(FINI))
+    if (!module->bare &&
+        (request->method == raw_call_method(BEGIN) || request->method == raw_call_method(FINI)))
         return raw_call_answer(link, request->id, NULL, CALL_MS);
     for (const struct raw_method *method = module->methods; method->signature; method++)
         if (request->method == raw_call_method(method->signature))

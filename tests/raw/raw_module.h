@@ -21,6 +21,7 @@ struct raw_module {
     const char *name;
     const struct raw_method *methods;
     void *user; /* for the handlers */
+    bool bare;  /* it has its own methods only, and none that let containers begin */
 };
 
 /* Tells the host that the module is there, and waits for its answer: 0, 1 + the failure, or what

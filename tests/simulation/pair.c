@@ -43,7 +43,7 @@ static int node_of(const struct pair *pair, uint32_t place)
 static void obey(struct pair *pair, const struct host_decision *decision)
 {
     static const struct hub_exit killed = {2, 9};
-    const struct host_ending ending = {RAPAHUB_EXIT_SIGNAL, &killed};
+    const struct host_ending ending = {.class = RAPAHUB_EXIT_SIGNAL, .exit = &killed};
     int node = node_of(pair, decision->place);
 
     if (decision->kind == HOST_DECISION_MOVED)
@@ -220,7 +220,8 @@ static void kill_in_both(struct pair *pair, int victim)
     static const struct hub_exit exits[] = {{1, 0}, {1, 3}, {1, 125}, {2, 15}, {3, 11}, {2, 24}};
     struct hub_exit exit = exits[pick(pair, sizeof exits / sizeof *exits)];
     struct host_ending ending = {
-        host_exits_class(&exit, pick(pair, 3) ? HOST_CAUSE_NONE : HOST_CAUSE_WATCHDOG), &exit};
+        .class = host_exits_class(&exit, pick(pair, 3) ? HOST_CAUSE_NONE : HOST_CAUSE_WATCHDOG),
+        .exit = &exit};
     uint32_t place = pair->places[victim];
 
     pair->model.fail_starts = pick(pair, 4) ? 0 : (int)pick(pair, 5);

@@ -54,7 +54,7 @@ static void die(struct world *world, uint32_t place)
     const struct host_child *child = rules_child(world, place);
     enum rapahub_exit_class class;
     struct hub_exit exit = draw_exit(world, &class);
-    struct host_ending ending = {class, &exit};
+    struct host_ending ending = {.class = class, .exit = &exit};
     uint64_t incarnation = actor->incarnation;
 
     actor->incarnation = 0;

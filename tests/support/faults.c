@@ -137,7 +137,7 @@ void __wrap_free(void *block)
 WRAP(DIR *, NULL, opendir, (const char *path), (path))
 WRAP(int, -1, memfd_create, (const char *name, unsigned flags), (name, flags))
 WRAP(int, -1, ftruncate, (int fd, off_t size), (fd, size))
-WRAP(int, ENOSPC, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size))
+WRAP(int, -1, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
 WRAP(void *, MAP_FAILED, mmap, (void *at, size_t size, int how, int flags, int fd, off_t from),
      (at, size, how, flags, fd, from))
 WRAP(int, -1, madvise, (void *at, size_t size, int advice), (at, size, advice))

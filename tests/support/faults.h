@@ -21,7 +21,7 @@
     X(opendir, EMFILE)            \
     X(memfd_create, EMFILE)       \
     X(ftruncate, EFBIG)           \
-    X(posix_fallocate, ENOSPC)    \
+    X(fallocate, ENOSPC)          \
     X(mmap, ENOMEM)               \
     X(madvise, ENOMEM)            \
     X(fcntl, ENOLCK)              \

@@ -14,6 +14,7 @@
 
 #include <rapahub/call.h>
 #include <rapahub/error.h>
+#include <rapahub/exit.h>
 #include <rapahub/id.h>
 #include <rapahub/log.h>
 #include <rapahub/method.h>
@@ -30,6 +31,16 @@ struct rapahub_container_info {
     const char *pool_name;
     struct rapahub_bytes params;
     bool load_follows; /* a saved state is at hand: load is the next callback */
+};
+
+/* A child of the host has died, which this guest was asked to be told of. Good until the callback
+ * returns. */
+struct rapahub_death {
+    struct rapahub_string name; /* among its siblings */
+    uint32_t child;             /* struct rapahub_child_id of the host */
+    uint64_t incarnation;       /* of the life that ended */
+    enum rapahub_exit_class exit_class;
+    uint32_t count; /* deaths since the one that was told before; above 1 it is the last of them */
 };
 
 /* A callback left NULL has the default named. int: 0 or an error code. After an error of init,
@@ -56,10 +67,13 @@ struct rapahub_container_ops {
     int (*expand)(void *self, struct rapahub_node_id joined);
     /* On the leader: where to recover a lost sibling.              default: RAPAHUB_NODE_ANY */
     struct rapahub_node_id (*schedule_recover)(void *self, struct rapahub_container_id lost);
-    /* READY, DEGRADED, UNHEALTHY.                                  default: READY */
+    /* READY; DEGRADED: no calls for now; UNHEALTHY: start me anew. The probes of its host ask,
+     * between two calls.                                           default: READY */
     enum rapahub_health (*health)(void *self);
     /* Releases what the container acquired; the SDK frees self.    default: nothing */
     void (*fini)(void *self);
+    /* See rapahub_child_monitor of the host. Each death is told at most once.  default: nothing */
+    void (*child_down)(void *self, const struct rapahub_death *death);
 };
 
 struct rapahub_chimod {
@@ -97,6 +111,18 @@ RAPAHUB_API void *rapahub_chimod_alloc(size_t size);
 /* Nobody waits for the call that runs now any more: return -ECANCELED soon. A guest whose method
  * goes on for more than ten of the host's heartbeat intervals is killed. Serving thread. */
 RAPAHUB_API bool rapahub_chimod_cancelled(void);
+
+/* Gives the host a copy of a descriptor, which outlives this process: the next life of this child
+ * has it, also where this one is killed right behind the return. What was kept under the name is
+ * closed; fd -1: and nothing is kept. `fd` stays the caller's. It does not wait. RAPAHUB_EINVAL
+ * where the child's option `keep_fds` has no such name, -EBADF; -EAGAIN where the host has not
+ * taken those before yet. Serving thread. */
+RAPAHUB_API_CHECKED int rapahub_chimod_keep(const char *name, int fd);
+
+/* The descriptor that an earlier life of this child gave away last under this name, as this process
+ * was started with it: it is the module's own, and the same number each time. RAPAHUB_ENOENT: there
+ * is none; RAPAHUB_EINVAL: there is no such name. Serving thread. */
+RAPAHUB_API_CHECKED int rapahub_chimod_kept(const char *name);
 
 RAPAHUB_END_DECLS
 

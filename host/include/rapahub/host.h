@@ -17,6 +17,7 @@
 #include <rapahub/call.h>
 #include <rapahub/error.h>
 #include <rapahub/id.h>
+#include <rapahub/limits.h>
 #include <rapahub/log.h>
 #include <rapahub/method.h>
 #include <rapahub/supervise.h>
@@ -30,10 +31,12 @@ enum rapahub_event_kind {
     RAPAHUB_EVENT_READY,     /* it serves, with all its containers */
     RAPAHUB_EVENT_DOWN,      /* it died, or was stopped: cause */
     RAPAHUB_EVENT_RESTART,   /* it will be started again: due_ns */
-    RAPAHUB_EVENT_FAILED,    /* it is not started again: cause */
+    RAPAHUB_EVENT_FAILED,    /* it is not started again: cause, and what failed it */
     RAPAHUB_EVENT_VIOLATION, /* it broke a rule and is killed: rule */
     RAPAHUB_EVENT_OUTPUT,    /* it printed a line: cause is the line, escaped */
-    RAPAHUB_EVENT_ATTACHED   /* a guest that the host did not start has come, and serves */
+    RAPAHUB_EVENT_ATTACHED,  /* a guest that the host did not start has come, and serves */
+    RAPAHUB_EVENT_DEGRADED,  /* it lives, and gets no calls for now: cause */
+    RAPAHUB_EVENT_RESTORED   /* calls reach it again: the same life, and no READY */
 };
 
 /* Good until the callback returns. */
@@ -42,7 +45,7 @@ struct rapahub_event {
     struct rapahub_guest_id guest;
     const char *name, *cause, *rule; /* "kv", "signal SIGSEGV", ""; never NULL */
     uint64_t due_ns;                 /* RESTART: until then */
-    uint32_t restarts, restarts_max; /* within the period */
+    uint32_t restarts, restarts_max; /* within the period; FAILED: 0 where no budget is used up */
     uint32_t calls_lost;             /* DOWN: calls that ended without an answer */
     uint64_t uptime_ns;              /* DOWN */
 };
@@ -65,23 +68,28 @@ enum rapahub_waiting {
 
 /* Zero: the default named. What this library does not know (`reserved`) is refused. */
 struct rapahub_host_options {
-    const char *name;          /* in logs; "host" */
-    bool own_thread;           /* a thread of the library owns the host and dispatches */
-    bool anonymous;            /* guests that the host did not start may come: rapahub_host_path */
-    const char *path;          /* of the segment they attach to; a new name in /dev/shm */
-    uint32_t guests_max;       /* all guests; 1 to 255; 16 */
-    uint32_t ring_size;        /* descriptors, a power of two; 256 */
-    uint32_t slot_size;        /* bytes, of the smallest slots; 4,096 */
-    uint32_t slot_count;       /* of those, for each guest; 64 */
-    uint32_t payload_max;      /* bytes of a message; 1 MiB, or slot_size - 4 where that is given;
-                                  above slot_size - 4 there are slots of several sizes, and their
-                                  number grows with what is asked for */
-    uint64_t var_bytes_max;    /* bytes of all slots of several sizes of a segment; 256 MiB */
-    uint32_t channels_max;     /* for each guest; 64 */
-    uint32_t credit_size;      /* bytes, of a new channel; 65,536 */
-    uint64_t heartbeat_ns;     /* 1 s; UINT64_MAX: none */
-    uint64_t call_timeout_ns;  /* 30 s */
-    const char *guest_program; /* path of rapahub-guest; the installed one */
+    const char *name;         /* in logs; "host" */
+    bool own_thread;          /* a thread of the library owns the host and dispatches */
+    bool anonymous;           /* guests that the host did not start may come: rapahub_host_path */
+    const char *path;         /* of the segment they attach to; a new name in /dev/shm */
+    uint32_t guests_max;      /* all guests; 1 to 255; 16 */
+    uint32_t ring_size;       /* descriptors, a power of two; 256 */
+    uint32_t slot_size;       /* bytes, of the smallest slots; 4,096 */
+    uint32_t slot_count;      /* of those, for each guest; 64 */
+    uint32_t payload_max;     /* bytes of a message; 1 MiB, or slot_size - 4 where that is given;
+                                 above slot_size - 4 there are slots of several sizes, and their
+                                 number grows with what is asked for */
+    uint64_t var_bytes_max;   /* bytes of all slots of several sizes of a segment; 256 MiB */
+    uint32_t channels_max;    /* for each guest; 64 */
+    uint32_t credit_size;     /* bytes, of a new channel; 65,536 */
+    uint64_t heartbeat_ns;    /* 1 s; UINT64_MAX: none */
+    uint64_t call_timeout_ns; /* 30 s */
+    uint32_t starts_parallel_max; /* guests that start at the same time; 4; at most 255 */
+    uint32_t starts_burst;        /* of guests in a row; 256; at most 65,536 */
+    uint32_t starts_per_s;        /* behind a burst; 1,000; at most 1,000,000 */
+    const char *guest_program;    /* path of rapahub-guest; the installed one */
+    const char *cgroup;           /* folder of a cgroup v2 without processes, in which it may make
+                                     others for its guests; that which it is in itself */
     enum rapahub_waiting waiting; /* of this host and the guests it starts; ADAPT */
     void (*on_event)(void *user, const struct rapahub_event *event); /* owner */
     void *user;
@@ -99,7 +107,10 @@ struct rapahub_guest_options {
     const char *const *plain; /* signatures to offer, ended by NULL, for a plain library */
     enum rapahub_trust trust;
     const struct rapahub_supervision *supervision; /* NULL: the defaults */
-    rapahub_on_death *on_death;                    /* may be NULL */
+    const struct rapahub_limits *limits;           /* NULL: none but the host's own */
+    /* It has this one from its first life on, before whoever requires it starts; NULL: none yet. */
+    const struct rapahub_container_options *container;
+    rapahub_on_death *on_death; /* may be NULL */
     void *user;
     uint64_t reserved[8];
 };
@@ -202,9 +213,10 @@ RAPAHUB_API_CHECKED int rapahub_host_figures(
 /* Any thread. Ends once: 0 and *result; RAPAHUB_EAPPLICATION, the method's own error, in the
  * diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE, RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP,
- * RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), -ETIMEDOUT, -ECANCELED. Bytes and
- * strings in *result hold until this thread's next call. `result` may be NULL where it is void.
- * With `view` a result of type bytes may lie in the memory of a trusted guest, which can change it.
+ * RAPAHUB_EDEGRADED, RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), -ETIMEDOUT,
+ * -ECANCELED. Bytes and strings in *result hold until this thread's next call. `result` may be NULL
+ * where it is void. With `view` a result of type bytes may lie in the memory of a trusted guest,
+ * which can change it.
  */
 RAPAHUB_API_CHECKED int rapahub_host_call(struct rapahub_host *host,
                                           const struct rapahub_call *call, void *result);

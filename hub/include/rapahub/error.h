@@ -48,33 +48,38 @@ RAPAHUB_BEGIN_DECLS
     X(ESANDBOX, -4166, 7, "the level of trust cannot be kept here",                               \
       "rapahub doctor shows what is enforced; choose another --trust")                            \
     X(ELOAD, -4167, 8, "the module cannot be loaded", "rapahub inspect FILE shows what it needs") \
-    X(ECONFIG, -4168, 2, "a configuration or an option is not valid", "correct it where it says")
+    X(ECONFIG, -4168, 2, "a configuration or an option is not valid", "correct it where it says") \
+    X(EDEGRADED, -4169, 75, "the guest takes no calls now: its readiness probe fails",            \
+      "try again; rapahub logs NAME shows what it says")                                          \
+    X(EUNSUPERVISED, -4170, 6, "the guest came by itself: its host does not start it",            \
+      "stop and start it where it was started")
 
 /* Codes of the system that the library returns, by the same names. */
-#define RAPAHUB_ERRNO_MAP(X)                                                                 \
-    X(EPERM, 7, "not permitted", "")                                                         \
-    X(ENOENT, 3, "no such thing", "")                                                        \
-    X(EINTR, 130, "interrupted", "")                                                         \
-    X(EIO, 1, "input or output failed", "look at the disk, then at the system's log")        \
-    X(EBADF, 1, "bad descriptor", "")                                                        \
-    X(EAGAIN, 75, "not now", "try again")                                                    \
-    X(ENOMEM, 13, "out of memory", "free memory, or lower the host's limits")                \
-    X(EACCES, 7, "permission denied", "look at the owner and mode of the file")              \
-    X(EBUSY, 75, "too many calls are open", "wait for some to end, then call again")         \
-    X(EEXIST, 6, "it exists already", "choose another name")                                 \
-    X(ENOTDIR, 3, "not a folder", "")                                                        \
-    X(EINVAL, 2, "an argument is not valid", "")                                             \
-    X(EMFILE, 13, "too many open files in this process",                                     \
-      "raise it with ulimit -n, or stop guests")                                             \
-    X(ENFILE, 13, "too many open files in the system", "close programs that hold many")      \
-    X(ENOSPC, 13, "no space left", "free space there: df -h /dev/shm shows it for segments") \
-    X(EROFS, 7, "the file system is read-only", "mount it writable")                         \
-    X(EPIPE, 1, "nobody reads any more", "")                                                 \
-    X(EMSGSIZE, 13, "larger than a message may be",                                          \
-      "send it in pieces, or raise the host's slot size")                                    \
-    X(ENOTSUP, 8, "not supported", "")                                                       \
-    X(ETIMEDOUT, 5, "no answer in time", "allow more time with --deadline")                  \
-    X(ECANCELED, 130, "cancelled", "")                                                       \
+#define RAPAHUB_ERRNO_MAP(X)                                                            \
+    X(EPERM, 7, "not permitted", "")                                                    \
+    X(ENOENT, 3, "no such thing", "")                                                   \
+    X(EINTR, 130, "interrupted", "")                                                    \
+    X(EIO, 1, "input or output failed", "look at the disk, then at the system's log")   \
+    X(EBADF, 1, "bad descriptor", "")                                                   \
+    X(EAGAIN, 75, "not now", "try again")                                               \
+    X(ENOMEM, 13, "out of memory", "free memory, or lower the host's limits")           \
+    X(EACCES, 7, "permission denied", "look at the owner and mode of the file")         \
+    X(EBUSY, 75, "too many calls are open", "wait for some to end, then call again")    \
+    X(EEXIST, 6, "it exists already", "choose another name")                            \
+    X(ENOTDIR, 3, "not a folder", "")                                                   \
+    X(EINVAL, 2, "an argument is not valid", "")                                        \
+    X(EMFILE, 13, "too many open files in this process",                                \
+      "raise it with ulimit -n, or stop guests")                                        \
+    X(ENFILE, 13, "too many open files in the system", "close programs that hold many") \
+    X(ENOSPC, 13, "no space left",                                                      \
+      "free some there; for segments: mount -o remount,size=1G /dev/shm")               \
+    X(EROFS, 7, "the file system is read-only", "mount it writable")                    \
+    X(EPIPE, 1, "nobody reads any more", "")                                            \
+    X(EMSGSIZE, 13, "larger than a message may be",                                     \
+      "send it in pieces, or raise the host's slot size")                               \
+    X(ENOTSUP, 8, "not supported", "")                                                  \
+    X(ETIMEDOUT, 5, "no answer in time", "allow more time with --deadline")             \
+    X(ECANCELED, 130, "cancelled", "")                                                  \
     X(EOVERFLOW, 1, "a number does not fit", "")
 
 enum rapahub_error {

@@ -55,6 +55,15 @@ static int calc_shown(void *self, struct rapahub_bytes data, bool *shown)
     return maps ? 0 : RAPAHUB_EINVAL;
 }
 
+/* The first byte says how long the string before it is. */
+static int calc_behind(void *self, struct rapahub_string before, struct rapahub_bytes in,
+                       struct rapahub_bytes *out)
+{
+    (void)self;
+    *out = in;
+    return in.size > 0 && *(const uint8_t *)in.data == before.size ? 0 : RAPAHUB_EINVAL;
+}
+
 static int calc_echo(void *self, struct rapahub_bytes data, struct rapahub_bytes *out)
 {
     void *copy = rapahub_chimod_alloc(data.size);
@@ -92,11 +101,33 @@ static int calc_hold(void *self, uint32_t ms)
     return 0;
 }
 
+/* The same, and no SIGTERM ends it. */
+static int calc_deaf(void *self, uint32_t ms)
+{
+    uint32_t left = ms;
+
+    (void)self;
+    signal(SIGTERM, SIG_IGN);
+    for (; left > 0; left--)
+        poll(NULL, 0, 1);
+    return 0;
+}
+
 static int calc_crash(void *self)
 {
     (void)self;
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
+    return 0;
+}
+
+/* Where nothing is, by an instruction of this very file. */
+static int calc_fault(void *self)
+{
+    static volatile int *volatile nowhere = (volatile int *)16;
+
+    (void)self;
+    *nowhere = 1;
     return 0;
 }
 
@@ -122,6 +153,20 @@ static int calc_print(void *self, struct rapahub_string text)
     return 0;
 }
 
+static int calc_flood(void *self, uint32_t mib, bool lines)
+{
+    static char data[4096];
+
+    (void)self;
+    memset(data, 'z', sizeof data);
+    for (size_t i = 1; lines && i < sizeof data; i += 2)
+        data[i] = '\n';
+    for (uint64_t i = 0; i < (uint64_t)mib << 8; i++)
+        if (write(STDOUT_FILENO, data, sizeof data) != (ssize_t)sizeof data)
+            return RAPAHUB_EIO;
+    return 0;
+}
+
 static int calc_variable(void *self, struct rapahub_string name, bool *there)
 {
     extern char **environ;
@@ -139,14 +184,18 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(divide, calc_divide, i64, i64, i64),
     RAPAHUB_METHOD(mirror, calc_mirror, point, point),
     RAPAHUB_METHOD(echo, calc_echo, bytes, bytes),
+    RAPAHUB_METHOD(behind, calc_behind, bytes, string, bytes),
     RAPAHUB_METHOD(shown, calc_shown, bool, bytes),
     RAPAHUB_METHOD(pid, calc_pid, i32, void),
     RAPAHUB_METHOD(nap, calc_nap, void, u32),
     RAPAHUB_METHOD(hold, calc_hold, void, u32),
+    RAPAHUB_METHOD(deaf, calc_deaf, void, u32),
     RAPAHUB_METHOD(crash, calc_crash, void, void),
+    RAPAHUB_METHOD(fault, calc_fault, void, void),
     RAPAHUB_METHOD(leave, calc_leave, void, i32),
     RAPAHUB_METHOD(spin, calc_spin, void, void),
     RAPAHUB_METHOD(print, calc_print, void, string),
+    RAPAHUB_METHOD(flood, calc_flood, void, u32, bool),
     RAPAHUB_METHOD(variable, calc_variable, bool, string),
     RAPAHUB_METHOD_END,
 };

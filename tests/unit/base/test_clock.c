@@ -55,7 +55,7 @@ static void a_long_span_may_end_a_little_later(void **state)
 
     (void)state;
     assert_true(deadline >= before + 5 * HUB_SECOND);
-    assert_true(deadline <= hub_clock_now() + 5 * HUB_SECOND + 10 * HUB_MILLISECOND);
+    assert_true(deadline <= hub_clock_now() + 5 * HUB_SECOND + 50 * HUB_MILLISECOND);
     assert_true(soon >= before + HUB_MILLISECOND && soon <= hub_clock_now() + HUB_MILLISECOND);
 }
 

@@ -180,7 +180,7 @@ static void a_file_lies_in_dev_shm_under_user_process_and_a_nonce(void **state)
 }
 
 /* Whatever the umask. r[verify shm.file.permissions] r[verify shm.file.create] */
-static void a_file_is_its_users_alone_whole_zeroed_and_locked(void **state)
+static void a_file_is_its_users_alone_zeroed_and_locked(void **state)
 {
     mode_t kept = umask(0);
     struct hub_mapping mapping;
@@ -194,7 +194,6 @@ static void a_file_is_its_users_alone_whole_zeroed_and_locked(void **state)
     assert_int_equal(file.st_mode, S_IFREG | 0600);
     assert_int_equal(file.st_uid, getuid());
     assert_int_equal(file.st_size, SIZE);
-    assert_true(file.st_blocks * 512 >= SIZE);
     assert_zeroed(&mapping);
     assert_cloexec(mapping.fd);
     other = open(mapping.path, O_RDWR | O_CLOEXEC);
@@ -249,22 +248,72 @@ static void the_end_of_a_mapping_keeps_errno(void **state)
     assert_int_equal(errno, EXDEV);
 }
 
-/* It is an error now and not a SIGBUS at some write. r[verify shm.file.create] */
-static void a_file_for_which_there_is_no_room_is_refused_and_gone(void **state)
+static uint64_t pages_of(const struct hub_mapping *mapping)
+{
+    struct stat file;
+
+    assert_int_equal(fstat(mapping->fd, &file), 0);
+    return (uint64_t)file.st_blocks * 512 / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* r[verify hub.file.room] */
+static void pages_are_taken_when_they_are_asked_for_and_keep_what_they_hold(void **state)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct hub_mapping mapping;
+
+    (void)state;
+    assert_int_equal(hub_mapping_create_file(PREFIX, 64 * page, &mapping), 0);
+    if (mapping.whole) {
+        hub_mapping_fini(&mapping);
+        skip(); /* this file system takes all at once */
+    }
+    assert_in_range(pages_of(&mapping), 0, 1);
+    assert_int_equal(hub_mapping_take(&mapping, 8 * page + 100, 2 * page), 0);
+    assert_in_range(pages_of(&mapping), 3, 4);
+    mapping.data[9 * page] = 7;
+    assert_int_equal(hub_mapping_take(&mapping, 8 * page, 3 * page), 0);
+    assert_in_range(pages_of(&mapping), 3, 4);
+    assert_int_equal(mapping.data[9 * page], 7);
+    assert_int_equal(hub_mapping_take(&mapping, 0, 64 * page), 0);
+    assert_int_equal(pages_of(&mapping), 64);
+    assert_int_equal(mapping.data[9 * page], 7);
+    hub_mapping_fini(&mapping);
+}
+
+static void the_pages_of_a_memfd_come_when_they_are_touched(void **state)
+{
+    struct hub_mapping mapping;
+
+    (void)state;
+    assert_int_equal(hub_mapping_create_sealed("test", SIZE, &mapping), 0);
+    assert_int_equal(hub_mapping_take(&mapping, 0, SIZE), 0);
+    assert_int_equal(pages_of(&mapping), 0);
+    hub_mapping_fini(&mapping);
+}
+
+/* It is an error now and not a SIGBUS at some write. r[verify hub.file.room] */
+static void a_range_for_which_there_is_no_room_is_refused_and_nothing_taken(void **state)
 {
     struct leak *leak = leak_begin();
     struct hub_mapping mapping;
     struct statvfs place;
+    uint64_t size;
     int r;
 
     (void)state;
     assert_int_equal(statvfs("/dev/shm", &place), 0);
     if (place.f_blocks == 0)
         skip(); /* no limit */
-    r = hub_mapping_create_file(PREFIX, (place.f_blocks + 1) * place.f_frsize, &mapping);
-    assert_refused(r, -ENOSPC, "shm.file.create");
+    size = (place.f_blocks + 1) * place.f_frsize;
+    assert_int_equal(hub_mapping_create_file(PREFIX, size, &mapping), 0);
+    r = hub_mapping_take(&mapping, 0, size);
+    assert_refused(r, -ENOSPC, "hub.file.room");
     assert_non_null(strstr(rapahub_last_error()->text, "/dev/shm"));
+    assert_non_null(strstr(rapahub_last_error()->text, "bytes are free there"));
     assert_non_null(strstr(rapahub_error_hint(r), "/dev/shm"));
+    assert_in_range(pages_of(&mapping), 0, 1);
+    hub_mapping_fini(&mapping);
     leak_assert_none(leak);
 }
 
@@ -350,11 +399,13 @@ int main(void)
         cmocka_unit_test(what_one_side_writes_the_other_reads),
         cmocka_unit_test(a_forked_child_does_not_have_the_mapping),
         cmocka_unit_test(a_file_lies_in_dev_shm_under_user_process_and_a_nonce),
-        cmocka_unit_test(a_file_is_its_users_alone_whole_zeroed_and_locked),
+        cmocka_unit_test(a_file_is_its_users_alone_zeroed_and_locked),
         cmocka_unit_test(no_two_files_are_the_same),
         cmocka_unit_test(who_made_a_file_removes_it_and_who_opened_it_does_not),
         cmocka_unit_test(the_end_of_a_mapping_keeps_errno),
-        cmocka_unit_test(a_file_for_which_there_is_no_room_is_refused_and_gone),
+        cmocka_unit_test(pages_are_taken_when_they_are_asked_for_and_keep_what_they_hold),
+        cmocka_unit_test(the_pages_of_a_memfd_come_when_they_are_touched),
+        cmocka_unit_test(a_range_for_which_there_is_no_room_is_refused_and_nothing_taken),
         cmocka_unit_test(a_descriptor_is_named_by_either_path),
         cmocka_unit_test(a_path_that_leads_nowhere_is_refused),
         cmocka_unit_test(what_is_no_file_or_too_small_is_refused),

@@ -192,6 +192,38 @@ static void a_wait_that_cannot_be_made_ends_at_once(void **state)
     assert_int_equal(r, -EINVAL);
 }
 
+/* Two in a row: what is used is asked for without taking the status. */
+static void what_a_child_has_used_is_known(void **state)
+{
+    struct hub_usage usage = {0};
+    struct hub_exit end;
+    pid_t pid;
+    int pidfd;
+
+    (void)state;
+    if (!process_possible())
+        skip();
+    pid = fork();
+    if (pid == 0) {
+        static volatile char much[16 << 20];
+
+        for (int i = 0; i < 20000000; i++)
+            much[i % (int)sizeof much] = 1;
+        _exit(0);
+    }
+    pidfd = hub_proof_open(pid);
+    assert_true(pidfd >= 0);
+    assert_int_equal(hub_proof_wait(pidfd, hub_clock_after(20 * HUB_SECOND)), 0);
+    assert_int_equal(hub_proof_usage(pidfd, &usage), 0);
+    assert_int_equal(hub_proof_usage(pidfd, &usage), 0);
+    /* to which of the two it goes the kernel says by where its ticks fell */
+    assert_in_range(usage.user_ns + usage.system_ns, HUB_MILLISECOND, 20 * HUB_SECOND);
+    assert_in_range(usage.memory_max, 4 << 20, UINT64_C(1) << 40);
+    assert_int_equal(hub_proof_reap(pidfd, &end), 0);
+    assert_int_equal(hub_proof_usage(pidfd, &usage), -ECHILD);
+    close(pidfd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_status_is_taken_once_and_the_proof_stays),
         cmocka_unit_test(what_is_no_descriptor_proves_nothing),
         cmocka_unit_test(a_wait_that_cannot_be_made_ends_at_once),
+        cmocka_unit_test(what_a_child_has_used_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,15 @@ static void what_a_killed_compaction_left_is_removed(void **state)
     folder_drop(&folder);
 }
 
+static void load_again(struct kv_store *store, const void *bytes, size_t size, int result)
+{
+    struct rapahub_source *source = NULL;
+
+    assert_int_equal(rapahub_source_of_memory(bytes, size, &source), 0);
+    assert_int_equal(kv_store_load(store, source), result);
+    rapahub_source_destroy(source);
+}
+
 static void a_state_crosses_into_an_empty_store(void **state)
 {
     struct folder old, new;
@@ -263,9 +272,13 @@ static void a_state_crosses_into_an_empty_store(void **state)
     assert_int_equal(kv_store_count(to), 2);
     assert_value(to, "a", "1");
     assert_value(to, "empty", "");
-    assert_int_equal(rapahub_source_of_memory(bytes, size, &source), 0);
-    assert_int_equal(kv_store_load(to, source), RAPAHUB_ESTATE);
-    rapahub_source_destroy(source);
+    load_again(to, bytes, size, 0); /* it is the same */
+    assert_int_equal(put(to, "a", "2"), 0);
+    load_again(to, bytes, size, RAPAHUB_ESTATE);
+    assert_int_equal(put(to, "a", "1"), 0);
+    assert_int_equal(put(to, "more", "3"), 0);
+    load_again(to, bytes, size, RAPAHUB_ESTATE);
+    assert_value(to, "more", "3");
     rapahub_sink_destroy(sink);
     kv_store_close(from);
     kv_store_close(to);

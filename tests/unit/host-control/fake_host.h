@@ -3,15 +3,20 @@
 #ifndef TESTS_UNIT_HOST_CONTROL_FAKE_HOST_H
 #define TESTS_UNIT_HOST_CONTROL_FAKE_HOST_H
 
+#include <string.h>
+
+#include <rapahub/control.h>
 #include <rapahub/error.h>
-#include <rapahub/host.h>
 
 #include "tests/support/testing.h"
 
 struct rapahub_host {
     rapahub_on_done *done;
     void *done_user;
-    unsigned calls, cancels, stops, kills, host_stops;
+    rapahub_on_upgraded *upgraded; /* NULL: no upgrade is under way */
+    void *upgraded_user;
+    struct rapahub_upgrade_result upgrade_result;
+    unsigned calls, cancels, stops, kills, host_stops, restarts, upgrades;
     int64_t arguments[2];
     struct rapahub_container_id target;
 };
@@ -87,6 +92,54 @@ static int fake_figures(struct rapahub_host *host, struct rapahub_guest_id guest
     assert_int_equal(guest.group, 9);
     visit(user, &sent);
     visit(user, &broken);
+    return 0;
+}
+
+static int fake_children(struct rapahub_host *host,
+                         void (*visit)(void *user, const struct rapahub_child_status *status),
+                         void *user)
+{
+    const struct rapahub_child_status root = {
+        .child = {1}, .name = "calc", .state = "ready", .is_supervisor = true};
+    const struct rapahub_child_status calc = {.child = {7},
+                                              .name = "calc",
+                                              .state = "backoff",
+                                              .incarnation = 3,
+                                              .restarts = 2,
+                                              .failures = 1,
+                                              .failures_max = 5,
+                                              .due_ns = 99,
+                                              .parent = {1}};
+
+    (void)host;
+    visit(user, &root);
+    visit(user, &calc);
+    return 0;
+}
+
+static int fake_restart(struct rapahub_host *host, struct rapahub_child_id child,
+                        uint64_t timeout_ns)
+{
+    assert_int_equal(child.number, 7);
+    assert_true(timeout_ns > 0);
+    host->restarts++;
+    return 0;
+}
+
+static int fake_upgrade(struct rapahub_host *host, struct rapahub_guest_id guest,
+                        const struct rapahub_upgrade_options *options, rapahub_on_upgraded *on_done,
+                        void *user)
+{
+    assert_int_equal(guest.group, 9);
+    host->upgrades++;
+    if (strcmp(options->chimod, "/new.so") != 0)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s is another module", options->chimod);
+    host->upgraded = on_done;
+    host->upgraded_user = user;
+    host->upgrade_result = (struct rapahub_upgrade_result){.version_before = "1",
+                                                           .version_after = "2",
+                                                           .blackout_ns = options->timeout_ns,
+                                                           .methods_lost = options->check};
     return 0;
 }
 

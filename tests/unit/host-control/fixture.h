@@ -34,6 +34,14 @@ FIXTURE void finish_call(struct rapahub_host *host, int status, const void *resu
     done(host->done_user, status, result);
 }
 
+FIXTURE void finish_upgrade(struct rapahub_host *host, int status)
+{
+    rapahub_on_upgraded *done = host->upgraded;
+
+    host->upgraded = NULL;
+    done(host->upgraded_user, status, &host->upgrade_result);
+}
+
 FIXTURE void count_host_stop(void *user)
 {
     ((struct rapahub_host *)user)->host_stops++;
@@ -50,13 +58,13 @@ FIXTURE int set_up(void **state)
     snprintf(f->folder, sizeof f->folder, "/tmp/rapahub-test-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     snprintf(f->path, sizeof f->path, "%s/h.sock", f->folder);
-    options =
-        (struct rapahub_control_options){.path = f->path,
-                                         .name = "h",
-                                         .host = {&f->host, fake_guests, fake_methods, fake_call,
-                                                  fake_cancel, fake_stop, fake_kill, fake_figures},
-                                         .on_stop = count_host_stop,
-                                         .user = &f->host};
+    options = (struct rapahub_control_options){
+        .path = f->path,
+        .name = "h",
+        .host = {&f->host, fake_guests, fake_methods, fake_call, fake_cancel, fake_stop, fake_kill,
+                 fake_figures, fake_children, fake_restart, NULL, fake_upgrade},
+        .on_stop = count_host_stop,
+        .user = &f->host};
     assert_int_equal(rapahub_control_open(&options, &f->control), 0);
     assert_int_equal(rapahub_control_offer(f->control, "calc", (struct rapahub_pool_id){5, 0}), 0);
     *state = f;

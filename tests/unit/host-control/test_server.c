@@ -47,6 +47,60 @@ static void figures_of_a_guest_are_told_one_by_one(void **state)
     host_client_release(&client);
 }
 
+static void children_are_told_with_their_supervisors(void **state)
+{
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+
+    ask(f, client, HOST_FRAME_TREE, &none);
+    assert_int_equal(answer(client, &kind, &record), 1);
+    assert_int_equal(kind, HOST_FRAME_CHILD);
+    assert_true(record.child.is_supervisor);
+    assert_int_equal(answer(client, &kind, &record), 1);
+    assert_memory_equal(record.child.state.data, "backoff", 7);
+    assert_int_equal(record.child.number, 7);
+    assert_int_equal(record.child.parent, 1);
+    assert_int_equal(record.child.incarnation, 3);
+    assert_int_equal(record.child.failures_max, 5);
+    assert_int_equal(record.child.due_ns, 99);
+    assert_int_equal(end_of(client), 0);
+    host_client_release(&client);
+}
+
+/* The supervisor has the same name, and comes first. */
+static void a_restart_reaches_the_guest_of_that_name(void **state)
+{
+    const struct control_name calc = {rapahub_string_of("calc")},
+                              nobody = {rapahub_string_of("nobody")};
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+
+    ask(f, client, HOST_FRAME_RESTART, &calc);
+    assert_int_equal(end_of(client), 0);
+    assert_int_equal(f->host.restarts, 1);
+    ask(f, client, HOST_FRAME_RESTART, &nobody);
+    assert_int_equal(end_of(client), RAPAHUB_ENOENT);
+    assert_int_equal(f->host.restarts, 1);
+    host_client_release(&client);
+}
+
+/* Where a guest can come back it is not ended for good. */
+static void a_stop_may_be_a_rest(void **state)
+{
+    const struct control_name calc = {rapahub_string_of("calc")};
+    struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+
+    f->control->host.rest = fake_restart;
+    ask(f, client, HOST_FRAME_STOP, &calc);
+    assert_int_equal(end_of(client), 0);
+    assert_int_equal(f->host.restarts, 1);
+    assert_int_equal(f->host.stops, 0);
+    host_client_release(&client);
+}
+
 static void the_methods_of_a_name_are_those_of_its_pool(void **state)
 {
     const struct control_name name = {rapahub_string_of("calc")};
@@ -351,6 +405,9 @@ int main(void)
         TEST(a_name_that_is_withdrawn_may_be_offered_anew),
         TEST(guests_are_listed),
         TEST(figures_of_a_guest_are_told_one_by_one),
+        TEST(children_are_told_with_their_supervisors),
+        TEST(a_restart_reaches_the_guest_of_that_name),
+        TEST(a_stop_may_be_a_rest),
         TEST(the_methods_of_a_name_are_those_of_its_pool),
         TEST(a_call_is_answered_while_others_are_served),
         TEST(the_methods_own_error_keeps_code_and_text),

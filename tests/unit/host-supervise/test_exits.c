@@ -32,9 +32,13 @@ static void a_recorded_cause_counts_where_the_guest_died_of_a_signal(void **stat
         enum rapahub_exit_class class;
     } pairs[] = {
         {HOST_CAUSE_START_TIMEOUT, RAPAHUB_EXIT_START_TIMEOUT},
+        {HOST_CAUSE_OOM, RAPAHUB_EXIT_OOM},
         {HOST_CAUSE_STOP_TIMEOUT, RAPAHUB_EXIT_STOP_TIMEOUT},
         {HOST_CAUSE_WATCHDOG, RAPAHUB_EXIT_WATCHDOG},
         {HOST_CAUSE_PROTOCOL, RAPAHUB_EXIT_PROTOCOL},
+        {HOST_CAUSE_STALL, RAPAHUB_EXIT_WATCHDOG},
+        {HOST_CAUSE_OVERRUN, RAPAHUB_EXIT_WATCHDOG},
+        {HOST_CAUSE_PROBE, RAPAHUB_EXIT_WATCHDOG},
     };
 
     (void)state;
@@ -182,9 +186,27 @@ static void what_is_no_status_and_no_signal_is_refused(void **state)
     assert_string_equal(rapahub_last_error()->rule, "supervise.lint.values");
 }
 
+/* r[verify supervise.oom] */
+static void one_without_memory_is_given_up_where_its_options_say_so(void **state)
+{
+    const struct rapahub_supervision stop = {.oom_policy = RAPAHUB_OOM_STOP}, on = {0};
+    enum rapahub_exit_class class = host_exits_class(&killed, HOST_CAUSE_OOM);
+    struct host_exit_rules rules;
+
+    (void)state;
+    assert_int_equal(class, RAPAHUB_EXIT_OOM);
+    assert_int_equal(host_exits_take("a", &on, &rules), 0);
+    assert_int_equal(host_exits_judge(&rules, &killed, &class), HOST_EXIT_RESTART);
+    assert_int_equal(host_exits_take("a", &stop, &rules), 0);
+    assert_int_equal(host_exits_judge(&rules, &killed, &class), HOST_EXIT_PREVENTED);
+    class = RAPAHUB_EXIT_SIGNAL;
+    assert_int_equal(host_exits_judge(&rules, &killed, &class), HOST_EXIT_RESTART);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_without_memory_is_given_up_where_its_options_say_so),
         cmocka_unit_test(the_status_gives_the_class),
         cmocka_unit_test(a_recorded_cause_counts_where_the_guest_died_of_a_signal),
         cmocka_unit_test(what_was_never_started_is_a_failed_spawn_whatever_else_is_known),

@@ -114,7 +114,7 @@ static uint32_t add_group(struct stage *stage, uint32_t parent, const char *name
 static void die(struct stage *stage, uint32_t place)
 {
     static const struct hub_exit killed = {2, 9};
-    const struct host_ending ending = {RAPAHUB_EXIT_SIGNAL, &killed};
+    const struct host_ending ending = {.class = RAPAHUB_EXIT_SIGNAL, .exit = &killed};
 
     stage->log[0] = '\0';
     assert_int_equal(host_supervisor_exited(&stage->machine, place,

@@ -89,12 +89,62 @@ static void a_value_that_is_none_is_refused(void **state)
                 "force_exit");
 }
 
+/* r[verify supervise.lint.limits] */
+static void a_limit_that_nothing_keeps_is_refused(void **state)
+{
+    const uint64_t wrong[] = {1, 10 * HUB_MILLISECOND - 1, 24 * HOUR + 1, RAPAHUB_FOREVER};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_lint((struct rapahub_supervision){.stall_ns = wrong[i]}, "supervise.lint.limits",
+                    "stall_ns is neither 0");
+        assert_lint((struct rapahub_supervision){.overrun_ns = wrong[i]}, "supervise.lint.limits",
+                    "overrun_ns is neither 0");
+    }
+}
+
+/* r[verify supervise.lint.probe] */
+static void a_probe_that_says_nothing_is_refused(void **state)
+{
+    const struct rapahub_probe good = {.period_ns = HUB_SECOND};
+    const struct {
+        struct rapahub_probe probe;
+        const char *words;
+    } cases[] = {
+        {{.timeout_ns = HUB_SECOND}, "period_ns is not set"},
+        {{.failure = 1}, "period_ns is not set"},
+        {{.period_ns = 1}, "10 ms to 24 hours"},
+        {{.period_ns = HUB_SECOND, .timeout_ns = 25 * HOUR}, "10 ms to 24 hours"},
+        {{.period_ns = HUB_SECOND, .success = 1001}, "above 1,000"},
+        {{.period_ns = HUB_SECOND, .failure = 1001}, "above 1,000"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_lint((struct rapahub_supervision){.startup = cases[i].probe}, "supervise.lint.probe",
+                    cases[i].words);
+        assert_lint((struct rapahub_supervision){.liveness = cases[i].probe},
+                    "supervise.lint.probe", ": liveness.");
+        assert_lint((struct rapahub_supervision){.readiness = cases[i].probe},
+                    "supervise.lint.probe", ": readiness.");
+    }
+    assert_lint((struct rapahub_supervision){.ready = RAPAHUB_READY_PROBE, .liveness = good},
+                "supervise.lint.probe", "neither a startup nor a readiness probe");
+    assert_lint((struct rapahub_supervision){.ready = RAPAHUB_READY_PROBE,
+                                             .startup = good,
+                                             .start = RAPAHUB_START_LAZY},
+                "supervise.lint.probe", "is LAZY");
+    assert_lint((struct rapahub_supervision){.ready = (enum rapahub_ready)3},
+                "supervise.lint.values", "ready is none");
+}
+
 /* r[verify supervise.lint.backoff] r[verify supervise.lint.factor] */
 static void delays_that_shrink_are_refused(void **state)
 {
     (void)state;
     assert_lint((struct rapahub_supervision){.backoff_initial_ns = 2, .backoff_max_ns = 1},
-                "supervise.lint.backoff", "backoff_max_ns (1)");
+                "supervise.lint.backoff",
+                "backoff_max_ns (1 ns) is below backoff_initial_ns (2 ns)");
     assert_lint((struct rapahub_supervision){.backoff_factor = 0.5}, "supervise.lint.factor",
                 "backoff_factor is 0.5");
 }
@@ -126,10 +176,10 @@ static void a_stop_longer_than_its_supervisors_is_refused(void **state)
     struct stage stage;
 
     (void)state;
-    assert_lint(how, "supervise.lint.stop", "one hour");
+    assert_lint(how, "supervise.lint.stop", "the most there may be, 3600 s");
     begin(&stage, (struct rapahub_supervisor_options){.supervision = &brief});
     assert_broken(put(&stage, "kv", (struct rapahub_supervision){0}), RAPAHUB_EINVAL,
-                  "supervise.lint.stop", "its supervisor's own");
+                  "supervise.lint.stop", "those of its supervisor, ");
     assert_int_equal(put(&stage, "kv", brief), 0);
     host_tree_fini(&stage.tree);
 }
@@ -236,6 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_that_is_none_is_refused),
+        cmocka_unit_test(a_limit_that_nothing_keeps_is_refused),
+        cmocka_unit_test(a_probe_that_says_nothing_is_refused),
         cmocka_unit_test(delays_that_shrink_are_refused),
         cmocka_unit_test(a_budget_that_cannot_be_used_up_is_refused),
         cmocka_unit_test(a_stop_longer_than_its_supervisors_is_refused),

@@ -66,10 +66,17 @@ static void a_full_table_takes_no_more(void **state)
     host_containers_fini(&containers);
 }
 
+static bool is_inside(void *user, const struct host_container *container)
+{
+    (void)container;
+    return *(bool *)user;
+}
+
 static void what_is_used_is_freed_later(void **state)
 {
     struct host_containers containers;
     struct host_container *container;
+    bool inside = true;
 
     (void)state;
     host_containers_init(&containers);
@@ -77,10 +84,13 @@ static void what_is_used_is_freed_later(void **state)
     hub_add(&container->users, 1);
     host_containers_remove(&containers, container);
     assert_null(host_containers_find(&containers, id_of(1)));
-    host_containers_sweep(&containers);
+    host_containers_sweep(&containers, NULL, NULL);
     assert_int_equal(container->id.container, 1);
     host_containers_drop(container);
-    host_containers_sweep(&containers);
+    host_containers_sweep(&containers, is_inside, &inside);
+    assert_false(hub_list_empty(&containers.gone));
+    inside = false;
+    host_containers_sweep(&containers, is_inside, &inside);
     assert_true(hub_list_empty(&containers.gone));
     host_containers_fini(&containers);
 }

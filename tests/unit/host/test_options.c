@@ -53,6 +53,9 @@ static void what_is_out_of_range_is_refused(void **state)
         {.heartbeat_ns = 1},
         {.credit_size = UINT32_MAX},
         {.channels_max = 1},
+        {.starts_parallel_max = 256},
+        {.starts_burst = 65537},
+        {.starts_per_s = 1000001},
         {.reserved = {0, 1}},
     };
     struct host_options options;

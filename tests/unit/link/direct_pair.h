@@ -38,7 +38,7 @@ struct attempt {
 DIRECT void attempt_within(struct pair *pair, uint8_t size, uint64_t timeout_ns,
                            struct attempt *attempt)
 {
-    const struct hub_direct_order order = {timeout_ns, &attempt->answer, false};
+    const struct hub_direct_order order = {.timeout_ns = timeout_ns, .answer = &attempt->answer};
 
     *attempt =
         (struct attempt){.message = {.method_id = METHOD, .payload_len = 1 + (uint32_t)size}};

@@ -72,7 +72,8 @@ static void a_request_that_is_there_is_served_at_once(void **state)
     assert_false(hub_request_is_cancelled(request));
     assert_false(hub_link_receiving(pair.guest.connection.link));
     assert_null(next_directly(&pair)); /* while it runs no other is */
-    assert_true(hub_direct_serve_bytes(served_of(&pair), (struct rapahub_bytes){result + 3, 2}));
+    assert_true(
+        hub_direct_serve_bytes(served_of(&pair), (struct rapahub_bytes){result + 3, 2}, false));
     assert_answer(&pair, 0, 17, result, sizeof result);
     assert_int_equal(sweep(&pair), 0);
     (void)serve_one(&pair, 17); /* its id is free again */
@@ -94,7 +95,7 @@ static void a_result_of_any_size_is_sent_once(void **state)
     for (uint8_t size = 0; size < sizeof bytes; size++) {
         struct hub_request *request = serve_one(&pair, size);
         const struct hub_parts parts = {.head = {&length, 1}, .tail = {bytes, size}};
-        bool direct = hub_direct_serve_bytes(served_of(&pair), parts.tail);
+        bool direct = hub_direct_serve_bytes(served_of(&pair), parts.tail, false);
 
         length = size;
         assert_int_equal(direct, size <= 29);
@@ -163,7 +164,7 @@ static void a_cancel_finds_the_request_that_runs_and_no_other(void **state)
     assert_true(hub_request_is_cancelled(request));
     assert_true(hub_served_is_cancelled(served_of(&pair), 20));
     assert_false(hub_served_is_cancelled(served_of(&pair), 21));
-    assert_true(hub_direct_serve_bytes(served_of(&pair), none));
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
     assert_false(hub_served_is_cancelled(served_of(&pair), 20));
     send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0); /* of one that was answered */
     assert_int_equal(sweep(&pair), 1);
@@ -224,7 +225,7 @@ static void while_one_runs_others_are_served_the_ordinary_way(void **state)
     assert_null(next_directly(&pair));
     assert_int_equal(outer->id, 20);
     assert_memory_equal(outer->arguments.data, small + 1, 3);
-    assert_true(hub_direct_serve_bytes(served_of(&pair), none));
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
     assert_int_equal(answer_at(&pair, 1)->id, 20);
     pair_close(&pair);
 }
@@ -361,7 +362,7 @@ static void a_guest_that_was_given_up_answers_nothing_directly(void **state)
     open_direct(&pair, &limits, 0);
     request = serve_one(&pair, 20);
     hub_publish(&pair.host.view.entry->epoch, pair.epoch + 1);
-    assert_false(hub_direct_serve_bytes(served_of(&pair), none));
+    assert_false(hub_direct_serve_bytes(served_of(&pair), none, false));
     assert_int_equal(hub_served_answer(served_of(&pair), request, &ok, none), RAPAHUB_ESTALE);
     assert_int_equal(sent_to_host(&pair), 0);
     hub_publish(&pair.host.view.entry->epoch, pair.epoch);
@@ -381,9 +382,57 @@ static void a_link_that_ends_flags_what_runs_directly(void **state)
     send_raw(&pair.host, HUB_REQUEST, 21, small, sizeof small); /* never runs */
     hub_link_close(pair.guest.connection.link, RAPAHUB_EDIED, "");
     assert_true(hub_request_is_cancelled(request));
-    assert_false(hub_direct_serve_bytes(served_of(&pair), none));
+    assert_false(hub_direct_serve_bytes(served_of(&pair), none, false));
     assert_null(next_directly(&pair));
     assert_int_equal(sent_to_host(&pair), 0);
+    pair_close(&pair);
+}
+
+/* r[verify hub.call.batch] */
+static void several_in_line_are_answered_together(void **state)
+{
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    for (uint32_t id = 20; id < 23; id++)
+        send_raw(&pair.host, HUB_REQUEST, id, small, sizeof small);
+    for (uint32_t id = 20; id < 23; id++) {
+        struct hub_request *request = next_directly(&pair);
+
+        assert_non_null(request);
+        assert_int_equal(request->id, id);
+        assert_int_equal(hub_direct_serve_waits(served_of(&pair)), id < 22);
+        assert_int_equal(sent_to_host(&pair), 0);
+        assert_true(hub_direct_serve_bytes(served_of(&pair), none, id < 22));
+    }
+    assert_int_equal(sent_to_host(&pair), 3);
+    assert_null(next_directly(&pair));
+    assert_false(hub_direct_serve_waits(served_of(&pair)));
+    pair_close(&pair);
+}
+
+/* What is in the ring behind it is of another kind: it is shown when the guest pushes. */
+static void what_is_held_back_in_line_is_pushed(void **state)
+{
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    send_raw(&pair.host, HUB_REQUEST, 20, small, sizeof small);
+    send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0);
+    assert_non_null(next_directly(&pair));
+    assert_true(hub_direct_serve_waits(served_of(&pair)));
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, true));
+    assert_int_equal(sent_to_host(&pair), 0);
+    assert_null(next_directly(&pair));
+    hub_link_push(pair.guest.connection.link);
+    assert_int_equal(sent_to_host(&pair), 1);
+    assert_int_equal(sweep(&pair), 1);
     pair_close(&pair);
 }
 
@@ -402,6 +451,8 @@ int main(void)
         cmocka_unit_test(what_may_have_streams_is_left),
         cmocka_unit_test(a_guest_that_was_given_up_answers_nothing_directly),
         cmocka_unit_test(a_link_that_ends_flags_what_runs_directly),
+        cmocka_unit_test(several_in_line_are_answered_together),
+        cmocka_unit_test(what_is_held_back_in_line_is_pushed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

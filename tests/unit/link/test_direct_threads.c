@@ -41,7 +41,7 @@ static void answer(struct end *guest, struct hub_request *request, bool direct)
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_served *served = guest->connection.served;
 
-    if (!direct || !hub_direct_serve_bytes(served, in))
+    if (!direct || !hub_direct_serve_bytes(served, in, false))
         (void)hub_served_answer(served, request, &ok, request->arguments);
 }
 
@@ -113,7 +113,7 @@ static int call_once(struct caller *caller, uint8_t length)
     struct hub_calls *calls = caller->pair->host.connection.calls;
     struct hub_descriptor message = {.method_id = METHOD, .payload_len = 2U + length};
     struct hub_answer out = {0};
-    const struct hub_direct_order order = {SOON, &out, false};
+    const struct hub_direct_order order = {.timeout_ns = SOON, .answer = &out};
     enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
     uint8_t payload[LARGEST + 2] = {0, length};
     uint64_t number;

@@ -143,6 +143,70 @@ static void what_stands_first_when_the_peer_dies_is_never_run(void **state)
     pair_close(&pair);
 }
 
+struct late_answer {
+    struct pair pair;
+    struct hub_request *request;
+};
+
+static void *answer_late(void *user)
+{
+    struct late_answer *late = user;
+
+    answer(&late->pair.guest, late->request);
+    return NULL;
+}
+
+static void collect_one(struct pair *pair)
+{
+    (void)hub_link_sweep(pair->host.connection.link, 1);
+    (void)hub_call_ends_deliver(pair->host.connection.calls);
+}
+
+static uint64_t received(struct pair *pair)
+{
+    return hub_peek64(&hub_link_counters(pair->guest.connection.link)->received);
+}
+
+/* Who waits to send receives meanwhile: what it owes then must not wait behind itself.
+ * r[verify hub.ring.pump] r[verify call.cancel.best-effort] */
+static void who_waits_for_space_does_not_wait_for_itself(void **state)
+{
+    enum { ROOM = 7 };
+    const struct hub_limits limits = pair_limits();
+    uint64_t end, last = 0;
+    struct late_answer late = {.request = NULL};
+    int codes[ROOM + 2];
+    pthread_t thread;
+
+    (void)state;
+    pair_open(&late.pair, &limits, 0);
+    for (int i = 0; i < ROOM; i++) {
+        (void)begin(&late.pair, &codes[i]);
+        receive(&late.pair);
+        answer(&late.pair.guest, next(&late.pair));
+    }
+    (void)begin(&late.pair, &codes[ROOM]);
+    last = begin(&late.pair, &codes[ROOM + 1]);
+    receive(&late.pair);
+    late.request = next(&late.pair);
+    assert_int_equal(pthread_create(&thread, NULL, answer_late, &late), 0);
+    hub_calls_cancel(late.pair.host.connection.calls, last);
+    end = hub_clock_after(SOON);
+    while (received(&late.pair) < ROOM + 3 && hub_clock_left(end) > 0)
+        sched_yield();
+    assert_int_equal(received(&late.pair), ROOM + 3);
+    while (hub_calls_open(late.pair.host.connection.calls) > 0 && hub_clock_left(end) > 0)
+        collect_one(&late.pair);
+    assert_int_equal(hub_calls_open(late.pair.host.connection.calls), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(codes[ROOM], 0);
+    assert_int_equal(codes[ROOM + 1], 0); /* answered: that it is cancelled */
+    assert_int_equal(hub_peek64(&hub_link_counters(late.pair.guest.connection.link)->sent),
+                     ROOM + 2);
+    assert_int_equal(hub_served_open(late.pair.guest.connection.served), 0);
+    pair_close(&late.pair);
+}
+
 /* ---- room ---- */
 
 static void *place(struct hub_served *served, uint32_t id, uint32_t size)
@@ -293,6 +357,7 @@ int main(void)
         cmocka_unit_test(requests_run_in_the_order_they_came),
         cmocka_unit_test(a_cancel_finds_each_that_does_not_run),
         cmocka_unit_test(what_stands_first_when_the_peer_dies_is_never_run),
+        cmocka_unit_test(who_waits_for_space_does_not_wait_for_itself),
         cmocka_unit_test(what_is_not_taken_on_takes_no_room),
         cmocka_unit_test(each_request_is_answered_once_whoever_is_there),
     };

@@ -23,7 +23,7 @@
 #define ENTRY       128 /* of peer 1 */
 
 /* As the golden segment, but for its interval of 1 ms: a host may ask for 10 ms at least. */
-static const struct hub_limits golden_limits = {60, 1024, 2, 4, 64, 3, 4, 10 * HUB_MILLISECOND, 0};
+static const struct hub_limits golden_limits = {60, 1024, 2, 4, 64, 3, 4, HUB_SECOND / 100, 0, 0};
 
 /* The whole golden segment, with that interval. */
 static void golden_bytes(const char *name, uint8_t bytes[GOLDEN_SIZE])

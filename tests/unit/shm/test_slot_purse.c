@@ -25,7 +25,7 @@ static void a_guest_has_its_grants_and_says_when_they_are_gone(void **state)
     assert_false(hub_slot_purse_ready(purse, 4096));
     assert_int_equal(hub_slot_purse_loan(purse, 4096, &d), -EAGAIN);
     assert_int_equal(hub_peek(&block->wanted), 1);
-    assert_true(hub_slot_ref_tag(hub_peek64(&block->free_head)) >= 8);
+    assert_true(hub_slot_ref_tag(hub_peek64(&block->free_head)) >= 5);
     assert_int_equal(hub_slot_ref_first(hub_peek64(&block->free_head)), HUB_SLOT_REF_NONE);
     class_rig_end(rig);
 }
@@ -71,7 +71,6 @@ static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **st
 
     (void)state;
     hub_note(&meta_of(rig, first)->next_free, first);
-    assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 64, &d), 0);
     assert_broken(hub_slot_purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
     class_rig_end(rig);
 }

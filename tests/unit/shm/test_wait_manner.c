@@ -140,7 +140,8 @@ static void one_that_polls_arms_nothing(void **state)
         begin(&side, HUB_WAIT_MANNER_POLL);
         side.wait.one_cpu = same == 1;
         assert_int_equal(wait_for(&side, HUB_WAIT_SPIN, PATIENCE), -EAGAIN);
-        assert_int_equal(wait_for(&side, HUB_WAIT_SLEEP, SPAN), -ETIMEDOUT);
+        for (int i = 0; i < 50 && side.rests < 2; i++) /* it may be kept from its CPU for a span */
+            assert_int_equal(wait_for(&side, HUB_WAIT_SLEEP, SPAN), -ETIMEDOUT);
         assert_int_equal(side.seen, 0);
         assert_true(side.rests > 1);
         end(&side);

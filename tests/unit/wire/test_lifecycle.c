@@ -32,6 +32,9 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         "rapahub.recover(u64, " CONTAINER ") -> u64",
         "rapahub.health(u64) -> u8",
         "rapahub.fini(u64) -> void",
+        "rapahub.ping() -> u8",
+        "rapahub.down(u64, {name: string, child: u32, incarnation: u64, class: u8, count: u32}) -> "
+        "void",
     };
 
     (void)state;

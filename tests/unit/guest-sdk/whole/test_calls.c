@@ -321,7 +321,7 @@ static void a_running_method_is_cancelled_by_the_hosts_death(void **state)
  * beyond. */
 static void in_small_messages_the_text_of_an_error_is_cut(void **state)
 {
-    const struct hub_limits small = {60, 1024, 1, 16, 64, 16, 4, 0, 0};
+    const struct hub_limits small = {60, 1024, 1, 16, 64, 16, 4, 0, 0, false};
     const int32_t code = RAPAHUB_EDIED; /* its text is long */
     struct whole whole;
     int64_t sum = 0;

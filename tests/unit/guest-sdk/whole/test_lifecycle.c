@@ -149,7 +149,7 @@ static void a_state_larger_than_a_message_moves_to_another_container(void **stat
 /* A host chooses the size of its messages. */
 static void a_state_moves_in_messages_of_any_size(void **state)
 {
-    const struct hub_limits small = {508, 1024, 1, 16, 512, 16, 4, 0, 0};
+    const struct hub_limits small = {508, 1024, 1, 16, 512, 16, 4, 0, 0, false};
     const struct hub_begin order = {.handle = 2, .load_follows = true};
     struct hub_saved saved;
     struct whole whole;
@@ -228,6 +228,61 @@ static void plugs_moves_and_joins_reach_their_callbacks(void **state)
     whole_close(&whole);
 }
 
+static uint8_t ping(struct whole *whole)
+{
+    uint8_t health = 99;
+
+    assert_int_equal(whole_tell(whole, HUB_LIFECYCLE_PING, WHOLE_ARGUMENTS(NULL), &health), 0);
+    return health;
+}
+
+/* r[verify supervise.probe.answer] */
+static void a_ping_is_answered_with_the_worst_of_its_containers(void **state)
+{
+    const uint64_t first = 1;
+    struct whole whole;
+
+    (void)state;
+    whole_open(&whole);
+    assert_int_equal(whole_begin_container(&whole, 2), 0);
+    assert_int_equal(ping(&whole), RAPAHUB_HEALTH_READY);
+    (void)whole_bump(&whole, 1, -1);
+    assert_int_equal(ping(&whole), RAPAHUB_HEALTH_UNHEALTHY);
+    assert_int_equal(whole_tell(&whole, HUB_LIFECYCLE_FINI, WHOLE_ARGUMENTS(&first), NULL), 0);
+    assert_int_equal(ping(&whole), RAPAHUB_HEALTH_READY);
+    whole_close(&whole);
+}
+
+/* Though it is in no chain, and what waits is not asked. r[verify supervise.probe.answer] */
+static int ping_inside(struct whole *whole, const struct hub_request *request,
+                       struct hub_writer *result)
+{
+    const struct whole_call call = {.method_id = hub_lifecycle_id(HUB_LIFECYCLE_PING),
+                                    .types = hub_lifecycle_table[HUB_LIFECYCLE_PING].types,
+                                    .arguments = WHOLE_ARGUMENTS(NULL)};
+    uint8_t health = 99;
+
+    (void)request;
+    assert_int_equal(whole_ask(whole, &call, &health), 0);
+    hub_postcard_put_signed(result, health);
+    return 0;
+}
+
+static void a_guest_that_waits_for_an_answer_answers_a_ping(void **state)
+{
+    struct whole whole;
+    int64_t health = 99;
+
+    (void)state;
+    whole_open(&whole);
+    (void)whole_bump(&whole, 1, -1);
+    whole.on_call = ping_inside;
+    assert_int_equal(
+        whole_run_method(&whole, 1, "ask(i64) -> i64", WHOLE_ARGUMENTS(&(int64_t){0}), &health), 0);
+    assert_int_equal(health, RAPAHUB_HEALTH_READY);
+    whole_close(&whole);
+}
+
 /* Asked from inside of the call, in its chain. */
 static int look_at_work(struct whole *whole, const struct hub_request *request,
                         struct hub_writer *result)
@@ -286,7 +341,7 @@ static void a_message_that_cannot_be_read_is_told_and_does_nothing(void **state)
 
     (void)state;
     whole_open(&whole);
-    for (enum hub_lifecycle_method method = HUB_LIFECYCLE_METHODS; method < HUB_LIFECYCLE_COUNT;
+    for (enum hub_lifecycle_method method = HUB_LIFECYCLE_METHODS; method <= HUB_LIFECYCLE_FINI;
          method++) {
         const struct whole_call call = {.method_id = hub_lifecycle_id(method),
                                         .types = none,
@@ -308,6 +363,8 @@ int main(void)
         cmocka_unit_test(a_state_moves_in_messages_of_any_size),
         cmocka_unit_test(a_state_that_cannot_be_loaded_ends_its_container),
         cmocka_unit_test(plugs_moves_and_joins_reach_their_callbacks),
+        cmocka_unit_test(a_ping_is_answered_with_the_worst_of_its_containers),
+        cmocka_unit_test(a_guest_that_waits_for_an_answer_answers_a_ping),
         cmocka_unit_test(open_calls_are_the_work_that_remains),
         cmocka_unit_test(a_container_that_ended_is_gone),
         cmocka_unit_test(a_message_that_cannot_be_read_is_told_and_does_nothing),

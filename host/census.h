@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* census: what is known of children, guests and supervisors, for people. Owner. */
+#ifndef HOST_CENSUS_H
+#define HOST_CENSUS_H
+
+#include "host/guest.h"
+
+/* Of the child at this place, which is not free. */
+void host_census_status(const struct rapahub_host *host, uint32_t place,
+                        struct rapahub_child_status *out);
+
+#endif

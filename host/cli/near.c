@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/near.h"
+
+#include <string.h>
+
+/* How many single changes make one of the other: the smaller, the nearer. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[32], size = (unsigned)strnlen(b, 31);
+
+    for (unsigned j = 0; j <= size; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned corner = row[0];
+
+        row[0] = i;
+        for (unsigned j = 1; j <= size; j++) {
+            unsigned change = corner + (a[i - 1] != b[j - 1]);
+            unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+            corner = row[j];
+            row[j] = change < least ? change : least;
+        }
+    }
+    return row[size];
+}
+
+void cli_near_look(struct cli_near *near, const char *candidate)
+{
+    unsigned d = distance(near->name, candidate);
+
+    if (d >= near->least || d >= strlen(candidate))
+        return;
+    near->least = d;
+    near->nearest = candidate;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_tree: `rapahub run tree.yaml`: from the file to supervisors and guests of a host. */
+#ifndef CLI_RUN_TREE_H
+#define CLI_RUN_TREE_H
+
+#include <rapahub/control.h>
+
+#include "host/cli/tree.h"
+
+struct cli;
+struct cli_run_events;
+struct cli_run_options;
+
+struct cli_run_tree {
+    struct cli_tree tree;
+    struct rapahub_host *host;
+    struct rapahub_supervisor *top; /* NULL: there is none yet */
+    struct rapahub_child_id top_id;
+    uint64_t stop_ns; /* all of it is down by then */
+    unsigned downs;   /* deaths behind which it was looked at */
+};
+
+/* Reads and checks the file; RAPAHUB_ECONFIG also for options that the file says itself. `out` is
+ * to be closed in any case. */
+int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_options *options,
+                      struct cli_run_tree *out);
+void cli_run_tree_close(struct cli_run_tree *tree);
+
+/* What `run --check` prints. */
+void cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);
+
+/* The limits of the file, where the command line says nothing. */
+void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_options *out);
+
+const char *cli_run_tree_name(const struct cli_run_tree *tree);
+
+/* All of it begins; none of it is waited for. events->guests has room for all. */
+int cli_run_tree_start(struct cli_run_tree *tree, struct rapahub_host *host,
+                       struct rapahub_control *control, struct cli_run_events *events);
+
+enum cli_run_tree_state { CLI_RUN_TREE_RUNS, CLI_RUN_TREE_ENDED, CLI_RUN_TREE_FAILED };
+enum cli_run_tree_state cli_run_tree_state(const struct cli_run_tree *tree);
+
+/* Tells of supervisors that have failed, behind the deaths that led to it. */
+void cli_run_tree_watch(struct cli_run_tree *tree, const struct cli_run_events *events);
+
+/* In the reverse of its order. Harmless where it was not started. */
+void cli_run_tree_stop(struct cli_run_tree *tree);
+
+#endif

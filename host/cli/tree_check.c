@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree_check: the pure core of supervision is asked, in the order in which the children will be
+ * added: what it takes here it takes there. */
+#include "host/cli/tree_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/near.h"
+#include "host/cli/tree_keys.h"
+#include "host/cli/tree_words.h"
+#include "host/supervise/tree.h"
+
+static struct fy_node *name_at(const struct cli_tree_node *node)
+{
+    struct fy_node *given = cli_yaml_find(node->at, "name").value;
+
+    return given ? given : node->at;
+}
+
+/* ---- names ---- */
+
+/* In the whole file: the other commands know a child by its name alone. */
+static int check_name(struct cli_tree *tree, unsigned index)
+{
+    const struct cli_tree_node *node = tree->nodes[index];
+
+    for (unsigned i = 0; i < index; i++)
+        if (strcmp(tree->nodes[i]->name, node->name) == 0)
+            return cli_yaml_fail(&tree->yaml, name_at(node), "supervise.lint.name",
+                                 "'%s' is the name of another child, in line %u; choose another",
+                                 node->name, cli_yaml_line(&tree->yaml, name_at(tree->nodes[i])));
+    return 0;
+}
+
+/* ---- dependencies ---- */
+
+static int check_dependency(struct cli_tree *tree, const struct cli_tree_node *node, unsigned index)
+{
+    const char *on = node->dependencies[index].on;
+    struct cli_near near = {on, NULL, CLI_NEAR_FAR};
+    bool elsewhere = false;
+
+    if (strcmp(on, node->name) == 0)
+        return cli_yaml_fail(&tree->yaml, node->named_at[index], "supervise.lint.circle",
+                             "'%s' names itself; take it away", on);
+    for (unsigned i = 0; i < tree->count; i++) {
+        const struct cli_tree_node *other = tree->nodes[i];
+
+        if (other->parent == node->parent && strcmp(other->name, on) == 0)
+            return 0;
+        elsewhere = elsewhere || strcmp(other->name, on) == 0;
+        if (other->parent == node->parent && other != node)
+            cli_near_look(&near, other->name);
+    }
+    if (elsewhere)
+        return cli_yaml_fail(&tree->yaml, node->named_at[index], "",
+                             "'%s' is a child of another supervisor; name one of the same", on);
+    return cli_yaml_fail(&tree->yaml, node->named_at[index], "",
+                         "there is no child '%.100s' beside '%s'%s%s%s", on, node->name,
+                         near.nearest ? ", did you mean '" : "; name one that is",
+                         near.nearest ? near.nearest : "", near.nearest ? "'?" : "");
+}
+
+/* ---- what host/supervise says ---- */
+
+/* Which key to look at, for each of its rules. */
+static const struct {
+    const char *rule, *keys[3];
+} suspects[] = {
+    {"supervise.lint.backoff", {"backoff.max", "backoff.initial", "backoff"}},
+    {"supervise.lint.factor", {"backoff.factor", "backoff", NULL}},
+    {"supervise.lint.budget", {"intensity", "itself", "backoff"}},
+    {"supervise.lint.lazy", {"when_down", "start", NULL}},
+    {"supervise.lint.stop", {"stop", NULL, NULL}},
+    {"supervise.lint.significant", {"significant", NULL, NULL}},
+};
+
+/* "backoff.max" in the map of a child; NULL: it is not said. */
+static struct fy_node *find_path(struct fy_node *map, const char *path)
+{
+    const char *dot = strchr(path, '.');
+    char key[32];
+
+    if (!dot)
+        return cli_yaml_find(map, path).value;
+    snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
+    return find_path(cli_yaml_find(map, key).value, dot + 1);
+}
+
+/* The first of the keys that the text names and the file gives; else that of a part of its path. */
+static struct fy_node *find_named(const struct cli_tree_node *node,
+                                  const struct cli_tree_words *words)
+{
+    struct fy_node *found = NULL;
+    char part[64];
+
+    for (unsigned i = 0; i < words->count && !found; i++)
+        found = find_path(node->at, words->paths[i]);
+    for (unsigned i = 0; i < words->count && !found; i++) {
+        snprintf(part, sizeof part, "%s", words->paths[i]);
+        for (char *dot; !found && (dot = strrchr(part, '.'));) {
+            *dot = '\0';
+            found = find_path(node->at, part);
+        }
+    }
+    return found;
+}
+
+static struct fy_node *place_of(const struct cli_tree_node *node, int code, const char *rule,
+                                const struct cli_tree_words *words)
+{
+    struct fy_node *found = NULL;
+
+    if (code == RAPAHUB_EFULL && node->parent)
+        found = cli_yaml_find(node->parent->at, "children_max").value;
+    if (strcmp(rule, "supervise.lint.circle") == 0 || strcmp(rule, "supervise.lint.simple") == 0)
+        found = node->named_at[0];
+    for (unsigned i = 0; i < sizeof suspects / sizeof *suspects; i++)
+        for (unsigned k = 0; k < 3 && !found && suspects[i].keys[k]; k++)
+            if (strcmp(suspects[i].rule, rule) == 0)
+                found = find_path(node->at, suspects[i].keys[k]);
+    found = found ? found : find_named(node, words);
+    return found ? found : name_at(node);
+}
+
+/* A circle is told in names of children. */
+static int show_refusal(struct cli_tree *tree, const struct cli_tree_node *node, int code)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    unsigned of = node->is_supervisor ? CLI_TREE_OF_SUPERVISOR : CLI_TREE_OF_GUEST;
+    const char *rule = last->rule;
+    struct cli_tree_words words = {.count = 0};
+
+    if (strcmp(rule, "supervise.lint.circle") == 0)
+        snprintf(words.text, sizeof words.text, "%s", last->text);
+    else
+        cli_tree_words_take(last->text, of, &words);
+    return cli_yaml_fail(&tree->yaml, place_of(node, code, rule, &words), rule, "%s", words.text);
+}
+
+static uint32_t parent_of(const struct cli_tree *tree, const struct cli_tree_node *node,
+                          const uint32_t *places, uint32_t root)
+{
+    for (unsigned i = 0; i < tree->count && node->parent; i++)
+        if (tree->nodes[i] == node->parent)
+            return places[i];
+    return root;
+}
+
+/* The host's own root stands above that of the file. */
+static int plant(struct cli_tree *tree, struct host_tree *planted, uint32_t *places)
+{
+    const struct rapahub_supervisor_options options = {0};
+    const struct host_tree_plan top = {.name = "", .parent = HOST_TREE_NONE, .group = &options};
+    uint32_t root;
+    int r = host_tree_add(planted, &top, &root);
+
+    for (unsigned i = 0; r == 0 && i < tree->count; i++) {
+        const struct cli_tree_node *node = tree->nodes[i];
+        const struct host_tree_plan plan = {.name = node->name,
+                                            .parent = parent_of(tree, node, places, root),
+                                            .how = node->is_supervisor ? NULL : &node->how,
+                                            .group = node->is_supervisor ? &node->group : NULL};
+
+        r = host_tree_add(planted, &plan, &places[i]);
+        if (r < 0)
+            r = show_refusal(tree, node, r);
+    }
+    return r;
+}
+
+/* r[impl supervise.lint] */
+static int lint(struct cli_tree *tree)
+{
+    uint32_t *places = calloc(tree->count, sizeof *places);
+    struct host_tree planted = {0};
+    int r = places ? host_tree_init(&planted, tree->count + 1)
+                   : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to check a tree");
+
+    if (r == 0)
+        r = plant(tree, &planted, places);
+    if (planted.children)
+        host_tree_fini(&planted);
+    free(places);
+    return r;
+}
+
+int cli_tree_check(struct cli_tree *tree)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < tree->count; i++)
+        r = check_name(tree, i);
+    for (unsigned i = 0; r == 0 && i < tree->count; i++)
+        for (unsigned k = 0; r == 0 && k < tree->nodes[i]->dependencies_count; k++)
+            r = check_dependency(tree, tree->nodes[i], k);
+    return r == 0 ? lint(tree) : r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree_words: what host/supervise says of its options, in the words of a tree file: the keys and
+ * choices of tree_keys in place of the members and constants of rapahub/supervise.h. */
+#ifndef CLI_TREE_WORDS_H
+#define CLI_TREE_WORDS_H
+
+#include <stddef.h>
+
+#define CLI_TREE_WORDS_MAX 8 /* keys of a text that are told */
+
+struct cli_tree_words {
+    char text[800];
+    const char *paths[CLI_TREE_WORDS_MAX]; /* of the keys it names, in its order; static */
+    unsigned count;
+};
+
+/* `text` begins with the name of a child and ": ", which stay as they are. `of`: of whom the keys
+ * are, as in tree_keys.h. */
+void cli_tree_words_take(const char *text, unsigned of, struct cli_tree_words *out);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* yaml: what libfyaml says of a place it says as text only, so that is where lines and columns are
+ * taken from: of errors that are rare. */
+#include "host/cli/yaml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#ifdef RAPAHUB_WITH_YAML
+
+#include <libfyaml.h>
+
+#define QUOTE_COLUMNS 100 /* of a longer line a part is shown */
+#define QUOTE_BEFORE  60
+
+/* ---- where ---- */
+
+struct place {
+    unsigned line, column; /* from 1 on; 0: unknown */
+    const char *text;      /* in what was said */
+};
+
+static void hear(struct fy_diag *diag, void *user, const char *text, size_t size)
+{
+    struct cli_yaml *yaml = user;
+    size_t at = strlen(yaml->said), room = sizeof yaml->said - 1 - at;
+
+    (void)diag;
+    memcpy(yaml->said + at, text, size < room ? size : room);
+    yaml->said[at + (size < room ? size : room)] = '\0';
+}
+
+/* "<memory>:8:20: error: plain scalar cannot …" and then the line. */
+static struct place place_of(char *said)
+{
+    static const char mark[] = ": error: ";
+    struct place place = {.text = "it is no YAML"};
+    char *found = strstr(said, mark), *at = found, *end;
+
+    for (int colons = 0; at && at > said && colons < 2;)
+        colons += *--at == ':';
+    if (!found || *at != ':')
+        return place;
+    place.line = (unsigned)strtoul(at + 1, &end, 10);
+    place.column = *end == ':' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
+    if (end != found || place.column == 0)
+        return (struct place){.text = place.text};
+    place.text = found + strlen(mark);
+    found[strlen(mark) + strcspn(place.text, "\n")] = '\0';
+    return place;
+}
+
+static struct place report(struct cli_yaml *yaml, struct fy_node *node)
+{
+    yaml->said[0] = '\0';
+    if (node)
+        fy_node_report(node, FYET_ERROR, "%s", "");
+    return place_of(yaml->said);
+}
+
+/* A value that is left out has no place: its key has. */
+static struct place locate(struct cli_yaml *yaml, struct fy_node *node)
+{
+    struct fy_node *map = node ? fy_node_get_parent(node) : NULL;
+    struct place place = report(yaml, node);
+    struct cli_yaml_pair pair;
+    void *at = NULL;
+
+    while (place.line == 0 && cli_yaml_kind(map) == CLI_YAML_MAP && cli_yaml_pair(map, &at, &pair))
+        if (pair.value == node)
+            place = report(yaml, pair.key);
+    return place;
+}
+
+unsigned cli_yaml_line(struct cli_yaml *yaml, struct fy_node *node)
+{
+    return locate(yaml, node).line;
+}
+
+/* ---- the line itself ---- */
+
+static const char *find_line(const struct cli_yaml *yaml, unsigned line, size_t *size)
+{
+    const char *at = yaml->bytes, *end = yaml->bytes + yaml->size, *stop;
+
+    for (unsigned i = 1; i < line && at < end; i++) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        at = stop ? stop + 1 : end;
+    }
+    stop = memchr(at, '\n', (size_t)(end - at));
+    *size = (size_t)((stop ? stop : end) - at);
+    return at;
+}
+
+static bool goes_on(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80; /* UTF-8: not the first byte of a character */
+}
+
+/* Columns are characters. Of a long line the part around the place. */
+static void quote(struct cli_yaml *yaml, const struct place *place)
+{
+    unsigned skipped = place->column > QUOTE_COLUMNS ? place->column - QUOTE_BEFORE : 0;
+    unsigned column = 0;
+    size_t size, to = 0, room = sizeof yaml->quote - QUOTE_COLUMNS - 16;
+    const char *line = find_line(yaml, place->line, &size);
+
+    for (size_t i = 0; i < size && to < room && column <= skipped + QUOTE_COLUMNS; i++) {
+        column += !goes_on(line[i]);
+        if (column > skipped)
+            yaml->quote[to++] = (unsigned char)line[i] < 0x20 || line[i] == 0x7f ? ' ' : line[i];
+    }
+    snprintf(yaml->quote + to, sizeof yaml->quote - to, "\n%*s",
+             (int)(place->column - skipped < QUOTE_COLUMNS ? place->column - skipped : 1), "^");
+}
+
+static int fail_at(struct cli_yaml *yaml, const struct place *place, const char *rule,
+                   const char *text)
+{
+    yaml->quote[0] = '\0';
+    if (place->line == 0)
+        return rapahub_fail(RAPAHUB_ECONFIG, rule, "%s: %s", yaml->path, text);
+    quote(yaml, place);
+    return rapahub_fail(RAPAHUB_ECONFIG, rule, "%s:%u:%u: %s", yaml->path, place->line,
+                        place->column, text);
+}
+
+int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule,
+                  const char *format, ...)
+{
+    const struct place place = locate(yaml, where);
+    char text[800];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return fail_at(yaml, &place, rule, text);
+}
+
+/* ---- what it holds ---- */
+
+enum cli_yaml_kind cli_yaml_kind(struct fy_node *node)
+{
+    return node && fy_node_is_sequence(node)  ? CLI_YAML_LIST
+           : node && fy_node_is_mapping(node) ? CLI_YAML_MAP
+                                              : CLI_YAML_TEXT;
+}
+
+const char *cli_yaml_text(struct fy_node *node)
+{
+    const char *text = node ? fy_node_get_scalar0(node) : NULL;
+
+    return text ? text : "";
+}
+
+struct fy_node *cli_yaml_item(struct fy_node *list, void **at)
+{
+    return fy_node_sequence_iterate(list, at);
+}
+
+bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out)
+{
+    struct fy_node_pair *pair = fy_node_mapping_iterate(map, at);
+
+    if (pair)
+        *out = (struct cli_yaml_pair){fy_node_pair_key(pair), fy_node_pair_value(pair)};
+    return pair != NULL;
+}
+
+struct cli_yaml_pair cli_yaml_find(struct fy_node *map, const char *key)
+{
+    struct cli_yaml_pair pair;
+    void *at = NULL;
+
+    while (cli_yaml_kind(map) == CLI_YAML_MAP && cli_yaml_pair(map, &at, &pair))
+        if (strcmp(cli_yaml_text(pair.key), key) == 0)
+            return pair;
+    return (struct cli_yaml_pair){NULL, NULL};
+}
+
+/* ---- what it may hold ---- */
+
+static int check(struct cli_yaml *yaml, struct fy_node *node, unsigned depth);
+
+static int check_text(struct cli_yaml *yaml, struct fy_node *node)
+{
+    const char *text = cli_yaml_text(node);
+    size_t size = 0;
+
+    if (fy_node_is_alias(node))
+        return cli_yaml_fail(yaml, node, "", "aliases are refused; write out what it stands for");
+    if (!fy_node_get_scalar(node, &size))
+        size = 0;
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            return cli_yaml_fail(yaml, node, "",
+                                 "a control character or a line break; take it out");
+    return 0;
+}
+
+static int check_list(struct cli_yaml *yaml, struct fy_node *list, unsigned depth)
+{
+    struct fy_node *item;
+    void *at = NULL;
+    int r = 0;
+
+    while (r == 0 && (item = cli_yaml_item(list, &at)))
+        r = check(yaml, item, depth);
+    return r;
+}
+
+static int check_map(struct cli_yaml *yaml, struct fy_node *map, unsigned depth)
+{
+    struct cli_yaml_pair pair;
+    void *at = NULL;
+    int r = 0;
+
+    while (r == 0 && cli_yaml_pair(map, &at, &pair)) {
+        if (!pair.key || cli_yaml_kind(pair.key) != CLI_YAML_TEXT)
+            return cli_yaml_fail(yaml, pair.key ? pair.key : map, "", "a key is a word");
+        r = check(yaml, pair.key, depth);
+        if (r == 0)
+            r = check(yaml, pair.value, depth);
+    }
+    return r;
+}
+
+/* Not deeper than the limit, which bounds this recursion too. */
+static int check(struct cli_yaml *yaml, struct fy_node *node, unsigned depth)
+{
+    enum cli_yaml_kind kind = cli_yaml_kind(node);
+    size_t size;
+
+    if (!node)
+        return 0;
+    if (kind != CLI_YAML_TEXT && depth == CLI_YAML_DEPTH)
+        return cli_yaml_fail(yaml, node, "",
+                             "more than %d lists and maps in each other; flatten it",
+                             CLI_YAML_DEPTH);
+    if (fy_node_get_tag(node, &size))
+        return cli_yaml_fail(yaml, node, "", "tags are refused; leave it out");
+    if (kind == CLI_YAML_TEXT)
+        return check_text(yaml, node);
+    return kind == CLI_YAML_LIST ? check_list(yaml, node, depth + 1)
+                                 : check_map(yaml, node, depth + 1);
+}
+
+/* ---- the file ---- */
+
+static int read_file(struct cli_yaml *yaml)
+{
+    FILE *file = fopen(yaml->path, "re");
+    int r = 0;
+
+    if (!file)
+        return rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
+    yaml->bytes = malloc(CLI_YAML_SIZE + 1);
+    if (!yaml->bytes)
+        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
+    else
+        yaml->size = fread(yaml->bytes, 1, CLI_YAML_SIZE + 1, file);
+    if (r == 0 && ferror(file))
+        r = rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
+    fclose(file);
+    if (r == 0 && yaml->size > CLI_YAML_SIZE)
+        r = rapahub_fail(RAPAHUB_ECONFIG, "", "%s: more than 1 MiB; such a file is refused",
+                         yaml->path);
+    return r;
+}
+
+static int open_parser(struct cli_yaml *yaml)
+{
+    struct fy_parse_cfg how = {.flags = FYPCF_DISABLE_MMAP_OPT | (int)FYPCF_ALLOW_DUPLICATE_KEYS};
+    struct fy_diag_cfg diag;
+
+    fy_diag_cfg_default(&diag);
+    diag.fp = NULL;
+    diag.output_fn = hear;
+    diag.user = yaml;
+    diag.colorize = false;
+    yaml->diag = how.diag = fy_diag_create(&diag);
+    yaml->parser = yaml->diag ? fy_parser_create(&how) : NULL;
+    if (!yaml->parser || fy_parser_set_string(yaml->parser, yaml->bytes, yaml->size) < 0)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
+    return 0;
+}
+
+/* An error of the parser is told of once, and ends the stream. */
+static int parse(struct cli_yaml *yaml)
+{
+    struct fy_document *second = NULL;
+    struct fy_node *extra;
+    int r = 0;
+
+    yaml->document = fy_parse_load_document(yaml->parser);
+    yaml->root = yaml->document ? fy_document_root(yaml->document) : NULL;
+    if (!fy_parser_get_stream_error(yaml->parser) && yaml->document)
+        second = fy_parse_load_document(yaml->parser);
+    if (fy_parser_get_stream_error(yaml->parser)) {
+        const struct place place = place_of(yaml->said);
+
+        r = fail_at(yaml, &place, "", place.text);
+    } else if (second) {
+        extra = fy_document_root(second);
+        r = cli_yaml_fail(yaml, extra, "", "a second document; put it into a file of its own");
+    }
+    if (second)
+        fy_parse_document_destroy(yaml->parser, second);
+    return r;
+}
+
+int cli_yaml_open(const char *path, struct cli_yaml *out)
+{
+    int r;
+
+    *out = (struct cli_yaml){.path = path};
+    r = read_file(out);
+    if (r == 0)
+        r = open_parser(out);
+    if (r == 0)
+        r = parse(out);
+    return r == 0 ? check(out, out->root, 0) : r;
+}
+
+void cli_yaml_close(struct cli_yaml *yaml)
+{
+    if (yaml->document)
+        fy_parse_document_destroy(yaml->parser, yaml->document);
+    if (yaml->parser)
+        fy_parser_destroy(yaml->parser);
+    if (yaml->diag)
+        fy_diag_destroy(yaml->diag);
+    free(yaml->bytes);
+    *yaml = (struct cli_yaml){0};
+}
+
+#else
+
+int cli_yaml_open(const char *path, struct cli_yaml *out)
+{
+    *out = (struct cli_yaml){.path = path};
+    return rapahub_fail(RAPAHUB_ECONFIG, "",
+                        "%s: this rapahub was built without libfyaml and reads no YAML; build it "
+                        "with libfyaml-dev, or name the modules on the command line",
+                        path);
+}
+
+void cli_yaml_close(struct cli_yaml *yaml)
+{
+    (void)yaml;
+}
+
+enum cli_yaml_kind cli_yaml_kind(struct fy_node *node)
+{
+    (void)node;
+    return CLI_YAML_TEXT;
+}
+
+const char *cli_yaml_text(struct fy_node *node)
+{
+    (void)node;
+    return "";
+}
+
+struct fy_node *cli_yaml_item(struct fy_node *list, void **at)
+{
+    (void)list;
+    (void)at;
+    return NULL;
+}
+
+bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out)
+{
+    (void)map;
+    (void)at;
+    (void)out;
+    return false;
+}
+
+struct cli_yaml_pair cli_yaml_find(struct fy_node *map, const char *key)
+{
+    (void)map;
+    (void)key;
+    return (struct cli_yaml_pair){NULL, NULL};
+}
+
+unsigned cli_yaml_line(struct cli_yaml *yaml, struct fy_node *node)
+{
+    (void)yaml;
+    (void)node;
+    return 0;
+}
+
+int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule,
+                  const char *format, ...)
+{
+    (void)where;
+    (void)format;
+    return rapahub_fail(RAPAHUB_ECONFIG, rule, "%s", yaml->path);
+}
+
+#endif

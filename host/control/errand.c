@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/control/errand.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/own.h"
+
+static void host_server_errand_release(struct host_server_errand **errand)
+{
+    if (!*errand)
+        return;
+    hub_list_remove(&(*errand)->link);
+    free(*errand);
+    *errand = NULL;
+}
+
+static void send_upgraded(const struct host_server_errand *errand,
+                          const struct rapahub_upgrade_result *result)
+{
+    const struct control_upgraded record = {
+        .before = rapahub_string_of(result->version_before),
+        .after = rapahub_string_of(result->version_after),
+        .start_ns = result->start_ns,
+        .blackout_ns = result->blackout_ns,
+        .calls_held = result->calls_held,
+        .state_bytes = result->state_bytes,
+        .containers = result->containers,
+        .methods_kept = result->methods_kept,
+        .methods_new = result->methods_new,
+        .methods_lost = result->methods_lost,
+    };
+
+    host_server_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
+}
+
+static void on_upgraded(void *user, int status, const struct rapahub_upgrade_result *result)
+{
+    OWN(host_server_errand) struct host_server_errand *errand = user;
+
+    if (!errand->control || !errand->client)
+        return;
+    errand->client->errand = NULL;
+    if (status == 0)
+        send_upgraded(errand, result);
+    host_server_end(errand->control, errand->client, status);
+}
+
+void host_errand_upgrade(struct rapahub_control *control, struct host_server_client *client,
+                         struct rapahub_guest_id guest,
+                         const struct rapahub_upgrade_options *options)
+{
+    OWN(host_server_errand) struct host_server_errand *errand = calloc(1, sizeof *errand);
+    int r;
+
+    if (!errand) {
+        host_server_end(control, client,
+                        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an upgrade"));
+        return;
+    }
+    *errand = (struct host_server_errand){.control = control, .client = client};
+    hub_list_init(&errand->link);
+    hub_list_append(&control->errands, &errand->link);
+    client->errand = errand;
+    r = control->host.upgrade(control->host.host, guest, options, on_upgraded, errand);
+    if (r == 0) {
+        (void)TAKE(errand);
+        return;
+    }
+    client->errand = NULL;
+    host_server_end(control, client, r);
+}
+
+void host_errand_abandon(struct host_server_client *client)
+{
+    if (client->errand)
+        client->errand->client = NULL;
+    client->errand = NULL;
+}
+
+void host_errand_forget_all(struct rapahub_control *control)
+{
+    for (struct hub_list *link; (link = hub_list_pop(&control->errands));)
+        HUB_LIST_ITEM(link, struct host_server_errand, link)->control = NULL;
+}

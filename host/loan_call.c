@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/loan_call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/corks.h"
+#include "host/exchange.h"
+#include "host/host.h"
+#include "host/loans.h"
+#include "host/near.h"
+#include "host/small_call.h"
+#include "hub/link/direct_call.h"
+#include "hub/wire/postcard.h"
+
+#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+
+/* One call, inside. */
+struct loan_call {
+    struct rapahub_host *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    const struct rapahub_call *call;
+    void *result;
+    bool owner;
+    uint8_t data[SMALL]; /* what stands before a loan, or all */
+    struct hub_parts payload;
+};
+
+/* How many arguments: more than there may be where one is a stream. */
+static size_t count_of(const struct rapahub_type *const *types)
+{
+    size_t count = 0;
+
+    for (; count <= HUB_SIGNATURE_ARGUMENTS_MAX && types[count]; count++)
+        if (hub_signature_is_stream(types[count]))
+            return HUB_SIGNATURE_ARGUMENTS_MAX + 1;
+    return count;
+}
+
+static int put(struct loan_call *it, const struct rapahub_type *const *types,
+               struct hub_writer *writer)
+{
+    const struct rapahub_call call = {.types = types, .arguments = it->call->arguments};
+
+    return host_small_call_encode(it->host, it->scratch, &call, writer);
+}
+
+/* Nothing but the length, as of most: and no metadata. */
+static bool put_plain(const struct loan_call *it, size_t count, struct hub_writer *writer)
+{
+    if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain != 0))
+        return false;
+    writer->data[0] = 0;
+    writer->size = 1 + hub_postcard_put_at(writer->data + 1, it->payload.tail.size);
+    return true;
+}
+
+static int put_types(struct loan_call *it, size_t count, struct hub_writer *writer)
+{
+    const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
+
+    memcpy(before, it->call->types, count * sizeof *before); /* the result's first */
+    before[count] = NULL;
+    if (put(it, before, writer) < 0)
+        return -EAGAIN;
+    hub_postcard_put_unsigned(writer, it->payload.tail.size);
+    return writer->failure < 0 || writer->size > HUB_LOAN_HEAD ? -EAGAIN : 0;
+}
+
+/* All but the last argument, and the length of that one. What finds no room before a loan the long
+ * way refuses. */
+static int put_before(struct loan_call *it, size_t count, struct hub_writer *writer)
+{
+    const struct rapahub_call *call = it->call;
+    const struct rapahub_bytes *last;
+
+    if (count == 0 || call->types[count]->kind != RAPAHUB_KIND_BYTES)
+        return -EAGAIN;
+    last = call->arguments[count - 1];
+    it->payload.tail = *last;
+    it->payload.loan = host_loans_of(call->loan, it->life, last);
+    if (!it->payload.loan)
+        return -EAGAIN;
+    return put_plain(it, count, writer) ? 0 : put_types(it, count, writer);
+}
+
+static int encode(struct loan_call *it)
+{
+    const struct rapahub_type *const *types = it->call->types;
+    struct hub_writer writer = {.data = it->data, .capacity = sizeof it->data};
+    size_t count = count_of(types + 1);
+    int r = -EAGAIN;
+
+    if (count <= HUB_SIGNATURE_ARGUMENTS_MAX && (count == 0 || it->call->arguments))
+        r = it->call->loan ? put_before(it, count, &writer) : put(it, types, &writer);
+    it->payload.head = (struct rapahub_bytes){it->data, writer.size};
+    return r;
+}
+
+static int take(const struct loan_call *it, struct hub_answer *answer)
+{
+    return host_exchange_take(it->life, answer, it->call->method, it->call->types[0], it->result);
+}
+
+static int take_inline(const struct loan_call *it, const struct hub_descriptor *message)
+{
+    struct hub_answer answer = {.data = it->scratch->small, .size = message->payload_len};
+
+    memcpy(answer.data, message->inline_payload, HUB_INLINE_SIZE);
+    return take(it, &answer);
+}
+
+static int wait_and_take(const struct loan_call *it, uint64_t number, struct hub_answer *answer)
+{
+    int r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
+
+    return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
+}
+
+static int run(const struct loan_call *it, uint64_t id, struct hub_answer *answer)
+{
+    const struct rapahub_call *call = it->call;
+    const struct hub_direct_order order = {
+        .timeout_ns = call->timeout_ns ? call->timeout_ns : it->host->options.call_timeout_ns,
+        .answer = answer,
+        .looks_soon = it->owner,
+        .view = call->view && it->life->trusted,
+        .payload = &it->payload};
+    struct hub_descriptor message = {.method_id = id};
+    uint64_t number;
+
+    switch (hub_direct_call(it->life->connection.calls, &message, &order, &number)) {
+    case HUB_DIRECT_ANSWERED:
+        return message.payload_slot == HUB_INLINE ? take_inline(it, &message) : take(it, answer);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(it, number, answer);
+    default:
+        return -EAGAIN;
+    }
+}
+
+/* A life that a loan held is held by what is shown instead. */
+static void show(const struct loan_call *it, struct hub_answer *answer)
+{
+    struct host_life *life = NULL;
+
+    if (it->call->loan)
+        life = host_loans_inherit(it->host, it->call->loan);
+    if (life)
+        host_scratch_show_held(it->scratch, answer, life);
+    else
+        host_scratch_show_of(it->scratch, answer, it->life);
+}
+
+/* The arguments may be of the last result, which is lost when they are encoded. */
+static int call_there(struct loan_call *it, uint64_t id)
+{
+    struct hub_answer answer;
+    int r = encode(it);
+
+    if (r < 0)
+        return r;
+    if (host_scratch_shows(it->scratch))
+        host_scratch_hide(it->scratch); /* else its slot is not there for this answer */
+    host_corks_push(it->host);
+    answer = host_scratch_answer(it->scratch);
+    r = run(it, id, &answer);
+    if (r == -EAGAIN)
+        it->scratch->spare = answer;
+    else
+        show(it, &answer);
+    return r;
+}
+
+__attribute__((noinline)) int host_loan_call(struct rapahub_host *host,
+                                             const struct rapahub_call *call, void *result)
+{
+    struct host_scratch *scratch;
+    uint64_t id = call->method_id && call->types
+                      ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id)
+                      : 0;
+    int r;
+
+    scratch = id != 0 ? host_near_enter(host, call->target) : NULL;
+    if (!scratch)
+        return -EAGAIN;
+    struct loan_call it;
+
+    it.host = host;
+    it.scratch = scratch;
+    it.life = host_scratch_life(scratch);
+    it.call = call;
+    it.result = result;
+    it.owner = host_threads_is_owner(host);
+    it.payload = (struct hub_parts){.loan = NULL};
+    r = call_there(&it, id);
+    host_near_leave(host, scratch);
+    return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/near.h"
+
+#include "host/host.h"
+#include "host/small_call.h"
+
+struct host_scratch *host_near_of_owner(struct rapahub_host *host,
+                                        struct rapahub_container_id target)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+
+    return scratch && host_small_call_is_to(scratch, target) && !host_scratch_is_inside(scratch) &&
+                   hub_peek(&host->version) == scratch->version
+               ? scratch
+               : NULL;
+}
+
+struct host_scratch *host_near_enter(struct rapahub_host *host, struct rapahub_container_id target)
+{
+    struct host_scratch *scratch = host_near_of_owner(host, target);
+
+    if (!scratch)
+        return NULL;
+    host_scratch_enter(scratch);
+    if (hub_observe(&host->version) == scratch->version)
+        return scratch;
+    host_near_leave(host, scratch);
+    return NULL;
+}
+
+/* Who waits for this thread to leave has changed the version before it looked whether it is inside.
+ * The life may be gone by now. */
+void host_near_leave(struct rapahub_host *host, struct host_scratch *scratch)
+{
+    host_scratch_leave(scratch);
+    if (hub_observe(&host->version) != scratch->version)
+        host_loop_wake(&host->loop);
+}

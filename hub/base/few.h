@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* few: copies of a few bytes whose number is known only when they are copied: to call memcpy takes
+ * longer than to do it. */
+#ifndef HUB_BASE_FEW_H
+#define HUB_BASE_FEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* At most 32 bytes: the first and the last of them, which may overlap. So some are read twice:
+ * where somebody else may write them, only the copy is to be looked at. */
+static inline void hub_few_copy(void *to, const void *from, size_t size)
+{
+    char *out = to;
+    const char *in = from;
+
+    if (size >= 16) {
+        memcpy(out, in, 16);
+        memmove(out + size - 16, in + size - 16, 16);
+    } else if (size >= 8) {
+        uint64_t first, last;
+
+        memcpy(&first, in, 8);
+        memcpy(&last, in + size - 8, 8);
+        memcpy(out, &first, 8);
+        memcpy(out + size - 8, &last, 8);
+    } else {
+        for (size_t i = 0; i < size; i++)
+            out[i] = in[i];
+    }
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct_slot: a message that hub_direct_look leaves where it is because its payload is in a slot:
+ * the same for it, in two steps. What may be wrong with the descriptor is for the ordinary way to
+ * judge; what is wrong with the slot ends the link, as there. Under the token. */
+#ifndef HUB_LINK_DIRECT_SLOT_H
+#define HUB_LINK_DIRECT_SLOT_H
+
+#include "hub/link/link.h"
+#include "hub/link/view.h"
+#include "hub/shm/layout.h"
+
+/* Of what hub_direct_look, which refused it, has left in `message`: is there one, of this `type`,
+ * in a slot, and its descriptor as it should be? It is not taken yet. */
+bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type type,
+                          const struct hub_descriptor *message);
+
+/* Takes it: its payload is shown, or copied and its slot given back. False: the peer broke a rule,
+ * and the link has closed. r[impl hub.violation] */
+bool hub_direct_slot_show(struct hub_link *link, const struct hub_descriptor *message,
+                          uint32_t head, struct hub_view *out);
+bool hub_direct_slot_copy(struct hub_link *link, const struct hub_descriptor *message,
+                          uint32_t head, void *to);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/async_pieces.h"
+#include "host/host.h"
+#include "hub/link/answers.h"
+#include "tests/support/testing.h"
+
+#define SOME 100
+
+/* As much of a host as pieces need; the calling thread owns it. */
+static struct rapahub_host *open_host(void)
+{
+    struct rapahub_host *host = test_malloc(sizeof *host);
+
+    memset(host, 0, sizeof *host);
+    host_threads_init(&host->threads);
+    assert_int_equal(host_asyncs_open(&host->asyncs), 0);
+    return host;
+}
+
+static void close_host(struct rapahub_host *host)
+{
+    host_asyncs_close(&host->asyncs);
+    host_threads_fini(&host->threads);
+    test_free(host);
+}
+
+static bool is_known(struct rapahub_host *host, uint64_t number)
+{
+    bool known;
+
+    hub_mutex_lock(&host->asyncs.lock);
+    known = host_async_table_find(&host->asyncs.table, number) != NULL;
+    hub_mutex_unlock(&host->asyncs.lock);
+    return known;
+}
+
+static void numbers_are_found_and_never_used_again(void **state)
+{
+    struct rapahub_host *host = open_host();
+    uint64_t last = 0;
+
+    (void)state;
+    for (int i = 0; i < SOME; i++) {
+        struct host_async *async = host_async_pieces_take(host);
+        uint64_t number = async->number;
+
+        assert_true(number != 0 && number != last);
+        assert_true(is_known(host, number));
+        host_async_pieces_free(async);
+        assert_false(is_known(host, number));
+        last = number;
+    }
+    close_host(host);
+}
+
+/* But for its host, the buffer of answers, and what stands behind it. */
+static void one_that_was_used_is_as_a_new_one(void **state)
+{
+    struct rapahub_host *host = open_host();
+    struct host_async *async = host_async_pieces_take(host), *again;
+
+    (void)state;
+    async->marks = malloc(1);
+    async->owned = malloc(1);
+    async->data = malloc(1);
+    async->chain = 1;
+    async->container = (struct host_container *)async;
+    async->life = (struct host_life *)async;
+    async->call = 1;
+    async->cancelled = async->blind = async->full = async->held = async->mine = true;
+    async->answer.data = malloc(256);
+    async->answer.capacity = 256;
+    host_async_pieces_free(async);
+    again = host_async_pieces_take(host);
+    assert_ptr_equal(again, async);
+    assert_true(!again->marks && !again->owned && !again->data && !again->fini);
+    assert_true(!again->container && !again->life && again->chain == 0 && again->call == 0);
+    assert_false(again->cancelled || again->blind || again->full || again->held || again->mine);
+    assert_int_equal(again->answer.capacity, 256);
+    host_async_pieces_free(again);
+    close_host(host);
+}
+
+static void a_large_buffer_is_not_kept(void **state)
+{
+    struct rapahub_host *host = open_host();
+    struct host_async *async = host_async_pieces_take(host);
+
+    (void)state;
+    async->answer.data = malloc(4096);
+    async->answer.capacity = 4096;
+    host_async_pieces_free(async);
+    async = host_async_pieces_take(host);
+    assert_null(async->answer.data);
+    assert_int_equal(async->answer.capacity, 0);
+    host_async_pieces_free(async);
+    close_host(host);
+}
+
+static struct host_async *count_fini_of;
+static int fini_count;
+
+static void count_fini(struct host_async *async)
+{
+    fini_count += async == count_fini_of;
+}
+
+/* It has ended once; only its number is found until then. */
+static void what_ends_in_a_turn_leaves_the_table_with_it(void **state)
+{
+    struct rapahub_host *host = open_host();
+    struct host_async *async = host_async_pieces_take(host);
+    uint64_t number = async->number;
+
+    (void)state;
+    fini_count = 0;
+    count_fini_of = async;
+    async->fini = count_fini;
+    host->depth = 1;
+    host_async_pieces_free(async);
+    assert_int_equal(fini_count, 1);
+    assert_true(is_known(host, number));
+    host_async_pieces_settle(host);
+    assert_false(is_known(host, number));
+    host->depth = 0;
+    host_async_pieces_settle(host);
+    assert_int_equal(fini_count, 1);
+    close_host(host);
+}
+
+/* So that a turn without an end does not keep all. */
+static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
+{
+    struct rapahub_host *host = open_host();
+    struct host_async *all[SOME];
+    uint64_t first;
+    uint32_t known = 0;
+
+    (void)state;
+    for (int i = 0; i < SOME; i++)
+        all[i] = host_async_pieces_take(host);
+    first = all[0]->number;
+    host->depth = 1;
+    for (int i = 0; i < SOME; i++)
+        host_async_pieces_free(all[i]);
+    assert_false(is_known(host, first));
+    for (struct host_async *async = host->asyncs.over; async; async = async->next)
+        known++;
+    assert_int_equal(known, host->asyncs.over_count);
+    assert_true(known < SOME);
+    host_async_pieces_settle(host);
+    assert_null(host->asyncs.over);
+    close_host(host);
+}
+
+/* Those that the owner has taken before it needs them, too. */
+static void a_full_table_refuses_and_takes_again_what_ended(void **state)
+{
+    struct rapahub_host *host = open_host();
+    struct host_async **all = test_malloc(HOST_ASYNC_TABLE_MAX * sizeof(struct host_async *));
+
+    (void)state;
+    for (int i = 0; i < HOST_ASYNC_TABLE_MAX; i++) {
+        all[i] = host_async_pieces_take(host);
+        assert_non_null(all[i]);
+    }
+    assert_null(host_async_pieces_take(host));
+    assert_int_equal(rapahub_last_error()->code, RAPAHUB_EBUSY);
+    host_async_pieces_free(all[7]);
+    all[7] = host_async_pieces_take(host);
+    assert_non_null(all[7]);
+    for (int i = 0; i < HOST_ASYNC_TABLE_MAX; i++)
+        host_async_pieces_free(all[i]);
+    assert_int_equal(host->asyncs.table.spare_count, HUB_CALLS_MAX);
+    test_free(all);
+    close_host(host);
+}
+
+static void *take_and_free(void *user)
+{
+    struct rapahub_host *host = user;
+    uintptr_t failures = 0;
+
+    for (int i = 0; i < SOME * SOME; i++) {
+        struct host_async *one = host_async_pieces_take(host), *two = host_async_pieces_take(host);
+
+        failures += !one || !two || one == two || one->number == two->number;
+        host_async_pieces_free(one);
+        host_async_pieces_free(two);
+    }
+    return (void *)failures;
+}
+
+static void threads_share_them_with_the_owner(void **state)
+{
+    struct rapahub_host *host = open_host();
+    pthread_t threads[2];
+    void *failures;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_free, host), 0);
+    host->depth = 1;
+    assert_null(take_and_free(host));
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], &failures);
+        assert_null(failures);
+    }
+    close_host(host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_found_and_never_used_again),
+        cmocka_unit_test(one_that_was_used_is_as_a_new_one),
+        cmocka_unit_test(a_large_buffer_is_not_kept),
+        cmocka_unit_test(what_ends_in_a_turn_leaves_the_table_with_it),
+        cmocka_unit_test(many_that_end_in_a_turn_leave_before_it_is_over),
+        cmocka_unit_test(a_full_table_refuses_and_takes_again_what_ended),
+        cmocka_unit_test(threads_share_them_with_the_owner),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

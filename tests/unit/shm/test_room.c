@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a segment's file is there when: seen in the number of its blocks. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/shm/peer_table.h"
+#include "hub/shm/reclaim.h"
+#include "hub/shm/room.h"
+#include "hub/shm/segment.h"
+#include "hub/shm/slots.h"
+#include "tests/support/leak.h"
+#include "tests/support/room.h"
+#include "tests/support/testing.h"
+
+#define GUESTS 4
+#define LARGE  60000 /* bytes: of the larger class */
+#define ROUND  8     /* pages that ranges of one guest may share with others */
+
+/* With size classes of 4,096 and 65,536 bytes, 80 and 20 slots in all. */
+static const struct hub_limits with_classes = {.payload_max = 65536,
+                                               .credit_size = 1024,
+                                               .guests_max = GUESTS,
+                                               .ring_size = 256,
+                                               .slot_size = 4096,
+                                               .slot_count = 16,
+                                               .channels_max = 64};
+
+struct rig {
+    struct leak *leak;
+    struct hub_segment *host;
+    struct hub_slots slots;
+    uint64_t at_first; /* pages */
+};
+
+static uint64_t pages_of(uint64_t bytes)
+{
+    return bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t there(const struct rig *rig)
+{
+    struct stat file;
+
+    assert_int_equal(fstat(rig->host->mapping.fd, &file), 0);
+    return pages_of((uint64_t)file.st_blocks * 512);
+}
+
+static struct rig *begin(const struct hub_limits *limits)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+
+    assert_non_null(rig);
+    rig->leak = leak_begin();
+    assert_int_equal(hub_segment_create(limits, true, &rig->host), 0);
+    if (rig->host->mapping.whole)
+        skip(); /* this file system takes all at once */
+    assert_int_equal(hub_slots_init_host(&rig->slots, rig->host), 0);
+    rig->at_first = there(rig);
+    return rig;
+}
+
+static void end(struct rig *rig)
+{
+    hub_slots_fini(&rig->slots);
+    hub_segment_release(&rig->host);
+    leak_assert_none(rig->leak);
+    free(rig);
+}
+
+static void come(struct rig *rig, uint32_t wanted)
+{
+    uint32_t peer, epoch;
+
+    assert_int_equal(hub_peer_table_reserve(rig->host, &peer, &epoch), 0);
+    assert_int_equal(peer, wanted);
+    assert_int_equal(hub_slots_endow(&rig->slots, peer), 0);
+}
+
+static void assert_near(uint64_t found, uint64_t wanted)
+{
+    assert_in_range(found + ROUND, wanted, wanted + 2 * ROUND);
+}
+
+/* r[verify hub.file.room] */
+static void rings_and_granted_slots_are_taken_when_a_guest_comes(void **state)
+{
+    struct rig *rig = begin(&with_classes);
+    uint64_t total = pages_of(rig->host->geometry.total_size);
+    uint64_t each = rig->host->geometry.guest_stride + UINT64_C(80) / 2 / GUESTS * 4096 +
+                    UINT64_C(20) / 2 / GUESTS * 65536;
+
+    (void)state;
+    assert_near(rig->at_first, pages_of(UINT64_C(16) * 4096 + UINT64_C(4) * 65536));
+    for (uint32_t peer = 1; peer <= GUESTS; peer++) {
+        come(rig, peer);
+        assert_near(there(rig), rig->at_first + peer * pages_of(each));
+    }
+    assert_true(there(rig) < total * 3 / 4);
+    end(rig);
+}
+
+/* r[verify hub.file.room] */
+static void what_a_guest_left_is_enough_for_the_next(void **state)
+{
+    struct rig *rig = begin(&with_classes);
+    uint64_t before;
+
+    (void)state;
+    come(rig, 1);
+    before = there(rig);
+    for (unsigned i = 0; i < 10; i++) {
+        hub_reclaim_peer(rig->host, &rig->slots, 1);
+        come(rig, 1);
+    }
+    assert_int_equal(there(rig), before);
+    end(rig);
+}
+
+/* r[verify hub.file.room] */
+static void a_pool_of_one_size_is_taken_when_its_guest_comes(void **state)
+{
+    struct hub_limits limits = with_classes;
+    struct rig *rig;
+    uint64_t each;
+
+    (void)state;
+    limits.payload_max = 4092;
+    limits.slot_count = 64;
+    rig = begin(&limits);
+    each = rig->host->geometry.guest_stride + rig->host->geometry.pool_size;
+    /* The host's, and the bitmap of each other. */
+    assert_near(rig->at_first, pages_of(rig->host->geometry.pool_size) + GUESTS);
+    for (uint32_t peer = 1; peer <= GUESTS; peer++) {
+        come(rig, peer);
+        assert_near(there(rig), rig->at_first + peer * pages_of(each));
+    }
+    end(rig);
+}
+
+/* They take any entry that is Empty, and nobody is asked before. r[verify hub.file.room] */
+static void where_strangers_may_come_each_entry_has_its_pages(void **state)
+{
+    struct hub_limits limits[] = {with_classes, with_classes};
+
+    (void)state;
+    limits[1].payload_max = 4092;
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig;
+
+        limits[i].strangers = true;
+        rig = begin(&limits[i]);
+        for (uint32_t peer = 1; peer <= GUESTS; peer++)
+            assert_int_equal(hub_room_take_peer(&rig->host->mapping, &rig->host->geometry, peer),
+                             0);
+        assert_int_equal(there(rig), rig->at_first);
+        end(rig);
+    }
+}
+
+static uint32_t last_ref(const struct rig *rig, uint32_t c)
+{
+    return hub_slot_ref_pack(
+        (struct hub_slot_ref){c, 0, rig->slots.bank->map.of[c].per_extent - 1});
+}
+
+/* A guest names and pushes what no one has been given: the host looks at its records, and never at
+ * the slot. r[verify hub.file.room] */
+static void a_slot_without_pages_is_refused_unread(void **state)
+{
+    struct rig *rig = begin(&with_classes);
+    struct hub_slots_in in;
+    struct hub_slot_counts counts;
+    uint64_t before;
+    uint8_t got[LARGE];
+
+    (void)state;
+    come(rig, 1);
+    before = there(rig);
+    assert_int_equal(hub_slots_in_init(&in, &rig->slots, &rig->host->geometry, NULL, 1), 0);
+    for (uint32_t c = 0; c < 2; c++) {
+        const struct hub_descriptor named = {.payload_slot = last_ref(rig, c), .payload_len = 100};
+
+        assert_int_equal(hub_slots_in_take(&in, &named, got), RAPAHUB_EPROTOCOL);
+        assert_string_equal(rapahub_last_error()->rule, "shm.varslot.ownership");
+        assert_true(hub_slot_class_push(&rig->slots.bank->map,
+                                        &rig->slots.bank->map.of[c].header->free_head,
+                                        named.payload_slot));
+    }
+    hub_slots_count(&rig->slots, &counts);
+    assert_int_equal(counts.stray, 2);
+    assert_int_equal(there(rig), before);
+    hub_slots_in_fini(&in);
+    end(rig);
+}
+
+static uint32_t loan_all(struct rig *rig)
+{
+    struct hub_descriptor descriptor;
+    uint32_t count = 0;
+    uint8_t *at;
+    int r;
+
+    while ((at = hub_slots_loan(&rig->slots, 1, LARGE, &descriptor, &r)) != NULL) {
+        memset(at, 1, LARGE);
+        count++;
+    }
+    assert_int_equal(r, RAPAHUB_EAGAIN);
+    return count;
+}
+
+/* r[verify hub.file.room] */
+static void who_needs_more_slots_than_were_taken_gets_them(void **state)
+{
+    struct rig *rig = begin(&with_classes);
+
+    (void)state;
+    come(rig, 1);
+    assert_int_equal(loan_all(rig), 20 - 20 / 2 / GUESTS);
+    assert_int_equal(rig->slots.bank->of[1].untaken, 0);
+    assert_true(there(rig) >= rig->at_first + 14 * pages_of(65536));
+    end(rig);
+}
+
+/* r[verify hub.file.room] r[verify shm.slot.exhaustion] */
+static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void **state)
+{
+    struct hub_slot_counts before, after;
+    struct rig *rig;
+    uint32_t had;
+
+    (void)state;
+    if (!room_enter(4))
+        skip(); /* no mounts here */
+    rig = begin(&with_classes);
+    come(rig, 1);
+    room_fill(0);
+    had = loan_all(rig);
+    assert_int_equal(had, 4);
+    assert_false(hub_slots_ready(&rig->slots, 1, LARGE));
+    hub_slots_count(&rig->slots, &before);
+    assert_int_equal(hub_peer_table_reserve(rig->host, &(uint32_t){0}, &(uint32_t){0}), -ENOSPC);
+    assert_int_equal(hub_slots_endow(&rig->slots, 2), -ENOSPC);
+    assert_string_equal(rapahub_last_error()->rule, "hub.file.room");
+    hub_slots_count(&rig->slots, &after);
+    assert_int_equal(after.granted, before.granted);
+    room_clear();
+    rig->slots.bank->no_room_before_ns = 0; /* the second is over */
+    assert_true(hub_slots_ready(&rig->slots, 1, LARGE));
+    assert_int_equal(loan_all(rig), 18 - 4);
+    come(rig, 2);
+    end(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rings_and_granted_slots_are_taken_when_a_guest_comes),
+        cmocka_unit_test(what_a_guest_left_is_enough_for_the_next),
+        cmocka_unit_test(a_pool_of_one_size_is_taken_when_its_guest_comes),
+        cmocka_unit_test(where_strangers_may_come_each_entry_has_its_pages),
+        cmocka_unit_test(a_slot_without_pages_is_refused_unread),
+        cmocka_unit_test(who_needs_more_slots_than_were_taken_gets_them),
+        cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
