@@ -41,6 +41,21 @@ static bool is_new_lost(const struct host_upgrade *upgrade)
             hub_link_closed(upgrade->to->connection.link));
 }
 
+/* What failed first is the reason. */
+static void note_failure(struct host_upgrade *upgrade, int code)
+{
+    if (upgrade->verdict.code < 0 || !host_upgrade_steps_undecided(upgrade->state))
+        return;
+    upgrade->failed = upgrade->state;
+    host_verdict_take(&upgrade->verdict, code);
+}
+
+static void lose_old(struct host_upgrade *upgrade)
+{
+    note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the running version ended meanwhile"));
+    host_upgrade_happens(upgrade, HOST_UPGRADE_OLD_LOST);
+}
+
 static int compare_methods(struct host_upgrade *upgrade)
 {
     const struct host_methods *before = upgrade->guest->methods;
@@ -136,8 +151,12 @@ static void change_over(struct host_upgrade *upgrade)
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
     int r;
 
-    host_keep_hear(upgrade->guest->life); /* what breaks a rule ends its link */
-    host_keep_hear(upgrade->successor->life);
+    host_keep_hear(upgrade->from); /* what breaks a rule ends its link */
+    host_keep_hear(upgrade->to);
+    if (is_lost(upgrade->guest, upgrade->from)) {
+        lose_old(upgrade);
+        return;
+    }
     r = may_switch(upgrade);
     if (r < 0) {
         host_upgrade_fails(upgrade, r);
@@ -218,15 +237,6 @@ void host_upgrade_happens(struct host_upgrade *upgrade, enum host_upgrade_event 
     act(upgrade, step.action);
 }
 
-/* What failed first is the reason. */
-static void note_failure(struct host_upgrade *upgrade, int code)
-{
-    if (upgrade->verdict.code < 0 || !host_upgrade_steps_undecided(upgrade->state))
-        return;
-    upgrade->failed = upgrade->state;
-    host_verdict_take(&upgrade->verdict, code);
-}
-
 void host_upgrade_fails(struct host_upgrade *upgrade, int code)
 {
     note_failure(upgrade, code);
@@ -247,12 +257,6 @@ static void lose_new(struct host_upgrade *upgrade)
     upgrade->new_lost = upgrade->verdict.code == 0;
     note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the new version ended"));
     host_upgrade_happens(upgrade, HOST_UPGRADE_NEW_LOST);
-}
-
-static void lose_old(struct host_upgrade *upgrade)
-{
-    note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the running version ended meanwhile"));
-    host_upgrade_happens(upgrade, HOST_UPGRADE_OLD_LOST);
 }
 
 static bool is_late(const struct host_upgrade *upgrade)

@@ -147,6 +147,31 @@ static void a_running_version_that_dies_is_started_again(void **state)
     }
 }
 
+/* Its end and the last answer of the new one reach the host in any order, or together: it has taken
+ * over, or has not, and calls go on. */
+static void a_running_version_may_die_at_the_switch(void **state)
+{
+    unsigned refused = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 80; i++) {
+        struct hosting on;
+        int r;
+
+        open_ledger(&on);
+        enter(&on, (uint64_t)pid_of(&on));
+        for (unsigned j = 0; j < i; j++)
+            enter(&on, 1);
+        r = upgrade(&on, MODULE("ledger_load_kills"));
+        if (r < 0)
+            assert_refused(r, RAPAHUB_EDIED, "the running version ended");
+        refused += r < 0;
+        assert_int_equal(version(&on), r < 0 ? 1 : 3);
+        close_host(&on);
+    }
+    assert_true(refused > 0);
+}
+
 static void what_cannot_be_upgraded_is_refused(void **state)
 {
     const struct rapahub_upgrade_options none = {0}, odd = {.chimod = LEDGER2, .reserved = {1}};
@@ -184,6 +209,7 @@ int main(void)
         cmocka_unit_test(one_that_loads_for_ever_is_given_up),
         cmocka_unit_test(work_that_does_not_end_is_not_cut_off),
         cmocka_unit_test(a_running_version_that_dies_is_started_again),
+        cmocka_unit_test(a_running_version_may_die_at_the_switch),
         cmocka_unit_test(what_cannot_be_upgraded_is_refused),
         cmocka_unit_test(a_full_host_says_so),
     };
