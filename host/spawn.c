@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -103,6 +104,21 @@ IN_CHILD static const char *enter_cgroup(const struct host_spawn_order *order)
     return order->confined && syscall(SYS_write, order->cgroup, self, 1) != 1 ? "cgroup" : NULL;
 }
 
+/* Signals of the host's terminal are not its own. One that leads a session would be scheduled as a
+ * group of its own, and wait long on some kernels (docs/adr/0018); without the terminal it is as
+ * alone. r[impl hub.spawn.group] */
+IN_CHILD static void leave_group(void)
+{
+    int terminal;
+
+    syscall(SYS_setpgid, 0, 0);
+    terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC, 0);
+    if (terminal < 0) /* the host has none */
+        return;
+    syscall(SYS_ioctl, terminal, TIOCNOTTY, 0);
+    syscall(SYS_close, terminal);
+}
+
 IN_CHILD static int run_child(void *argument)
 {
     struct host_spawner *spawner = argument;
@@ -110,7 +126,7 @@ IN_CHILD static int run_child(void *argument)
     const char *step;
 
     reset_signals();
-    syscall(SYS_setsid);
+    leave_group();
     step = enter_cgroup(order);
     if (!step)
         step = place_descriptors(order);

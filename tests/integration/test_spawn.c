@@ -2,6 +2,8 @@
 /* What a guest is born with: its descriptors, its environment, its signals; and nothing more. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "tests/integration/hosting.h"
@@ -225,6 +227,52 @@ static void trusted_guests_share_the_memory_of_a_module(void **state)
     }
 }
 
+/* Makes this process one of a terminal. */
+static bool take_terminal(void)
+{
+    int end = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+
+    if (end < 0 || grantpt(end) < 0 || unlockpt(end) < 0 || setsid() < 0)
+        return false;
+    terminal = open(ptsname(end), O_RDWR); /* which makes it the session's */
+    return terminal >= 0 && tcgetsid(terminal) == getpid();
+}
+
+/* 0: the terminal is the host's alone. */
+static int host_of_a_terminal(void)
+{
+    bool there = true;
+    struct hosting on;
+    int32_t pid;
+
+    if (!take_terminal())
+        return 10;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(start(&on, CALC, here, NULL));
+    pid = pid_of(&on);
+    assert_done(ask(&on, "terminal() -> bool", NULL, &there));
+    assert_int_equal(getpgid(pid), pid);
+    assert_int_equal(getsid(pid), getpid());
+    close_host(&on);
+    return there;
+}
+
+/* r[verify hub.spawn.group] */
+static void a_guest_is_in_its_hosts_session_without_its_terminal(void **state)
+{
+    int status = 0;
+    pid_t host;
+
+    (void)state;
+    host = fork();
+    assert_true(host >= 0);
+    if (host == 0)
+        _exit(host_of_a_terminal());
+    assert_int_equal(waitpid(host, &status, 0), host);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void many_guests_start_and_end(void **state)
 {
     struct hosting on;
@@ -250,6 +298,7 @@ int main(void)
         cmocka_unit_test(signals_are_as_a_program_expects_them),
         cmocka_unit_test(a_guest_has_the_sdk_once),
         cmocka_unit_test(trusted_guests_share_the_memory_of_a_module),
+        cmocka_unit_test(a_guest_is_in_its_hosts_session_without_its_terminal),
         cmocka_unit_test(many_guests_start_and_end),
     };
 

@@ -213,8 +213,9 @@ READS_BEYOND int __wrap_clone(int (*run)(void *), void *stack, int flags, void *
 static bool may_fail(long number)
 {
     return number != SYS_futex && number != SYS_exit_group && number != SYS_close &&
-           number != SYS_rt_sigaction && number != SYS_rt_sigprocmask && number != SYS_setsid &&
-           number != SYS_prctl && number != SYS_pidfd_send_signal;
+           number != SYS_rt_sigaction && number != SYS_rt_sigprocmask && number != SYS_setpgid &&
+           number != SYS_openat && number != SYS_ioctl && number != SYS_prctl &&
+           number != SYS_pidfd_send_signal;
 }
 
 long __real_syscall(long number, ...);

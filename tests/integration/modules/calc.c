@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calc: methods that answer, and methods that do what no method should. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,6 +82,18 @@ static int calc_pid(void *self, int32_t *pid)
 {
     (void)self;
     *pid = (int32_t)getpid();
+    return 0;
+}
+
+/* Whether it has a controlling terminal. */
+static int calc_terminal(void *self, bool *there)
+{
+    int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    (void)self;
+    *there = fd >= 0;
+    if (fd >= 0)
+        close(fd);
     return 0;
 }
 
@@ -187,6 +200,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(behind, calc_behind, bytes, string, bytes),
     RAPAHUB_METHOD(shown, calc_shown, bool, bytes),
     RAPAHUB_METHOD(pid, calc_pid, i32, void),
+    RAPAHUB_METHOD(terminal, calc_terminal, bool, void),
     RAPAHUB_METHOD(nap, calc_nap, void, u32),
     RAPAHUB_METHOD(hold, calc_hold, void, u32),
     RAPAHUB_METHOD(deaf, calc_deaf, void, u32),
