@@ -328,11 +328,13 @@ void host_life_note_exit(struct host_life *life)
     host_confinement_ended(life);
 }
 
-/* A caller may find the link closed before the owner has noted it. */
+/* A caller may find the link closed before the owner has noted it, or while it does. */
 static bool take_exit(const struct host_life *life, struct hub_exit *out)
 {
+    if (hub_observe(&life->exit_known) == 0 && hub_proof_status(life->pidfd, out) == 0)
+        return true;
     if (hub_observe(&life->exit_known) == 0)
-        return hub_proof_status(life->pidfd, out) == 0;
+        return false;
     *out = life->exit;
     return true;
 }
