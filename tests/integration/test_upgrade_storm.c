@@ -15,7 +15,6 @@
 #define UPGRADES 24
 #define KILLS    24
 #define RANGE    (UINT64_C(1) << 20) /* calls of one thread, at most */
-#define KILL_US  40000               /* within which a process is killed */
 
 struct caller {
     struct hosting *on;
@@ -211,10 +210,10 @@ static void present_guest(void *user, const struct rapahub_guest_status *status)
 
 /* True: it succeeded. Then the new one was killed late, if at all: it served already when the
  * signal came that was meant for it before. */
-static bool upgrade_and_kill(struct hosting *on, uint64_t *seed, bool old, unsigned *late)
+static bool upgrade_and_kill(struct hosting *on, uint64_t after_us, bool old, unsigned *late)
 {
     const struct rapahub_upgrade_options options = {.chimod = LEDGER2};
-    struct killer killer = {.on = on, .old = old, .after_us = random_of(seed) % KILL_US};
+    struct killer killer = {.on = on, .old = old, .after_us = after_us};
     pthread_t thread;
     int r;
 
@@ -228,18 +227,35 @@ static bool upgrade_and_kill(struct hosting *on, uint64_t *seed, bool old, unsig
     return r == 0;
 }
 
+/* How long one takes here and now, under the same load. */
+static uint64_t time_upgrade_us(struct hosting *on)
+{
+    const struct rapahub_upgrade_options options = {.chimod = LEDGER2};
+    struct rapahub_upgrade_result result;
+    struct timespec from, to;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_done(rapahub_host_upgrade(on->host, on->guest, &options, &result));
+    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    on->guest = result.guest;
+    return (uint64_t)(to.tv_sec - from.tv_sec) * 1000000 +
+           (uint64_t)((to.tv_nsec - from.tv_nsec) / 1000 + 1);
+}
+
 static void storm(bool old)
 {
     uint64_t seed = old ? 4711 : 815, lost = 0, doubled = 0, failed = 0;
     struct caller callers[THREADS];
     unsigned succeeded = 0, late = 0;
     struct hosting on;
+    uint64_t span;
     int end;
 
     open_ledger(&on);
     begin(callers, &on, &end);
+    span = time_upgrade_us(&on);
     for (unsigned i = 0; i < KILLS; i++)
-        succeeded += upgrade_and_kill(&on, &seed, old, &late);
+        succeeded += upgrade_and_kill(&on, random_of(&seed) % (span * 3 / 2), old, &late);
     end_all(callers, &end);
     for (unsigned i = 0; i < THREADS; i++) {
         failed += callers[i].failed;
