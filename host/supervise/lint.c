@@ -423,6 +423,47 @@ static const char *wrong_with(const struct rapahub_supervisor_options *how)
     return NULL;
 }
 
+/* What is set that a process has, and no supervisor. */
+static const char *of_a_process(const struct rapahub_supervision *how)
+{
+    const struct {
+        const char *name;
+        bool is_set;
+    } members[] = {
+        {"finish", how->finish != NULL},
+        {"keep_fds", how->keep_fds != NULL},
+        {"kill_mode", how->kill_mode != RAPAHUB_KILL_GROUP},
+        {"oom_policy", how->oom_policy != RAPAHUB_OOM_RESTART},
+        {"ready", how->ready != RAPAHUB_READY_MESSAGE},
+        {"stall_ns", how->stall_ns != 0},
+        {"overrun_ns", how->overrun_ns != 0},
+        {"startup", how->startup.period_ns != 0},
+        {"liveness", how->liveness.period_ns != 0},
+        {"readiness", how->readiness.period_ns != 0},
+        {"success_exit", how->success_exit != NULL},
+        {"prevent_exit", how->prevent_exit != NULL},
+        {"force_exit", how->force_exit != NULL},
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (members[i].is_set)
+            return members[i].name;
+    return NULL;
+}
+
+/* r[impl supervise.lint.process] */
+static int check_process(const char *name, const struct rapahub_supervision *how)
+{
+    const char *member = how ? of_a_process(how) : NULL;
+
+    if (!member)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.process",
+                        "%s: is a supervisor, which has no process, and %s is set; set it for its "
+                        "guests",
+                        name, member);
+}
+
 int host_lint_supervisor(const struct rapahub_supervisor_options *given,
                          struct rapahub_supervisor_options *out)
 {
@@ -430,6 +471,7 @@ int host_lint_supervisor(const struct rapahub_supervisor_options *given,
     struct rapahub_supervisor_options how = given ? *given : none;
     const char *name = how.name ? how.name : "supervisor", *wrong;
     bool alone = how.strategy == RAPAHUB_ONE_FOR_ONE || how.strategy == RAPAHUB_SIMPLE;
+    int r;
 
     if (!is_zero(how.reserved))
         return refuse_reserved(name);
@@ -442,6 +484,8 @@ int host_lint_supervisor(const struct rapahub_supervisor_options *given,
     how.period_ns = or_default(how.period_ns, 60 * HUB_SECOND);
     if (how.on_exhausted == RAPAHUB_EXHAUSTED_DEFAULT)
         how.on_exhausted = RAPAHUB_EXHAUSTED_ESCALATE;
-    *out = how;
-    return 0;
+    r = check_process(name, how.supervision);
+    if (r == 0)
+        *out = how;
+    return r;
 }

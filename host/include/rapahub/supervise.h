@@ -227,7 +227,9 @@ struct rapahub_supervisor_options {
     uint64_t period_ns;   /* 60 s; RAPAHUB_FOREVER */
     enum rapahub_exhausted on_exhausted;
     uint32_t children_max;                         /* no limit but the host's */
-    const struct rapahub_supervision *supervision; /* of itself, as a child; NULL: the defaults */
+    const struct rapahub_supervision *supervision; /* of itself, as a child; NULL: the defaults;
+                                                      -EINVAL with supervise.lint.process where it
+                                                      sets what only a process has */
     uint64_t reserved[8];
 };
 

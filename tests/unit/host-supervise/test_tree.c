@@ -264,6 +264,44 @@ static void a_supervisors_own_options_are_checked(void **state)
 }
 
 /* r[verify supervise.bounds] */
+/* r[verify supervise.lint.process] */
+static void what_only_a_process_has_is_refused_of_a_supervisor(void **state)
+{
+    static const char *const texts[] = {"/bin/true", NULL};
+    static const uint16_t exits[] = {RAPAHUB_STATUS(3), 0};
+    const struct {
+        struct rapahub_supervision how;
+        const char *words;
+    } wrong[] = {
+        {{.finish = texts}, "finish is set"},
+        {{.keep_fds = texts}, "keep_fds is set"},
+        {{.kill_mode = RAPAHUB_KILL_CGROUP}, "kill_mode"},
+        {{.oom_policy = RAPAHUB_OOM_STOP}, "oom_policy"},
+        {{.ready = RAPAHUB_READY_ATTACH}, "ready is set"},
+        {{.stall_ns = HUB_SECOND}, "stall_ns"},
+        {{.overrun_ns = HUB_SECOND}, "overrun_ns"},
+        {{.startup = {.period_ns = HUB_SECOND}}, "startup"},
+        {{.liveness = {.period_ns = HUB_SECOND}}, "liveness"},
+        {{.readiness = {.period_ns = HUB_SECOND}}, "readiness"},
+        {{.success_exit = exits}, "success_exit"},
+        {{.prevent_exit = exits}, "prevent_exit"},
+        {{.force_exit = exits}, "force_exit"},
+    };
+    struct stage stage;
+    uint32_t place;
+
+    (void)state;
+    begin(&stage, (struct rapahub_supervisor_options){0});
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct rapahub_supervisor_options group = {.name = "s", .supervision = &wrong[i].how};
+
+        assert_broken(put_group(&stage, &group, stage.root, &place), RAPAHUB_EINVAL,
+                      "supervise.lint.process", wrong[i].words);
+        assert_non_null(strstr(rapahub_last_error()->text, "s: is a supervisor"));
+    }
+    host_tree_fini(&stage.tree);
+}
+
 static void a_full_table_refuses_and_a_closed_child_gives_its_place(void **state)
 {
     struct stage stage;
@@ -296,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_circle_is_refused_and_named),
         cmocka_unit_test(names_are_different_and_simple_children_have_no_order),
         cmocka_unit_test(a_supervisors_own_options_are_checked),
+        cmocka_unit_test(what_only_a_process_has_is_refused_of_a_supervisor),
         cmocka_unit_test(a_full_table_refuses_and_a_closed_child_gives_its_place),
     };
 
