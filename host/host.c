@@ -129,6 +129,7 @@ static struct rapahub_host *new_host(void)
     host_loans_open(&host->loans);
     host_modules_init(&host->modules);
     host->linger.on = on_linger;
+    host_zombies_open(&host->zombies, &host->loop);
     return host;
 }
 
@@ -203,6 +204,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host_scratch_hide_all(&host->scratches);
     host->depth = 1;
     host_death_sweep_all(host);
+    host_zombies_close(&host->zombies);
     host->depth = 0;
     host_guests_free_all(host);
     host_containers_sweep(&host->containers, NULL, NULL);

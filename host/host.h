@@ -23,6 +23,7 @@
 #include "host/spawn.h"
 #include "host/supervise/machine.h"
 #include "host/threads.h"
+#include "host/zombies.h"
 
 struct rapahub_host {
     struct host_options options;
@@ -63,18 +64,19 @@ struct rapahub_host {
     bool rests;                /* nothing was open when it looked: it looks seldom */
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
-    struct hub_list upgrades;  /* that nobody waits for */
-    struct hub_list relays;    /* requests of guests that were sent on */
-    struct hub_a32 streaming;  /* threads of calls with streams */
-    uint64_t groups, serials;  /* the last numbers given */
-    uint64_t chain;            /* of the request an offer answers now; 0: none */
-    uint32_t depth;            /* turns inside of turns */
-    uint32_t glances;          /* turns since one looked at the descriptors */
-    uint32_t polls;            /* turns without a wait, one after the other */
-    bool unheard;              /* there are lives whose doorbells are not armed */
-    struct hub_a32 shown;      /* 1: others may wait for the loop's descriptor */
-    struct hub_a32 polled;     /* 1: there were turns that armed no doorbell */
-    uint32_t callbacks;        /* the embedder's code that runs now */
+    struct host_zombies zombies;
+    struct hub_list upgrades; /* that nobody waits for */
+    struct hub_list relays;   /* requests of guests that were sent on */
+    struct hub_a32 streaming; /* threads of calls with streams */
+    uint64_t groups, serials; /* the last numbers given */
+    uint64_t chain;           /* of the request an offer answers now; 0: none */
+    uint32_t depth;           /* turns inside of turns */
+    uint32_t glances;         /* turns since one looked at the descriptors */
+    uint32_t polls;           /* turns without a wait, one after the other */
+    bool unheard;             /* there are lives whose doorbells are not armed */
+    struct hub_a32 shown;     /* 1: others may wait for the loop's descriptor */
+    struct hub_a32 polled;    /* 1: there were turns that armed no doorbell */
+    uint32_t callbacks;       /* the embedder's code that runs now */
     bool closing;
 };
 

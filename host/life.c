@@ -56,7 +56,6 @@ void host_life_release(struct host_life **pointer)
 {
     struct host_life *life = *pointer;
     bool born = life && life->pidfd >= 0;
-    struct hub_exit taken;
 
     *pointer = NULL;
     if (!life)
@@ -69,7 +68,7 @@ void host_life_release(struct host_life **pointer)
     if (life->open)
         hub_connection_close(&life->connection);
     if (born && !life->anonymous)
-        (void)hub_proof_reap(life->pidfd, &taken);
+        host_zombies_reap(&life->host->zombies, &life->pidfd);
     hub_fd_release(&life->doorbell);
     hub_fd_release(&life->pidfd);
     host_confinement_leave(life);

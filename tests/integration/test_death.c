@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guests that die: what the caller of that moment gets, and the next one. */
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -197,6 +198,69 @@ static void guests_end_with_a_host_that_is_killed(void **state)
     leak_assert_none(leak);
 }
 
+/* A debugger, in a process of its own; 0: it may not. It lets go after so long; 0: when it dies. */
+static pid_t trace(pid_t pid, int ms)
+{
+    char may = 0;
+    int ends[2];
+    pid_t tracer;
+
+    assert_int_equal(pipe(ends), 0);
+    tracer = fork();
+    assert_true(tracer >= 0);
+    if (tracer == 0) {
+        may = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0;
+        if (write(ends[1], &may, 1) == 1 && may)
+            poll(NULL, 0, ms ? ms : -1);
+        _exit(0);
+    }
+    close(ends[1]);
+    (void)!read(ends[0], &may, 1);
+    close(ends[0]);
+    if (!may)
+        assert_int_equal(waitpid(tracer, NULL, 0), tracer);
+    return may ? tracer : 0;
+}
+
+/* r[verify supervise.reap] */
+static void a_guest_that_died_under_a_debugger_is_reaped_when_that_lets_go(void **state)
+{
+    struct hosting on;
+    pid_t pid, tracer;
+
+    (void)state;
+    open_calc(&on);
+    pid = pid_of(&on);
+    tracer = trace(pid, 0);
+    if (!tracer) {
+        close_host(&on);
+        skip();
+    }
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(until(&on, &on.told.ready, 2)); /* nobody waits for the debugger */
+    assert_int_equal(kill(pid, 0), 0);
+    assert_int_equal(kill(tracer, SIGKILL), 0);
+    assert_int_equal(waitpid(tracer, NULL, 0), tracer);
+    for (int i = 0; i < 50 && kill(pid, 0) == 0; i++)
+        assert_true(rapahub_host_dispatch(on.host, 100) >= 0);
+    assert_int_equal(kill(pid, 0), -1);
+    close_host(&on);
+}
+
+static void a_host_that_ends_waits_a_moment_for_a_debugger(void **state)
+{
+    struct hosting on;
+    pid_t tracer;
+
+    (void)state;
+    open_calc(&on);
+    tracer = trace(pid_of(&on), 500);
+    rapahub_host_destroy(on.host);
+    if (tracer)
+        assert_int_equal(waitpid(tracer, NULL, 0), tracer);
+    leak_assert_none(on.leak);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +273,8 @@ int main(void)
         cmocka_unit_test(a_trusted_guest_gives_its_entry_back),
         cmocka_unit_test(nothing_is_left_when_a_guest_dies_while_the_host_ends),
         cmocka_unit_test(guests_end_with_a_host_that_is_killed),
+        cmocka_unit_test(a_guest_that_died_under_a_debugger_is_reaped_when_that_lets_go),
+        cmocka_unit_test(a_host_that_ends_waits_a_moment_for_a_debugger),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
