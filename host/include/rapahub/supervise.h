@@ -199,7 +199,8 @@ struct rapahub_supervision {
                                      when a life has ended, before what follows is decided, told of
                                      that by RAPAHUB_NAME, _CLASS, _CODE and _SIGNAL in its
                                      environment; status 125: the child is FAILED. With no input, the
-                                     host's output, a session of its own; NULL: none */
+                                     host's output, a session of its own; not behind the process
+                                     that an upgrade has replaced; NULL: none */
     uint64_t finish_timeout_ns;   /* then it is killed; 5 s; 10 ms to a day */
     const char *const *keep_fds;  /* names, ended by NULL, under which the guest may give the host
                                      descriptors to keep for its next lives (chimod.h); 1 to 63 of
