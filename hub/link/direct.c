@@ -107,16 +107,24 @@ UNCHECKED void hub_direct_unlock(struct hub_link *link, bool sent)
         hub_wait_wake_settled(&link->wait, HUB_WAIT_RX, link->out.head);
 }
 
+/* What was seen behind the last one is there: each look at the head begins with a pause. */
+static bool is_there(struct hub_link *link)
+{
+    const struct hub_ring_consumer *in = &link->in;
+
+    return in->head_seen != in->tail_next ||
+           hub_wait_for_word(&link->wait, in->head, in->tail_next,
+                             &in->cells[in->tail_next & (in->size - 1)]);
+}
+
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
                      uint32_t *head)
 {
     const struct hub_ring_consumer *in = &link->in;
 
     to->msg_type = 0; /* none */
-    return hub_wait_for_word(&link->wait, in->head, in->tail_next,
-                             &in->cells[in->tail_next & (in->size - 1)]) &&
-           hub_ring_look(in, to, head) && to->msg_type == type && to->payload_slot == HUB_INLINE &&
-           (to->payload_generation | to->payload_offset) == 0 &&
+    return is_there(link) && hub_ring_look(in, to, head) && to->msg_type == type &&
+           to->payload_slot == HUB_INLINE && (to->payload_generation | to->payload_offset) == 0 &&
            to->payload_len <= HUB_INLINE_SIZE; /* which payload_max never is below */
 }
 

@@ -414,6 +414,29 @@ static void several_in_line_are_answered_together(void **state)
     pair_close(&pair);
 }
 
+/* The head was seen behind all of them: it is not looked at again before each, which would begin
+ * with a pause. */
+static void what_was_seen_in_line_is_taken_without_the_head(void **state)
+{
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_limits limits = pair_limits();
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    send_raw(&pair.host, HUB_REQUEST, 20, small, sizeof small);
+    send_raw(&pair.host, HUB_REQUEST, 21, small, sizeof small);
+    assert_non_null(next_directly(&pair));
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    hub_publish(&pair.host.view.entry->host_to_guest_head, 1);
+    assert_non_null(next_directly(&pair));
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    hub_publish(&pair.host.view.entry->host_to_guest_head, 2);
+    assert_null(next_directly(&pair));
+    assert_int_equal(sweep(&pair), 0);
+    pair_close(&pair);
+}
+
 /* What is in the ring behind it is of another kind: it is shown when the guest pushes. */
 static void what_is_held_back_in_line_is_pushed(void **state)
 {
@@ -452,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_was_given_up_answers_nothing_directly),
         cmocka_unit_test(a_link_that_ends_flags_what_runs_directly),
         cmocka_unit_test(several_in_line_are_answered_together),
+        cmocka_unit_test(what_was_seen_in_line_is_taken_without_the_head),
         cmocka_unit_test(what_is_held_back_in_line_is_pushed),
     };
 
