@@ -168,4 +168,16 @@ static inline void hub_pause(void)
 #endif
 }
 
+/* The line of `at` will be written soon: it is on its way to this CPU, for alone, before the store
+ * needs it. A hint: no memory need be there. What the builtin asks for on x86-64 is a line to read.
+ */
+static inline void hub_foresee(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
 #endif

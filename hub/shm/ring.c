@@ -8,23 +8,14 @@
 #include "hub/base/check.h"
 
 #define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
-#define AHEAD        4  /* so many cells away is asked for what is taken one by one */
+#define AHEAD        4  /* so many cells away is asked for what is taken, or put, one by one */
 
 /* A descriptor as the words of its cell: else each message would be copied once more. */
 typedef uint64_t __attribute__((may_alias)) aliased;
 
-static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *descriptor)
-{
-    const aliased *words = (const aliased *)(const void *)descriptor;
-
-#pragma GCC unroll 8
-    for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
-        hub_note64(&cell->words[i], words[i]);
-}
-
-/* The same of one that its caller has just filled, field by field: a word that is loaded behind
- * stores of its parts waits for them. What is reserved is 0. */
-static inline void put_cell_of_fields(struct hub_ring_cell *cell, const struct hub_descriptor *from)
+/* From one that its caller has just filled, field by field: a word that is loaded behind stores of
+ * its parts waits for them. What is reserved is 0. */
+static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *from)
 {
     const aliased *payload = (const aliased *)(const void *)from->inline_payload;
 
@@ -145,11 +136,16 @@ int hub_ring_room(struct hub_ring_producer *ring)
     return used < 0 ? used : (uint32_t)used < ring->size - 1;
 }
 
+/* Who puts several has each cell by the time it comes to it: else the first lock behind one would
+ * wait until the consumer has let go of the line. */
 void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
 {
-    CHECK(ring->head_next - ring->tail_seen < ring->size - 1);
-    put_cell(&ring->cells[ring->head_next & (ring->size - 1)], descriptor);
-    ring->head_next++;
+    uint32_t at = ring->head_next, mask = ring->size - 1;
+
+    CHECK(at - ring->tail_seen < mask);
+    hub_foresee(&ring->cells[(at + AHEAD) & mask]);
+    put_cell(&ring->cells[at & mask], descriptor);
+    ring->head_next = at + 1;
 }
 
 bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most)
@@ -173,7 +169,7 @@ bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *
 
     if (at != ring->head_shown || at - ring->tail_seen >= ring->size - 1)
         return false;
-    put_cell_of_fields(&ring->cells[at & (ring->size - 1)], descriptor);
+    put_cell(&ring->cells[at & (ring->size - 1)], descriptor);
     ring->head_next = ring->head_shown = at + 1;
     hub_publish(ring->head, at + 1);
     return true;
@@ -205,8 +201,11 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
     count = ring->head_seen - ring->tail_next;
     if (count > max)
         count = max;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        if (count - i > AHEAD)
+            __builtin_prefetch(&ring->cells[(ring->tail_next + i + AHEAD) & (ring->size - 1)]);
         take_cell(&to[i], &ring->cells[(ring->tail_next + i) & (ring->size - 1)]);
+    }
     ring->tail_next += count;
     return (int)count;
 }
