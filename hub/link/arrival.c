@@ -87,12 +87,10 @@ uint32_t hub_arrival_take_line(struct hub_link *link, const struct hub_descripto
                                uint32_t most)
 {
     const struct hub_link_events *events = &link->options.events;
-    struct hub_message message;
     uint32_t count = 0;
 
     while (count < most && list[count].msg_type == HUB_RESPONSE &&
-           list[count].payload_slot == HUB_INLINE &&
-           hub_message_check(&list[count], &link->limits, &message) == 0)
+           hub_message_is_small_call(&list[count], &link->limits))
         count++;
     count = count > 0 && events->take_line ? events->take_line(events->user, list, count) : 0;
     if (count > 0)

@@ -3,6 +3,7 @@
 #ifndef HUB_LINK_MESSAGE_H
 #define HUB_LINK_MESSAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rapahub/value.h>
@@ -23,6 +24,16 @@ void hub_message_pack(const struct hub_message *message, struct hub_descriptor *
  * rule. Slot, offset and generation are checked where the slot is read. r[impl hub.violation] */
 int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits *limits,
                       struct hub_message *out);
+
+/* Most messages are small calls and their answers, of which this is all there is to check. */
+static inline bool hub_message_is_small_call(const struct hub_descriptor *copy,
+                                             const struct hub_limits *limits)
+{
+    return (copy->msg_type == HUB_REQUEST || copy->msg_type == HUB_RESPONSE) &&
+           copy->payload_slot == HUB_INLINE &&
+           (copy->payload_generation | copy->payload_offset) == 0 &&
+           copy->payload_len <= HUB_INLINE_SIZE && copy->payload_len <= limits->payload_max;
+}
 
 /* The reason in a Goodbye: a POSTCARD string, or raw UTF-8, or "". Copied, escaped, ended by 0.
  * r[impl shm.goodbye.payload] */
