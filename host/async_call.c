@@ -181,6 +181,17 @@ struct quick {
     bool owner;
 };
 
+/* The result as it is where the call fails: one of bytes, as most are, without a function for it.
+ */
+static void clear_result(struct piece *piece)
+{
+    piece->result = piece->room;
+    if (piece->type->kind == RAPAHUB_KIND_BYTES)
+        *(struct rapahub_bytes *)piece->result = (struct rapahub_bytes){NULL, 0};
+    else
+        memset(piece->result, 0, piece->type->size);
+}
+
 /* A piece keeps the name of the method that it was for last. */
 static bool fill(const struct quick *quick, struct piece *piece)
 {
@@ -197,8 +208,7 @@ static bool fill(const struct quick *quick, struct piece *piece)
         async->method_id = quick->method_id;
     }
     piece->type = call->types[0];
-    piece->result = piece->room;
-    memset(piece->result, 0, piece->type->size);
+    clear_result(piece);
     return true;
 }
 

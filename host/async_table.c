@@ -32,17 +32,25 @@ void host_async_table_close(struct host_async_table *table)
     table->places = NULL;
 }
 
+/* A place that was left, or the next one that never was taken: the index, or
+ * HOST_ASYNC_TABLE_MAX. */
+static uint32_t find_place(struct host_async_table *table)
+{
+    uint32_t index = table->free;
+
+    if (index == 0)
+        return table->begun < HOST_ASYNC_TABLE_MAX ? table->begun++ : HOST_ASYNC_TABLE_MAX;
+    table->free = table->places[index - 1].next;
+    return index - 1;
+}
+
 bool host_async_table_enter(struct host_async_table *table, struct host_async *async)
 {
-    struct host_async_place *place;
-    uint32_t index;
+    uint32_t index = find_place(table);
+    struct host_async_place *place = &table->places[index];
 
-    if (table->free == 0 && table->begun == HOST_ASYNC_TABLE_MAX)
+    if (index == HOST_ASYNC_TABLE_MAX)
         return false;
-    index = table->free != 0 ? table->free - 1 : table->begun++;
-    place = &table->places[index];
-    if (table->free != 0)
-        table->free = place->next;
     place->async = async;
     async->number = ++place->turn << SHIFT | index;
     return true;

@@ -182,14 +182,12 @@ int host_loop_run_timers(struct host_loop *loop)
 }
 
 /* A timer that was cleared rings once in vain. */
-void host_loop_arm(struct host_loop *loop)
+void host_loop_arm_anew(struct host_loop *loop)
 {
     struct itimerspec setting = {{0, 0}, {0, 0}};
     struct host_timer *timer;
     uint64_t due;
 
-    if (!loop->moved)
-        return;
     timer = next_timer(loop);
     due = timer ? timer->due_ns : HUB_NEVER;
     loop->moved = due != loop->armed_ns;

@@ -60,6 +60,13 @@ int host_loop_turn(struct host_loop *loop, int timeout_ms);
 int host_loop_run_timers(struct host_loop *loop);
 
 /* Sets the timer descriptor to the next timer, so that who polls the loop learns of it. */
-void host_loop_arm(struct host_loop *loop);
+void host_loop_arm_anew(struct host_loop *loop);
+
+/* The same where any was set since: behind each call that begins nothing is called for it. */
+static inline void host_loop_arm(struct host_loop *loop)
+{
+    if (loop->moved)
+        host_loop_arm_anew(loop);
+}
 
 #endif

@@ -7,22 +7,22 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <rapahub/value.h>
+
+#include "hub/base/few.h"
 
 #define HUB_RAW_REQUEST  2 /* bytes before the argument: no metadata, a length */
 #define HUB_RAW_RESPONSE 3 /* before the result: no metadata, that it is one, a length */
 
-/* A Request into `room` bytes, of at most 127: how many it takes; 0: there is no room. */
+/* A Request into `room` bytes, of at most 34: how many it takes; 0: there is no room. */
 static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapahub_bytes argument)
 {
     if (argument.size > room - HUB_RAW_REQUEST)
         return 0;
     to[0] = 0;
     to[1] = (uint8_t)argument.size;
-    if (argument.size > 0)
-        memcpy(to + HUB_RAW_REQUEST, argument.data, argument.size);
+    hub_few_copy(to + HUB_RAW_REQUEST, argument.data, argument.size);
     return HUB_RAW_REQUEST + (uint32_t)argument.size;
 }
 

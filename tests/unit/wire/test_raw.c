@@ -23,10 +23,11 @@ static bool read_response(const uint8_t *data, size_t size, struct rapahub_bytes
 
 static void a_request_is_what_the_codec_reads(void **state)
 {
-    static const uint8_t bytes[ROOM] = {9, 8, 7};
-    uint8_t data[ROOM];
+    uint8_t bytes[ROOM], data[ROOM];
 
     (void)state;
+    for (size_t i = 0; i < ROOM; i++)
+        bytes[i] = (uint8_t)(9 + i);
     for (size_t size = 0; size <= ROOM; size++) {
         uint32_t n = hub_raw_put_request(data, ROOM, (struct rapahub_bytes){bytes, size});
         struct hub_metadata metadata;
