@@ -39,6 +39,11 @@ uint64_t hub_clock_about(uint64_t span_ns)
     return sum(read_clock(CLOCK_MONOTONIC_COARSE) + TICK, span_ns);
 }
 
+bool hub_clock_is_far(uint64_t deadline_ns)
+{
+    return deadline_ns == HUB_NEVER || read_clock(CLOCK_MONOTONIC_COARSE) + TICK < deadline_ns;
+}
+
 uint64_t hub_clock_left(uint64_t deadline_ns)
 {
     uint64_t now;

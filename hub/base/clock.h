@@ -3,6 +3,7 @@
 #ifndef HUB_BASE_CLOCK_H
 #define HUB_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,6 +23,9 @@ uint64_t hub_clock_after(uint64_t span_ns);
 
 /* The same, up to 50 ms later, where the span is a second or more: a quarter of the cost. */
 uint64_t hub_clock_about(uint64_t span_ns);
+
+/* Is it still to come? As cheap: also false in the last 50 ms and more before it. */
+bool hub_clock_is_far(uint64_t deadline_ns);
 
 /* Nanoseconds left until `deadline_ns`; 0 once it has passed; HUB_NEVER of HUB_NEVER. */
 uint64_t hub_clock_left(uint64_t deadline_ns);

@@ -59,6 +59,19 @@ static void a_long_span_may_end_a_little_later(void **state)
     assert_true(soon >= before + HUB_MILLISECOND && soon <= hub_clock_now() + HUB_MILLISECOND);
 }
 
+/* Whoever takes it for an answer lets no deadline pass. */
+static void what_is_far_has_not_come(void **state)
+{
+    uint64_t end = hub_clock_after(20 * HUB_MILLISECOND);
+
+    (void)state;
+    assert_true(hub_clock_is_far(HUB_NEVER));
+    assert_true(hub_clock_is_far(hub_clock_after(HUB_SECOND)));
+    assert_false(hub_clock_is_far(0));
+    while (hub_clock_left(end) > 0)
+        assert_false(hub_clock_is_far(hub_clock_now() + 1));
+}
+
 static void a_span_that_does_not_fit_never_ends(void **state)
 {
     (void)state;
@@ -115,6 +128,7 @@ int main(void)
         cmocka_unit_test(wall_is_the_time_of_people),
         cmocka_unit_test(a_deadline_lies_its_span_ahead),
         cmocka_unit_test(a_long_span_may_end_a_little_later),
+        cmocka_unit_test(what_is_far_has_not_come),
         cmocka_unit_test(a_span_that_does_not_fit_never_ends),
         cmocka_unit_test(what_is_left_shrinks_to_0_and_stays_there),
         cmocka_unit_test(milliseconds_are_rounded_up),
