@@ -27,6 +27,18 @@ static uint64_t end_of_slice(const struct hub_link_until *until, uint64_t slice)
     return until->deadline_ns < end ? until->deadline_ns : end;
 }
 
+static void join(struct hub_link *link)
+{
+    hub_link_hinder(link, true);
+    hub_add(&link->crowd, 1);
+}
+
+static void leave(struct hub_link *link)
+{
+    hub_add(&link->crowd, UINT32_MAX);
+    hub_link_hinder(link, false);
+}
+
 /* Sleeps until the leader tells, or lets go. */
 void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *until)
 {
@@ -34,13 +46,13 @@ void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *un
 
     if (until->space)
         ask_for_space(link);
-    hub_add(&link->crowd, 1);
+    join(link);
     seen = hub_observe(&link->news);
     hub_settle(&link->crowd); /* who lets go or tells behind it sees us, or we see what it did */
     if (hub_link_receiving(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
-    hub_add(&link->crowd, UINT32_MAX);
+    leave(link);
 }
 
 /* Nothing may be received now, for the peer does not read what it is owed; or by another thread. */
@@ -48,13 +60,13 @@ void hub_bystander_doze(struct hub_link *link, const struct hub_link_until *unti
 {
     uint32_t seen;
 
-    hub_add(&link->crowd, 1);
+    join(link);
     seen = hub_observe(&link->news);
     hub_settle(&link->crowd);
     if (!hub_link_closed(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->follows ? LED_SLICE : FULL_SLICE));
-    hub_add(&link->crowd, UINT32_MAX);
+    leave(link);
 }
 
 /* Sleeps until it is told, by whoever receives: true where it was. */

@@ -206,6 +206,7 @@ void hub_channel_owe_reset(struct hub_channel *channel)
 {
     (void)hub_channel_hold(channel);
     hub_list_append(&channel->set->owing, &channel->owing);
+    hub_link_hinder(channel->set->link, true);
     hub_add(&channel->set->owes, 1);
 }
 

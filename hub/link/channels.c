@@ -245,8 +245,10 @@ static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel
 {
     bool owes = !hub_list_empty(&channel->owing);
 
-    if (owes)
+    if (owes) {
         hub_add(&channel->set->owes, UINT32_MAX);
+        hub_link_hinder(channel->set->link, false);
+    }
     hub_list_remove(&channel->owing);
     return owes ? channel : NULL;
 }

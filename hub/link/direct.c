@@ -11,14 +11,13 @@
 static bool is_first(const struct hub_link *link, bool in_line)
 {
     return link->batch_at == link->batch_count &&
-           (in_line || link->in.head_seen == link->in.tail_next) &&
-           hub_observe(&link->closed) == 0 && !link->untold;
+           (in_line || link->in.head_seen == link->in.tail_next) && !link->untold;
 }
 
 bool hub_direct_begin(struct hub_link *link, bool in_line)
 {
-    if (!hub_wait_is_near(&link->wait) || hub_peek(&link->crowd) != 0 ||
-        hub_peek(&link->corks) != 0 || !hub_claim(&link->token, 0, 1))
+    if (!hub_wait_is_near(&link->wait) || hub_observe(&link->hindrances) != 0 ||
+        !hub_claim(&link->token, 0, 1))
         return false;
     if (link->options.role == HUB_ROLE_HOST)
         hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
@@ -28,33 +27,47 @@ bool hub_direct_begin(struct hub_link *link, bool in_line)
     return false;
 }
 
-/* Behind the fence who came meanwhile, and found the token taken, is seen. A host that does not
- * look soon arms its doorbell, which is in the ordinary way. */
-void hub_direct_end(struct hub_link *link, bool looks_soon)
+/* What is to be done behind the token for who came meanwhile. */
+static __attribute__((noinline)) void attend(struct hub_link *link)
 {
     const struct hub_link_events *events = &link->options.events;
 
-    if (link->options.role == HUB_ROLE_HOST && !looks_soon) {
-        hub_receiver_let_go(link, false);
-        return;
-    }
-    (void)hub_exchange_and_settle(&link->token, 0, link->wait.own);
     if (hub_observe(&link->dead) != 0)
         hub_receiver_finish(link);
     events->after(events->user, false);
     if (hub_peek(&link->crowd) != 0)
         hub_link_tell(link);
+}
+
+/* Behind the fence who came meanwhile, and found the token taken, is seen. A host that does not
+ * look soon arms its doorbell, which is in the ordinary way. */
+void hub_direct_end(struct hub_link *link, bool looks_soon)
+{
+    if (link->options.role == HUB_ROLE_HOST && !looks_soon) {
+        hub_receiver_let_go(link, false);
+        return;
+    }
+    (void)hub_exchange_and_settle(&link->token, 0, link->wait.own);
+    if (hub_observe(&link->hindrances) != 0)
+        attend(link);
     if (looks_soon || hub_observe(&link->bell_pending) != 0)
         link->options.on_pending(link->options.user);
 }
 
-/* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
-static bool may_send(const struct hub_link *link, uint8_t type)
+static __attribute__((noinline)) bool is_hindered(struct hub_link *link) REQUIRES(link->send)
 {
+    return !hub_list_empty(&link->senders) || hub_observe(&link->closed) != 0 ||
+           hub_observe(&link->dead) != 0;
+}
+
+/* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
+static bool may_send(struct hub_link *link, uint8_t type) REQUIRES(link->send)
+{
+    if (hub_observe(&link->hindrances) != 0 && is_hindered(link))
+        return false;
     if (link->options.role != HUB_ROLE_HOST)
-        return hub_link_state_may_send(link);
-    return hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0 &&
-           (type != HUB_REQUEST || hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE);
+        return hub_link_state_ours(link);
+    return type != HUB_REQUEST || hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE;
 }
 
 static void count_sent(struct hub_link *link, const struct hub_descriptor *message)
@@ -79,8 +92,7 @@ static void count_received(struct hub_link *link, const struct hub_descriptor *m
 UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message)
 {
     message->payload_slot = HUB_INLINE;
-    if (!hub_list_empty(&link->senders) || !may_send(link, message->msg_type) ||
-        !hub_ring_send(&link->out, message))
+    if (!may_send(link, message->msg_type) || !hub_ring_send(&link->out, message))
         return false;
     count_sent(link, message);
     return true;
@@ -92,8 +104,7 @@ UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *messa
     if (!more && hub_peek(&link->held) == 0)
         return hub_direct_send(link, message) ? 1 : -EAGAIN;
     message->payload_slot = HUB_INLINE;
-    if (!hub_list_empty(&link->senders) || !may_send(link, message->msg_type) ||
-        hub_ring_room(&link->out) <= 0)
+    if (!may_send(link, message->msg_type) || hub_ring_room(&link->out) <= 0)
         return -EAGAIN;
     hub_ring_put(&link->out, message);
     count_sent(link, message);

@@ -99,7 +99,7 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
     uint64_t method_id = message->method_id;
     struct hub_call_entry *entry;
 
-    if (hub_peek(&calls->following) != 0 || !hub_direct_begin(calls->link, false))
+    if (!hub_direct_begin(calls->link, false))
         return HUB_DIRECT_REFUSED;
     message->msg_type = HUB_REQUEST;
     entry = send(calls, message, order->payload);

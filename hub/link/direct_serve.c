@@ -51,7 +51,7 @@ struct hub_request *hub_direct_serve_next(struct hub_served *served)
 
     served->direct_line = false;
     if (hub_peek(&served->count) != 0 || hub_peek64(&served->direct.mark) != 0 ||
-        hub_owed_any(served) || !hub_direct_begin(served->link, true))
+        !hub_direct_begin(served->link, true))
         return NULL;
     taken = hub_peek(&served->count) == 0 && take(served);
     hub_direct_end(served->link, false);

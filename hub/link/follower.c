@@ -24,6 +24,7 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     hub_mutex_lock(calls->lock);
     if (entry->state == HUB_CALL_OPEN)
         hub_list_append(&calls->followers, &entry->link);
+    hub_link_hinder(calls->link, true);
     hub_add(&calls->following, 1);
     hub_mutex_unlock(calls->lock);
     hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
@@ -34,6 +35,7 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     hub_mutex_lock(calls->lock);
     hub_list_remove(&entry->link);
     hub_add(&calls->following, UINT32_MAX);
+    hub_link_hinder(calls->link, false);
     hub_mutex_unlock(calls->lock);
 }
 

@@ -164,6 +164,7 @@ void hub_link_close(struct hub_link *link, int code, const char *rule)
         return;
     link->cause = code;
     link->rule = rule;
+    hub_link_hinder(link, true);
     hub_publish(&link->closed, 1);
     hub_wait_wake_own(&link->wait);
     hub_sender_wake_all(link);
@@ -196,8 +197,14 @@ static inline void push_own(struct hub_link *link, uint64_t deadline_ns)
         link->options.events.push(link->options.events.user, deadline_ns);
 }
 
+void hub_link_hinder(struct hub_link *link, bool begins)
+{
+    (void)hub_add(&link->hindrances, begins ? 1 : UINT32_MAX);
+}
+
 void hub_link_cork(struct hub_link *link, bool corked)
 {
+    hub_link_hinder(link, corked);
     hub_note(&link->corks, hub_peek(&link->corks) + (corked ? 1 : UINT32_MAX));
 }
 
@@ -321,6 +328,7 @@ void hub_link_suspect(struct hub_link *link)
 
 void hub_link_dead(struct hub_link *link)
 {
+    hub_link_hinder(link, true);
     hub_publish(&link->dead, 1);
     hub_wait_wake_own(&link->wait);
     hub_receiver_finish(link);

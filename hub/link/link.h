@@ -128,6 +128,12 @@ void hub_link_push(struct hub_link *link);
 /* One sink more, or less, that may hold something back. Under a lock of the caller's. */
 void hub_link_cork(struct hub_link *link, bool corked);
 
+/* Something begins to stand in the way of what goes directly (direct.h), or does no longer: one who
+ * waits, owes or has ended. All of that is rare, so it is counted in one word, which is all that a
+ * small call looks at. Said before the thing itself is to be seen, and again when it is gone: where
+ * the count is 0 there is none. Any thread. */
+void hub_link_hinder(struct hub_link *link, bool begins);
+
 /* Takes the receive token if it is free, receives what is there (at most `max` messages), lets go:
  * how many, -EBUSY where another thread receives (it will look again), or a failure after which the
  * link is closed: RAPAHUB_EPROTOCOL. */

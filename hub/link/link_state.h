@@ -29,13 +29,14 @@ struct hub_link {
     bool plenty; /* since the leader looked a reader got as much as it should read at once */
     struct hub_a32 taken; /* where the ring was read up to when the token was last given back */
 
-    struct hub_a32 loans;     /* slots that are filled before there is a message */
-    struct hub_a64 loan_most; /* bytes of the largest; 0: not asked for yet */
-    struct hub_a32 news;      /* what sleeps in hub_link_wait sleeps on it */
-    struct hub_a32 crowd;     /* how many */
-    struct hub_a32 spacers;   /* threads that wait for something the peer gives back */
-    struct hub_a32 armed;     /* what the leader sleeps for: HUB_WAIT_RX, HUB_WAIT_TX or both */
-    struct hub_a32 rearm;     /* it is to look what it should sleep for */
+    struct hub_a32 loans;      /* slots that are filled before there is a message */
+    struct hub_a64 loan_most;  /* bytes of the largest; 0: not asked for yet */
+    struct hub_a32 news;       /* what sleeps in hub_link_wait sleeps on it */
+    struct hub_a32 crowd;      /* how many */
+    struct hub_a32 hindrances; /* how many things keep all from going directly: hub_link_hinder */
+    struct hub_a32 spacers;    /* threads that wait for something the peer gives back */
+    struct hub_a32 armed;      /* what the leader sleeps for: HUB_WAIT_RX, HUB_WAIT_TX or both */
+    struct hub_a32 rearm;      /* it is to look what it should sleep for */
     struct hub_wait wait;
     struct hub_a32 bell_pending; /* the doorbell rang while another thread had the token */
     struct hub_a32 hung_up;      /* a hint not yet handed on */

@@ -225,6 +225,7 @@ static int queue_and_send(struct hub_link *link, const struct hub_message *messa
     struct sender self = {.size = slot_bytes(payload)};
     int r = -EAGAIN;
 
+    hub_link_hinder(link, true);
     hub_list_append(&link->senders, &self.link);
     while (r == -EAGAIN) {
         bool first = is_first(link, &self);
@@ -243,6 +244,7 @@ static int queue_and_send(struct hub_link *link, const struct hub_message *messa
             r = -ETIMEDOUT;
     }
     hub_list_remove(&self.link);
+    hub_link_hinder(link, false);
     if (!hub_list_empty(&link->senders)) {
         struct sender *next = HUB_LIST_ITEM(link->senders.next, struct sender, link);
 

@@ -107,9 +107,15 @@ void hub_served_free(struct hub_served *served, struct hub_request *request)
 
 void hub_served_note_owed(struct hub_served *served)
 {
-    hub_publish(&served->owes, hub_peek(&served->refused_count) > 0 ||
-                                   !hub_list_empty(&served->cancelled) ||
-                                   !hub_list_empty(&served->kept));
+    bool owed = hub_peek(&served->owes) != 0;
+    bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
+                !hub_list_empty(&served->kept);
+
+    if (owes && !owed)
+        hub_link_hinder(served->link, true);
+    hub_publish(&served->owes, owes);
+    if (owed && !owes)
+        hub_link_hinder(served->link, false);
 }
 
 /* The link is gone: nothing is sent any more. */

@@ -13,7 +13,11 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/link/call_table.h"
+#include "hub/link/channel_state.h"
 #include "hub/link/connection.h"
+#include "hub/link/link_state.h"
+#include "hub/link/served_state.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
 #include "hub/wire/response.h"
@@ -145,8 +149,24 @@ __attribute__((unused)) static void pair_open(struct pair *pair, const struct hu
     assert_int_equal(hub_peer_table_attach(pair->guest.view.entry, &pair->epoch), 0);
 }
 
+/* What stands in the way is counted, each for itself, as long as it does. */
+static void pair_check_hindrances(const struct hub_connection *connection)
+{
+    const struct hub_link *link = connection->link;
+
+    if (hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0)
+        assert_int_equal(hub_observe(&link->hindrances),
+                         hub_peek(&link->crowd) + hub_peek(&link->corks) +
+                             hub_peek(&connection->calls->following) +
+                             hub_peek(&connection->served->owes) +
+                             hub_peek(&connection->channels->owes));
+    else
+        assert_true(hub_observe(&link->hindrances) > 0);
+}
+
 static void pair_close_end(struct end *end)
 {
+    pair_check_hindrances(&end->connection);
     hub_connection_close(&end->connection);
     hub_slots_fini(&end->pool);
     hub_segment_release(&end->segment);

@@ -312,9 +312,13 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     link->wait.manner = HUB_WAIT_MANNER_SLEEP;
     assert_refused(&pair, 0);
     link->wait.manner = HUB_WAIT_MANNER_POLL;
-    hub_add(&link->crowd, 1); /* somebody sleeps until he is told */
+    hub_link_hinder(link, true); /* somebody sleeps until he is told */
     assert_refused(&pair, 0);
-    hub_add(&link->crowd, UINT32_MAX);
+    hub_link_hinder(link, false);
+    hub_link_cork(link, true);
+    assert_refused(&pair, 0);
+    hub_link_cork(link, false);
+    assert_int_equal(hub_peek(&link->hindrances), 0);
     hub_publish(&link->token, 1); /* another thread receives */
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
