@@ -210,6 +210,13 @@ void hub_channel_owe_reset(struct hub_channel *channel)
     hub_add(&channel->set->owes, 1);
 }
 
+void hub_channel_owe_none(struct hub_channel *channel)
+{
+    hub_list_remove(&channel->owing);
+    hub_add(&channel->set->owes, UINT32_MAX);
+    hub_link_hinder(channel->set->link, false);
+}
+
 void hub_channel_shut(struct hub_channel *channel)
 {
     hub_publish(&channel->shut, 1);

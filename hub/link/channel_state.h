@@ -104,6 +104,9 @@ int hub_channel_explain(const struct hub_channel *channel) REQUIRES(channel->set
 /* Its last word goes out as soon as there is space, by whoever comes by. */
 void hub_channel_owe_reset(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
+/* It is out, or would find nobody there. Of one that owes it. */
+void hub_channel_owe_none(struct hub_channel *channel) REQUIRES(channel->set->lock);
+
 /* Waits a while for `done`; `space`: for something the peer gives back. */
 void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), void *user,
                       bool space);

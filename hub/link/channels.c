@@ -245,11 +245,8 @@ static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel
 {
     bool owes = !hub_list_empty(&channel->owing);
 
-    if (owes) {
-        hub_add(&channel->set->owes, UINT32_MAX);
-        hub_link_hinder(channel->set->link, false);
-    }
-    hub_list_remove(&channel->owing);
+    if (owes)
+        hub_channel_owe_none(channel);
     return owes ? channel : NULL;
 }
 

@@ -107,15 +107,12 @@ void hub_served_free(struct hub_served *served, struct hub_request *request)
 
 void hub_served_note_owed(struct hub_served *served)
 {
-    bool owed = hub_peek(&served->owes) != 0;
     bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
                 !hub_list_empty(&served->kept);
 
-    if (owes && !owed)
-        hub_link_hinder(served->link, true);
+    if (owes != (hub_peek(&served->owes) != 0))
+        hub_link_hinder(served->link, owes);
     hub_publish(&served->owes, owes);
-    if (owed && !owes)
-        hub_link_hinder(served->link, false);
 }
 
 /* The link is gone: nothing is sent any more. */
@@ -437,8 +434,7 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
 
     if (request == &served->direct)
         return hub_direct_serve_answer(served, response, body);
-    /* Forgotten first: the peer may use the id again as soon as it has the Response. The memory
-     * stays until it is sent, for the body may show it. */
+    /* First, for with the Response the id may be used again. The body may show the memory. */
     hub_mutex_lock(&served->lock);
     hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
