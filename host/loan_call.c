@@ -107,7 +107,8 @@ static int take(const struct loan_call *it, struct hub_answer *answer)
 
 static int take_inline(const struct loan_call *it, const struct hub_descriptor *message)
 {
-    struct hub_answer answer = {.data = it->scratch->small, .size = message->payload_len};
+    struct hub_answer answer = {.data = (uint8_t *)it->scratch->small,
+                                .size = message->payload_len};
 
     memcpy(answer.data, message->inline_payload, HUB_INLINE_SIZE);
     return take(it, &answer);

@@ -15,17 +15,20 @@ struct host_scratch *host_near_of_owner(struct rapahub_host *host,
                : NULL;
 }
 
+bool host_near_go_in(struct rapahub_host *host, struct host_scratch *scratch)
+{
+    host_scratch_enter(scratch);
+    if (hub_observe(&host->version) == scratch->version)
+        return true;
+    host_near_leave(host, scratch);
+    return false;
+}
+
 struct host_scratch *host_near_enter(struct rapahub_host *host, struct rapahub_container_id target)
 {
     struct host_scratch *scratch = host_near_of_owner(host, target);
 
-    if (!scratch)
-        return NULL;
-    host_scratch_enter(scratch);
-    if (hub_observe(&host->version) == scratch->version)
-        return scratch;
-    host_near_leave(host, scratch);
-    return NULL;
+    return scratch && host_near_go_in(host, scratch) ? scratch : NULL;
 }
 
 /* Who waits for this thread to leave has changed the version before it looked whether it is inside.

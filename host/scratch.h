@@ -14,6 +14,7 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
+#include "hub/link/direct_call.h"
 
 struct host_scratches {
     pthread_key_t key;
@@ -44,7 +45,8 @@ struct host_scratch {
     struct hub_a32 inside;
     struct hub_answer
         quick; /* the last result of a small call: its own, while others come and go */
-    uint8_t small[HUB_INLINE_SIZE]; /* the same of one that came in a descriptor */
+    uint64_t small[HUB_INLINE_SIZE / 8]; /* the same of one that came in a descriptor */
+    struct hub_direct_order order;       /* of such a call; but for a timeout, made once */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;

@@ -8,7 +8,6 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/near.h"
-#include "hub/base/few.h"
 #include "hub/link/direct_call.h"
 #include "hub/wire/payload.h"
 
@@ -22,6 +21,7 @@ void host_small_call_note(struct rapahub_host *host, const struct host_route *ro
         return;
     scratch->target = route->container->id;
     scratch->handle = route->handle;
+    scratch->order = (struct hub_direct_order){.answer = &scratch->quick, .small = scratch->small};
     host_scratch_set_place(scratch, route->life, route->container, route->version);
 }
 
@@ -128,14 +128,20 @@ static bool encode_small(const struct small_call *small, struct hub_descriptor *
     return true;
 }
 
+/* What came in a descriptor, of this size. */
+static int take_small(const struct small_call *small, uint32_t size)
+{
+    struct hub_answer answer = {.data = (uint8_t *)small->scratch->small, .size = size};
+
+    return take(small, &answer);
+}
+
 static int take_message(const struct small_call *small, const struct hub_descriptor *message)
 {
-    struct hub_answer answer = {.data = small->scratch->small, .size = message->payload_len};
-
     if (message->payload_slot != HUB_INLINE)
         return take(small, &small->scratch->quick);
-    memcpy(answer.data, message->inline_payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
-    return take(small, &answer);
+    memcpy(small->scratch->small, message->inline_payload, HUB_INLINE_SIZE); /* all: cheaper */
+    return take_small(small, message->payload_len);
 }
 
 /* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. NULL: the payload
@@ -214,84 +220,99 @@ static __attribute__((noinline)) int call_there(struct rapahub_host *host,
 
 /* ---- bytes there and back ---- */
 
-static bool encode_raw(const struct rapahub_bytes *in, struct hub_descriptor *message)
-{
-    if (in->size > HUB_INLINE_SIZE - 2)
-        return false;
-    message->inline_payload[1] = (uint8_t)in->size; /* behind no metadata */
-    hub_few_copy(message->inline_payload + 2, in->data, in->size);
-    message->payload_len = 2 + (uint32_t)in->size;
-    return true;
-}
-
 /* No metadata, a result, one byte of length, and as many as it says. */
-static bool take_raw(struct host_scratch *scratch, const struct hub_descriptor *message,
+static bool take_raw(const struct host_scratch *scratch, uint64_t size,
                      struct rapahub_bytes *result)
 {
-    const uint8_t *data = message->inline_payload;
+    uint64_t head = scratch->small[0] & 0xFFFFFF;
 
-    if (message->payload_slot != HUB_INLINE || message->payload_len < 3 ||
-        (data[0] | data[1]) != 0 || data[2] != message->payload_len - 3 || !result)
+    if (size < 3 || head != (size - 3) << 16 || !result)
         return false;
-    memcpy(scratch->small, data, HUB_INLINE_SIZE); /* all of it: that is cheaper */
-    *result = (struct rapahub_bytes){scratch->small + 3, data[2]};
+    *result = (struct rapahub_bytes){(const uint8_t *)scratch->small + 3, size - 3};
     return true;
 }
 
-/* It was sent, or answered by something else than such bytes. */
-static __attribute__((noinline)) int end_raw(const struct small_call *small, uint64_t number,
-                                             const struct hub_descriptor *answered)
+/* What became of it, where it has not just been answered with such bytes. */
+static int end_raw(const struct small_call *small, struct hub_direct_end end)
 {
-    return answered ? take_message(small, answered) : wait_and_take(small, number);
+    switch (end.outcome) {
+    case HUB_DIRECT_ANSWERED:
+        return take_small(small, (uint32_t)end.of);
+    case HUB_DIRECT_IN_ANSWER:
+        return take(small, &small->scratch->quick);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(small, end.of);
+    default:
+        return call_any(small);
+    }
+}
+
+/* The owner has not entered for what took no turn, in which alone a life ends; from here on it may
+ * take one. */
+static __attribute__((noinline)) int go_on_raw(struct rapahub_host *host,
+                                               struct host_scratch *scratch,
+                                               const struct rapahub_call *call, void *result,
+                                               struct hub_direct_end end)
+{
+    const struct small_call small = describe(host, scratch, call, result);
+    int r;
+
+    if (small.owner)
+        host_scratch_enter(scratch);
+    r = end_raw(&small, end);
+    if (small.owner)
+        host_near_leave(host, scratch);
+    return r;
 }
 
 static int call_raw(struct rapahub_host *host, struct host_scratch *scratch,
-                    const struct rapahub_call *call, void *result)
+                    const struct rapahub_call *call, void *result, bool owner)
 {
-    const struct small_call small = describe(host, scratch, call, result);
-    const struct hub_direct_order order = {
-        .timeout_ns = small.timeout_ns, .answer = &scratch->quick, .looks_soon = small.owner};
-    struct hub_descriptor message = {.method_id = small.id};
-    enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
-    uint64_t number = 0;
+    struct hub_calls *calls = host_scratch_life(scratch)->connection.calls;
+    const struct rapahub_bytes *in = call->arguments[0];
+    struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
 
-    if ((scratch->handle | (small.owner ? host->chain : 0)) == 0 &&
-        encode_raw(call->arguments[0], &message))
-        outcome = hub_direct_call(small.life->connection.calls, &message, &order, &number);
-    if (outcome == HUB_DIRECT_ANSWERED && take_raw(scratch, &message, result))
+    scratch->order.timeout_ns = call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns;
+    scratch->order.looks_soon = owner;
+    if ((scratch->handle | (owner ? host->chain : 0)) == 0 && in->size <= HUB_INLINE_SIZE - 2)
+        end = hub_direct_call_bytes(calls, known_id(call), in, &scratch->order);
+    if (end.outcome == HUB_DIRECT_ANSWERED && take_raw(scratch, end.of, result))
         return 0;
-    const struct small_call kept = small; /* in memory only from here on */
-
-    return outcome == HUB_DIRECT_REFUSED
-               ? call_any(&kept)
-               : end_raw(&kept, number, outcome == HUB_DIRECT_ANSWERED ? &message : NULL);
+    return go_on_raw(host, scratch, call, result, end);
 }
 
-/* The arguments may lie in what is shown: the long way encodes them before it gives that back. */
-static __attribute__((noinline)) int leave_it(struct rapahub_host *host,
-                                              struct host_scratch *scratch)
+/* Inside, unless it is the owner's of bytes. */
+static int call_within(struct rapahub_host *host, struct host_scratch *scratch,
+                       const struct rapahub_call *call, void *result, bool raw)
 {
+    bool owner = pthread_equal(host->threads.owner, scratch->thread);
+    int r;
+
+    if (raw && owner)
+        return call_raw(host, scratch, call, result, true);
+    if (!host_near_go_in(host, scratch))
+        return -EAGAIN;
+    r = raw ? call_raw(host, scratch, call, result, false)
+            : call_there(host, scratch, call, result);
     host_near_leave(host, scratch);
-    return -EAGAIN;
+    return r;
 }
 
 /* Each function that is not marked as one that goes on elsewhere becomes a part of it: a call takes
- * some thirty, and to enter and to leave them was half of its work. */
+ * some thirty, and to enter and to leave them was half of its work. Where the arguments may lie in
+ * what is shown the long way encodes them before it gives that back. */
 __attribute__((flatten)) int host_small_call(struct rapahub_host *host,
                                              const struct rapahub_call *call, void *result)
 {
     bool raw = is_raw(call);
     uint64_t id = raw ? known_id(call) : host_small_call_id(call);
-    struct host_scratch *scratch = id != 0 ? host_near_enter(host, call->target) : NULL;
+    struct host_scratch *scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
     int r;
 
-    if (!scratch)
+    if (!scratch || host_scratch_shows(scratch))
         return -EAGAIN;
-    if (host_scratch_shows(scratch))
-        return leave_it(host, scratch);
     host_corks_push(host);
-    r = raw ? call_raw(host, scratch, call, result) : call_there(host, scratch, call, result);
-    host_near_leave(host, scratch);
+    r = call_within(host, scratch, call, result, raw);
     /* What was not executed is tried again, the long way; also to say what is wrong. */
     return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
 }

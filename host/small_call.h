@@ -3,8 +3,8 @@
  * has changed in the host: no lock of routes, no look-up, no count that other threads write. What
  * it cannot do the long way does, host/route.h.
  *
- * While it runs the thread is inside: that stands in its scratch (host_scratch_enter), and keeps
- * the life and the container as a count of users would. */
+ * While it runs the thread is inside, unless it is the owner and takes no turn: that stands in its
+ * scratch (host_scratch_enter), and keeps the life and the container as a count of users would. */
 #ifndef HOST_SMALL_CALL_H
 #define HOST_SMALL_CALL_H
 

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 
+#include "hub/base/few.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
 #include "hub/link/sender.h"
+
+#define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
 
 /* Has everything that came before been handled? */
 static bool is_first(const struct hub_link *link, bool in_line)
@@ -70,23 +73,20 @@ static bool may_send(struct hub_link *link, uint8_t type) REQUIRES(link->send)
     return type != HUB_REQUEST || hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE;
 }
 
-static void count_sent(struct hub_link *link, const struct hub_descriptor *message)
+static void count_sent(struct hub_link *link, uint32_t size)
 {
     struct hub_link_counters *counters = &link->counters;
 
     hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
-    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + message->payload_len);
+    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + size);
 }
 
-static void count_received(struct hub_link *link, const struct hub_descriptor *message)
+static void count_received(struct hub_link *link, uint32_t size)
 {
     struct hub_link_counters *counters = &link->counters;
 
     hub_note64(&counters->received, hub_peek64(&counters->received) + 1);
-    hub_note64(&counters->received_bytes,
-               hub_peek64(&counters->received_bytes) + message->payload_len);
-    if (message->payload_slot != HUB_INLINE)
-        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
+    hub_note64(&counters->received_bytes, hub_peek64(&counters->received_bytes) + size);
 }
 
 UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message)
@@ -94,7 +94,7 @@ UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *mes
     message->payload_slot = HUB_INLINE;
     if (!may_send(link, message->msg_type) || !hub_ring_send(&link->out, message))
         return false;
-    count_sent(link, message);
+    count_sent(link, message->payload_len);
     return true;
 }
 
@@ -107,8 +107,38 @@ UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *messa
     if (!may_send(link, message->msg_type) || hub_ring_room(&link->out) <= 0)
         return -EAGAIN;
     hub_ring_put(&link->out, message);
-    count_sent(link, message);
+    count_sent(link, message->payload_len);
     return hub_sender_show_or_hold(link, more);
+}
+
+/* r[impl shm.payload.inline] */
+static void fill(struct hub_ring_cell *cell, const struct hub_message *message, uint32_t zeros,
+                 const struct rapahub_bytes *bytes)
+{
+    uint8_t *payload = (uint8_t *)cell + PAYLOAD * sizeof cell->words[0];
+    uint64_t size = zeros + 1 + bytes->size;
+
+    hub_note64(&cell->words[0], message->type | (uint64_t)message->id << 32);
+    hub_note64(&cell->words[1], message->method_id);
+    hub_note64(&cell->words[2], HUB_INLINE);
+    hub_note64(&cell->words[3], size << 32);
+    hub_note64(&cell->words[PAYLOAD], (uint64_t)bytes->size << 8 * zeros);
+    for (size_t i = PAYLOAD + 1; i < HUB_DESCRIPTOR_WORDS; i++)
+        hub_note64(&cell->words[i], 0);
+    hub_few_copy(payload + zeros + 1, bytes->data, bytes->size);
+}
+
+UNCHECKED bool hub_direct_send_bytes(struct hub_link *link, const struct hub_message *message,
+                                     uint32_t zeros, const struct rapahub_bytes *bytes)
+{
+    struct hub_ring_cell *cell = hub_ring_cell_to_fill(&link->out);
+
+    if (!cell || !may_send(link, (uint8_t)message->type))
+        return false;
+    fill(cell, message, zeros, bytes);
+    hub_ring_show_filled(&link->out);
+    count_sent(link, zeros + 1 + (uint32_t)bytes->size);
+    return true;
 }
 
 UNCHECKED void hub_direct_unlock(struct hub_link *link, bool sent)
@@ -116,6 +146,31 @@ UNCHECKED void hub_direct_unlock(struct hub_link *link, bool sent)
     hub_mutex_unlock_and_settle(&link->send, link->wait.peer);
     if (sent)
         hub_wait_wake_settled(&link->wait, HUB_WAIT_RX, link->out.head);
+}
+
+/* Of the words that say where a payload lies: inline, at 0, of a size that fits, which payload_max
+ * never is below. */
+static bool is_inline(uint64_t slot, uint64_t place)
+{
+    return slot == HUB_INLINE && (place << 32 | place >> 32) <= HUB_INLINE_SIZE;
+}
+
+/* A descriptor as its words: what is looked at behind it is still at hand then. */
+typedef uint64_t __attribute__((may_alias)) aliased;
+
+static void read_words(aliased *to, const struct hub_ring_cell *cell, size_t from)
+{
+#pragma GCC unroll 8
+    for (size_t i = from; i < HUB_DESCRIPTOR_WORDS; i++)
+        to[i - from] = hub_peek64(&cell->words[i]);
+}
+
+static void take(struct hub_link *link, uint32_t size, uint32_t head)
+{
+    hub_ring_skip(&link->in, head);
+    if (hub_ring_tail_due(&link->in) && hub_ring_show_tail(&link->in))
+        hub_wait_wake(&link->wait, HUB_WAIT_TX, link->in.tail);
+    count_received(link, size);
 }
 
 /* What was seen behind the last one is there: each look at the head begins with a pause. */
@@ -128,22 +183,47 @@ static bool is_there(struct hub_link *link)
                              &in->cells[in->tail_next & (in->size - 1)]);
 }
 
+static const struct hub_ring_cell *await(struct hub_link *link, uint32_t *head)
+{
+    return is_there(link) ? hub_ring_cell_to_read(&link->in, head) : NULL;
+}
+
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
                      uint32_t *head)
 {
-    const struct hub_ring_consumer *in = &link->in;
+    const struct hub_ring_cell *cell = await(link, head);
+    aliased *words = (aliased *)(void *)to;
 
     to->msg_type = 0; /* none */
-    return is_there(link) && hub_ring_look(in, to, head) && to->msg_type == type &&
-           to->payload_slot == HUB_INLINE && (to->payload_generation | to->payload_offset) == 0 &&
-           to->payload_len <= HUB_INLINE_SIZE; /* which payload_max never is below */
+    if (!cell)
+        return false;
+    read_words(words, cell, 0);
+    return (uint8_t)words[0] == type && is_inline(words[2], words[3]);
+}
+
+int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, uint64_t *to)
+{
+    uint32_t head;
+    const struct hub_ring_cell *cell = await(link, &head);
+    uint64_t place;
+
+    if (!cell)
+        return -EAGAIN;
+    place = hub_peek64(&cell->words[3]);
+    if (hub_peek64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
+        !is_inline(hub_peek64(&cell->words[2]), place))
+        return -ENOMSG;
+    read_words(to, cell, PAYLOAD);
+    take(link, (uint32_t)(place >> 32), head);
+    return (int)(place >> 32);
 }
 
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head)
 {
-    hub_ring_skip(&link->in, head);
-    if (hub_ring_tail_due(&link->in) && hub_ring_show_tail(&link->in))
-        hub_wait_wake(&link->wait, HUB_WAIT_TX, link->in.tail);
-    count_received(link, message);
+    struct hub_link_counters *counters = &link->counters;
+
+    if (message->payload_slot != HUB_INLINE)
+        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + 1);
+    take(link, message->payload_len, head);
     return head != link->in.tail_next;
 }

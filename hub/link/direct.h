@@ -20,6 +20,11 @@ void hub_direct_end(struct hub_link *link, bool looks_soon);
  * of senders; then hub_direct_unlock. r[impl shm.payload.inline] */
 bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message);
 
+/* The same for bytes and nothing else, written where the peer reads them: `zeros` bytes of 0, one
+ * of their number, which is HUB_INLINE_SIZE - 1 - zeros at most, and they. */
+bool hub_direct_send_bytes(struct hub_link *link, const struct hub_message *message, uint32_t zeros,
+                           const struct rapahub_bytes *bytes);
+
 /* Gives that lock back, and wakes the peer where a message was `sent` that it may see. */
 void hub_direct_unlock(struct hub_link *link, bool sent);
 
@@ -36,5 +41,10 @@ bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct h
 
 /* True where others are known to stand behind it. */
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
+
+/* Looks for a next message as hub_direct_look, and takes it where it is of this type and this id,
+ * with its payload inline: that is put into `to`, which has room for HUB_INLINE_SIZE bytes, and its
+ * size is returned. -EAGAIN where there is no message, -ENOMSG where there is another one. */
+int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, uint64_t *to);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/direct_call.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "hub/base/clock.h"
 #include "hub/link/call_table.h"
 #include "hub/link/direct.h"
@@ -38,6 +41,13 @@ static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
     return entry;
 }
 
+/* Counted as all do with the token. */
+static void end(struct hub_calls *calls, struct hub_call_entry *entry)
+{
+    hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1);
+    hub_publish(&entry->taken, 1);
+}
+
 /* Shown, or copied where there is room for it already. */
 static bool take_slot(struct hub_link *link, const struct hub_descriptor *message, uint32_t head,
                       const struct hub_direct_order *order)
@@ -55,7 +65,7 @@ static bool take_slot(struct hub_link *link, const struct hub_descriptor *messag
 }
 
 /* r[impl call.complete] */
-static bool is_answered(struct hub_calls *calls, const struct hub_call_entry *entry,
+static bool is_answered(struct hub_calls *calls, struct hub_call_entry *entry,
                         struct hub_descriptor *message, const struct hub_direct_order *order)
 {
     struct hub_link *link = calls->link;
@@ -66,7 +76,7 @@ static bool is_answered(struct hub_calls *calls, const struct hub_call_entry *en
     else if (!hub_direct_slot_look(link, HUB_RESPONSE, message) || message->id != entry->id ||
              !take_slot(link, message, head, order))
         return false;
-    hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1); /* as all do with the token */
+    end(calls, entry);
     return true;
 }
 
@@ -104,7 +114,6 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
     message->msg_type = HUB_REQUEST;
     entry = send(calls, message, order->payload);
     if (entry && is_answered(calls, entry, message, order)) {
-        hub_publish(&entry->taken, 1);
         outcome = HUB_DIRECT_ANSWERED;
     } else if (entry) {
         *number = go_on(calls, entry, method_id, order);
@@ -112,4 +121,67 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
     }
     hub_direct_end(calls->link, order->looks_soon);
     return outcome;
+}
+
+/* ---- bytes ---- */
+
+/* As send. */
+static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint64_t method_id,
+                                                   const struct rapahub_bytes *bytes)
+{
+    struct hub_call_entry *entry = NULL;
+
+    hub_mutex_lock(calls->lock);
+    if (calls->refusal == 0)
+        entry = hub_call_table_reserve(calls);
+    if (entry) {
+        const struct hub_message request = {HUB_REQUEST, entry->id, method_id};
+
+        if (!hub_direct_send_bytes(calls->link, &request, 1, bytes)) { /* behind no metadata */
+            hub_publish(&entry->taken, 1);
+            entry = NULL;
+        }
+    }
+    hub_direct_unlock(calls->link, entry != NULL);
+    return entry;
+}
+
+/* It was sent, and is not answered so. With `other` there is a message that may answer it
+ * otherwise; without there is none, and no second look. */
+static __attribute__((noinline)) struct hub_direct_end end_otherwise(
+    struct hub_calls *calls, struct hub_call_entry *entry, uint64_t method_id,
+    const struct hub_direct_order *order, bool other)
+{
+    struct hub_descriptor message;
+
+    if (!other || !is_answered(calls, entry, &message, order))
+        return (struct hub_direct_end){HUB_DIRECT_SENT, go_on(calls, entry, method_id, order)};
+    if (message.payload_slot != HUB_INLINE)
+        return (struct hub_direct_end){HUB_DIRECT_IN_ANSWER, message.payload_len};
+    memcpy(order->small, message.inline_payload, HUB_INLINE_SIZE);
+    return (struct hub_direct_end){HUB_DIRECT_ANSWERED, message.payload_len};
+}
+
+struct hub_direct_end hub_direct_call_bytes(struct hub_calls *calls, uint64_t method_id,
+                                            const struct rapahub_bytes *bytes,
+                                            const struct hub_direct_order *order)
+{
+    struct hub_direct_end result = {HUB_DIRECT_REFUSED, 0};
+    struct hub_call_entry *entry;
+    int size;
+
+    if (!hub_direct_begin(calls->link, false))
+        return result;
+    entry = send_bytes(calls, method_id, bytes);
+    if (entry) {
+        size = hub_direct_fetch(calls->link, HUB_RESPONSE, entry->id, order->small);
+        if (size >= 0) {
+            end(calls, entry);
+            result = (struct hub_direct_end){HUB_DIRECT_ANSWERED, (uint64_t)size};
+        } else {
+            result = end_otherwise(calls, entry, method_id, order, size == -ENOMSG);
+        }
+    }
+    hub_direct_end(calls->link, order->looks_soon);
+    return result;
 }

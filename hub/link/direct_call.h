@@ -12,7 +12,8 @@ enum hub_direct_outcome {
     HUB_DIRECT_REFUSED,  /* nothing was sent: it goes the ordinary way */
     HUB_DIRECT_ANSWERED, /* the message is the Response now; its payload is not checked, and is in
                             the answer where it was in a slot */
-    HUB_DIRECT_SENT      /* *number is that of the call, as after hub_calls_begin */
+    HUB_DIRECT_SENT,     /* *number is that of the call, as after hub_calls_begin */
+    HUB_DIRECT_IN_ANSWER /* of hub_direct_call_bytes: answered through a slot */
 };
 
 /* What it needs besides the message. */
@@ -22,11 +23,21 @@ struct hub_direct_order {
     bool looks_soon;                 /* as of hub_receiver_let_go */
     bool view;                       /* the answer may be shown where it lies */
     const struct hub_parts *payload; /* what is not inline, or in a loan; NULL: in the message */
+    uint64_t *small; /* of hub_direct_call_bytes: HUB_INLINE_SIZE bytes, for an inline Response */
 };
 
 /* `message` has the method and the payload of the Request, the rest 0. r[impl call.initiate]
  * r[impl hub.call.once] */
 enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_descriptor *message,
                                         const struct hub_direct_order *order, uint64_t *number);
+
+/* The same for a call of bytes without metadata, HUB_INLINE_SIZE - 2 of them at most. */
+struct hub_direct_end {
+    enum hub_direct_outcome outcome;
+    uint64_t of; /* the size of the payload of the Response; of HUB_DIRECT_SENT the call's number */
+};
+struct hub_direct_end hub_direct_call_bytes(struct hub_calls *calls, uint64_t method_id,
+                                            const struct rapahub_bytes *bytes,
+                                            const struct hub_direct_order *order);
 
 #endif

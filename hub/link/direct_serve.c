@@ -26,10 +26,25 @@ static void fill(struct hub_request *request, struct hub_descriptor *message)
     request->payload_size = message->payload_len;
 }
 
+static __attribute__((noinline)) bool needs_streams(struct hub_served *served)
+{
+    struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
+
+    if (!served->streams)
+        return false;
+    served->direct.plain = false;
+    if (served->streams(served->streams_user, &served->direct, names) != 0)
+        return true;
+    if (served->direct.plain) {
+        served->plain_id = served->direct.method_id;
+        served->plain_method = served->direct.method;
+    }
+    return false;
+}
+
 /* It is taken only where it needs nothing that the ordinary way does for it. */
 static bool take(struct hub_served *served)
 {
-    struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
     struct hub_descriptor *message = &served->direct_message;
     uint32_t head;
 
@@ -38,7 +53,9 @@ static bool take(struct hub_served *served)
     if (message->payload_len == 0 || message->inline_payload[0] != 0)
         return false;
     fill(&served->direct, message);
-    if (served->streams && served->streams(served->streams_user, &served->direct, names) != 0)
+    if (served->plain_id == message->method_id && served->plain_method)
+        served->direct.method = served->plain_method;
+    else if (needs_streams(served))
         return false;
     hub_publish64(&served->direct.mark, hub_request_mark(message->id));
     served->direct_line = hub_direct_take(served->link, message, head);
@@ -81,16 +98,38 @@ static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *mes
     return r >= 0;
 }
 
+/* Behind others that are held back, or to be held back itself. */
+static __attribute__((noinline)) bool send_behind(struct hub_served *served,
+                                                  const struct rapahub_bytes *bytes, bool more)
+{
+    struct hub_descriptor message = {.payload_len = HEAD + 1 + (uint32_t)bytes->size};
+
+    message.inline_payload[HEAD] = (uint8_t)bytes->size;
+    hub_few_copy(message.inline_payload + HEAD + 1, bytes->data, bytes->size);
+    return send(served, &message, more);
+}
+
+/* As send. */
+static UNCHECKED bool send_bytes(struct hub_served *served, const struct rapahub_bytes *bytes)
+{
+    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    if (hub_channels_owe(served->channels))
+        return false;
+    hub_publish64(&served->direct.mark, 0);
+    hub_mutex_lock(lock);
+    sent = hub_direct_send_bytes(served->link, &message, HEAD, bytes);
+    hub_direct_unlock(served->link, sent);
+    return sent;
+}
+
 bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes, bool more)
 {
-    struct hub_descriptor message = {0};
-
     if (bytes.size > HUB_INLINE_SIZE - HEAD - 1)
         return false;
-    message.payload_len = HEAD + 1 + (uint32_t)bytes.size;
-    message.inline_payload[HEAD] = (uint8_t)bytes.size;
-    hub_few_copy(message.inline_payload + HEAD + 1, bytes.data, bytes.size);
-    if (!send(served, &message, more))
+    if ((more || !send_bytes(served, &bytes)) && !send_behind(served, &bytes, more))
         return false;
     hub_direct_slot_serve_end(served);
     return true;

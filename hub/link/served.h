@@ -28,7 +28,8 @@ struct hub_request {
     struct hub_a64 mark; /* hub_request_mark of its id, and 1 where nobody waits any more */
     struct hub_channel_list channels; /* its arguments name, in order */
     void *method;                     /* for the room above: what it found at receipt */
-    void *payload;                    /* private memory, or what `view` shows */
+    bool plain;    /* the same: that method takes no streams, whatever its arguments are */
+    void *payload; /* private memory, or what `view` shows */
     uint32_t payload_size;
     struct hub_view view;
     bool small;  /* of the size that is kept for the next one; also where it shows a payload */

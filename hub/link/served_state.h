@@ -46,6 +46,10 @@ struct hub_served {
     struct hub_descriptor direct_message;
     uint8_t direct_copy[HUB_VIEW_LEAST]; /* of its payload, where that was in a slot */
     bool direct_line;                    /* others stood behind it in the ring */
+    /* Of a method without streams that is known, so that who calls it again and again need not have
+     * it looked for: it never changes. Serving thread. NULL: none yet. */
+    void *plain_method;
+    uint64_t plain_id;
 };
 
 /* Marks it as one that nobody waits for, if it is that request still. */

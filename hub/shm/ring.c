@@ -163,15 +163,30 @@ bool hub_ring_publish(struct hub_ring_producer *ring)
     return true;
 }
 
+struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring)
+{
+    uint32_t at = ring->head_next, mask = ring->size - 1;
+
+    return at == ring->head_shown && at - ring->tail_seen < mask ? &ring->cells[at & mask] : NULL;
+}
+
+void hub_ring_show_filled(struct hub_ring_producer *ring)
+{
+    uint32_t head = ring->head_next + 1;
+
+    ring->head_next = head;
+    ring->head_shown = head;
+    hub_publish(ring->head, head);
+}
+
 bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
 {
-    uint32_t at = ring->head_next;
+    struct hub_ring_cell *cell = hub_ring_cell_to_fill(ring);
 
-    if (at != ring->head_shown || at - ring->tail_seen >= ring->size - 1)
+    if (!cell)
         return false;
-    put_cell(&ring->cells[at & (ring->size - 1)], descriptor);
-    ring->head_next = ring->head_shown = at + 1;
-    hub_publish(ring->head, at + 1);
+    put_cell(cell, descriptor);
+    hub_ring_show_filled(ring);
     return true;
 }
 
@@ -210,19 +225,29 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
     return (int)count;
 }
 
-bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
+const struct hub_ring_cell *hub_ring_cell_to_read(const struct hub_ring_consumer *ring,
+                                                  uint32_t *head)
 {
-    uint32_t at = ring->tail_next, mask = ring->size - 1, distance;
+    uint32_t at = ring->tail_next, mask = ring->size - 1, before;
 
     if (ring->convention != HUB_RING_FREE_RUNNING)
-        return false;
+        return NULL;
     *head = ring->head_seen != at ? ring->head_seen : hub_observe(ring->head);
-    distance = *head - at;
-    if (distance == 0 || distance >= ring->size)
-        return false;
-    take_cell(to, &ring->cells[at & mask]);
-    if (distance > AHEAD)
+    before = *head - at - 1; /* of those that have come, how many stand behind it */
+    if (before >= mask)
+        return NULL;
+    if (before >= AHEAD)
         __builtin_prefetch(&ring->cells[(at + AHEAD) & mask]);
+    return &ring->cells[at & mask];
+}
+
+bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
+{
+    const struct hub_ring_cell *cell = hub_ring_cell_to_read(ring, head);
+
+    if (!cell)
+        return false;
+    take_cell(to, cell);
     return true;
 }
 
@@ -248,10 +273,12 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
 bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
 {
     uint32_t unshown = ring->tail_next - ring->tail_shown;
+    uint32_t known =
+        ring->head_seen - ring->tail_shown; /* never less; and the most is below half */
 
-    if (unshown == 0)
+    if (known < ring->unshown_most || unshown == 0)
         return false;
-    return unshown >= ring->unshown_most || ring->head_seen - ring->tail_shown >= ring->size / 2;
+    return unshown >= ring->unshown_most || known >= ring->size / 2;
 }
 
 /* The release orders our reads of the cells before the producer may write them again.

@@ -91,6 +91,17 @@ void hub_ring_trust(enum hub_ring_convention *convention);
  * taken yet as far as is known: nothing was written. r[impl shm.ordering.ring-publish] */
 bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
 
+/* The same for a message that is written where the other side reads it: its cell, or NULL; to be
+ * shown when all of it stands there. */
+struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring);
+void hub_ring_show_filled(struct hub_ring_producer *ring);
+
+/* The cell of the next descriptor, each word of which is to be read once, and is left where it is:
+ * NULL where there is none, or where what the peer wrote is for hub_ring_take to judge. *head is
+ * for hub_ring_skip, which takes it. r[impl hub.copy.descriptor] */
+const struct hub_ring_cell *hub_ring_cell_to_read(const struct hub_ring_consumer *ring,
+                                                  uint32_t *head);
+
 /* Copies the next descriptor and leaves it where it is: false where there is none, or where what
  * the peer wrote is for hub_ring_take to judge. *head is for hub_ring_skip, which takes it.
  * r[impl hub.copy.descriptor] */

@@ -349,6 +349,33 @@ static void what_may_have_streams_is_left(void **state)
     pair_close(&pair);
 }
 
+/* Only one that never has streams: another one may have none this time. */
+static void a_plain_method_is_looked_for_once(void **state)
+{
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_limits limits = pair_limits();
+
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        struct asking asking = {.plain = plain != 0};
+        struct pair pair;
+
+        open_direct(&pair, &limits, 0);
+        hub_served_find_streams(served_of(&pair), find_method, &asking);
+        for (uint32_t id = 1; id <= 3; id++) {
+            assert_ptr_equal(serve_one(&pair, id)->method, &asking.method);
+            assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+        }
+        assert_int_equal(asking.asked, plain ? 1 : 3);
+        send_raw(&pair.host, HUB_REQUEST, 9, small, sizeof small);
+        ((struct hub_descriptor *)(void *)&pair.host.view.host_to_guest[3])->method_id = 77;
+        assert_non_null(next_directly(&pair)); /* another method is looked for */
+        assert_int_equal(asking.asked, plain ? 2 : 4);
+        assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+        pair_close(&pair);
+    }
+}
+
 /* r[verify hub.death.guard] */
 static void a_guest_that_was_given_up_answers_nothing_directly(void **state)
 {
@@ -472,6 +499,7 @@ int main(void)
         cmocka_unit_test(what_is_not_small_and_plain_goes_the_ordinary_way),
         cmocka_unit_test(what_the_host_changes_behind_the_look_is_not_seen),
         cmocka_unit_test(what_may_have_streams_is_left),
+        cmocka_unit_test(a_plain_method_is_looked_for_once),
         cmocka_unit_test(a_guest_that_was_given_up_answers_nothing_directly),
         cmocka_unit_test(a_link_that_ends_flags_what_runs_directly),
         cmocka_unit_test(several_in_line_are_answered_together),
