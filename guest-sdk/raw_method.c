@@ -31,7 +31,8 @@ static bool take_bytes(const struct hub_request *request, struct rapahub_bytes *
     return true;
 }
 
-static void run(struct guest *guest, struct guest_frame *frame, hub_invoke_raw_function *function,
+/* True where its answer went directly: the entry was ours then, and the link open. */
+static bool run(struct guest *guest, struct guest_frame *frame, hub_invoke_raw_function *function,
                 struct rapahub_bytes in, bool in_line)
 {
     struct rapahub_bytes result = {NULL, 0};
@@ -44,28 +45,30 @@ static void run(struct guest *guest, struct guest_frame *frame, hub_invoke_raw_f
     frame->container->open--;
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     more = in_line && guest_serve_end_hold(guest, frame->request);
-    if (status != 0 || frame->loan.data ||
-        !hub_direct_serve_bytes(guest->connection.served, result, more))
-        guest_serve_answer_bytes(guest, status, result);
+    if (status == 0 && !frame->loan.data &&
+        hub_direct_serve_bytes(guest->connection.served, result, more))
+        return true;
+    guest_serve_answer_bytes(guest, status, result);
+    return false;
 }
 
-bool guest_raw_method_run(struct guest *guest, struct hub_request *request)
+enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request)
 {
     struct guest_container *container =
         guest_containers_find(&guest->containers, request->metadata.container);
     hub_invoke_raw_function *function = request->method ? hub_invoke_raw(request->method) : NULL;
     struct guest_frame frame;
     struct rapahub_bytes in;
-    bool in_line;
+    bool in_line, direct;
 
     if (!function || !container || !container->live || !take_bytes(request, &in))
-        return false;
+        return GUEST_RAW_REFUSED;
     in_line = guest_serve_begin_hold(guest, request);
     guest_frame_enter(guest, &frame, request);
     frame.container = container;
     frame.method = hub_invoke_signature(request->method)->name;
     frame.lends = true;
-    run(guest, &frame, function, in, in_line);
+    direct = run(guest, &frame, function, in, in_line);
     guest_frame_leave(guest, &frame);
-    return true;
+    return direct ? GUEST_RAW_DIRECT : GUEST_RAW_RUN;
 }

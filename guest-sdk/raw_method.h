@@ -6,9 +6,15 @@
 
 #include "guest-sdk/guest_state.h"
 
-/* Runs and answers one that hub_direct_serve_next has handed out. False where it is for another
- * method, or not as it should be: nothing was run, and serve.c runs it as any or says what is
- * wrong. */
-bool guest_raw_method_run(struct guest *guest, struct hub_request *request);
+enum guest_raw_end {
+    GUEST_RAW_REFUSED, /* it is for another method, or not as it should be: nothing was run, and
+                          serve.c runs it as any or says what is wrong */
+    GUEST_RAW_RUN,
+    GUEST_RAW_DIRECT /* and the answer went directly: the entry was still ours then, the link open,
+                        and the peer not known to be dead */
+};
+
+/* Runs and answers one that hub_direct_serve_next has handed out. */
+enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request);
 
 #endif
