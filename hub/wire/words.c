@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/wire/words.h"
 
+#include <string.h>
+
 #include "hub/wire/number.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -24,6 +26,15 @@ static bool add(struct hub_words *words, size_t place, size_t size, bool is_sign
 bool hub_words_add_pointer(struct hub_words *words, size_t place)
 {
     return add(words, place, sizeof(void *), false);
+}
+
+static bool add_float(struct hub_words *words, size_t place, bool is_double)
+{
+    if (!KNOWN || words->float_count == HUB_FLOATS_MAX)
+        return false;
+    words->floats[words->float_count].place = place;
+    words->floats[words->float_count++].is_double = is_double;
+    return true;
 }
 
 /* A view is a struct of two words. The conventions pass it in two registers, or whole in memory
@@ -50,6 +61,10 @@ bool hub_words_add(struct hub_words *words, const struct rapahub_type *type, siz
     case RAPAHUB_KIND_SOURCE:
     case RAPAHUB_KIND_SINK:
         return hub_words_add_pointer(words, place);
+    case RAPAHUB_KIND_F32:
+        return add_float(words, place, false);
+    case RAPAHUB_KIND_F64:
+        return add_float(words, place, true);
     default:
         return false;
     }
@@ -64,12 +79,43 @@ static word load(const struct hub_words *words, const void *memory, uint32_t i)
                                     : hub_number_load_unsigned(at, words->list[i].size);
 }
 
+/* Of a float the lower half of a register is looked at: a double of its bits is as good there, and
+ * nobody takes it for a number on the way. */
+static double load_float(const struct hub_words *words, const void *memory, uint32_t i)
+{
+    const void *at = (const char *)memory + words->floats[i].place;
+    word bits = hub_number_load_unsigned(at, words->floats[i].is_double ? 8 : 4);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A callee leaves alone what it has no parameters for: so one type serves for all, in whatever
+ * order words and floats come. */
+typedef int with_floats(word, word, word, word, word, word, double, double, double, double, double,
+                        double, double, double);
+
+static __attribute__((noinline)) int call_with_floats(const struct hub_words *words,
+                                                      void (*function)(void), const void *memory,
+                                                      const word w[HUB_WORDS_MAX])
+{
+    double f[HUB_FLOATS_MAX] = {0};
+
+    for (uint32_t i = 0; i < words->float_count; i++)
+        f[i] = load_float(words, memory, i);
+    return ((with_floats *)function)(w[0], w[1], w[2], w[3], w[4], w[5], f[0], f[1], f[2], f[3],
+                                     f[4], f[5], f[6], f[7]);
+}
+
 int hub_words_call(const struct hub_words *words, void (*function)(void), const void *memory)
 {
     word w[HUB_WORDS_MAX] = {0};
 
     for (uint32_t i = 0; i < words->count; i++)
         w[i] = load(words, memory, i);
+    if (words->float_count > 0)
+        return call_with_floats(words, function, memory, w);
     switch (words->count) {
     case 1:
         return ((int (*)(word))function)(w[0]);

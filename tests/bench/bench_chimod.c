@@ -14,7 +14,7 @@ static int bench_add(void *self, int64_t a, int64_t b, int64_t *sum)
     return 0;
 }
 
-/* Of a shape that is called through libffi. */
+/* Of floats, which go in registers of their own. */
 static int bench_addf(void *self, double a, double b, double *sum)
 {
     (void)self;

@@ -7,7 +7,7 @@
 /* id, group, what, subject, its field, base, its field, gate, goal, is more better, unit */
 #define GATES(LESS, MORE, EACH, SHOW)                                                              \
     LESS(C1, calls, "typed call, polling", "add", BATCH, "L2", BATCH, 2.5, 1.6, "ns")              \
-    LESS(C1f, calls, "the same, through libffi", "add-ffi", BATCH, "L2", BATCH, 2.5, 1.6, "ns")    \
+    LESS(C1f, calls, "the same, of floats", "add-ffi", BATCH, "L2", BATCH, 2.5, 1.6, "ns")         \
     LESS(C2, calls, "raw call, polling", "raw", BATCH, "L2", BATCH, 2.0, 1.5, "ns")                \
     LESS(C3, calls, "p99 of C2 to its p50", "raw", P99, "raw", P50, 3, 1.8, "ns")                  \
     LESS(C4, calls, "blocking call, cross", "add-sleep", P50, "futex-cross", P50, 1.3, 1.1, "ns")  \

@@ -188,10 +188,10 @@ static uint64_t plainly(const void *data, size_t size)
 /* One run of each: how often by libffi. */
 static void each_is_called(const struct rapahub_method *methods, size_t count, unsigned times)
 {
-    static const uint8_t data[][8] = {{1, 'a'}, {0}, {1, 'a'}, {1, 'a', 2}, {1, 'a'}};
-    static const uint8_t sizes[] = {2, 0, 2, 3, 2};
-    static const uint8_t others[][8] = {{0, 0, 0}, {0}, {1, 'a'}};
-    static const uint8_t other_sizes[] = {3, 8, 2};
+    static const uint8_t data[][8] = {{1, 'a'}, {0}, {1, 'a'}, {1, 'a', 2}, {1, 'a'}, {0}};
+    static const uint8_t sizes[] = {2, 0, 2, 3, 2, 8};
+    static const uint8_t others[][8] = {{0, 0, 0}, {1, 'a'}};
+    static const uint8_t other_sizes[] = {3, 2};
 
     for (size_t i = 0; i < count; i++) {
         const uint8_t *from = times == 0 ? data[i] : others[i];
@@ -216,6 +216,7 @@ static void what_is_made_of_words_is_called_with_words(void **state)
         RAPAHUB_METHOD(takes_text, takes_text, bytes, string),
         RAPAHUB_METHOD(takes_two, takes_two, bytes, bytes, u8),
         RAPAHUB_METHOD(counts, counts, u64, bytes),
+        RAPAHUB_METHOD(floats, floats, f64, f64),
     };
 
     (void)state;
@@ -226,7 +227,6 @@ static void every_other_shape_is_called_by_libffi(void **state)
 {
     const struct rapahub_method methods[] = {
         RAPAHUB_METHOD(far, far, u64, bytes, bytes, bytes),
-        RAPAHUB_METHOD(floats, floats, f64, f64),
         {"plainly", RAPAHUB_TYPES(u64, bytes), (void (*)(void))plainly, RAPAHUB_METHOD_PLAIN},
     };
 
