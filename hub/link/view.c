@@ -17,11 +17,12 @@ bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor
 int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor,
                   struct hub_view *out)
 {
-    int r = hub_slots_in_take(&link->slots, descriptor, NULL);
+    int r = 0;
+    const uint8_t *data = hub_slots_in_show(&link->slots, descriptor, &r);
 
-    if (r < 0)
+    if (!data)
         return r;
-    *out = (struct hub_view){.data = hub_slots_in_show(&link->slots, descriptor),
+    *out = (struct hub_view){.data = data,
                              .size = descriptor->payload_len,
                              .slot = descriptor->payload_slot,
                              .link = link};

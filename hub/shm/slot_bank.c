@@ -28,13 +28,14 @@ static void to_reserve(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->
 static int make_room(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
+    void **records = &bank->map.extents[c * HUB_EXTENTS_MAX + extent].records;
     uint32_t count = bank->map.of[c].per_extent;
     uint32_t *reserve = realloc(of->reserve, (of->total + (size_t)count) * sizeof *reserve);
 
     if (reserve)
         of->reserve = reserve;
-    of->records[extent] = calloc(count, sizeof *of->records[extent]);
-    if (!reserve || !of->records[extent])
+    *records = calloc(count, sizeof(struct hub_bank_record));
+    if (!reserve || !*records)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
 }
@@ -60,7 +61,7 @@ bool hub_slot_bank_replenish(struct hub_slot_bank *bank, uint32_t c)
         make_room(bank, c, extent) < 0)
         return false;
     if (hub_slot_growth_add(&bank->growth, &bank->map, c) < 0) {
-        hub_memory_release(&of->records[extent]);
+        hub_memory_release(&bank->map.extents[c * HUB_EXTENTS_MAX + extent].records);
         return false;
     }
     stock(bank, c, extent);
@@ -96,11 +97,10 @@ void hub_slot_bank_fini(struct hub_slot_bank *bank)
 {
     if (!bank->of)
         return;
-    for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++) {
-        for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            free(bank->of[c].records[e]);
+    for (uint32_t e = 0; e < HUB_SLOT_EXTENTS; e++)
+        free(bank->map.extents[e].records);
+    for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
         free(bank->of[c].reserve);
-    }
     free(bank->of);
     hub_slot_growth_fini(&bank->growth);
     hub_slot_class_fini(&bank->map);
@@ -285,7 +285,7 @@ UNCHECKED void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
 {
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
 
-    CHECK(hub_slot_class_has(&bank->map, ref) && hub_peek(&record->state) == HUB_BANK_LOANED);
+    CHECK(hub_peek(&record->state) == HUB_BANK_LOANED);
     hub_note(&hub_slot_class_meta(&bank->map, ref)->state, HUB_META_IN_FLIGHT);
     hub_publish(&record->state, HUB_BANK_SENT);
 }
@@ -329,19 +329,28 @@ static int hold(struct hub_slot_bank *bank, uint32_t peer, const struct hub_desc
     return 0;
 }
 
-int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
-                         const struct hub_descriptor *descriptor, void *to)
+const uint8_t *hub_slot_bank_show(struct hub_slot_bank *bank, uint32_t peer,
+                                  const struct hub_descriptor *descriptor, int *code)
 {
     int r = hub_slot_class_check(&bank->map, descriptor);
 
-    if (r < 0)
-        return r;
-    hub_mutex_lock(&bank->lock);
-    r = hold(bank, peer, descriptor);
-    hub_mutex_unlock(&bank->lock);
-    if (r < 0 || !to)
-        return r;
-    return hub_slot_class_copy(&bank->map, descriptor, to);
+    if (r == 0) {
+        hub_mutex_lock(&bank->lock);
+        r = hold(bank, peer, descriptor);
+        hub_mutex_unlock(&bank->lock);
+    }
+    *code = r;
+    return r < 0 ? NULL : hub_slot_class_payload(&bank->map, descriptor);
+}
+
+int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
+                         const struct hub_descriptor *descriptor, void *to)
+{
+    int r;
+
+    return !hub_slot_bank_show(bank, peer, descriptor, &r) || !to
+               ? r
+               : hub_slot_class_copy(&bank->map, descriptor, to);
 }
 
 void hub_slot_bank_count(struct hub_slot_bank *bank, struct hub_slot_counts *out)

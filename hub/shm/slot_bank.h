@@ -33,7 +33,6 @@ struct hub_bank_record {
 };
 
 struct hub_bank_class {
-    struct hub_bank_record *records[HUB_EXTENTS_MAX];
     uint32_t *reserve; /* a stack: the slot used last is lent next */
     uint32_t in_reserve, total, granted_sum;
     uint32_t round,
@@ -84,6 +83,10 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
  * hub.slot.twice or shm.slot.generation. With `to` its payload is copied there. */
 int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
                          const struct hub_descriptor *descriptor, void *to);
+
+/* The same: where it lies, or NULL with *code. */
+const uint8_t *hub_slot_bank_show(struct hub_slot_bank *bank, uint32_t peer,
+                                  const struct hub_descriptor *descriptor, int *code);
 
 /* Of all classes: slots; of these in reserve, pushed ones and those without pages included, and
  * granted to guests; the rest are lent. Refs that guests pushed without having them. */

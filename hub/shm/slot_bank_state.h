@@ -11,9 +11,9 @@
 static inline struct hub_bank_record *hub_slot_bank_record_of(const struct hub_slot_bank *bank,
                                                               uint32_t ref) REQUIRES(bank->lock)
 {
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+    struct hub_bank_record *records = bank->map.extents[hub_slot_ref_extent(ref)].records;
 
-    return &bank->of[at.size_class].records[at.extent][at.index];
+    return &records[hub_slot_ref_index(ref)];
 }
 
 static inline struct hub_bank_class *hub_slot_bank_class_of(const struct hub_slot_bank *bank,

@@ -10,12 +10,25 @@
 #define TRIES       128         /* of a swap that others may spoil */
 #define ROUND_BYTES (64U << 10) /* of larger ones the last one is taken again: it is warm */
 
+static struct hub_slot_extent *extent_of(struct hub_slot_map *map, struct hub_extent_name name)
+{
+    return &map->extents[name.size_class * HUB_EXTENTS_MAX + name.extent];
+}
+
 static void place_at(struct hub_slot_extent *extent, const struct hub_size_class *place,
                      uint8_t *memory)
 {
+    extent->slot_size = place->slot_size;
     extent->metas = (struct hub_slot_meta *)(void *)(memory + sizeof(struct hub_extent_header));
     extent->data = memory + hub_size_classes_data_offset(place);
-    hub_publish(&extent->there, 1);
+    hub_publish(&extent->count, place->slots_per_extent);
+}
+
+static uint32_t round_of(uint32_t slot_size)
+{
+    uint32_t fit = ROUND_BYTES / slot_size;
+
+    return fit >= HUB_SLOT_ROUND ? HUB_SLOT_ROUND : fit > 0 ? fit : 1;
 }
 
 void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
@@ -23,17 +36,22 @@ void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *ge
 {
     *map = (struct hub_slot_map){
         .count = geometry->classes.count, .segment = segment, .places = geometry->classes};
+    map->blocks = segment + hub_size_classes_peer_block(&map->places, 1);
+    map->block_size =
+        hub_size_classes_peer_block(&map->places, 2) - hub_size_classes_peer_block(&map->places, 1);
     for (uint32_t c = 0; c < map->count; c++) {
         const struct hub_size_class *place = &map->places.of[c];
         struct hub_slot_class *of = &map->of[c];
 
         of->slot_size = place->slot_size;
         of->per_extent = place->slots_per_extent;
+        of->round = round_of(place->slot_size);
         of->extent_count = 1;
         of->header = (struct hub_size_class_header *)(void *)(segment + map->places.base) + c;
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            hub_mapping_init(&of->extents[e].memory);
-        place_at(&of->extents[0], place, segment + place->extents[0]);
+            hub_mapping_init(&of->memory[e]);
+        place_at(extent_of(map, (struct hub_extent_name){c, 0}), place,
+                 segment + place->extents[0]);
     }
 }
 
@@ -41,7 +59,7 @@ void hub_slot_class_fini(struct hub_slot_map *map)
 {
     for (uint32_t c = 0; c < map->count; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            hub_mapping_fini(&map->of[c].extents[e].memory);
+            hub_mapping_fini(&map->of[c].memory[e]);
     map->count = 0;
 }
 
@@ -49,12 +67,12 @@ void hub_slot_class_add(struct hub_slot_map *map, struct hub_extent_name name,
                         struct hub_mapping *memory)
 {
     struct hub_slot_class *of = &map->of[name.size_class];
+    struct hub_slot_extent *extent = extent_of(map, name);
 
-    CHECK(!hub_peek(&of->extents[name.extent].there));
-    of->extents[name.extent].memory = *memory;
+    CHECK(hub_peek(&extent->count) == 0);
+    of->memory[name.extent] = *memory;
     hub_mapping_init(memory);
-    place_at(&of->extents[name.extent], &map->places.of[name.size_class],
-             of->extents[name.extent].memory.data);
+    place_at(extent, &map->places.of[name.size_class], of->memory[name.extent].data);
     of->extent_count++;
 }
 
@@ -64,14 +82,6 @@ uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_clas
     uint32_t share = map->of[size_class].per_extent / 2 / guests_max;
 
     return share > 0 ? share : 1;
-}
-
-struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
-                                           uint32_t size_class)
-{
-    uint8_t *block = map->segment + hub_size_classes_peer_block(&map->places, peer);
-
-    return (struct hub_peer_class *)(void *)block + size_class;
 }
 
 /* r[impl shm.varslot.selection] */
@@ -104,7 +114,7 @@ static bool is_unmapped(const struct hub_slot_map *map, uint32_t ref, uint32_t s
     struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
     return at.size_class == size_class && at.index < map->of[size_class].per_extent &&
-           !hub_observe(&map->of[size_class].extents[at.extent].there);
+           hub_observe(&map->extents[hub_slot_ref_extent(ref)].count) == 0;
 }
 
 static __attribute__((cold)) int refuse_first(const struct hub_slot_map *map, uint32_t first,
@@ -115,13 +125,6 @@ static __attribute__((cold)) int refuse_first(const struct hub_slot_map *map, ui
     return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
                         "the free slots of size class %u begin with %#x, which is none", size_class,
                         first);
-}
-
-uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class)
-{
-    uint32_t fit = ROUND_BYTES / map->of[size_class].slot_size;
-
-    return fit >= HUB_SLOT_ROUND ? HUB_SLOT_ROUND : fit > 0 ? fit : 1;
 }
 
 /* What is popped cannot be popped by another: so its link does not change under us, and a head that
@@ -165,8 +168,7 @@ uint32_t hub_slot_class_pop_all(struct hub_a64 *head)
     return HUB_SLOT_REF_NONE;
 }
 
-static __attribute__((cold)) int refuse(const struct hub_slot_map *map,
-                                        const struct hub_descriptor *descriptor)
+int hub_slot_class_refuse(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
 {
     struct hub_slot_ref at = hub_slot_ref_unpack(descriptor->payload_slot);
 
@@ -177,17 +179,6 @@ static __attribute__((cold)) int refuse(const struct hub_slot_map *map,
     return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.payload-offset",
                         "%u bytes from %u on do not fit a slot of %u", descriptor->payload_len,
                         descriptor->payload_offset, map->of[at.size_class].slot_size);
-}
-
-/* r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
-int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
-{
-    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
-
-    return hub_slot_class_has(map, descriptor->payload_slot) &&
-                   end <= map->of[descriptor->payload_slot >> 24].slot_size
-               ? 0
-               : refuse(map, descriptor);
 }
 
 int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, uint32_t found,
@@ -201,8 +192,6 @@ int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, ui
 int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
                         void *to)
 {
-    hub_atomic_copy_bytes(
-        to, hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset,
-        descriptor->payload_len);
+    hub_atomic_copy_bytes(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
     return hub_slot_class_check_generation(map, descriptor, "behind its payload");
 }

@@ -14,25 +14,33 @@
 #include "hub/shm/layout.h"
 #include "hub/shm/slot_ref.h"
 
+/* What is asked of an extent for each message: private, and found by the upper bits of a ref. */
 struct hub_slot_extent {
-    struct hub_a32 there; /* the rest is valid, and does not change any more */
+    struct hub_a32 count; /* its slots; 0: not mapped; else the rest does not change any more */
+    uint32_t slot_size;
     struct hub_slot_meta *metas;
     uint8_t *data;
-    struct hub_mapping memory; /* of its own; empty for one that lies in the segment */
+    void *records; /* of the same slots, the owner's: made before, under its lock */
 };
+
+#define HUB_SLOT_EXTENTS (HUB_CLASSES_MAX * HUB_EXTENTS_MAX)
 
 struct hub_slot_class {
     uint32_t slot_size, per_extent;
-    uint32_t extent_count;                /* mapped here; under the owner's lock */
-    struct hub_size_class_header *header; /* in the segment */
-    struct hub_slot_extent extents[HUB_EXTENTS_MAX];
+    uint32_t round;                             /* what hub_slot_class_round says */
+    uint32_t extent_count;                      /* mapped here; under the owner's lock */
+    struct hub_size_class_header *header;       /* in the segment */
+    struct hub_mapping memory[HUB_EXTENTS_MAX]; /* empty of what lies in the segment */
 };
 
 struct hub_slot_map {
     uint32_t count;
     uint8_t *segment;
+    uint8_t *blocks; /* of the guests, in the segment; each of so many bytes */
+    uint64_t block_size;
     struct hub_size_classes places;
     struct hub_slot_class of[HUB_CLASSES_MAX];
+    struct hub_slot_extent extents[HUB_SLOT_EXTENTS];
 };
 
 /* `segment` is the first byte of the mapping, in which the first extent of each class lies. */
@@ -49,33 +57,40 @@ uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_clas
                               uint32_t guests_max);
 
 /* What `peer` has of a class, in the segment. */
-struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map, uint32_t peer,
-                                           uint32_t size_class);
+static inline struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map,
+                                                         uint32_t peer, uint32_t size_class)
+{
+    void *block = map->blocks + (peer - 1) * map->block_size;
+
+    return (struct hub_peer_class *)block + size_class;
+}
 
 /* Is there such a slot, mapped? Of any number. */
 static inline bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
 {
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+    uint32_t extent = hub_slot_ref_extent(ref);
 
-    return at.size_class < map->count && at.index < map->of[at.size_class].per_extent &&
-           hub_observe(&map->of[at.size_class].extents[at.extent].there) != 0;
+    return extent < HUB_SLOT_EXTENTS &&
+           hub_slot_ref_index(ref) < hub_observe(&map->extents[extent].count);
 }
 
 /* Of a ref that is there: who asks for these has looked before, or has a record of it. */
 static inline struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map,
                                                         uint32_t ref)
 {
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-
-    return &map->of[at.size_class].extents[at.extent].metas[at.index];
+    return &map->extents[hub_slot_ref_extent(ref)].metas[hub_slot_ref_index(ref)];
 }
 
 static inline uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint32_t ref)
 {
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
-    const struct hub_slot_class *of = &map->of[at.size_class];
+    const struct hub_slot_extent *extent = &map->extents[hub_slot_ref_extent(ref)];
 
-    return of->extents[at.extent].data + (size_t)at.index * of->slot_size;
+    return extent->data + (size_t)hub_slot_ref_index(ref) * extent->slot_size;
+}
+
+static inline uint32_t hub_slot_class_size(const struct hub_slot_map *map, uint32_t ref)
+{
+    return map->extents[hub_slot_ref_extent(ref)].slot_size;
 }
 
 /* The smallest class for `size` bytes; `count` where there is none. r[impl shm.varslot.selection]
@@ -87,7 +102,10 @@ bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, u
 
 /* The slots that go round of one class where one is used at a time: so many may be taken at once,
  * and are all warm. At least 1. */
-uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class);
+static inline uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class)
+{
+    return map->of[size_class].round;
+}
 
 /* The first slots, of one stack, by one swap: how many, at most hub_slot_class_round; -EAGAIN where
  * there is none, or others changed the head too often; -ENXIO, without a diagnosis, where the first
@@ -101,9 +119,29 @@ int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uin
 /* Takes all: the first ref, or HUB_SLOT_REF_NONE. */
 uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
 
+__attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_map *map,
+                                                const struct hub_descriptor *descriptor);
+
 /* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
- * what it remembers of the slot. */
-int hub_slot_class_check(const struct hub_slot_map *map, const struct hub_descriptor *descriptor);
+ * what it remembers of the slot. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+static inline int hub_slot_class_check(const struct hub_slot_map *map,
+                                       const struct hub_descriptor *descriptor)
+{
+    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
+
+    return hub_slot_class_has(map, descriptor->payload_slot) &&
+                   end <= hub_slot_class_size(map, descriptor->payload_slot)
+               ? 0
+               : hub_slot_class_refuse(map, descriptor);
+}
+
+/* Where the payload of one that was checked lies. */
+static inline const uint8_t *hub_slot_class_payload(const struct hub_slot_map *map,
+                                                    const struct hub_descriptor *descriptor)
+{
+    return hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset;
+}
+
 __attribute__((cold)) int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor,
                                                            uint32_t found, const char *when);
 

@@ -128,7 +128,7 @@ int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
 
     hub_mutex_lock(&bank->lock);
     record = hub_slot_bank_record_of(bank, ref);
-    CHECK(hub_slot_class_has(&bank->map, ref) && record->held);
+    CHECK(record->held);
     record->held = false;
     if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
         r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
@@ -197,7 +197,8 @@ uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer)
     forget_deferred(bank, peer);
     for (uint32_t c = 0; c < bank->map.count; c++) {
         (void)hub_slot_bank_gather(bank, c);
-        for (uint32_t e = 0; e < HUB_EXTENTS_MAX && bank->of[c].records[e]; e++)
+        for (uint32_t e = 0;
+             e < HUB_EXTENTS_MAX && bank->map.extents[c * HUB_EXTENTS_MAX + e].records; e++)
             count += reclaim_extent(bank, (struct hub_slot_ref){c, e, 0}, peer);
         reset_block(hub_slot_class_peer(&bank->map, peer, c));
     }

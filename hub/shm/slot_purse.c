@@ -13,19 +13,19 @@
 static inline struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
 {
-    struct hub_slot_ref at = hub_slot_ref_unpack(ref);
+    struct hub_purse_record *records = purse->map.extents[hub_slot_ref_extent(ref)].records;
 
-    return &purse->of[at.size_class].records[at.extent][at.index];
+    return &records[hub_slot_ref_index(ref)];
 }
 
 static int make_records(struct hub_slot_purse *purse, struct hub_extent_name name)
     REQUIRES(purse->lock)
 {
-    struct hub_purse_record **records = &purse->of[name.size_class].records[name.extent];
+    void **records = &purse->map.extents[name.size_class * HUB_EXTENTS_MAX + name.extent].records;
     uint32_t count = purse->map.of[name.size_class].per_extent;
 
     if (!*records)
-        *records = hub_memory_sparse(count * sizeof **records);
+        *records = hub_memory_sparse(count * sizeof(struct hub_purse_record));
     if (!*records)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
@@ -36,9 +36,10 @@ static int add_class(struct hub_slot_purse *purse, uint32_t c, uint32_t guests_m
 {
     struct hub_purse_class *of = &purse->of[c];
 
+    of->block = hub_slot_class_peer(&purse->map, purse->peer, c);
     of->kept = HUB_SLOT_REF_NONE;
     of->share = hub_slot_class_share(&purse->map, c, guests_max);
-    of->granted = hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
+    of->granted = hub_peek(&of->block->granted);
     return make_records(purse, (struct hub_extent_name){c, 0});
 }
 
@@ -72,8 +73,8 @@ void hub_slot_purse_fini(struct hub_slot_purse *purse)
         return;
     for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            hub_memory_free_sparse(purse->of[c].records[e],
-                                   purse->map.of[c].per_extent * sizeof *purse->of[c].records[e]);
+            hub_memory_free_sparse(purse->map.extents[c * HUB_EXTENTS_MAX + e].records,
+                                   purse->map.of[c].per_extent * sizeof(struct hub_purse_record));
     free(purse->of);
     hub_slot_arrivals_fini(&purse->arrivals);
     hub_slot_class_fini(&purse->map);
@@ -148,7 +149,7 @@ static int keep_popped(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purs
 static __attribute__((noinline)) int pop(struct hub_slot_purse *purse, uint32_t c)
     REQUIRES(purse->lock)
 {
-    struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    struct hub_peer_class *block = purse->of[c].block;
     uint32_t refs[HUB_SLOT_ROUND];
     int r, count;
 
@@ -203,7 +204,7 @@ int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
     if (r == 0)
         loan(purse, ref, descriptor);
     else if (r == -EAGAIN && first < purse->map.count)
-        hub_publish(&hub_slot_class_peer(&purse->map, purse->peer, first)->wanted, 1);
+        hub_publish(&purse->of[first].block->wanted, 1);
     hub_mutex_unlock(&purse->lock);
     return r;
 }
@@ -229,7 +230,7 @@ UNCHECKED void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
 {
     struct hub_purse_record *record = record_of(purse, ref);
 
-    CHECK(hub_slot_class_has(&purse->map, ref) && hub_peek(&record->state) == HUB_PURSE_LOANED);
+    CHECK(hub_peek(&record->state) == HUB_PURSE_LOANED);
     hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_IN_FLIGHT);
     hub_publish(&record->state, HUB_PURSE_SENT);
 }
@@ -273,8 +274,8 @@ static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descr
     return 0;
 }
 
-int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
-                          void *to)
+const uint8_t *hub_slot_purse_show(struct hub_slot_purse *purse,
+                                   const struct hub_descriptor *descriptor, int *code)
 {
     int r = 0;
 
@@ -286,7 +287,18 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
     if (r == 0)
         r = hold(purse, descriptor);
     hub_mutex_unlock(&purse->lock);
-    return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
+    *code = r;
+    return r < 0 ? NULL : hub_slot_class_payload(&purse->map, descriptor);
+}
+
+int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
+                          void *to)
+{
+    int r;
+
+    return !hub_slot_purse_show(purse, descriptor, &r) || !to
+               ? r
+               : hub_slot_class_copy(&purse->map, descriptor, to);
 }
 
 /* A push that others spoiled is tried again at the next one, and before a long sleep. */
@@ -321,7 +333,7 @@ int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
 
     hub_mutex_lock(&purse->lock);
     record = record_of(purse, ref);
-    CHECK(hub_slot_class_has(&purse->map, ref) && record->held);
+    CHECK(record->held);
     record->held = false;
     if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
         r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",

@@ -31,11 +31,11 @@ struct hub_purse_record {
 };
 
 struct hub_purse_class {
-    struct hub_purse_record *records[HUB_EXTENTS_MAX];
-    uint32_t kept;     /* slots that were popped and not sent */
-    uint32_t share;    /* granted when we came: what is above it may go back */
-    uint32_t granted;  /* as it stood at the last look */
-    uint32_t returned; /* given back, not counted by the host yet */
+    struct hub_peer_class *block; /* ours, in the segment */
+    uint32_t kept;                /* slots that were popped and not sent */
+    uint32_t share;               /* granted when we came: what is above it may go back */
+    uint32_t granted;             /* as it stood at the last look */
+    uint32_t returned;            /* given back, not counted by the host yet */
 };
 
 /* Any thread: it has a lock of its own, the last in the order of locks. */
@@ -74,6 +74,8 @@ bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);
  * shm.varslot.extents. */
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to);
+const uint8_t *hub_slot_purse_show(struct hub_slot_purse *purse,
+                                   const struct hub_descriptor *descriptor, int *code);
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);
 
 /* Slots that are granted to us and not on their way. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define HUB_SLOT_REF_NONE UINT32_C(0xFFFFFFFF) /* the end of a stack */
+#define HUB_SLOT_REF_BITS 22                   /* of the index; above them stands which extent */
 
 struct hub_slot_ref {
     uint32_t size_class; /* to 15 in what we make; to 255 in what we read */
@@ -22,6 +23,17 @@ static inline uint32_t hub_slot_ref_pack(struct hub_slot_ref ref)
 static inline struct hub_slot_ref hub_slot_ref_unpack(uint32_t packed)
 {
     return (struct hub_slot_ref){packed >> 24, packed >> 22 & 3, packed & 0x3FFFFF};
+}
+
+/* Class and extent as one number, to 1023; and the index in it. */
+static inline uint32_t hub_slot_ref_extent(uint32_t packed)
+{
+    return packed >> HUB_SLOT_REF_BITS;
+}
+
+static inline uint32_t hub_slot_ref_index(uint32_t packed)
+{
+    return packed & ((UINT32_C(1) << HUB_SLOT_REF_BITS) - 1);
 }
 
 /* The head of a stack: the first slot, and a tag that rises with each change, so that a head which

@@ -117,8 +117,7 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
 uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_descriptor *descriptor, int *code)
 {
-    *code = slots->kind->loan(slots, peer, size, descriptor);
-    return *code < 0 ? NULL : slots->kind->payload(slots, descriptor->payload_slot);
+    return slots->kind->loan(slots, peer, size, descriptor, code);
 }
 
 size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot)
@@ -246,12 +245,17 @@ static uint32_t class_of(const struct hub_slots_in *in, uint32_t slot)
     return in->classes > 0 ? slot >> 24 : 0;
 }
 
-const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor)
+const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                 int *code)
 {
-    struct hub_a32 *shown = &in->shown[class_of(in, descriptor->payload_slot)];
+    const uint8_t *data = in->own->kind->show(in, descriptor, code);
+    struct hub_a32 *shown;
 
-    hub_note(shown, hub_peek(shown) + 1); /* under the token */
-    return in->own->kind->show(in, descriptor);
+    if (data) {
+        shown = &in->shown[class_of(in, descriptor->payload_slot)];
+        hub_note(shown, hub_peek(shown) + 1); /* under the token */
+    }
+    return data;
 }
 
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot)

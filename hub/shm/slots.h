@@ -110,16 +110,17 @@ int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot); /* any thread */
  * another one behind it. */
 int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
 
-/* A slot that is held for long: may it be, so that the sender still has half of its own? The
- * payload of one that was taken; and that it is held no longer, before it is freed (any thread).
- * r[impl hub.slot.hold] */
+/* A slot that is held for long: may it be, so that the sender still has half of its own? Takes it
+ * as `take` does: where its payload lies, or NULL with *code. And that it is held no longer, before
+ * it is freed (any thread). r[impl hub.slot.hold] */
 static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
 {
     uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* nobody has checked it yet */
 
     return c < HUB_CLASSES_MAX && hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < in->most[c];
 }
-const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor);
+const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                 int *code);
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot);
 
 /* The words that giving a slot back changes: what a peer that takes no part may sleep on. */

@@ -4,18 +4,14 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
-static int bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                     struct hub_descriptor *descriptor)
+static uint8_t *bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                          struct hub_descriptor *descriptor, int *code)
 {
-    return hub_slot_bank_loan(slots->bank, peer, size, descriptor);
+    *code = hub_slot_bank_loan(slots->bank, peer, size, descriptor);
+    return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
 }
 
 #define PIECE 65536 /* bytes: of what is larger there are few */
-
-static uint8_t *bank_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_data(&slots->bank->map, slot);
-}
 
 static size_t largest_of(const struct hub_slot_map *map)
 {
@@ -33,7 +29,7 @@ static size_t piece_of(const struct hub_slot_map *map)
 
 static size_t bank_room(const struct hub_slots *slots, uint32_t slot)
 {
-    return slots->bank->map.of[slot >> 24].slot_size;
+    return hub_slot_class_size(&slots->bank->map, slot);
 }
 
 static size_t bank_largest(const struct hub_slots *slots)
@@ -82,12 +78,6 @@ static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
     out[1] = out[0] + 1;
 }
 
-static const uint8_t *show_in(const struct hub_slot_map *map,
-                              const struct hub_descriptor *descriptor)
-{
-    return hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset;
-}
-
 /* Of what each guest has been granted at first; of what the host has for each of them. */
 static uint32_t half_of_share(const struct hub_slot_map *map, uint32_t slot, uint32_t guests_max)
 {
@@ -101,10 +91,10 @@ static uint32_t bank_holds(const struct hub_slots_in *in, uint32_t slot)
     return half_of_share(&in->own->bank->map, slot, in->own->bank->guests_max);
 }
 
-static const uint8_t *bank_show(const struct hub_slots_in *in,
-                                const struct hub_descriptor *descriptor)
+static const uint8_t *bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                int *code)
 {
-    return show_in(&in->own->bank->map, descriptor);
+    return hub_slot_bank_show(in->own->bank, in->peer, descriptor, code);
 }
 
 static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -128,21 +118,17 @@ static void bank_fini(struct hub_slots *slots)
     hub_memory_release(&slots->bank);
 }
 
-static int purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                      struct hub_descriptor *descriptor)
+static uint8_t *purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                           struct hub_descriptor *descriptor, int *code)
 {
     (void)peer;
-    return hub_slot_purse_loan(slots->purse, size, descriptor);
-}
-
-static uint8_t *purse_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_data(&slots->purse->map, slot);
+    *code = hub_slot_purse_loan(slots->purse, size, descriptor);
+    return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
 }
 
 static size_t purse_room(const struct hub_slots *slots, uint32_t slot)
 {
-    return slots->purse->map.of[slot >> 24].slot_size;
+    return hub_slot_class_size(&slots->purse->map, slot);
 }
 
 static size_t purse_largest(const struct hub_slots *slots)
@@ -196,10 +182,10 @@ static uint32_t purse_holds(const struct hub_slots_in *in, uint32_t slot)
     return half_of_share(&in->own->purse->map, slot, in->own->purse->guests_max);
 }
 
-static const uint8_t *purse_show(const struct hub_slots_in *in,
-                                 const struct hub_descriptor *descriptor)
+static const uint8_t *purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                 int *code)
 {
-    return show_in(&in->own->purse->map, descriptor);
+    return hub_slot_purse_show(in->own->purse, descriptor, code);
 }
 
 static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -222,7 +208,6 @@ static void purse_fini(struct hub_slots *slots)
 
 const struct hub_slots_kind hub_slots_classes_bank = {
     .loan = bank_loan,
-    .payload = bank_payload,
     .room = bank_room,
     .largest = bank_largest,
     .piece = bank_piece,
@@ -241,7 +226,6 @@ const struct hub_slots_kind hub_slots_classes_bank = {
 };
 const struct hub_slots_kind hub_slots_classes_purse = {
     .loan = purse_loan,
-    .payload = purse_payload,
     .room = purse_room,
     .largest = purse_largest,
     .piece = purse_piece,

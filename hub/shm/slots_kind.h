@@ -7,9 +7,8 @@
 
 struct hub_slots_kind {
     uint32_t start; /* of the payload area, in a slot */
-    int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
-                struct hub_descriptor *descriptor);
-    uint8_t *(*payload)(const struct hub_slots *slots, uint32_t slot);
+    uint8_t *(*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
+                     struct hub_descriptor *descriptor, int *code);
     size_t (*room)(const struct hub_slots *slots, uint32_t slot);
     size_t (*largest)(const struct hub_slots *slots);
     size_t (*piece)(const struct hub_slots *slots);
@@ -22,7 +21,8 @@ struct hub_slots_kind {
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     uint32_t (*holds)(const struct hub_slots_in *in,
                       uint32_t slot); /* at most, of its class; constant */
-    const uint8_t *(*show)(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
+    const uint8_t *(*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                           int *code); /* `take`, and where it lies */
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
     uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */
     void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);

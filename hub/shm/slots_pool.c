@@ -2,17 +2,13 @@
 /* slots_pool: slots of one size, as links use them. */
 #include "hub/shm/slots_kind.h"
 
-static int pool_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                     struct hub_descriptor *descriptor)
+static uint8_t *pool_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                          struct hub_descriptor *descriptor, int *code)
 {
     (void)size;
-    return hub_slot_pool_loan(&slots->pool, peer, &descriptor->payload_slot,
-                              &descriptor->payload_generation);
-}
-
-static uint8_t *pool_payload(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_pool_payload(&slots->pool, slot);
+    *code = hub_slot_pool_loan(&slots->pool, peer, &descriptor->payload_slot,
+                               &descriptor->payload_generation);
+    return *code < 0 ? NULL : hub_slot_pool_payload(&slots->pool, descriptor->payload_slot);
 }
 
 static size_t pool_largest(const struct hub_slots *slots)
@@ -69,10 +65,11 @@ static uint32_t pool_holds(const struct hub_slots_in *in, uint32_t slot)
     return in->reader.count / 2;
 }
 
-static const uint8_t *pool_show(const struct hub_slots_in *in,
-                                const struct hub_descriptor *descriptor)
+static const uint8_t *pool_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                int *code)
 {
-    return hub_slot_reader_payload(&in->reader, descriptor);
+    *code = hub_slot_reader_check(&in->reader, descriptor);
+    return *code < 0 ? NULL : hub_slot_reader_payload(&in->reader, descriptor);
 }
 
 static void pool_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -101,7 +98,6 @@ static void pool_fini(struct hub_slots *slots)
 const struct hub_slots_kind hub_slots_pool_kind = {
     .start = sizeof(uint32_t), /* behind the generation */
     .loan = pool_loan,
-    .payload = pool_payload,
     .room = pool_room,
     .largest = pool_largest,
     .piece = pool_largest,

@@ -107,7 +107,7 @@ void stage_slots_let_fork(const struct hub_slots *host)
 {
     for (uint32_t c = 0; c < host->bank->map.count; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++) {
-            const struct hub_mapping *memory = &host->bank->map.of[c].extents[e].memory;
+            const struct hub_mapping *memory = &host->bank->map.of[c].memory[e];
 
             if (memory->data)
                 (void)madvise(memory->data, memory->size, MADV_DOFORK);

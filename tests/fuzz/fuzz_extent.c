@@ -115,17 +115,19 @@ static void send_memory(struct stage *stage, struct hub_extent_name name)
 static void touch(struct stage *stage, struct hub_extent_name name)
 {
     const struct hub_size_class *of = &stage->geometry.classes.of[name.size_class];
-    const struct hub_slot_extent *extent = &stage->map.of[name.size_class].extents[name.extent];
+    const struct hub_mapping *memory = &stage->map.of[name.size_class].memory[name.extent];
+    struct hub_slot_ref first = {name.size_class, name.extent, 0};
     struct hub_slot_ref last = {name.size_class, name.extent, of->slots_per_extent - 1};
+    const uint8_t *begin = hub_slot_class_data(&stage->map, hub_slot_ref_pack(first));
     struct hub_slot_meta *meta = hub_slot_class_meta(&stage->map, hub_slot_ref_pack(last));
     uint8_t *data = hub_slot_class_data(&stage->map, hub_slot_ref_pack(last));
     struct hub_extent_header header;
 
-    memcpy(&header, extent->memory.data, sizeof(header));
-    FUZZ_HOLDS(extent->memory.size == hub_size_classes_extent_size(of));
+    memcpy(&header, memory->data, sizeof(header));
+    FUZZ_HOLDS(memory->size == hub_size_classes_extent_size(of));
     FUZZ_HOLDS(hub_size_classes_check_extent(of, name, &header) == 0);
-    FUZZ_HOLDS(header.data_offset == (uint64_t)(extent->data - extent->memory.data));
-    FUZZ_HOLDS(data + of->slot_size == extent->memory.data + extent->memory.size);
+    FUZZ_HOLDS(header.data_offset == (uint64_t)(begin - memory->data));
+    FUZZ_HOLDS(data + of->slot_size == memory->data + memory->size);
     hub_note(&meta->generation, hub_peek(&meta->generation) + 1);
     memset(data, 0x5a, of->slot_size);
 }
