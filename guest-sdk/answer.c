@@ -60,11 +60,6 @@ void guest_answer_result(struct guest *guest, const struct hub_writer *writer,
     }
 }
 
-static bool lies_in_loan(const struct guest_frame *frame, const struct rapahub_bytes *result)
-{
-    return frame->loan.data && result->data == frame->loan.data && result->size <= frame->loan.room;
-}
-
 /* Bytes are sent from where they lie, which is the method's until it is called again; in a loan
  * they are not even copied from there. r[impl hub.loan.align] */
 void guest_answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
@@ -73,7 +68,7 @@ void guest_answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *r
     answer->body.head =
         (struct rapahub_bytes){answer->length, hub_postcard_put_at(answer->length, result->size)};
     answer->body.tail = *result;
-    if (lies_in_loan(frame, result))
+    if (guest_answer_is_lent(frame, result))
         answer->body.loan = &frame->loan;
 }
 

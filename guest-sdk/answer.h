@@ -20,6 +20,13 @@ static inline void guest_answer_init(struct guest_answer *answer)
     answer->body = (struct hub_parts){.loan = NULL};
 }
 
+/* Does this result lie in what its method took of the answer's slot? */
+static inline bool guest_answer_is_lent(const struct guest_frame *frame,
+                                        const struct rapahub_bytes *result)
+{
+    return frame->loan.data && result->data == frame->loan.data && result->size <= frame->loan.room;
+}
+
 /* Of the innermost request, whose method returned `status`. */
 void guest_answer_failure(struct guest *guest, int status, struct guest_answer *answer);
 

@@ -14,6 +14,7 @@
 #include "guest-sdk/raw_method.h"
 #include "hub/base/clock.h"
 #include "hub/link/direct_serve.h"
+#include "hub/link/direct_slot_serve.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -175,6 +176,9 @@ __attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int
 {
     struct guest_answer answer;
 
+    if (status == 0 && guest_answer_is_lent(guest->frame, &result) &&
+        hub_direct_slot_serve_lent(guest->connection.served, result, &guest->frame->loan))
+        return;
     guest_answer_init(&answer);
     if (status != 0)
         guest_answer_failure(guest, status, &answer);

@@ -16,8 +16,10 @@ static UNCHECKED bool put(struct hub_calls *calls, struct hub_descriptor *messag
 {
     const struct hub_message request = {HUB_REQUEST, message->id, message->method_id};
 
-    return payload ? hub_link_try(calls->link, &request, payload) > 0
-                   : hub_direct_send(calls->link, message);
+    if (!payload)
+        return hub_direct_send(calls->link, message);
+    return hub_direct_slot_send(calls->link, message, payload) ||
+           hub_link_try(calls->link, &request, payload) > 0;
 }
 
 /* The token is ours: nobody can meet the answer before the entry is an open one. */

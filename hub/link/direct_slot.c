@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/direct_slot.h"
 
+#include "hub/base/check.h"
 #include "hub/link/direct.h"
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
@@ -12,7 +13,45 @@ __attribute__((noinline)) bool hub_direct_slot_look(const struct hub_link *link,
     struct hub_message checked;
 
     return message->msg_type == type && message->payload_slot != HUB_INLINE &&
-           hub_message_check(message, &link->limits, &checked) == 0;
+           (hub_message_is_large_call(message, &link->limits) ||
+            hub_message_check(message, &link->limits, &checked) == 0);
+}
+
+/* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
+static bool may_send(const struct hub_link *link, uint8_t type)
+{
+    return hub_link_state_may_send(link) &&
+           (link->options.role != HUB_ROLE_HOST || type != HUB_REQUEST ||
+            hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE);
+}
+
+/* A refusal, of which nothing has been written, is for the ordinary way to explain. */
+static bool may_go(const struct hub_link *link, uint8_t type, const struct hub_parts *payload,
+                   size_t size)
+{
+    return payload->loan && !payload->more && !payload->gate && size > HUB_INLINE_SIZE &&
+           size <= link->limits.payload_max && hub_list_empty(&link->senders) &&
+           hub_ring_may_send(&link->out) && may_send(link, type);
+}
+
+/* r[impl shm.payload.slot] */
+UNCHECKED bool hub_direct_slot_send(struct hub_link *link, struct hub_descriptor *message,
+                                    const struct hub_parts *payload)
+{
+    struct hub_link_counters *counters = &link->counters;
+    size_t size = payload->head.size + payload->tail.size;
+    bool sent;
+
+    if (!may_go(link, message->msg_type, payload, size) ||
+        hub_loan_place(link, payload, message) < 0)
+        return false;
+    message->payload_len = (uint32_t)size;
+    sent = hub_ring_send(&link->out, message);
+    CHECK(sent); /* there was room, and only senders take it */
+    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
+    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + size);
+    hub_note64(&counters->sent_slots, hub_peek64(&counters->sent_slots) + 1);
+    return true;
 }
 
 __attribute__((noinline)) bool hub_direct_slot_show(struct hub_link *link,

@@ -14,6 +14,12 @@
 bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type type,
                           const struct hub_descriptor *message);
 
+/* Sends a message whose type, id and method are set, the rest 0, with a payload that lies in a
+ * loan: it is gone then. False where anything else is in the way: nothing was sent, and the loan is
+ * there. Under the lock of senders, and the token or not. */
+bool hub_direct_slot_send(struct hub_link *link, struct hub_descriptor *message,
+                          const struct hub_parts *payload);
+
 /* Takes it: its payload is shown, or copied and its slot given back. False: the peer broke a rule,
  * and the link has closed. r[impl hub.violation] */
 bool hub_direct_slot_show(struct hub_link *link, const struct hub_descriptor *message,

@@ -3,6 +3,7 @@
 
 #include "hub/link/direct_slot.h"
 #include "hub/link/served_state.h"
+#include "hub/wire/postcard.h"
 
 #define HEAD     2  /* bytes in front of a result: no metadata, and that it is one */
 #define BODY_MAX 16 /* of a body's head */
@@ -69,14 +70,16 @@ __attribute__((noinline)) bool hub_direct_slot_serve_take(struct hub_served *ser
            !needs_streams(served, message) && fetch(served, head, shown) && read(served);
 }
 
-static bool send(struct hub_served *served, const struct hub_parts *payload)
+static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_descriptor lent = {.msg_type = HUB_RESPONSE, .id = served->direct.id};
     struct hub_mutex *lock = hub_link_lock(served->link);
     bool sent;
 
     hub_mutex_lock(lock);
-    sent = hub_link_try(served->link, &message, payload) > 0;
+    sent = hub_direct_slot_send(served->link, &lent, payload) ||
+           hub_link_try(served->link, &message, payload) > 0;
     hub_mutex_unlock(lock);
     if (sent && served->direct.view.link)
         hub_view_give_back_behind_message(&served->direct.view);
@@ -99,6 +102,22 @@ bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_re
     head[0] = head[1] = 0;
     for (size_t i = 0; i < body->head.size; i++) /* a few */
         head[HEAD + i] = ((const uint8_t *)body->head.data)[i];
+    return send(served, &payload);
+}
+
+/* r[impl call.response.encoding] r[impl hub.loan.align] */
+bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+                                struct hub_loan *loan)
+{
+    uint8_t head[HEAD + BODY_MAX];
+    struct hub_parts payload = {.tail = bytes, .loan = loan};
+
+    if (hub_channels_owe(served->channels))
+        return false;
+    head[0] = head[1] = 0;
+    payload.head =
+        (struct rapahub_bytes){head, HEAD + hub_postcard_put_at(head + HEAD, bytes.size)};
+    hub_publish64(&served->direct.mark, 0);
     return send(served, &payload);
 }
 

@@ -16,6 +16,11 @@ bool hub_direct_slot_serve_take(struct hub_served *served, uint32_t head);
 bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_response *response,
                                   const struct hub_parts *body);
 
+/* The same for bytes that lie in a loan, whose mark is not 0 yet: false, with the mark 0, as above.
+ */
+bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+                                struct hub_loan *loan);
+
 /* It has been answered: its slot is given back, if it was shown there. */
 void hub_direct_slot_serve_end(struct hub_served *served);
 

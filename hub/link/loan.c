@@ -5,10 +5,12 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/few.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
 
 #define LOANS_MAX 64
+#define FEW       16 /* bytes that no function is called for */
 #define LINE      64 /* bytes: data begins with the second line of its slot */
 
 /* Others shall find slots too. */
@@ -55,13 +57,13 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
 {
     struct hub_slots *pool = link->options.pool;
     struct hub_descriptor descriptor;
-    size_t lead = lead_of(link);
+    size_t lead = lead_of(link), most = largest(link);
     uint8_t *first;
     int r;
 
     out->data = NULL;
-    if (size > largest(link))
-        return refuse_size(size, largest(link));
+    if (size > most)
+        return refuse_size(size, most);
     if (!hub_link_state_may_send(link))
         return rapahub_fail(RAPAHUB_ESTALE, "", "the link of the loan is closed");
     if (!enter(link))
@@ -107,7 +109,10 @@ int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
 
     if (head > HUB_LOAN_HEAD || payload->tail.size > loan->room || payload->tail.data != loan->data)
         return refuse_place(payload);
-    memcpy(start, payload->head.data, head);
+    if (head <= FEW)
+        hub_few_copy(start, payload->head.data, head);
+    else
+        memcpy(start, payload->head.data, head);
     descriptor->payload_slot = loan->slot;
     descriptor->payload_generation = loan->generation;
     descriptor->payload_offset = (uint32_t)(start - loan->first);

@@ -72,18 +72,10 @@ static int check_any(const struct hub_descriptor *copy, const struct hub_limits 
     return 0;
 }
 
-/* The same as hub_message_is_small_call of one in a slot, where there are several sizes. */
-static bool is_large_call(const struct hub_descriptor *copy, const struct hub_limits *limits)
-{
-    return (copy->msg_type == HUB_REQUEST || copy->msg_type == HUB_RESPONSE) &&
-           copy->payload_slot != HUB_INLINE && copy->payload_len > HUB_INLINE_SIZE &&
-           copy->payload_len <= limits->payload_max && limits->slot_count == 0;
-}
-
 int hub_message_check(const struct hub_descriptor *copy, const struct hub_limits *limits,
                       struct hub_message *out)
 {
-    if (!hub_message_is_small_call(copy, limits) && !is_large_call(copy, limits))
+    if (!hub_message_is_small_call(copy, limits) && !hub_message_is_large_call(copy, limits))
         return check_any(copy, limits, out);
     *out = (struct hub_message){(enum hub_message_type)copy->msg_type, copy->id,
                                 copy->msg_type == HUB_REQUEST ? copy->method_id : 0};

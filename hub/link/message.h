@@ -35,6 +35,16 @@ static inline bool hub_message_is_small_call(const struct hub_descriptor *copy,
            copy->payload_len <= HUB_INLINE_SIZE && copy->payload_len <= limits->payload_max;
 }
 
+/* All there is to check of a Request or a Response in a slot, where there are several sizes: false
+ * may mean that it is something else. */
+static inline bool hub_message_is_large_call(const struct hub_descriptor *copy,
+                                             const struct hub_limits *limits)
+{
+    return (copy->msg_type == HUB_REQUEST || copy->msg_type == HUB_RESPONSE) &&
+           copy->payload_slot != HUB_INLINE && copy->payload_len > HUB_INLINE_SIZE &&
+           copy->payload_len <= limits->payload_max && limits->slot_count == 0;
+}
+
 /* The reason in a Goodbye: a POSTCARD string, or raw UTF-8, or "". Copied, escaped, ended by 0.
  * r[impl shm.goodbye.payload] */
 void hub_message_reason(const void *payload, size_t size, char *to, size_t capacity);

@@ -165,9 +165,7 @@ bool hub_ring_publish(struct hub_ring_producer *ring)
 
 struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring)
 {
-    uint32_t at = ring->head_next, mask = ring->size - 1;
-
-    return at == ring->head_shown && at - ring->tail_seen < mask ? &ring->cells[at & mask] : NULL;
+    return hub_ring_may_send(ring) ? &ring->cells[ring->head_next & (ring->size - 1)] : NULL;
 }
 
 void hub_ring_show_filled(struct hub_ring_producer *ring)

@@ -88,7 +88,13 @@ bool hub_ring_show_tail(struct hub_ring_consumer *ring);
 void hub_ring_trust(enum hub_ring_convention *convention);
 
 /* One message and nothing else: puts and shows it. False where another one is held back or was not
- * taken yet as far as is known: nothing was written. r[impl shm.ordering.ring-publish] */
+ * taken yet as far as is known: nothing was written. `may_send`: would it?
+ * r[impl shm.ordering.ring-publish] */
+static inline bool hub_ring_may_send(const struct hub_ring_producer *ring)
+{
+    return ring->head_next == ring->head_shown &&
+           ring->head_next - ring->tail_seen < ring->size - 1;
+}
 bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
 
 /* The same for a message that is written where the other side reads it: its cell, or NULL; to be
