@@ -7,14 +7,18 @@
 #include "hub/shm/slot_bank_state.h"
 #include "hub/shm/slot_stock.h"
 
-/* The push is tried again at the next look: a guest that spoils it without end harms itself. */
+/* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
+ * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.
+ * r[impl hub.slot.twice] */
 static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
 {
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, record->peer, ref >> 24);
 
+    record->held = false;
     if (hub_slot_class_push(&bank->map, &block->free_head, ref))
         return;
+    record->held = true;
     record->next = bank->deferred;
     bank->deferred = ref;
 }

@@ -301,12 +301,17 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
                : hub_slot_class_copy(&purse->map, descriptor, to);
 }
 
-/* A push that others spoiled is tried again at the next one, and before a long sleep. */
+/* A push that others spoiled is tried again at the next one, and before a long sleep; until then
+ * the slot is held, as in a bank. r[impl hub.slot.twice] */
 static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
 {
+    struct hub_purse_record *record = record_of(purse, ref);
+
+    record->held = false;
     if (hub_slot_class_push(&purse->map, &purse->map.of[ref >> 24].header->free_head, ref))
         return;
-    record_of(purse, ref)->next = purse->deferred;
+    record->held = true;
+    record->next = purse->deferred;
     purse->deferred = ref;
 }
 

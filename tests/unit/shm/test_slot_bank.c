@@ -63,6 +63,33 @@ static void what_a_guest_gives_back_is_lent_again_with_another_generation(void *
     class_rig_end(rig);
 }
 
+/* Were it accepted before, it could be deferred a second time, and the list of those would be a
+ * circle. r[verify hub.slot.twice] */
+static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
+{
+    struct class_rig *rig = class_rig_begin(1, false);
+    struct hub_slot_bank *bank = &rig->bank;
+    struct hub_descriptor d = guest_sends(rig, 1, 4000, 5);
+    uint32_t ref = d.payload_slot;
+    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
+    struct hub_a64 *head = &hub_slot_class_peer(&bank->map, 1, ref >> 24)->free_head;
+
+    (void)state;
+    assert_int_equal(hub_slot_bank_accept(bank, 1, &d, NULL), 0);
+    class_rig_spoils = true;
+    assert_int_equal(hub_slot_grants_free(bank, ref), 0);
+    class_rig_spoils = false;
+    assert_int_equal(bank->deferred, ref);
+    hub_note(&meta->state, HUB_META_IN_FLIGHT); /* the guest sends it as if it had it */
+    hub_note(&meta->generation, ++d.payload_generation);
+    assert_broken(hub_slot_bank_accept(bank, 1, &d, NULL), "hub.slot.twice");
+    hub_note(&hub_slot_class_peer(&bank->map, 1, 0)->wanted, 1);
+    (void)hub_slot_grants_attend(bank, 1);
+    assert_int_equal(bank->deferred, HUB_SLOT_REF_NONE);
+    assert_int_equal(hub_slot_ref_first(hub_peek64(head)), ref);
+    class_rig_end(rig);
+}
+
 static uint32_t goes_and_comes_back(struct class_rig *rig, size_t size)
 {
     struct hub_descriptor d = host_sends(rig, 1, size, 3);
@@ -285,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_class_that_fits_is_taken_and_a_larger_one_once_it_is_empty),
         cmocka_unit_test(what_a_guest_gives_back_is_lent_again_with_another_generation),
+        cmocka_unit_test(what_waits_to_be_pushed_back_is_held_until_it_is),
         cmocka_unit_test(large_payloads_go_into_the_few_slots_that_are_warm),
         cmocka_unit_test(a_dropped_loan_is_in_the_reserve_again),
         cmocka_unit_test(grants_are_a_share_and_never_more_than_half_of_a_class),

@@ -75,6 +75,29 @@ static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **st
     class_rig_end(rig);
 }
 
+/* As in a bank. r[verify hub.slot.twice] */
+static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
+{
+    struct class_rig *rig = class_rig_begin(1, false);
+    struct hub_slot_purse *purse = &rig->purses[0];
+    struct hub_descriptor d = host_sends(rig, 1, 64, 4);
+    struct hub_a64 *head = &purse->map.of[d.payload_slot >> 24].header->free_head;
+
+    (void)state;
+    assert_int_equal(hub_slot_purse_accept(purse, &d, NULL), 0);
+    class_rig_spoils = true;
+    assert_int_equal(hub_slot_purse_free(purse, d.payload_slot), 0);
+    class_rig_spoils = false;
+    assert_int_equal(purse->deferred, d.payload_slot);
+    hub_note(&meta_of(rig, d.payload_slot)->state, HUB_META_IN_FLIGHT);
+    hub_note(&meta_of(rig, d.payload_slot)->generation, ++d.payload_generation);
+    assert_broken(hub_slot_purse_accept(purse, &d, NULL), "hub.slot.twice");
+    hub_slot_purse_rest(purse);
+    assert_int_equal(purse->deferred, HUB_SLOT_REF_NONE);
+    assert_int_equal(hub_slot_ref_first(hub_peek64(head)), d.payload_slot);
+    class_rig_end(rig);
+}
+
 /* r[verify shm.varslot.ownership] r[verify hub.slot.twice] r[verify shm.varslot.freeing] */
 static void a_guest_accepts_only_what_is_the_hosts_and_once(void **state)
 {
@@ -216,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_dropped_loan_is_lent_first),
         cmocka_unit_test(a_stack_that_holds_what_cannot_be_there_is_a_violation),
         cmocka_unit_test(a_circle_among_the_free_slots_is_found_at_its_second_round),
+        cmocka_unit_test(what_waits_to_be_pushed_back_is_held_until_it_is),
         cmocka_unit_test(a_guest_accepts_only_what_is_the_hosts_and_once),
         cmocka_unit_test(what_is_above_the_first_share_goes_back_before_a_sleep_and_only_once),
         cmocka_unit_test(both_ends_may_run_at_once),
