@@ -112,7 +112,8 @@ IN_CHILD static void leave_group(void)
     int terminal;
 
     syscall(SYS_setpgid, 0, 0);
-    terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC, 0);
+    terminal = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty",
+                            O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
     if (terminal < 0) /* the host has none */
         return;
     syscall(SYS_ioctl, terminal, TIOCNOTTY, 0);

@@ -32,9 +32,10 @@ static int make_room(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) RE
     uint32_t count = bank->map.of[c].per_extent;
     uint32_t *reserve = realloc(of->reserve, (of->total + (size_t)count) * sizeof *reserve);
 
-    if (reserve)
+    if (reserve) {
         of->reserve = reserve;
-    *records = calloc(count, sizeof(struct hub_bank_record));
+        *records = calloc(count, sizeof(struct hub_bank_record));
+    }
     if (!reserve || !*records)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
