@@ -42,7 +42,7 @@ void host_output_escape(const char *text, size_t length, char *to, size_t size)
     size_t at = 0;
 
     while (length > 0 && at + 4 < size) {
-        size_t n = character_size(text, length);
+        size_t n = text[0] >= 0x20 && text[0] < 0x7f ? 1 : character_size(text, length);
 
         if (n > 0 && (!is_control(text, n) || text[0] == '\t')) {
             memcpy(to + at, text, n);
@@ -110,19 +110,26 @@ static void tell_dropped(struct host_output *output)
     output->on_line(output->user, text);
 }
 
+/* Of a flood almost no line is told: this must cost next to nothing. */
+static void note_last(struct host_output *output, const char *line, size_t size)
+{
+    output->last_size = size < sizeof output->last ? size : sizeof output->last;
+    memcpy(output->last, line, output->last_size);
+    if (size > strlen(last_words) && memcmp(line, last_words, strlen(last_words)) == 0)
+        host_output_escape(line, size, output->words, sizeof output->words);
+}
+
 static void hand_on(struct host_output *output, const char *line, size_t size)
 {
     char text[HOST_OUTPUT_LINE];
     uint64_t now = hub_clock_now();
 
+    note_last(output, line, size);
     if (now - output->second_ns >= HUB_SECOND) {
         tell_dropped(output);
         output->second_ns = now;
         output->lines = 0;
     }
-    host_output_escape(line, size, output->last, sizeof output->last);
-    if (size > strlen(last_words) && memcmp(line, last_words, strlen(last_words)) == 0)
-        host_output_escape(line, size, output->words, sizeof output->words);
     if (output->lines >= output->rate) {
         output->dropped++;
         output->dropped_all++;
@@ -139,14 +146,27 @@ static void end_line(struct host_output_pipe *pipe)
     pipe->size = 0;
 }
 
+/* Of a line that is too long the rest is left out. */
+static void add(struct host_output_pipe *pipe, const char *data, size_t size)
+{
+    size_t most = pipe->output->line_max;
+    size_t room = pipe->size < most ? most - pipe->size : 0;
+
+    if (size > room)
+        size = room;
+    memcpy(pipe->line + pipe->size, data, size);
+    pipe->size += size;
+}
+
 static void take(struct host_output_pipe *pipe, const char *data, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (data[i] == '\n')
-            end_line(pipe);
-        else if (pipe->size < pipe->output->line_max)
-            pipe->line[pipe->size++] = data[i];
+    const char *end = data + size, *newline;
+
+    for (; (newline = memchr(data, '\n', (size_t)(end - data))); data = newline + 1) {
+        add(pipe, data, (size_t)(newline - data));
+        end_line(pipe);
     }
+    add(pipe, data, (size_t)(end - data));
 }
 
 /* Reads at most `budget` bytes; closes the pipe at its end. */
@@ -185,6 +205,11 @@ int host_output_watch(struct host_output *output)
         r = host_loop_watch(output->loop, &output->pipes[i].watch, EPOLLIN);
     }
     return r;
+}
+
+void host_output_last(const struct host_output *output, char *to, size_t size)
+{
+    host_output_escape(output->last, output->last_size, to, size);
 }
 
 bool host_output_finish(struct host_output *output)

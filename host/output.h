@@ -35,7 +35,8 @@ struct host_output {
     uint32_t dropped;   /* in it */
     uint64_t dropped_all;
     char words[512]; /* the last words of its guest; or "" */
-    char last[256];  /* the last line, for a reason of death */
+    char last[256];  /* of the last line, as it came */
+    size_t last_size;
 };
 
 /* Makes the pipes; `ends` gets the two for the child, both CLOEXEC. */
@@ -44,6 +45,9 @@ void host_output_close(struct host_output *output);
 
 /* Begins to read. */
 int host_output_watch(struct host_output *output);
+
+/* The last line, told or not, or "": for a reason of death. Escaped, cut at `size`. */
+void host_output_last(const struct host_output *output, char *to, size_t size);
 
 /* Reads what is there, for the last time before a report; true where both pipes have ended. */
 bool host_output_finish(struct host_output *output);

@@ -333,7 +333,7 @@ static const char *how_far(const struct host_life *life)
 void host_startup_explain(struct host_life *life, const struct host_end *end)
 {
     struct host_guest *guest = life->guest;
-    const char *last = life->output.last;
+    char last[256];
     int code = RAPAHUB_ESTART;
 
     if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
@@ -341,8 +341,10 @@ void host_startup_explain(struct host_life *life, const struct host_end *end)
     if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
         rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
                      guest->supervision.start_timeout_ns / HUB_MILLISECOND, how_far(life));
-    else
+    else {
+        host_output_last(&life->output, last, sizeof last);
         rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
                      last[0] ? ": " : "", last);
+    }
     host_verdict_take(&guest->verdict, code);
 }

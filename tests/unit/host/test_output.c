@@ -72,6 +72,7 @@ static void lines_are_handed_on_when_they_end(void **state)
 static void the_end_of_a_pipe_ends_its_line(void **state)
 {
     struct seen *seen = set_up();
+    char last[64];
 
     (void)state;
     print(seen, 0, "no end");
@@ -80,7 +81,8 @@ static void the_end_of_a_pipe_ends_its_line(void **state)
     close(seen->ends[1]);
     assert_true(host_output_finish(&seen->output));
     assert_string_equal(seen->last, "no end");
-    assert_string_equal(seen->output.last, "no end");
+    host_output_last(&seen->output, last, sizeof last);
+    assert_string_equal(last, "no end");
     seen->ends[0] = seen->ends[1] = -1;
     tear_down(seen);
 }
@@ -106,13 +108,17 @@ static void a_long_line_is_cut(void **state)
 static void a_flood_is_counted(void **state)
 {
     struct seen *seen = set_up();
+    char last[64];
 
     (void)state;
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 999; i++)
         print(seen, 0, "y\n");
+    print(seen, 0, "z\x01\n");
     host_output_finish(&seen->output);
     assert_int_equal(seen->lines, 201);
     assert_string_equal(seen->last, "(800 more lines within a second)");
+    host_output_last(&seen->output, last, sizeof last);
+    assert_string_equal(last, "z\\x01");
     tear_down(seen);
 }
 
