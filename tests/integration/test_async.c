@@ -125,20 +125,20 @@ static void a_cancelled_call_ends_soon(void **state)
 
     (void)state;
     open_calc(&on);
-    assert_done(begin_nap(&on, 3000, &done, &id));
+    assert_done(begin_nap(&on, 20000, &done, &id));
     begun = now_ms();
     rapahub_host_cancel(on.host, id);
     rapahub_host_cancel(on.host, id);
     assert_true(until(&on, &done.count, 1));
     assert_int_equal(done.status, RAPAHUB_ECANCELED);
-    assert_in_range(now_ms() - begun, 0, 1500);
+    assert_in_range(now_ms() - begun, 0, 5000);
     rapahub_host_cancel(on.host, id); /* it has ended: harmless */
     close_host(&on);
 }
 
 static void a_deadline_ends_a_call_without_an_answer(void **state)
 {
-    const uint32_t ms = 300;
+    const uint32_t ms = 20000;
     const struct rapahub_call call = {.target = here,
                                       .method = "nap(u32)",
                                       .arguments = (const void *const[]){&ms, NULL},
@@ -153,7 +153,7 @@ static void a_deadline_ends_a_call_without_an_answer(void **state)
     assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
     assert_true(until(&on, &done.count, 1));
     assert_int_equal(done.status, RAPAHUB_ETIMEDOUT);
-    assert_in_range(now_ms() - begun, 29, 250);
+    assert_in_range(now_ms() - begun, 29, 5000);
     close_host(&on);
 }
 

@@ -122,7 +122,7 @@ static void one_that_has_one_life_refuses_promptly_behind_it(void **state)
     die(&lazy);
     begun = now_ms();
     assert_refused(ask_pid(&lazy, here), RAPAHUB_ENORESTART, "not restarted");
-    assert_true(now_ms() - begun < 1000);
+    assert_true(now_ms() - begun < 5000);
     close_host(&lazy.on);
 }
 
@@ -280,7 +280,7 @@ static void who_waits_is_told_of_the_end(void **state)
     closed = now_ms();
     assert_done(rapahub_child_close(lazy.on.host, child, SECOND));
     join_callers(callers, 4);
-    assert_in_range(now_ms() - closed, 0, 1000);
+    assert_in_range(now_ms() - closed, 0, 10000);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(callers[i].code, RAPAHUB_ECLOSED);
     close_host(&lazy.on);
@@ -371,7 +371,7 @@ static void *start_child(void *user)
 {
     struct caller *caller = user;
 
-    caller->code = rapahub_child_start(caller->lazy->on.host, caller->child, 2 * SECOND);
+    caller->code = rapahub_child_start(caller->lazy->on.host, caller->child, 4 * SECOND);
     return NULL;
 }
 
@@ -394,10 +394,10 @@ static void a_child_that_hangs_as_it_starts_holds_up_no_other(void **state)
     assert_int_equal(pthread_create(&stuck.thread, NULL, start_child, &stuck), 0);
     pause_ms(100);
     assert_done(rapahub_child_start(lazy.on.host, child, SECOND));
-    assert_in_range(now_ms() - begun, 0, 1500);
+    assert_in_range(now_ms() - begun, 0, 3500);
     pthread_join(stuck.thread, NULL);
     assert_int_equal(stuck.code, RAPAHUB_ETIMEDOUT);
-    assert_in_range(now_ms() - begun, 1900, 2900);
+    assert_in_range(now_ms() - begun, 3900, 10000);
     assert_done(rapahub_child_stop(lazy.on.host, stuck.child, 0));
     close_host(&lazy.on);
 }

@@ -113,7 +113,7 @@ static void calls_of_a_stub_stay_in_order_where_the_ring_is_small(void **state)
 
 static void a_call_of_a_stub_is_cancelled_by_its_number(void **state)
 {
-    const uint32_t ms[] = {0, 3000};
+    const uint32_t ms[] = {0, 20000};
     struct rapahub_request_id ids[2] = {{0}, {0}};
     struct done done[2] = {{0}, {0}};
     struct hosting on;
@@ -140,7 +140,7 @@ static void a_call_of_a_stub_is_cancelled_by_its_number(void **state)
     rapahub_host_cancel(on.host, ids[1]);
     assert_true(until(&on, &done[1].count, 1));
     assert_int_equal(done[1].status, RAPAHUB_ECANCELED);
-    assert_in_range(now_ms() - begun, 0, 1500);
+    assert_in_range(now_ms() - begun, 0, 5000);
     close_host(&on);
 }
 

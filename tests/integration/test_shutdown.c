@@ -174,7 +174,8 @@ static void many_guests_go_within_one_time_and_each_end_is_told_once(void **stat
 }
 
 /* What goes by itself goes from behind; from the first one on that does not, all that is left goes
- * at the end of the time, in any order. r[verify supervise.stop.order] r[verify supervise.stop.deadline] */
+ * at the end of the time, in any order. r[verify supervise.stop.order] r[verify
+ * supervise.stop.deadline] */
 static void those_with_an_order_go_from_behind_until_the_time_is_over(void **state)
 {
     static struct crowd crowd;
