@@ -28,8 +28,6 @@ void host_children_free(struct rapahub_host *host)
         free(HUB_LIST_ITEM(link, struct rapahub_supervisor, link));
 }
 
-typedef int wish(struct host_machine *machine, uint32_t place, uint64_t now_ns);
-
 /* One job of the owner, for all of these functions. */
 struct job {
     struct rapahub_supervisor *supervisor;
@@ -38,12 +36,9 @@ struct job {
     struct rapahub_child_id child;
     uint64_t timeout_ns;
     const struct rapahub_container_options *container;
-    wish *start; /* how it comes up */
-    struct rapahub_host *host;
-    struct host_timer due;
 };
 
-static int refuse_stale(void)
+int host_children_refuse_stale(void)
 {
     return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such child any more");
 }
@@ -59,7 +54,7 @@ int host_children_find_supervisor(const struct rapahub_supervisor *supervisor, u
 
     *out = host_tree_find(&machine->tree, supervisor->number);
     if (*out == HOST_TREE_NONE || host_machine_child(machine, *out)->state == HOST_CHILD_CLOSED)
-        return refuse_stale();
+        return host_children_refuse_stale();
     return 0;
 }
 
@@ -74,7 +69,18 @@ int host_children_find(struct rapahub_host *host, struct rapahub_child_id child,
     uint32_t place = host_tree_find(&host->machine.tree, child.number);
 
     *out = place == HOST_TREE_NONE ? NULL : host->children[place];
-    return *out && !host_supervision_is_closed(*out) ? 0 : refuse_stale();
+    return *out && !host_supervision_is_closed(*out) ? 0 : host_children_refuse_stale();
+}
+
+int host_children_find_any(struct rapahub_host *host, struct rapahub_child_id child, uint32_t *out)
+{
+    *out = host_tree_find(&host->machine.tree, child.number);
+    if (*out == HOST_SUPERVISION_ROOT)
+        return refuse_root();
+    if (*out == HOST_TREE_NONE ||
+        host_machine_child(&host->machine, *out)->state == HOST_CHILD_CLOSED)
+        return host_children_refuse_stale();
+    return 0;
 }
 
 static struct host_child *child_of(const struct host_guest *guest)
@@ -241,78 +247,6 @@ int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
 
 /* ---- what is asked of a child ---- */
 
-/* Also of a supervisor, but the default one. */
-static int find_any(struct rapahub_host *host, struct rapahub_child_id child, uint32_t *place)
-{
-    *place = host_tree_find(&host->machine.tree, child.number);
-    if (*place == HOST_SUPERVISION_ROOT)
-        return refuse_root();
-    if (*place == HOST_TREE_NONE ||
-        host_machine_child(&host->machine, *place)->state == HOST_CHILD_CLOSED)
-        return refuse_stale();
-    return 0;
-}
-
-/* Not one that is to go, and waits for those that go before it. */
-static bool is_up(const struct host_child *child)
-{
-    return host_tree_is_up(child) && !child->stop;
-}
-
-/* Nobody will start it any more. */
-static bool is_lost(const struct host_child *child)
-{
-    return host_tree_is_down(child) && !child->wanted;
-}
-
-static int explain_lost(const struct rapahub_host *host, uint32_t place)
-{
-    const struct host_child *child = host_machine_child(&host->machine, place);
-    const struct host_guest *guest = host->children[place];
-
-    if (child->state == HOST_CHILD_FAILED)
-        return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s",
-                            guest ? guest->name : child->name,
-                            guest ? guest->cause : "its children failed too often");
-    return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", child->name);
-}
-
-/* Of a supervisor: the first of its children that keeps it waiting. */
-static int explain_late(const struct rapahub_host *host, uint32_t place)
-{
-    const struct host_child *child = host_machine_child(&host->machine, place);
-
-    HOST_TREE_EACH_CHILD(&host->machine.tree, place, i)
-    {
-        const struct host_child *other = host_machine_child(&host->machine, i);
-
-        if (other->wanted && !host_tree_is_up(other))
-            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet: %s is %s", child->name,
-                                other->name, host_tree_states.of[other->state].name);
-    }
-    return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", child->name);
-}
-
-/* One that is gone is down. */
-static int await_down(struct rapahub_host *host, const struct job *job)
-{
-    uint64_t deadline = hub_clock_after(job->timeout_ns);
-    int r = 0;
-
-    while (r >= 0 && job->timeout_ns > 0) {
-        uint32_t place = host_tree_find(&host->machine.tree, job->child.number);
-        const struct host_child *child =
-            place == HOST_TREE_NONE ? NULL : host_machine_child(&host->machine, place);
-
-        if (!child || host_tree_is_down(child))
-            return 0;
-        if (hub_clock_left(deadline) == 0)
-            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", child->name);
-        r = host_turn_until(host, deadline);
-    }
-    return r < 0 ? r : 0;
-}
-
 static bool is_down(const struct host_guest *guest)
 {
     return host_tree_is_down(child_of(guest));
@@ -356,128 +290,4 @@ int rapahub_child_add_container(struct rapahub_host *host, struct rapahub_child_
     struct job job = {.child = child, .container = options};
 
     return host_threads_run(host, run_add_container, &job);
-}
-
-static int carry_out_wish(struct rapahub_host *host, const struct job *job, wish *what)
-{
-    uint32_t place;
-    int r = find_any(host, job->child, &place);
-
-    if (r == 0)
-        r = what(&host->machine, place, hub_clock_now());
-    host_supervision_settle(host);
-    return r;
-}
-
-static int begin_up(struct rapahub_host *host, void *argument)
-{
-    struct job *job = argument;
-    int r = carry_out_wish(host, job, job->start);
-
-    if (r < 0)
-        return r;
-    job->host = host;
-    job->due.on = host_threads_on_due;
-    host_loop_set(&host->loop, &job->due, hub_clock_after(job->timeout_ns));
-    return 0;
-}
-
-static bool is_decided(const void *argument)
-{
-    const struct job *job = argument;
-    const struct host_machine *machine = &job->host->machine;
-    uint32_t place = host_tree_find(&machine->tree, job->child.number);
-
-    return place == HOST_TREE_NONE || is_up(host_machine_child(machine, place)) ||
-           is_lost(host_machine_child(machine, place)) || hub_clock_left(job->due.due_ns) == 0;
-}
-
-static int end_up(struct rapahub_host *host, void *argument)
-{
-    struct job *job = argument;
-    uint32_t place = host_tree_find(&host->machine.tree, job->child.number);
-
-    host_loop_clear(&job->due);
-    if (job->timeout_ns == 0)
-        return 0;
-    if (place == HOST_TREE_NONE)
-        return refuse_stale();
-    if (is_up(host_machine_child(&host->machine, place)))
-        return 0;
-    return is_lost(host_machine_child(&host->machine, place)) ? explain_lost(host, place)
-                                                              : explain_late(host, place);
-}
-
-static int await_up(struct rapahub_host *host, struct job *job)
-{
-    static const struct host_threads_task up = {begin_up, is_decided, end_up};
-
-    return host_threads_await(host, &up, job);
-}
-
-int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child,
-                        uint64_t timeout_ns)
-{
-    struct job job = {.child = child, .timeout_ns = timeout_ns, .start = host_supervisor_start};
-
-    return await_up(host, &job);
-}
-
-static int run_stop(struct rapahub_host *host, void *argument)
-{
-    const struct job *job = argument;
-    int r = carry_out_wish(host, job, host_supervisor_stop);
-
-    return r < 0 ? r : await_down(host, job);
-}
-
-int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
-                       uint64_t timeout_ns)
-{
-    struct job job = {.child = child, .timeout_ns = timeout_ns};
-
-    return host_threads_run(host, run_stop, &job);
-}
-
-int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id child,
-                          uint64_t timeout_ns)
-{
-    struct job job = {.child = child, .timeout_ns = timeout_ns, .start = host_supervisor_restart};
-
-    return await_up(host, &job);
-}
-
-static int run_reset(struct rapahub_host *host, void *argument)
-{
-    return carry_out_wish(host, argument, host_supervisor_reset);
-}
-
-int rapahub_child_reset(struct rapahub_host *host, struct rapahub_child_id child)
-{
-    struct job job = {.child = child};
-
-    return host_threads_run(host, run_reset, &job);
-}
-
-static int run_close(struct rapahub_host *host, void *argument)
-{
-    const struct job *job = argument;
-    struct host_guest *guest;
-    int r = host_children_find(host, job->child, &guest);
-
-    if (r < 0)
-        return r;
-    host_write_lock(host);
-    guest->closed = true;
-    host_unlock(host);
-    r = carry_out_wish(host, job, host_supervisor_close);
-    return r < 0 ? r : await_down(host, job);
-}
-
-int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child,
-                        uint64_t timeout_ns)
-{
-    struct job job = {.child = child, .timeout_ns = timeout_ns};
-
-    return host_threads_run(host, run_close, &job);
 }

@@ -8,8 +8,8 @@
 /* Makes its process, as was decided. */
 void host_guests_start(struct host_guest *guest);
 
-/* Ends it for good and takes turns until it is dead. */
-int host_guests_stop(struct host_guest *guest);
+/* Ends it for good: by when it is dead, unless it cannot be killed. */
+uint64_t host_guests_stop(struct host_guest *guest);
 
 /* Its process is asked to go: goodbye, then SIGTERM, then SIGKILL. Harmless for one that has none.
  */

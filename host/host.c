@@ -11,6 +11,7 @@
 #include "host/children.h"
 #include "host/corks.h"
 #include "host/death.h"
+#include "host/detached.h"
 #include "host/enrol.h"
 #include "host/guests.h"
 #include "host/observer.h"
@@ -20,7 +21,6 @@
 #include "host/streaming.h"
 #include "host/supervision.h"
 #include "host/turn.h"
-#include "host/upgrade_async.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
@@ -121,7 +121,7 @@ static struct rapahub_host *new_host(void)
     host_events_init(&host->events);
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
-    hub_list_init(&host->upgrades);
+    hub_list_init(&host->detached);
     hub_list_init(&host->relays);
     hub_list_init(&host->supervisors);
     hub_list_init(&host->observers);
@@ -195,7 +195,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     (void)argument;
     host->closing = true;
     host_guests_stop_all(host);
-    host_upgrade_async_end_all(host);
+    host_detached_end_all(host);
     host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
     host_streaming_await(host);
     while (host_events_deliver(host) > 0)
@@ -249,45 +249,6 @@ const char *rapahub_host_path(const struct rapahub_host *host)
 uint32_t rapahub_host_quarantined(const struct rapahub_host *host)
 {
     return host->shared ? host->shared->quarantined : 0;
-}
-
-static int refuse_stale(void)
-{
-    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended");
-}
-
-static int run_stop(struct rapahub_host *host, void *argument)
-{
-    const struct rapahub_guest_id *id = argument;
-    struct host_guest *guest = host_guest_find(host, *id);
-
-    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
-        return refuse_stale();
-    return host_guests_stop(guest);
-}
-
-int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
-{
-    return host_threads_run(host, run_stop, &guest);
-}
-
-static int run_kill(struct rapahub_host *host, void *argument)
-{
-    const struct rapahub_guest_id *id = argument;
-    struct host_guest *guest = host_guest_find(host, *id);
-
-    if (!guest || !guest->life)
-        return refuse_stale();
-    /* One that cannot be killed is put out of use. */
-    host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
-                                    ? HOST_CAUSE_STOP_TIMEOUT
-                                    : HOST_CAUSE_NONE);
-    return 0;
-}
-
-int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
-{
-    return host_threads_run(host, run_kill, &guest);
 }
 
 static int run_add(struct rapahub_host *host, void *argument)

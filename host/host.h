@@ -65,7 +65,7 @@ struct rapahub_host {
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
     struct host_zombies zombies;
-    struct hub_list upgrades; /* that nobody waits for */
+    struct hub_list detached; /* tasks that nobody waits for */
     struct hub_list relays;   /* requests of guests that were sent on */
     struct hub_a32 streaming; /* threads of calls with streams */
     uint64_t groups, serials; /* the last numbers given */

@@ -4,12 +4,12 @@
 #include "host/async_pieces.h"
 #include "host/asyncs.h"
 #include "host/death.h"
+#include "host/detached.h"
 #include "host/events.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/requests.h"
 #include "host/threads.h"
-#include "host/upgrade_async.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/link/call_ends.h"
@@ -264,7 +264,7 @@ static int work(struct rapahub_host *host)
         count += host_threads_serve(host, false);
         host_requests_look(host);
         count += host_asyncs_serve(host);
-        count += host_upgrade_async_settle(host);
+        count += host_detached_settle(host);
         count += host_events_deliver(host);
     }
     if (host->depth == 1) {

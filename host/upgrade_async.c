@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/upgrade_async.h"
-
+/* upgrade_async: upgrades that nobody waits for. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
-#include "host/turn.h"
-#include "host/upgrade.h"
-#include "hub/base/clock.h"
+#include <rapahub/error.h>
 
-#define END_MOST (2 * HUB_SECOND)
+#include "host/detached.h"
+#include "host/upgrade.h"
 
 /* In one piece with the path of the module. */
 struct pending {
-    struct hub_list link; /* in the host's upgrades */
+    struct host_detached detached;
     struct host_upgrade upgrade;
     struct rapahub_upgrade_options options;
     rapahub_on_upgraded *on_done;
@@ -21,57 +18,12 @@ struct pending {
     char chimod[];
 };
 
-static struct pending *over(struct rapahub_host *host)
+static void on_over(struct host_detached *detached, int r)
 {
-    HUB_LIST_EACH (&host->upgrades, link) {
-        struct pending *pending = HUB_LIST_ITEM(link, struct pending, link);
+    struct pending *pending = HUB_LIST_ITEM(&detached->link, struct pending, detached.link);
 
-        if (host_upgrade_task.is_over(&pending->upgrade))
-            return pending;
-    }
-    return NULL;
-}
-
-/* Who is told may take turns, in which others end. */
-int host_upgrade_async_settle(struct rapahub_host *host)
-{
-    int count = 0;
-
-    for (struct pending *pending; (pending = over(host)); count++) {
-        int r;
-
-        hub_list_remove(&pending->link);
-        r = host_upgrade_task.end(host, &pending->upgrade);
-        host->callbacks++;
-        pending->on_done(pending->user, r, &pending->upgrade.result);
-        host->callbacks--;
-        free(pending);
-    }
-    return count;
-}
-
-void host_upgrade_async_end_all(struct rapahub_host *host)
-{
-    uint64_t deadline = hub_clock_after(END_MOST);
-    int r = 0;
-
-    while (r >= 0 && !hub_list_empty(&host->upgrades) && hub_clock_left(deadline) > 0)
-        r = host_turn_until(host, deadline);
-    if (!hub_list_empty(&host->upgrades))
-        rapahub_log(RAPAHUB_LOG_ERROR, "upgrade", "one did not end with its host");
-}
-
-static int run_begin(struct rapahub_host *host, void *argument)
-{
-    struct pending *pending = argument;
-    int r = host_upgrade_task.begin(host, &pending->upgrade);
-
-    if (r < 0)
-        return r;
-    hub_list_append(&host->upgrades, &pending->link);
-    if (host->depth == 0) /* else the turn arms it when it ends */
-        host_loop_arm(&host->loop);
-    return 0;
+    pending->on_done(pending->user, r, &pending->upgrade.result);
+    free(pending);
 }
 
 static struct pending *copy_of(const struct rapahub_upgrade_options *options)
@@ -104,7 +56,9 @@ int rapahub_host_upgrade_async(struct rapahub_host *host, struct rapahub_guest_i
     pending->upgrade.id = guest;
     pending->on_done = on_done;
     pending->user = user;
-    r = host_threads_run(host, run_begin, pending);
+    pending->detached = (struct host_detached){
+        .task = &host_upgrade_task, .argument = &pending->upgrade, .on_over = on_over};
+    r = host_detached_begin(host, &pending->detached);
     if (r < 0)
         free(pending);
     return r;

@@ -147,7 +147,7 @@ static int open_control(struct running *running)
 
     if (running->tree) {
         snprintf(first, sizeof first, "%s", cli_run_tree_name(running->tree));
-        options.host.rest = rapahub_child_stop;
+        options.host.rest = rapahub_child_stop_async;
     } else if (running->files.count > 0) {
         cli_files_name(running->files.paths[0], first, sizeof first);
     }

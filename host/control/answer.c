@@ -217,8 +217,11 @@ static void restart(struct rapahub_control *control, struct host_server_client *
     int r = find_child(control, record->name.name, &child);
 
     if (r == 0)
-        r = control->host.restart(control->host.host, child, RESTART_NS);
-    host_server_end(control, client, r);
+        host_errand_wish(
+            control, client,
+            &(const struct host_errand_wish){control->host.restart, child, RESTART_NS});
+    else
+        host_server_end(control, client, r);
 }
 
 /* Guests whose figures are wanted, found first: a visit must not begin another. */
@@ -303,30 +306,41 @@ static int stop_host(struct rapahub_control *control)
     return 0;
 }
 
-static int rest(struct rapahub_control *control, struct rapahub_string name)
+/* Of one that a restart brings back. */
+static void rest(struct rapahub_control *control, struct host_server_client *client,
+                 struct rapahub_string name)
 {
     struct rapahub_child_id child;
     int r = find_child(control, name, &child);
 
-    return r == 0 ? control->host.rest(control->host.host, child, REST_NS) : r;
+    if (r == 0)
+        host_errand_wish(control, client,
+                         &(const struct host_errand_wish){control->host.rest, child, REST_NS});
+    else
+        host_server_end(control, client, r);
+}
+
+static void stop_guest(struct rapahub_control *control, struct host_server_client *client,
+                       struct rapahub_string name)
+{
+    struct rapahub_guest_id guest;
+    int r = find_guest(control, name, &guest);
+
+    if (r == 0)
+        host_errand_stop(control, client, guest);
+    else
+        host_server_end(control, client, r);
 }
 
 static void stop(struct rapahub_control *control, struct host_server_client *client,
                  const union host_frame_record *record)
 {
-    struct rapahub_guest_id guest;
-    int r;
-
-    if (record->name.name.size == 0) {
-        r = stop_host(control);
-    } else if (control->host.rest) {
-        r = rest(control, record->name.name);
-    } else {
-        r = find_guest(control, record->name.name, &guest);
-        if (r == 0)
-            r = control->host.stop(control->host.host, guest);
-    }
-    host_server_end(control, client, r);
+    if (record->name.name.size == 0)
+        host_server_end(control, client, stop_host(control));
+    else if (control->host.rest)
+        rest(control, client, record->name.name);
+    else
+        stop_guest(control, client, record->name.name);
 }
 
 static void kill_guest(struct rapahub_control *control, struct host_server_client *client,

@@ -35,41 +35,95 @@ static void send_upgraded(const struct host_server_errand *errand,
     host_server_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
 }
 
+/* Who asked for it, if there is somebody still. */
+static bool is_awaited(struct host_server_errand *errand)
+{
+    if (!errand->control || !errand->client)
+        return false;
+    errand->client->errand = NULL;
+    return true;
+}
+
 static void on_upgraded(void *user, int status, const struct rapahub_upgrade_result *result)
 {
     OWN(host_server_errand) struct host_server_errand *errand = user;
 
-    if (!errand->control || !errand->client)
+    if (!is_awaited(errand))
         return;
-    errand->client->errand = NULL;
     if (status == 0)
         send_upgraded(errand, result);
     host_server_end(errand->control, errand->client, status);
+}
+
+static void on_done(void *user, int status, const void *result)
+{
+    OWN(host_server_errand) struct host_server_errand *errand = user;
+
+    (void)result;
+    if (is_awaited(errand))
+        host_server_end(errand->control, errand->client, status);
+}
+
+/* NULL: there is no memory, and the client has been told. */
+static struct host_server_errand *make(struct rapahub_control *control,
+                                       struct host_server_client *client)
+{
+    struct host_server_errand *errand = calloc(1, sizeof *errand);
+
+    if (!errand) {
+        host_server_end(control, client,
+                        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for what was asked"));
+        return NULL;
+    }
+    *errand = (struct host_server_errand){.control = control, .client = client};
+    hub_list_init(&errand->link);
+    hub_list_append(&control->errands, &errand->link);
+    client->errand = errand;
+    return errand;
+}
+
+/* It did not begin, for this reason. */
+static void fail(struct host_server_errand *errand, int r)
+{
+    struct rapahub_control *control = errand->control;
+    struct host_server_client *client = errand->client;
+
+    client->errand = NULL;
+    host_server_errand_release(&errand);
+    host_server_end(control, client, r);
+}
+
+void host_errand_stop(struct rapahub_control *control, struct host_server_client *client,
+                      struct rapahub_guest_id guest)
+{
+    struct host_server_errand *errand = make(control, client);
+    int r = errand ? control->host.stop(control->host.host, guest, on_done, errand) : 0;
+
+    if (r < 0)
+        fail(errand, r);
+}
+
+void host_errand_wish(struct rapahub_control *control, struct host_server_client *client,
+                      const struct host_errand_wish *wish)
+{
+    struct host_server_errand *errand = make(control, client);
+    int r = errand ? wish->begin(control->host.host, wish->child, wish->timeout_ns, on_done, errand)
+                   : 0;
+
+    if (r < 0)
+        fail(errand, r);
 }
 
 void host_errand_upgrade(struct rapahub_control *control, struct host_server_client *client,
                          struct rapahub_guest_id guest,
                          const struct rapahub_upgrade_options *options)
 {
-    OWN(host_server_errand) struct host_server_errand *errand = calloc(1, sizeof *errand);
-    int r;
+    struct host_server_errand *errand = make(control, client);
+    int r =
+        errand ? control->host.upgrade(control->host.host, guest, options, on_upgraded, errand) : 0;
 
-    if (!errand) {
-        host_server_end(control, client,
-                        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an upgrade"));
-        return;
-    }
-    *errand = (struct host_server_errand){.control = control, .client = client};
-    hub_list_init(&errand->link);
-    hub_list_append(&control->errands, &errand->link);
-    client->errand = errand;
-    r = control->host.upgrade(control->host.host, guest, options, on_upgraded, errand);
-    if (r == 0) {
-        (void)TAKE(errand);
-        return;
-    }
-    client->errand = NULL;
-    host_server_end(control, client, r);
+    if (r < 0)
+        fail(errand, r);
 }
 
 void host_errand_abandon(struct host_server_client *client)

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* errand: what takes longer than a turn and is not a call: an upgrade. Others are served meanwhile.
- */
+/* errand: what takes longer than a turn and is not a call: a stop, a restart, an upgrade. Others
+ * are served meanwhile. */
 #ifndef HOST_CONTROL_ERRAND_H
 #define HOST_CONTROL_ERRAND_H
 
 #include "host/control/server.h"
 
-/* Begins it; the client has its answer when it is over. The options are copied. */
+/* Each begins it; the client has its answer when it is over. */
+void host_errand_stop(struct rapahub_control *control, struct host_server_client *client,
+                      struct rapahub_guest_id guest);
+
+/* By `begin`, which is a function of the control's host. */
+typedef int host_errand_begin(struct rapahub_host *host, struct rapahub_child_id child,
+                              uint64_t timeout_ns, rapahub_on_done *on_done, void *user);
+struct host_errand_wish {
+    host_errand_begin *begin;
+    struct rapahub_child_id child;
+    uint64_t timeout_ns;
+};
+void host_errand_wish(struct rapahub_control *control, struct host_server_client *client,
+                      const struct host_errand_wish *wish);
+
+/* The options are copied. */
 void host_errand_upgrade(struct rapahub_control *control, struct host_server_client *client,
                          struct rapahub_guest_id guest,
                          const struct rapahub_upgrade_options *options);

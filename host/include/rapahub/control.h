@@ -3,10 +3,9 @@
  * `kill`, `upgrade`, `logs` and `inspect`, for programs of the same user only.
  *
  * The host's owner serves it: poll rapahub_control_fd for input beside rapahub_host_fd, then
- * dispatch. Nothing waits but a stop, which takes as long as the guest's stop time-out, and a
- * restart, which takes as long as that and a start: the host serves meanwhile, the socket does not.
- * During an upgrade it does. Requests are answered while slow methods run; a client that breaks the
- * protocol or does not read is dropped. At most 32 clients. */
+ * dispatch. Nothing waits: while a method runs, a guest stops, starts again or is upgraded, others
+ * are answered. A client that breaks the protocol or does not read is dropped. At most 32 clients.
+ */
 #ifndef RAPAHUB_CONTROL_H
 #define RAPAHUB_CONTROL_H
 
@@ -27,26 +26,29 @@ struct rapahub_control_host {
     int (*call)(struct rapahub_host *host, const struct rapahub_call *call,
                 rapahub_on_done *on_done, void *user, struct rapahub_request_id *out);
     void (*cancel)(struct rapahub_host *host, struct rapahub_request_id request);
-    int (*stop)(struct rapahub_host *host, struct rapahub_guest_id guest);
+    int (*stop)(struct rapahub_host *host, struct rapahub_guest_id guest, rapahub_on_done *on_done,
+                void *user);
     int (*kill)(struct rapahub_host *host, struct rapahub_guest_id guest);
     int (*figures)(struct rapahub_host *host, struct rapahub_guest_id guest,
                    void (*visit)(void *user, const struct rapahub_figure *figure), void *user);
     int (*children)(struct rapahub_host *host,
                     void (*visit)(void *user, const struct rapahub_child_status *status),
                     void *user);
-    int (*restart)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns);
+    int (*restart)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns,
+                   rapahub_on_done *on_done, void *user);
     /* In place of `stop`, for a guest that is to be started again by `restart`; may be NULL. */
-    int (*rest)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns);
+    int (*rest)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns,
+                rapahub_on_done *on_done, void *user);
     int (*upgrade)(struct rapahub_host *host, struct rapahub_guest_id guest,
                    const struct rapahub_upgrade_options *options, rapahub_on_upgraded *on_done,
                    void *user); /* NULL: refused */
 };
 
-#define RAPAHUB_CONTROL_HOST(of)                                                         \
-    ((struct rapahub_control_host){                                                      \
-        (of), rapahub_host_guests, rapahub_host_methods, rapahub_host_call_async,        \
-        rapahub_host_cancel, rapahub_host_stop, rapahub_host_kill, rapahub_host_figures, \
-        rapahub_host_children, rapahub_child_renew, NULL, rapahub_host_upgrade_async})
+#define RAPAHUB_CONTROL_HOST(of)                                                               \
+    ((struct rapahub_control_host){                                                            \
+        (of), rapahub_host_guests, rapahub_host_methods, rapahub_host_call_async,              \
+        rapahub_host_cancel, rapahub_host_stop_async, rapahub_host_kill, rapahub_host_figures, \
+        rapahub_host_children, rapahub_child_renew_async, NULL, rapahub_host_upgrade_async})
 
 struct rapahub_control_options {
     const char *path;                 /* of the socket; at most 107 bytes; required */

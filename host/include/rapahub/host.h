@@ -151,6 +151,12 @@ RAPAHUB_API uint32_t rapahub_host_quarantined(const struct rapahub_host *host);
  * RAPAHUB_ESTALE where that life has ended. */
 RAPAHUB_API_CHECKED int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest);
 
+/* The same without the wait, which goes on in the turns that the owner takes: on_done runs once, on
+ * the owner, unless this fails; it may call containers, and no more. A host that ends ends it. */
+RAPAHUB_API_CHECKED int rapahub_host_stop_async(struct rapahub_host *host,
+                                                struct rapahub_guest_id guest,
+                                                rapahub_on_done *on_done, void *user);
+
 /* SIGKILL, now; what follows is a death like any other. */
 RAPAHUB_API_CHECKED int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest);
 
@@ -235,7 +241,6 @@ RAPAHUB_API void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahu
 /* Starts a call and returns; any thread. on_done runs once, on the owner, unless this fails.
  * `call->loan` must be NULL. `result` is NULL unless status is 0, and where it is void; it and the
  * diagnosis hold until on_done returns. `out` may be NULL. */
-typedef void rapahub_on_done(void *user, int status, const void *result);
 RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
                                                 const struct rapahub_call *call,
                                                 rapahub_on_done *on_done, void *user,

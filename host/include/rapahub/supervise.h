@@ -20,6 +20,10 @@ struct rapahub_guest_options;
 struct rapahub_container_options;
 struct rapahub_supervisor;
 
+/* How something ended that nobody waits for: 0, or a failure, whose diagnosis holds until this
+ * returns, as the result of a call does; NULL where there is none. */
+typedef void rapahub_on_done(void *user, int status, const void *result);
+
 /* Where 0 means a default: none at all, or without an end. */
 #define RAPAHUB_NONE    UINT64_MAX
 #define RAPAHUB_FOREVER UINT64_MAX
@@ -314,6 +318,17 @@ RAPAHUB_API_CHECKED int rapahub_child_reset(struct rapahub_host *host,
  * both cases. */
 RAPAHUB_API_CHECKED int rapahub_child_renew(struct rapahub_host *host,
                                             struct rapahub_child_id child, uint64_t timeout_ns);
+
+/* rapahub_child_stop and rapahub_child_renew without the wait, which goes on in the turns that the
+ * owner takes: on_done runs once, on the owner, unless this fails; it may call containers, and no
+ * more. A host that ends ends it. */
+RAPAHUB_API_CHECKED int rapahub_child_stop_async(struct rapahub_host *host,
+                                                 struct rapahub_child_id child, uint64_t timeout_ns,
+                                                 rapahub_on_done *on_done, void *user);
+RAPAHUB_API_CHECKED int rapahub_child_renew_async(struct rapahub_host *host,
+                                                  struct rapahub_child_id child,
+                                                  uint64_t timeout_ns, rapahub_on_done *on_done,
+                                                  void *user);
 
 /* Stops it for good; waits until it is down. */
 RAPAHUB_API_CHECKED int rapahub_child_close(struct rapahub_host *host,

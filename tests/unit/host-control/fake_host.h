@@ -15,6 +15,8 @@ struct rapahub_host {
     void *done_user;
     rapahub_on_upgraded *upgraded; /* NULL: no upgrade is under way */
     void *upgraded_user;
+    rapahub_on_done *ended; /* of a stop or a restart; NULL: none is under way */
+    void *ended_user;
     struct rapahub_upgrade_result upgrade_result;
     unsigned calls, cancels, stops, kills, host_stops, restarts, upgrades;
     int64_t arguments[2];
@@ -67,11 +69,21 @@ static void fake_cancel(struct rapahub_host *host, struct rapahub_request_id req
     host->cancels++;
 }
 
-static int fake_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
+static int fake_end(struct rapahub_host *host, rapahub_on_done *on_done, void *user)
+{
+    if (host->ended)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "that life has ended");
+    host->ended = on_done;
+    host->ended_user = user;
+    return 0;
+}
+
+static int fake_stop(struct rapahub_host *host, struct rapahub_guest_id guest,
+                     rapahub_on_done *on_done, void *user)
 {
     assert_int_equal(guest.group, 9);
     host->stops++;
-    return 0;
+    return fake_end(host, on_done, user);
 }
 
 static int fake_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
@@ -118,12 +130,12 @@ static int fake_children(struct rapahub_host *host,
 }
 
 static int fake_restart(struct rapahub_host *host, struct rapahub_child_id child,
-                        uint64_t timeout_ns)
+                        uint64_t timeout_ns, rapahub_on_done *on_done, void *user)
 {
     assert_int_equal(child.number, 7);
     assert_true(timeout_ns > 0);
     host->restarts++;
-    return 0;
+    return fake_end(host, on_done, user);
 }
 
 static int fake_upgrade(struct rapahub_host *host, struct rapahub_guest_id guest,

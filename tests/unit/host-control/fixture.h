@@ -42,6 +42,14 @@ FIXTURE void finish_upgrade(struct rapahub_host *host, int status)
     done(host->upgraded_user, status, &host->upgrade_result);
 }
 
+FIXTURE void finish_end(struct rapahub_host *host, int status)
+{
+    rapahub_on_done *done = host->ended;
+
+    host->ended = NULL;
+    done(host->ended_user, status, NULL);
+}
+
 FIXTURE void count_host_stop(void *user)
 {
     ((struct rapahub_host *)user)->host_stops++;

@@ -59,6 +59,52 @@ static void others_are_answered_while_an_upgrade_runs(void **state)
     host_client_release(&other);
 }
 
+static const enum host_frame_kind waits[] = {HOST_FRAME_STOP, HOST_FRAME_RESTART};
+static const struct control_name calc = {{"calc", 4}};
+
+static void others_are_answered_while_a_guest_stops_or_starts_anew(void **state)
+{
+    struct fixture *f = *state;
+    struct host_client *client = connect_to(f), *other = connect_to(f);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+
+    for (unsigned i = 0; i < 2; i++) {
+        ask(f, client, waits[i], &calc);
+        assert_int_equal(answer(client, &kind, &record), RAPAHUB_ETIMEDOUT);
+        ask(f, other, HOST_FRAME_LIST, &none);
+        assert_int_equal(answer(other, &kind, &record), 1);
+        assert_int_equal(end_of(other), 0);
+        ask(f, other, waits[i], &calc); /* why it does not begin */
+        assert_int_equal(end_of(other), RAPAHUB_ESTALE);
+        assert_string_equal(rapahub_last_error()->text, "that life has ended");
+        rapahub_fail(RAPAHUB_EGIVENUP, "", "it is given up");
+        finish_end(&f->host, RAPAHUB_EGIVENUP);
+        assert_int_equal(end_of(client), RAPAHUB_EGIVENUP);
+        assert_string_equal(rapahub_last_error()->text, "it is given up");
+    }
+    host_client_release(&client);
+    host_client_release(&other);
+}
+
+static void a_stop_outlives_who_asked_for_it_and_the_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+
+    ask(f, client, HOST_FRAME_STOP, &calc);
+    host_client_release(&client);
+    serve(f);
+    finish_end(&f->host, 0);
+    client = connect_to(f);
+    ask(f, client, HOST_FRAME_RESTART, &calc);
+    rapahub_control_close(f->control);
+    f->control = NULL;
+    finish_end(&f->host, 0);
+    assert_int_equal(end_of(client), RAPAHUB_ECLOSED);
+    host_client_release(&client);
+}
+
 static void an_upgrade_outlives_who_asked_for_it(void **state)
 {
     struct fixture *f = *state;
@@ -94,6 +140,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_upgrade_reaches_the_guest),
         TEST(others_are_answered_while_an_upgrade_runs),
+        TEST(others_are_answered_while_a_guest_stops_or_starts_anew),
+        TEST(a_stop_outlives_who_asked_for_it_and_the_socket),
         TEST(an_upgrade_outlives_who_asked_for_it),
         TEST(an_upgrade_outlives_the_socket),
     };

@@ -74,12 +74,13 @@ static void a_restart_reaches_the_guest_of_that_name(void **state)
 {
     const struct control_name calc = {rapahub_string_of("calc")},
                               nobody = {rapahub_string_of("nobody")};
-    const struct fixture *f = *state;
+    struct fixture *f = *state;
     struct host_client *client = connect_to(f);
 
     ask(f, client, HOST_FRAME_RESTART, &calc);
-    assert_int_equal(end_of(client), 0);
     assert_int_equal(f->host.restarts, 1);
+    finish_end(&f->host, 0);
+    assert_int_equal(end_of(client), 0);
     ask(f, client, HOST_FRAME_RESTART, &nobody);
     assert_int_equal(end_of(client), RAPAHUB_ENOENT);
     assert_int_equal(f->host.restarts, 1);
@@ -95,9 +96,10 @@ static void a_stop_may_be_a_rest(void **state)
 
     f->control->host.rest = fake_restart;
     ask(f, client, HOST_FRAME_STOP, &calc);
-    assert_int_equal(end_of(client), 0);
     assert_int_equal(f->host.restarts, 1);
     assert_int_equal(f->host.stops, 0);
+    finish_end(&f->host, 0);
+    assert_int_equal(end_of(client), 0);
     host_client_release(&client);
 }
 
@@ -209,12 +211,13 @@ static void an_unknown_name_is_refused(void **state)
 static void stop_reaches_the_guest_or_the_host(void **state)
 {
     const struct control_name guest = {rapahub_string_of("calc")}, host = {rapahub_string_of("")};
-    const struct fixture *f = *state;
+    struct fixture *f = *state;
     struct host_client *client = connect_to(f);
 
     ask(f, client, HOST_FRAME_STOP, &guest);
-    assert_int_equal(end_of(client), 0);
     assert_int_equal(f->host.stops, 1);
+    finish_end(&f->host, 0);
+    assert_int_equal(end_of(client), 0);
     ask(f, client, HOST_FRAME_STOP, &host);
     assert_int_equal(end_of(client), 0);
     assert_int_equal(f->host.host_stops, 1);

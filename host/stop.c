@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop: a life of a guest is ended from outside, and with it the guest. */
+#include <rapahub/error.h>
+
+#include "host/detached.h"
+#include "host/finish.h"
+#include "host/guests.h"
+#include "host/host.h"
+#include "host/places.h"
+#include "hub/base/clock.h"
+
+struct stop {
+    struct rapahub_guest_id id;
+
+    struct host_guest *guest; /* pinned; the rest is set when it begins */
+    struct host_timer due;
+};
+
+static int refuse_stale(void)
+{
+    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended");
+}
+
+static int begin(struct rapahub_host *host, void *argument)
+{
+    struct stop *stop = argument;
+    struct host_guest *guest = host_guest_find(host, stop->id);
+
+    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
+        return refuse_stale();
+    stop->guest = guest;
+    guest->pins++;
+    stop->due.on = host_threads_on_due;
+    host_loop_set(&host->loop, &stop->due, host_guests_stop(guest));
+    return 0;
+}
+
+static bool is_over(const void *argument)
+{
+    const struct stop *stop = argument;
+
+    return !host_places_is_used(stop->guest) || hub_clock_left(stop->due.due_ns) == 0;
+}
+
+static int end(struct rapahub_host *host, void *argument)
+{
+    struct stop *stop = argument;
+    int r = 0;
+
+    (void)host;
+    host_loop_clear(&stop->due);
+    if (host_places_is_used(stop->guest))
+        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die",
+                         stop->guest->name);
+    stop->guest->pins--;
+    return r;
+}
+
+static const struct host_threads_task task = {begin, is_over, end};
+
+int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    struct stop stop = {.id = guest};
+
+    return host_threads_await(host, &task, &stop);
+}
+
+int rapahub_host_stop_async(struct rapahub_host *host, struct rapahub_guest_id guest,
+                            rapahub_on_done *on_done, void *user)
+{
+    const struct stop stop = {.id = guest};
+
+    return host_detached_make(
+        host, &(const struct host_detached_plan){&task, &stop, sizeof stop, on_done, user});
+}
+
+static int run_kill(struct rapahub_host *host, void *argument)
+{
+    const struct rapahub_guest_id *id = argument;
+    struct host_guest *guest = host_guest_find(host, *id);
+
+    if (!guest || !guest->life)
+        return refuse_stale();
+    /* One that cannot be killed is put out of use. */
+    host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
+                                    ? HOST_CAUSE_STOP_TIMEOUT
+                                    : HOST_CAUSE_NONE);
+    return 0;
+}
+
+int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    return host_threads_run(host, run_kill, &guest);
+}
