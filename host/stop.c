@@ -18,7 +18,7 @@ struct stop {
 
 static int refuse_stale(void)
 {
-    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended");
+    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended already");
 }
 
 static int begin(struct rapahub_host *host, void *argument)
