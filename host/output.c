@@ -119,17 +119,22 @@ static void note_last(struct host_output *output, const char *line, size_t size)
         host_output_escape(line, size, output->words, sizeof output->words);
 }
 
+static void begin_second(struct host_output *output)
+{
+    uint64_t now = hub_clock_now();
+
+    if (now - output->second_ns < HUB_SECOND)
+        return;
+    tell_dropped(output);
+    output->second_ns = now;
+    output->lines = 0;
+}
+
 static void hand_on(struct host_output *output, const char *line, size_t size)
 {
     char text[HOST_OUTPUT_LINE];
-    uint64_t now = hub_clock_now();
 
     note_last(output, line, size);
-    if (now - output->second_ns >= HUB_SECOND) {
-        tell_dropped(output);
-        output->second_ns = now;
-        output->lines = 0;
-    }
     if (output->lines >= output->rate) {
         output->dropped++;
         output->dropped_all++;
@@ -162,6 +167,7 @@ static void take(struct host_output_pipe *pipe, const char *data, size_t size)
 {
     const char *end = data + size, *newline;
 
+    begin_second(pipe->output);
     for (; (newline = memchr(data, '\n', (size_t)(end - data))); data = newline + 1) {
         add(pipe, data, (size_t)(newline - data));
         end_line(pipe);
