@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/base/far.h"
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
@@ -31,6 +32,19 @@ static void copy_parts(uint8_t *to, const struct hub_parts *parts)
         memcpy(to + parts->head.size, parts->tail.data, parts->tail.size);
 }
 
+/* To where it is read on another CPU. */
+static void copy_far(const struct hub_link *link, uint8_t *to, const struct hub_parts *parts,
+                     size_t least)
+{
+    if (parts->tail.size < least || !hub_wait_is_elsewhere(&link->wait)) {
+        copy_parts(to, parts);
+        return;
+    }
+    if (parts->head.size > 0)
+        memcpy(to, parts->head.data, parts->head.size);
+    hub_far_copy(to + parts->head.size, parts->tail.data, parts->tail.size);
+}
+
 /* r[impl shm.payload.inline] r[impl shm.payload.slot] */
 static int place_payload(struct hub_link *link, const struct hub_parts *payload,
                          struct hub_descriptor *descriptor)
@@ -51,7 +65,7 @@ static int place_payload(struct hub_link *link, const struct hub_parts *payload,
     to = hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, &r);
     if (!to)
         return r;
-    copy_parts(to, payload);
+    copy_far(link, to, payload, descriptor->msg_type == HUB_DATA ? HUB_FAR_STREAM : HUB_FAR_ALONE);
     hub_slots_sent(link->options.pool, descriptor->payload_slot);
     return 0;
 }

@@ -265,6 +265,13 @@ bool hub_wait_is_near(const struct hub_wait *wait)
            (theirs & HUB_WAIT_PART) != 0 && !is_same_cpu(wait, theirs);
 }
 
+bool hub_wait_is_elsewhere(const struct hub_wait *wait)
+{
+    uint32_t theirs = hub_peek(wait->peer);
+
+    return theirs >> HUB_WAIT_CPU_SHIFT != 0 && !is_same_cpu(wait, theirs);
+}
+
 /* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
  * was in vain of late one look is enough. The first look says nothing of spinning: what it finds
  * may have been there before, such as what this side slept for. Never a part of its caller: a

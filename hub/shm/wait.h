@@ -121,6 +121,9 @@ int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
  * another CPU? */
 bool hub_wait_is_near(const struct hub_wait *wait);
 
+/* Does the peer work on another CPU than this side? False where that is not known. */
+bool hub_wait_is_elsewhere(const struct hub_wait *wait);
+
 /* The first looks of such a wait, at one word of the peer: true as soon as it is not `seen` any
  * more. `cell` is what will be read then. */
 bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word, uint32_t seen,

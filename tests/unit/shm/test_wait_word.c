@@ -121,6 +121,32 @@ static void a_peer_is_near_where_it_pays_to_look(void **state)
     }
 }
 
+/* A CPU that is not known is not another one. */
+static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
+{
+    static const struct {
+        uint32_t ours, theirs;
+        bool one_cpu, elsewhere;
+    } rows[] = {
+        {5, 6, false, true}, {5, 5, false, false}, {5, 0, false, false},
+        {0, 6, false, true}, {0, 0, false, false}, {5, 6, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct pair pair;
+
+        begin_pair(&pair);
+        pair.side[0].manner = HUB_WAIT_MANNER_SLEEP;
+        pair.side[0].one_cpu = rows[i].one_cpu;
+        hub_note(&pair.side[0].cpu, rows[i].ours);
+        (void)hub_clear_bits(&pair.words[1], CPU_BITS);
+        (void)hub_arm(&pair.words[1], rows[i].theirs << HUB_WAIT_CPU_SHIFT);
+        assert_int_equal(hub_wait_is_elsewhere(&pair.side[0]), rows[i].elsewhere);
+        end_pair(&pair);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +155,7 @@ int main(void)
         cmocka_unit_test(what_the_first_look_finds_says_nothing_of_spinning),
         cmocka_unit_test(what_was_written_before_the_word_is_seen_behind_it),
         cmocka_unit_test(a_peer_is_near_where_it_pays_to_look),
+        cmocka_unit_test(a_peer_is_elsewhere_where_it_is_known_to_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

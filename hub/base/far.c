@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/base/far.h"
+
+#include <string.h>
+
+/* ThreadSanitizer sees what memcpy stores, and so proves that it is published before it is read. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+
+#include <emmintrin.h>
+#include <stdint.h>
+
+#define LINE 64
+
+/* The bytes up to the next line. */
+static size_t before_line(const void *to)
+{
+    return -(uintptr_t)to & (LINE - 1);
+}
+
+static void stream_line(uint8_t *to, const uint8_t *from)
+{
+    const __m128i *in = (const __m128i *)(const void *)from;
+    __m128i *out = (__m128i *)(void *)to;
+    __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);
+    __m128i c = _mm_loadu_si128(in + 2), d = _mm_loadu_si128(in + 3);
+
+    _mm_stream_si128(out, a);
+    _mm_stream_si128(out + 1, b);
+    _mm_stream_si128(out + 2, c);
+    _mm_stream_si128(out + 3, d);
+}
+
+/* Whole lines only: of a part of one the rest would be read from memory. The fence puts them in
+ * front of all later stores, which a store-release alone does not. */
+void hub_far_stream(void *to, const void *from, size_t size)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    size_t at = before_line(to);
+
+    if (at > size)
+        at = size;
+    memcpy(out, in, at);
+    for (; size - at >= LINE; at += LINE)
+        stream_line(out + at, in + at);
+    _mm_sfence();
+    memcpy(out + at, in + at, size - at);
+}
+
+/* Measured there only: it moves 1.4 to 8 times as much, most where the two CPUs share no cache.
+ * Elsewhere memcpy knows best. */
+static int pays(void)
+{
+    return __builtin_cpu_is("amd");
+}
+
+#else
+
+void hub_far_stream(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+
+static int pays(void)
+{
+    return 0;
+}
+
+#endif
+
+void hub_far_copy(void *to, const void *from, size_t size)
+{
+    if (pays())
+        hub_far_stream(to, from, size);
+    else
+        memcpy(to, from, size);
+}

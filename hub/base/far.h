@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* far: a copy of many bytes which another CPU reads next. Where they are stored as any others, each
+ * line must first be taken away from that CPU, which still has it from when it read it last. */
+#ifndef HUB_BASE_FAR_H
+#define HUB_BASE_FAR_H
+
+#include <stddef.h>
+
+/* Of fewer bytes the way through memory takes longer than it saves. */
+#define HUB_FAR_ALONE  (32U << 10) /* of a copy that is waited for */
+#define HUB_FAR_STREAM (8U << 10)  /* of one of many */
+
+/* As memcpy, past the caches of this CPU where that pays. What is stored behind it is seen behind
+ * it, as with memcpy. The bytes lie in memory then: who reads them here waits for them. */
+void hub_far_copy(void *to, const void *from, size_t size);
+
+/* The same where it does not pay. */
+void hub_far_stream(void *to, const void *from, size_t size);
+
+#endif
