@@ -83,7 +83,6 @@ int hub_slot_bank_init(struct hub_slot_bank *bank, const struct hub_geometry *ge
     hub_mutex_init(&bank->lock);
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
-        bank->of[c].round = hub_slot_class_round(&bank->map, c);
         r = make_room(bank, c, 0);
         if (r == 0)
             stock(bank, c, 0);
@@ -231,7 +230,7 @@ static int find(struct hub_slot_bank *bank, uint32_t peer, size_t size, uint32_t
     uint32_t first = hub_slot_class_select(&bank->map, size);
 
     for (uint32_t c = first; c < bank->map.count; c++) {
-        bool due = size >= WARM_LEAST && bank->of[c].since >= bank->of[c].round;
+        bool due = size >= WARM_LEAST && bank->of[c].since >= HUB_SLOT_ROUND;
         int r;
 
         *found = c;

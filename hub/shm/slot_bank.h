@@ -35,8 +35,7 @@ struct hub_bank_record {
 struct hub_bank_class {
     uint32_t *reserve; /* a stack: the slot used last is lent next */
     uint32_t in_reserve, total, granted_sum;
-    uint32_t round,
-        since;        /* so many are lent between two looks at what came back; since the last */
+    uint32_t since;   /* so many were lent since the last look at what came back */
     uint32_t untaken; /* of the first extent: its last ones, which have no pages yet */
     uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
 };

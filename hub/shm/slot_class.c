@@ -7,8 +7,7 @@
 
 #include "hub/base/check.h"
 
-#define TRIES       128         /* of a swap that others may spoil */
-#define ROUND_BYTES (64U << 10) /* of larger ones the last one is taken again: it is warm */
+#define TRIES 128 /* of a swap that others may spoil */
 
 static struct hub_slot_extent *extent_of(struct hub_slot_map *map, struct hub_extent_name name)
 {
@@ -24,13 +23,6 @@ static void place_at(struct hub_slot_extent *extent, const struct hub_size_class
     hub_publish(&extent->count, place->slots_per_extent);
 }
 
-static uint32_t round_of(uint32_t slot_size)
-{
-    uint32_t fit = ROUND_BYTES / slot_size;
-
-    return fit >= HUB_SLOT_ROUND ? HUB_SLOT_ROUND : fit > 0 ? fit : 1;
-}
-
 void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
                          uint8_t *segment)
 {
@@ -43,9 +35,8 @@ void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *ge
         const struct hub_size_class *place = &map->places.of[c];
         struct hub_slot_class *of = &map->of[c];
 
-        of->slot_size = place->slot_size;
+        of->slot_size = map->sizes[c] = place->slot_size;
         of->per_extent = place->slots_per_extent;
-        of->round = round_of(place->slot_size);
         of->extent_count = 1;
         of->header = (struct hub_size_class_header *)(void *)(segment + map->places.base) + c;
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
@@ -84,14 +75,14 @@ uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_clas
     return share > 0 ? share : 1;
 }
 
-/* r[impl shm.varslot.selection] */
+/* Takes as long for large ones as for small ones. r[impl shm.varslot.selection] */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
 {
-    uint32_t c = 0;
+    uint32_t smaller = 0;
 
-    while (c < map->count && map->of[c].slot_size < size)
-        c++;
-    return c;
+    for (uint32_t c = 0; c < map->count; c++)
+        smaller += map->sizes[c] < size;
+    return smaller;
 }
 
 /* r[impl shm.varslot.freelist] r[impl shm.varslot.freeing] */
@@ -133,8 +124,6 @@ static __attribute__((cold)) int refuse_first(const struct hub_slot_map *map, ui
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t refs[HUB_SLOT_ROUND])
 {
-    uint32_t most = hub_slot_class_round(map, size_class);
-
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t old = hub_observe64(head);
         uint32_t next = hub_slot_ref_first(old), count = 0;
@@ -142,7 +131,8 @@ int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uin
         if (next == HUB_SLOT_REF_NONE)
             return -EAGAIN;
         refs[0] = next;
-        while (count < most && next >> 24 == size_class && hub_slot_class_has(map, next)) {
+        while (count < HUB_SLOT_ROUND && next >> 24 == size_class &&
+               hub_slot_class_has(map, next)) {
             refs[count++] = next;
             next = hub_peek(&hub_slot_class_meta(map, next)->next_free);
         }

@@ -27,7 +27,6 @@ struct hub_slot_extent {
 
 struct hub_slot_class {
     uint32_t slot_size, per_extent;
-    uint32_t round;                             /* what hub_slot_class_round says */
     uint32_t extent_count;                      /* mapped here; under the owner's lock */
     struct hub_size_class_header *header;       /* in the segment */
     struct hub_mapping memory[HUB_EXTENTS_MAX]; /* empty of what lies in the segment */
@@ -38,6 +37,7 @@ struct hub_slot_map {
     uint8_t *segment;
     uint8_t *blocks; /* of the guests, in the segment; each of so many bytes */
     uint64_t block_size;
+    uint32_t sizes[HUB_CLASSES_MAX]; /* of the slots of each class: in one line */
     struct hub_size_classes places;
     struct hub_slot_class of[HUB_CLASSES_MAX];
     struct hub_slot_extent extents[HUB_SLOT_EXTENTS];
@@ -100,19 +100,15 @@ uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 /* Pushes a slot: false where others changed the head too often. Any thread of any process. */
 bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
 
-/* The slots that go round of one class where one is used at a time: so many may be taken at once,
- * and are all warm. At least 1. */
-static inline uint32_t hub_slot_class_round(const struct hub_slot_map *map, uint32_t size_class)
-{
-    return map->of[size_class].round;
-}
+/* The slots that go round of one class where one is used at a time: so many may be taken at once.
+ * The line with their stack need not come from the other side for each, and they are still warm. */
+#define HUB_SLOT_ROUND 4
 
-/* The first slots, of one stack, by one swap: how many, at most hub_slot_class_round; -EAGAIN where
+/* The first slots, of one stack, by one swap: how many, at most HUB_SLOT_ROUND; -EAGAIN where
  * there is none, or others changed the head too often; -ENXIO, without a diagnosis, where the first
  * lies in an extent that is not mapped here, and is refs[0]; RAPAHUB_EPROTOCOL where the head names
  * no slot of `size_class`. What follows and is no such slot stays where it is. The same one may be
  * there twice. One popper at a time. */
-#define HUB_SLOT_ROUND 4
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t refs[HUB_SLOT_ROUND]);
 

@@ -34,9 +34,11 @@ bool __wrap_hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *
     return !class_rig_spoils && __real_hub_slot_class_push(map, head, ref);
 }
 
-static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
+/* With other classes: for payloads of up to so many bytes. */
+static inline struct class_rig *class_rig_begin_for(uint32_t guests, bool shared,
+                                                    uint32_t payload_max)
 {
-    const struct hub_limits limits = {.payload_max = 4096,
+    const struct hub_limits limits = {.payload_max = payload_max,
                                       .credit_size = 1024,
                                       .guests_max = guests,
                                       .ring_size = 4,
@@ -59,6 +61,11 @@ static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
             hub_slot_purse_init(&rig->purses[peer - 1], &rig->geometry, &rig->segment, peer), 0);
     }
     return rig;
+}
+
+static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
+{
+    return class_rig_begin_for(guests, shared, 4096);
 }
 
 static inline void class_rig_end(struct class_rig *rig)

@@ -100,18 +100,25 @@ static uint32_t goes_and_comes_back(struct class_rig *rig, size_t size)
 }
 
 /* A small one is rather taken from the reserve, without a look at what the guest writes. */
-static void large_payloads_go_into_the_few_slots_that_are_warm(void **state)
+static void check_warm(uint32_t size)
 {
-    struct class_rig *rig = class_rig_begin(1, false);
+    struct class_rig *rig = class_rig_begin_for(1, false, size);
     uint32_t warm[HUB_SLOT_ROUND], small = goes_and_comes_back(rig, 60);
 
-    (void)state;
     for (unsigned i = 0; i < HUB_SLOT_ROUND; i++)
-        warm[i] = goes_and_comes_back(rig, 4096);
+        warm[i] = goes_and_comes_back(rig, size);
+    assert_int_not_equal(warm[0], warm[HUB_SLOT_ROUND - 1]);
     for (unsigned i = 0; i < 5 * HUB_SLOT_ROUND; i++)
-        assert_int_equal(goes_and_comes_back(rig, 4096), warm[i % HUB_SLOT_ROUND]);
+        assert_int_equal(goes_and_comes_back(rig, size), warm[i % HUB_SLOT_ROUND]);
     assert_int_not_equal(goes_and_comes_back(rig, 60), small);
     class_rig_end(rig);
+}
+
+static void large_payloads_go_into_the_few_slots_that_are_warm(void **state)
+{
+    (void)state;
+    check_warm(4096);
+    check_warm(200000);
 }
 
 static void a_dropped_loan_is_in_the_reserve_again(void **state)
