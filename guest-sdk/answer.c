@@ -65,8 +65,8 @@ void guest_answer_result(struct guest *guest, const struct hub_writer *writer,
 void guest_answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
                         struct guest_answer *answer)
 {
-    answer->body.head =
-        (struct rapahub_bytes){answer->length, hub_postcard_put_at(answer->length, result->size)};
+    answer->body.head = (struct rapahub_bytes){
+        answer->length, hub_postcard_put_length(answer->length, result->size)};
     answer->body.tail = *result;
     if (guest_answer_is_lent(frame, result))
         answer->body.loan = &frame->loan;

@@ -54,7 +54,7 @@ static bool put_plain(const struct loan_call *it, size_t count, struct hub_write
     if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain != 0))
         return false;
     writer->data[0] = 0;
-    writer->size = 1 + hub_postcard_put_at(writer->data + 1, it->payload.tail.size);
+    writer->size = 1 + hub_postcard_put_length(writer->data + 1, it->payload.tail.size);
     return true;
 }
 

@@ -25,9 +25,19 @@ static inline void hub_few_copy(void *to, const void *from, size_t size)
         memcpy(&last, in + size - 8, 8);
         memcpy(out, &first, 8);
         memcpy(out + size - 8, &last, 8);
-    } else {
-        for (size_t i = 0; i < size; i++)
-            out[i] = in[i];
+    } else if (size >= 4) {
+        uint32_t first, last;
+
+        memcpy(&first, in, 4);
+        memcpy(&last, in + size - 4, 4);
+        memcpy(out, &first, 4);
+        memcpy(out + size - 4, &last, 4);
+    } else if (size > 0) {
+        char middle = in[size / 2], last = in[size - 1];
+
+        out[0] = in[0];
+        out[size / 2] = middle;
+        out[size - 1] = last;
     }
 }
 

@@ -116,7 +116,7 @@ bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes 
         return false;
     head[0] = head[1] = 0;
     payload.head =
-        (struct rapahub_bytes){head, HEAD + hub_postcard_put_at(head + HEAD, bytes.size)};
+        (struct rapahub_bytes){head, HEAD + hub_postcard_put_length(head + HEAD, bytes.size)};
     hub_publish64(&served->direct.mark, 0);
     return send(served, &payload);
 }

@@ -36,7 +36,7 @@ void hub_postcard_put_long(struct hub_writer *writer, uint64_t value)
     hub_writer_put(writer, bytes, hub_postcard_put_at(bytes, value));
 }
 
-/* Two or three bytes, as of most lengths; each is read once. */
+/* Two or three bytes, as of most lengths, in the same time; each is read once. */
 static inline bool take_few(struct hub_reader *reader, uint64_t *out)
 {
     const uint8_t *at = reader->at;
@@ -49,9 +49,8 @@ static inline bool take_few(struct hub_reader *reader, uint64_t *out)
     third = at[2];
     if (first < 0x80 || (second >= 0x80 && third >= 0x80))
         return false;
-    first = (first & 0x7f) | (second & 0x7f) << 7;
-    reader->at = at + (second < 0x80 ? 2 : 3);
-    *out = second < 0x80 ? first : first | third << 14;
+    reader->at = at + 2 + (second >> 7);
+    *out = (first & 0x7f) | (second & 0x7f) << 7 | (third & -(second >> 7)) << 14;
     return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rapahub/value.h>
 
@@ -30,6 +31,21 @@ static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
         to[size++] = (uint8_t)(value | 0x80);
     to[size++] = (uint8_t)value;
     return size;
+}
+
+/* The same, of a length: in the same time, however long it is, so that the call of a large loan
+ * takes no more than that of a small one. */
+static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
+{
+    uint32_t value = (uint32_t)length, more, word;
+
+    if (length >= UINT32_C(1) << 28)
+        return hub_postcard_put_at(to, length);
+    more = (31 - (uint32_t)__builtin_clz(value | 1)) * 37 >> 8; /* a seventh */
+    word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | value >> 21 << 24 |
+           (UINT32_C(0x808080) & ((UINT32_C(1) << 8 * more) - 1));
+    memcpy(to, &word, sizeof word);
+    return 1 + more;
 }
 
 /* Most are one byte: for those no function is called. */

@@ -17,7 +17,7 @@
 #include "tests/bench/stage.h"
 
 #define CALLS     2000U
-#define FEW       100U /* of those that move a MiB, where they should not */
+#define FEW       100U /* of those of which each load and store is printed */
 #define ARGUMENTS 16
 #define LOOKS     4
 #define WHOLE     0.005
@@ -60,7 +60,7 @@ static int under_callgrind(struct pair *pair, const char *subject, bool host, st
 }
 
 /* value: instructions of both sides that are ours; second: those of libffi. */
-static int instructions(const char *subject, uint32_t calls, struct trial *out)
+static int instructions(const char *subject, struct trial *out)
 {
     struct profile few, many;
     struct pair pair;
@@ -69,18 +69,18 @@ static int instructions(const char *subject, uint32_t calls, struct trial *out)
     if (r > 0)
         return r;
     for (int side = 0; r == 0 && side < 2; side++) {
-        snprintf(pair.count, sizeof pair.count, "%u", calls);
+        snprintf(pair.count, sizeof pair.count, "%u", CALLS);
         r = under_callgrind(&pair, subject, side == 0, &few);
-        snprintf(pair.count, sizeof pair.count, "%u", 2 * calls);
+        snprintf(pair.count, sizeof pair.count, "%u", 2 * CALLS);
         if (r == 0)
             r = under_callgrind(&pair, subject, side == 0, &many);
         if (r == 0) {
             out->value += ((many.all - many.waiting - many.ffi - many.direct) -
                            (few.all - few.waiting - few.ffi - few.direct)) /
-                          calls;
+                          CALLS;
             out->second +=
                 ((many.ffi - many.method + many.direct) - (few.ffi - few.method + few.direct)) /
-                calls;
+                CALLS;
         }
     }
     pair_close(&pair);
@@ -257,11 +257,11 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 #endif
     switch ((enum exact_kind)subject->kind) {
     case INSTRUCTIONS:
-        return instructions(exercise->of, CALLS, out);
+        return instructions(exercise->of, out);
     case GROWTH:
-        r = instructions(exercise->of, FEW, out);
+        r = instructions(exercise->of, out);
         if (r == 0)
-            r = instructions(exercise->less, FEW, &less);
+            r = instructions(exercise->less, &less);
         out->value -= less.value;
         return r;
     case FAULTS:

@@ -105,6 +105,26 @@ static void a_sequence_is_not_read_behind_the_end(void **state)
     }
 }
 
+/* r[verify hub.postcard.strict] */
+static void a_length_is_written_as_any_number_and_read_again(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < 40; bit++) {
+        for (int64_t off = -1; off <= 1; off++) {
+            uint64_t value = (UINT64_C(1) << bit) + (uint64_t)off;
+            uint8_t any[10], length[10];
+            size_t size = hub_postcard_put_at(any, value);
+            struct hub_reader reader;
+
+            assert_int_equal(hub_postcard_put_length(length, value), size);
+            assert_memory_equal(length, any, size);
+            hub_reader_init(&reader, length, sizeof length);
+            assert_int_equal(hub_postcard_take_unsigned(&reader, 64), value);
+            assert_int_equal(hub_reader_left(&reader), sizeof length - size);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_string_that_is_no_utf8_is_not_sent),
         cmocka_unit_test(utf8_is_what_unicode_says),
         cmocka_unit_test(a_sequence_is_not_read_behind_the_end),
+        cmocka_unit_test(a_length_is_written_as_any_number_and_read_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
