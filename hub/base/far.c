@@ -47,8 +47,8 @@ void hub_far_stream(void *to, const void *from, size_t size)
     memcpy(out + at, in + at, size - at);
 }
 
-/* Measured there only: it moves 1.4 to 8 times as much, most where the two CPUs share no cache.
- * Elsewhere memcpy knows best. */
+/* Measured there only: it moves 1.4 to 8 times as much, most where the two CPUs share no cache
+ * (docs/adr/0019). Elsewhere memcpy knows best. */
 static int pays(void)
 {
     return __builtin_cpu_is("amd");
