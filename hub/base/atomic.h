@@ -42,6 +42,21 @@ static inline uint64_t hub_observe64(const struct hub_a64 *from)
     return __atomic_load_n(&from->word, __ATOMIC_ACQUIRE);
 }
 
+/* Acquire load of two words that lie side by side, at a multiple of 8: the first is the lower half.
+ */
+static inline uint64_t hub_observe_pair(const struct hub_a32 *first)
+{
+    typedef uint64_t __attribute__((may_alias)) aliased;
+
+    return __atomic_load_n((const aliased *)(const void *)first, __ATOMIC_ACQUIRE);
+}
+
+/* What a signal handler of this thread sees behind it, it sees with all that was stored before. */
+static inline void hub_settle_for_signals(void)
+{
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
 /* Relaxed load and store. */
 static inline uint32_t hub_peek(const struct hub_a32 *from)
 {
@@ -61,6 +76,17 @@ static inline void hub_note(struct hub_a32 *to, uint32_t value)
 static inline void hub_note64(struct hub_a64 *to, uint64_t value)
 {
     __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
+}
+
+/* Adds to a counter of which one thread at a time writes, or whose writers may lose a count to each
+ * other: as hub_note64 of hub_peek64 and `more`, in one instruction where there is one. */
+static inline void hub_count64(struct hub_a64 *counter, uint64_t more)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__("addq %1, %0" : "+m"(counter->word) : "er"(more) : "cc");
+#else
+    hub_note64(counter, hub_peek64(counter) + more);
+#endif
 }
 
 /* Compare and swap, acquire and release: true if `expected` was there and `wanted` is now. */
@@ -146,6 +172,27 @@ static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t 
 {
     for (size_t i = 0; i < count; i++)
         to[i] = hub_peek64(&from[i]);
+}
+
+/* The same for `count` pairs of words, of which each is loaded once, by itself or with the other.
+ */
+static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
+                                                                    const struct hub_a64 *from,
+                                                                    size_t count)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    typedef long long pair __attribute__((vector_size(16), aligned(8), may_alias));
+    const volatile pair *in = (const volatile pair *)(const volatile void *)from;
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < count; i++)
+        ((pair *)to)[i] = in[i];
+#else
+    typedef uint64_t __attribute__((may_alias)) aliased;
+
+    for (size_t i = 0; i < 2 * count; i++)
+        ((aliased *)to)[i] = hub_peek64(&from[i]);
+#endif
 }
 
 /* Copies words of 64 bits to where somebody else may be reading. */

@@ -26,7 +26,8 @@ static const struct entry entries[] = {
 #define ENTRIES (sizeof entries / sizeof *entries)
 
 static _Thread_local char text_of_thread[TEXT_MAX];
-static _Thread_local struct rapahub_diagnosis diagnosis = {.rule = "", .text = ""};
+static const char none[] = "";
+static _Thread_local struct rapahub_diagnosis diagnosis = {.rule = none, .text = none};
 
 static const struct entry *find(int code)
 {
@@ -83,7 +84,8 @@ const struct rapahub_diagnosis *rapahub_last_error(void)
 
 void rapahub_clear_error(void)
 {
-    diagnosis = (struct rapahub_diagnosis){.rule = "", .text = ""};
+    if (diagnosis.text != none)
+        diagnosis = (struct rapahub_diagnosis){.rule = none, .text = none};
 }
 
 const char *rapahub_error_name(int code)

@@ -10,7 +10,8 @@
 
 /* At most 32 bytes: the first and the last of them, which may overlap. So some are read twice:
  * where somebody else may write them, only the copy is to be looked at. */
-static inline void hub_few_copy(void *to, const void *from, size_t size)
+static inline __attribute__((always_inline)) void hub_few_copy(void *to, const void *from,
+                                                               size_t size)
 {
     char *out = to;
     const char *in = from;

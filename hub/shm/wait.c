@@ -51,7 +51,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 /* Several threads may lose a count to each other; none may pay for it. */
 static void count(struct hub_a64 *counter)
 {
-    hub_note64(counter, hub_peek64(counter) + 1);
+    hub_count64(counter, 1);
 }
 
 /* How many pauses make a gap of 100 ns here. */
@@ -89,6 +89,7 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .parent = pidfd < 0 && hub_doorbell_of_datagrams(doorbell) ? getppid() : 0,
     };
     hub_note64(&wait->spin_ns, SPIN_FULL);
+    hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
     (void)hub_arm(own, HUB_WAIT_PART);
     hub_wait_show_cpu(wait);
 }
@@ -183,6 +184,7 @@ void hub_wait_show_cpu(struct hub_wait *wait)
 
         if (hub_claim(wait->own, word, (word & ~CPU_MASK) | field << HUB_WAIT_CPU_SHIFT)) {
             hub_note(&wait->cpu, field);
+            hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
             return;
         }
     }
@@ -257,12 +259,13 @@ static bool look_often(const struct hub_wait *wait, const struct hub_wait_order 
     return false;
 }
 
-bool hub_wait_is_near(const struct hub_wait *wait)
+__attribute__((noinline)) bool hub_wait_judge_near(struct hub_wait *wait, uint32_t theirs)
 {
-    uint32_t theirs = hub_peek(wait->peer);
+    bool near = (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
+                (theirs & HUB_WAIT_PART) != 0 && !is_same_cpu(wait, theirs);
 
-    return (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
-           (theirs & HUB_WAIT_PART) != 0 && !is_same_cpu(wait, theirs);
+    hub_note64(&wait->near, near ? theirs : HUB_WAIT_UNJUDGED);
+    return near;
 }
 
 bool hub_wait_is_elsewhere(const struct hub_wait *wait)

@@ -37,7 +37,8 @@ struct hub_wait {
     uint32_t gap;  /* pauses between two looks */
     bool one_cpu;  /* all our threads share one */
     bool watched;  /* set after init: who sleeps in the futex is told of the peer's end there */
-    struct hub_a32 cpu;                                  /* as stored in our word; relaxed */
+    struct hub_a32 cpu;  /* as stored in our word; relaxed */
+    struct hub_a64 near; /* their word when it was last found near; HUB_WAIT_UNJUDGED: it was not */
     struct hub_a64 spin_ns;                              /* the budget now */
     struct hub_a32 turns;                                /* waits so far: each 32nd spins in full */
     struct hub_a64 wakes_futex, wakes_bell, wakes_saved; /* counters; relaxed */
@@ -118,8 +119,17 @@ struct hub_wait_order {
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
 
 /* Does it pay to look for an answer before anything else is done: the peer takes part, and works on
- * another CPU? */
-bool hub_wait_is_near(const struct hub_wait *wait);
+ * another CPU? As long as its word and our CPU stay the same the answer does. A thread that judges
+ * while another one moves to another CPU may leave an answer of before, until the peer's word
+ * changes: looks in vain, and nothing else. */
+#define HUB_WAIT_UNJUDGED (UINT64_C(1) << 32) /* no word */
+bool hub_wait_judge_near(struct hub_wait *wait, uint32_t theirs);
+static inline bool hub_wait_is_near(struct hub_wait *wait)
+{
+    uint32_t theirs = hub_peek(wait->peer);
+
+    return theirs == hub_peek64(&wait->near) || hub_wait_judge_near(wait, theirs);
+}
 
 /* Does the peer work on another CPU than this side? False where that is not known. */
 bool hub_wait_is_elsewhere(const struct hub_wait *wait);
@@ -152,7 +162,7 @@ static inline __attribute__((always_inline)) bool hub_wait_is_awake_settled(stru
     if ((hub_peek(wait->peer) & (HUB_WAIT_PART | mask)) != HUB_WAIT_PART)
         return false;
     /* several threads may lose a count to each other; none may pay for it */
-    hub_note64(&wait->wakes_saved, hub_peek64(&wait->wakes_saved) + 1);
+    hub_count64(&wait->wakes_saved, 1);
     return true;
 }
 

@@ -281,11 +281,12 @@ RAPAHUB_API_CHECKED int rapahub_host_dispatch(struct rapahub_host *host, int tim
         struct rapahub_host *host,                                                   \
         struct rapahub_container_id target parameters RAPAHUB_STUB_OUT(result_word)) \
     {                                                                                \
+        static const struct rapahub_type *const types[] = {types_ NULL};             \
         static uint64_t id;                                                          \
         const void *const arguments[] = {__VA_ARGS__ NULL};                          \
         const struct rapahub_call call = {.target = target,                          \
                                           .method = #stub,                           \
-                                          .types = types_,                           \
+                                          .types = types,                            \
                                           .arguments = arguments,                    \
                                           .method_id = &id};                         \
         return rapahub_host_call(host, &call, RAPAHUB_STUB_RESULT(result_word));     \
@@ -303,29 +304,30 @@ RAPAHUB_API_CHECKED int rapahub_host_dispatch(struct rapahub_host *host, int tim
 #define RAPAHUB_STUB_AT(word, name) RAPAHUB_PASTE(RAPAHUB_STUB_AT_, RAPAHUB_IS_VOID(word))(name)
 #define RAPAHUB_STUB_AT_0(name)     &name,
 #define RAPAHUB_STUB_AT_1(name)
-#define RAPAHUB_STUB_2(stub, r, ta)                                              \
-    RAPAHUB_STUB_FUNCTION(stub, r, RAPAHUB_STUB_IN(ta, a), RAPAHUB_TYPES(r, ta), \
+#define RAPAHUB_STUB_2(stub, r, ta)                                                \
+    RAPAHUB_STUB_FUNCTION(stub, r, RAPAHUB_STUB_IN(ta, a), RAPAHUB_TYPES_2(r, ta), \
                           RAPAHUB_STUB_AT(ta, a))
 #define RAPAHUB_STUB_3(stub, r, ta, tb)                                           \
     RAPAHUB_STUB_FUNCTION(stub, r, RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b), \
-                          RAPAHUB_TYPES(r, ta, tb), RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b))
+                          RAPAHUB_TYPES_3(r, ta, tb),                             \
+                          RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b))
 #define RAPAHUB_STUB_4(stub, r, ta, tb, tc)                                                     \
     RAPAHUB_STUB_FUNCTION(stub, r,                                                              \
                           RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c), \
-                          RAPAHUB_TYPES(r, ta, tb, tc),                                         \
+                          RAPAHUB_TYPES_4(r, ta, tb, tc),                                       \
                           RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c))
 #define RAPAHUB_STUB_5(stub, r, ta, tb, tc, td)                                                \
     RAPAHUB_STUB_FUNCTION(stub, r,                                                             \
                           RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c) \
                               RAPAHUB_STUB_IN(td, d),                                          \
-                          RAPAHUB_TYPES(r, ta, tb, tc, td),                                    \
+                          RAPAHUB_TYPES_5(r, ta, tb, tc, td),                                  \
                           RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c) \
                               RAPAHUB_STUB_AT(td, d))
 #define RAPAHUB_STUB_6(stub, r, ta, tb, tc, td, te)                                            \
     RAPAHUB_STUB_FUNCTION(stub, r,                                                             \
                           RAPAHUB_STUB_IN(ta, a) RAPAHUB_STUB_IN(tb, b) RAPAHUB_STUB_IN(tc, c) \
                               RAPAHUB_STUB_IN(td, d) RAPAHUB_STUB_IN(te, e),                   \
-                          RAPAHUB_TYPES(r, ta, tb, tc, td, te),                                \
+                          RAPAHUB_TYPES_6(r, ta, tb, tc, td, te),                              \
                           RAPAHUB_STUB_AT(ta, a) RAPAHUB_STUB_AT(tb, b) RAPAHUB_STUB_AT(tc, c) \
                               RAPAHUB_STUB_AT(td, d) RAPAHUB_STUB_AT(te, e))
 #endif

@@ -147,10 +147,54 @@ static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
     }
 }
 
+/* What was found of a peer is not believed of another word, nor on another CPU. */
+static void who_was_near_may_be_so_no_more(void **state)
+{
+    uint32_t here = (uint32_t)sched_getcpu() + 1, far = here + 1;
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    pair.side[0].one_cpu = false;
+    (void)hub_clear_bits(&pair.words[1], CPU_BITS);
+    (void)hub_arm(&pair.words[1], far << HUB_WAIT_CPU_SHIFT);
+    for (int i = 0; i < 2; i++)
+        assert_true(hub_wait_is_near(&pair.side[0]));
+    (void)hub_clear_bits(&pair.words[1], HUB_WAIT_PART);
+    assert_false(hub_wait_is_near(&pair.side[0]));
+    (void)hub_arm(&pair.words[1], HUB_WAIT_PART);
+    assert_true(hub_wait_is_near(&pair.side[0]));
+    hub_publish(&pair.words[1], 0); /* no word is near by itself */
+    assert_false(hub_wait_is_near(&pair.side[0]));
+    assert_false(hub_wait_is_near(&pair.side[0]));
+    end_pair(&pair);
+}
+
+static void who_moves_to_the_cpu_of_its_peer_is_near_no_more(void **state)
+{
+    struct pair pair;
+    uint32_t here;
+
+    (void)state;
+    begin_pair(&pair);
+    pair.side[0].one_cpu = false;
+    here = hub_peek(&pair.side[0].cpu);
+    hub_note(&pair.side[0].cpu, here + 1); /* where it was before */
+    (void)hub_clear_bits(&pair.words[1], CPU_BITS);
+    (void)hub_arm(&pair.words[1], here << HUB_WAIT_CPU_SHIFT);
+    assert_true(hub_wait_is_near(&pair.side[0]));
+    hub_wait_show_cpu(&pair.side[0]);
+    /* unless it moved on meanwhile */
+    assert_int_equal(hub_wait_is_near(&pair.side[0]), hub_peek(&pair.side[0].cpu) != here);
+    end_pair(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_that_has_changed_is_seen),
+        cmocka_unit_test(who_was_near_may_be_so_no_more),
+        cmocka_unit_test(who_moves_to_the_cpu_of_its_peer_is_near_no_more),
         cmocka_unit_test(looks_in_vain_are_few_and_leave_nothing),
         cmocka_unit_test(what_the_first_look_finds_says_nothing_of_spinning),
         cmocka_unit_test(what_was_written_before_the_word_is_seen_behind_it),
