@@ -181,6 +181,8 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
         .waiting = life->waiting,
         .pidfd = life->pidfd,
         .watched = !life->anonymous,
+        .pended = &life->work,
+        .pended_bits = HOST_WORK_SWEEP,
     };
     const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,
                                                  on_hint,    on_goodbye, life,       streams};

@@ -15,6 +15,17 @@ struct host_scratch *host_near_of_owner(struct rapahub_host *host,
                : NULL;
 }
 
+struct host_scratch *host_near_at_rest(struct rapahub_host *host,
+                                       struct rapahub_container_id target)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+
+    return scratch && host_small_call_is_to(scratch, target) &&
+                   hub_peek(&host->version) == scratch->version_at_rest
+               ? scratch
+               : NULL;
+}
+
 bool host_near_go_in(struct rapahub_host *host, struct host_scratch *scratch)
 {
     host_scratch_enter(scratch);

@@ -18,6 +18,10 @@ struct host_scratch *host_near_enter(struct rapahub_host *host, struct rapahub_c
 struct host_scratch *host_near_of_owner(struct rapahub_host *host,
                                         struct rapahub_container_id target);
 
+/* The same where nothing of a guest's is shown to the thread besides. */
+struct host_scratch *host_near_at_rest(struct rapahub_host *host,
+                                       struct rapahub_container_id target);
+
 /* Any thread, of what that found: the second half of host_near_enter. */
 bool host_near_go_in(struct rapahub_host *host, struct host_scratch *scratch);
 

@@ -7,13 +7,19 @@
 
 _Thread_local struct host_scratch_last host_scratch_last_of_thread;
 
+static void set_life(struct host_scratch *scratch, struct host_life *life)
+{
+    scratch->life = life;
+    host_scratch_note_rest(scratch);
+}
+
 /* In this order: the view is of the life's link. */
 static void hide(struct host_scratch *scratch)
 {
     hub_view_release(&scratch->shown.view);
     if (scratch->life)
         host_life_drop(scratch->life);
-    scratch->life = NULL;
+    set_life(scratch, NULL);
 }
 
 static void free_one(struct host_scratch *scratch)
@@ -156,7 +162,7 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
         host_life_hold(life);
     host_scratch_show(scratch, answer);
     if (shown)
-        scratch->life = life;
+        set_life(scratch, life);
 }
 
 void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *answer,
@@ -166,7 +172,7 @@ void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *ans
 
     host_scratch_show(scratch, answer);
     if (shown)
-        scratch->life = life;
+        set_life(scratch, life);
     else
         host_life_drop(life);
 }
@@ -209,6 +215,7 @@ void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life
     hub_note64(&scratch->place_life, (uintptr_t)life);
     hub_note64(&scratch->place_container, (uintptr_t)container);
     scratch->version = version;
+    host_scratch_note_rest(scratch);
 }
 
 static uint32_t count_inside(struct host_scratches *scratches, uintptr_t life, uintptr_t container)

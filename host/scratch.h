@@ -50,7 +50,8 @@ struct host_scratch {
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;
-    uint32_t version; /* 0: nowhere */
+    uint32_t version;         /* 0: nowhere */
+    uint32_t version_at_rest; /* that, where it is outside and nothing is shown; else 0 */
 };
 
 int host_scratch_open(struct host_scratches *scratches);
@@ -71,7 +72,11 @@ static inline struct host_scratch *host_scratch_get(struct host_scratches *scrat
 {
     const struct host_scratch_last *last = &host_scratch_last_of_thread;
 
-    return last->number == scratches->number ? last->scratch : host_scratch_find(scratches);
+    if (last->number != scratches->number)
+        return host_scratch_find(scratches);
+    if (!last->scratch)
+        __builtin_unreachable(); /* both are set at once */
+    return last->scratch;
 }
 
 /* Takes the thread's buffer, of at least `size` bytes: a call that begins while it is away, inside
@@ -105,10 +110,18 @@ bool host_scratch_lends(const struct host_scratch *scratch, const void *data);
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
                             struct host_container *container, uint32_t version);
 
+/* To be called where one of these has changed. */
+static inline void host_scratch_note_rest(struct host_scratch *scratch)
+{
+    scratch->version_at_rest =
+        hub_peek(&scratch->inside) == 0 && !scratch->life ? scratch->version : 0;
+}
+
 /* The thread is inside of that place: behind it, and behind the fence in it, it looks whether the
  * host's version is still the same; who changes that looks here afterwards, before it frees. */
 static inline void host_scratch_enter(struct host_scratch *scratch)
 {
+    scratch->version_at_rest = 0;
     (void)hub_exchange_and_settle(&scratch->inside, 1, &scratch->inside);
 }
 
@@ -118,6 +131,7 @@ static inline void host_scratch_enter(struct host_scratch *scratch)
 static inline void host_scratch_leave(struct host_scratch *scratch)
 {
     (void)hub_exchange_and_settle(&scratch->inside, 0, &scratch->inside);
+    host_scratch_note_rest(scratch);
 }
 
 static inline bool host_scratch_is_inside(const struct host_scratch *scratch)

@@ -21,7 +21,9 @@ void host_small_call_note(struct rapahub_host *host, const struct host_route *ro
         return;
     scratch->target = route->container->id;
     scratch->handle = route->handle;
-    scratch->order = (struct hub_direct_order){.answer = &scratch->quick, .small = scratch->small};
+    scratch->order = (struct hub_direct_order){.usual_ns = host->options.call_timeout_ns,
+                                               .answer = &scratch->quick,
+                                               .small = scratch->small};
     host_scratch_set_place(scratch, route->life, route->container, route->version);
 }
 
@@ -33,14 +35,14 @@ bool host_small_call_is_to(const struct host_scratch *scratch, struct rapahub_co
 }
 
 /* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
- * there is nothing else to look for. */
+ * there is nothing else to look for. A description of bytes that is not the library's own goes the
+ * way of all others. */
 static bool is_raw(const struct rapahub_call *call)
 {
     const struct rapahub_type *const *types = call->types;
 
-    return types && types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
-           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && call->method_id &&
-           call->arguments && !call->loan && !call->view;
+    return types && types[0] == &rapahub_type_bytes && types[1] == &rapahub_type_bytes &&
+           !types[2] && call->method_id && call->arguments && !call->loan && !call->view;
 }
 
 static uint64_t known_id(const struct rapahub_call *call)
@@ -116,6 +118,11 @@ static __attribute__((noinline)) int wait_and_take(const struct small_call *smal
     int r = host_exchange_wait(small->host, calls, number, false);
 
     return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
+}
+
+static bool is_for_the_long_way(int r)
+{
+    return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD;
 }
 
 static bool encode_small(const struct small_call *small, struct hub_descriptor *message)
@@ -220,13 +227,14 @@ static __attribute__((noinline)) int call_there(struct rapahub_host *host,
 
 /* ---- bytes there and back ---- */
 
-/* No metadata, a result, one byte of length, and as many as it says. */
+/* No metadata, a result, one byte of length, and as many as it says: of less than three bytes none
+ * say that. */
 static bool take_raw(const struct host_scratch *scratch, uint64_t size,
                      struct rapahub_bytes *result)
 {
     uint64_t head = scratch->small[0] & 0xFFFFFF;
 
-    if (size < 3 || head != (size - 3) << 16 || !result)
+    if (head + (UINT64_C(3) << 16) != size << 16 || !result)
         return false;
     *result = (struct rapahub_bytes){(const uint8_t *)scratch->small + 3, size - 3};
     return true;
@@ -265,54 +273,87 @@ static __attribute__((noinline)) int go_on_raw(struct rapahub_host *host,
     return r;
 }
 
-static int call_raw(struct rapahub_host *host, struct host_scratch *scratch,
-                    const struct rapahub_call *call, void *result, bool owner)
+static __attribute__((noinline)) int go_on_answered(struct rapahub_host *host,
+                                                    struct host_scratch *scratch,
+                                                    const struct rapahub_call *call, void *result,
+                                                    int size)
+{
+    const struct hub_direct_end end = {HUB_DIRECT_ANSWERED, (uint64_t)size};
+
+    return go_on_raw(host, scratch, call, result, end);
+}
+
+static inline int call_raw(struct rapahub_host *host, struct host_scratch *scratch,
+                           const struct rapahub_call *call, void *result, bool owner)
 {
     struct hub_calls *calls = host_scratch_life(scratch)->connection.calls;
     const struct rapahub_bytes *in = call->arguments[0];
     struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
+    int size;
 
-    scratch->order.timeout_ns = call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns;
-    scratch->order.looks_soon = owner;
-    if ((scratch->handle | (owner ? host->chain : 0)) == 0 && in->size <= HUB_INLINE_SIZE - 2)
-        end = hub_direct_call_bytes(calls, known_id(call), in, &scratch->order);
-    if (end.outcome == HUB_DIRECT_ANSWERED && take_raw(scratch, end.of, result))
-        return 0;
-    return go_on_raw(host, scratch, call, result, end);
+    if ((scratch->handle | (owner ? host->chain : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
+        return go_on_raw(host, scratch, call, result, end);
+    scratch->order.timeout_ns = call->timeout_ns;
+    scratch->order.method_id = known_id(call);
+    size = hub_direct_call_bytes(calls, in, &scratch->order, owner, &end);
+    if (size < 0)
+        return go_on_raw(host, scratch, call, result, end);
+    return take_raw(scratch, (uint64_t)size, result)
+               ? 0
+               : go_on_answered(host, scratch, call, result, size);
 }
 
-/* Inside, unless it is the owner's of bytes. */
-static int call_within(struct rapahub_host *host, struct host_scratch *scratch,
-                       const struct rapahub_call *call, void *result, bool raw)
+/* Each function that is not marked as one that goes on elsewhere becomes a part of these three: a
+ * call takes some thirty, and to enter and to leave them was half of its work. */
+static __attribute__((noinline, flatten)) int call_raw_inside(struct rapahub_host *host,
+                                                              struct host_scratch *scratch,
+                                                              const struct rapahub_call *call,
+                                                              void *result)
 {
-    bool owner = pthread_equal(host->threads.owner, scratch->thread);
     int r;
 
-    if (raw && owner)
-        return call_raw(host, scratch, call, result, true);
     if (!host_near_go_in(host, scratch))
         return -EAGAIN;
-    r = raw ? call_raw(host, scratch, call, result, false)
-            : call_there(host, scratch, call, result);
+    r = call_raw(host, scratch, call, result, false);
     host_near_leave(host, scratch);
     return r;
 }
 
-/* Each function that is not marked as one that goes on elsewhere becomes a part of it: a call takes
- * some thirty, and to enter and to leave them was half of its work. Where the arguments may lie in
- * what is shown the long way encodes them before it gives that back. */
+/* What was not executed is tried again, the long way; also to say what is wrong. */
+static __attribute__((noinline, flatten)) int call_any_inside(struct rapahub_host *host,
+                                                              const struct rapahub_call *call,
+                                                              void *result)
+{
+    struct host_scratch *scratch =
+        host_small_call_id(call) != 0 ? host_near_at_rest(host, call->target) : NULL;
+    int r;
+
+    if (!scratch)
+        return -EAGAIN;
+    host_corks_push(host);
+    if (!host_near_go_in(host, scratch))
+        return -EAGAIN;
+    r = call_there(host, scratch, call, result);
+    host_near_leave(host, scratch);
+    return is_for_the_long_way(r) ? -EAGAIN : r;
+}
+
+/* Where the arguments may lie in what is shown the long way encodes them before it gives that back.
+ */
 __attribute__((flatten)) int host_small_call(struct rapahub_host *host,
                                              const struct rapahub_call *call, void *result)
 {
-    bool raw = is_raw(call);
-    uint64_t id = raw ? known_id(call) : host_small_call_id(call);
-    struct host_scratch *scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
+    struct host_scratch *scratch;
     int r;
 
-    if (!scratch || host_scratch_shows(scratch))
+    if (!is_raw(call))
+        return call_any_inside(host, call, result);
+    scratch = known_id(call) != 0 ? host_near_at_rest(host, call->target) : NULL;
+    if (!scratch)
         return -EAGAIN;
     host_corks_push(host);
-    r = call_within(host, scratch, call, result, raw);
-    /* What was not executed is tried again, the long way; also to say what is wrong. */
-    return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD ? -EAGAIN : r;
+    r = pthread_equal(host->threads.owner, scratch->thread)
+            ? call_raw(host, scratch, call, result, true)
+            : call_raw_inside(host, scratch, call, result);
+    return is_for_the_long_way(r) ? -EAGAIN : r;
 }

@@ -16,12 +16,12 @@ static int enter_and_put(struct hub_calls *calls, struct hub_descriptor *message
                                              .answer = call->answer,
                                              .done = call->done,
                                              .user = call->user};
-    struct hub_call_entry *entry = calls->refusal == 0 ? hub_call_table_reserve(calls) : NULL;
+    struct hub_call_entry *entry = hub_call_table_reserve(calls);
     int r;
 
     if (!entry)
         return -EAGAIN;
-    hub_call_table_open(entry, &opening);
+    hub_call_table_open(calls, entry, &opening);
     message->msg_type = HUB_REQUEST;
     message->id = entry->id;
     *number = hub_peek64(&entry->number);

@@ -6,17 +6,19 @@
 
 #include "hub/base/futex.h"
 
+#define TURNS ((UINT64_C(1) << (32 - HUB_CALL_ID_SHIFT)) - 1) /* as many go into an id */
+
 /* The place of its entry, which no other call has, and a number of turns: an answer that comes late
  * finds another id there. Never 0. r[impl call.request-id.uniqueness] r[impl core.call.request-id]
  * r[impl shm.id.request-scope] r[impl call.request-id.in-flight] */
 static uint32_t fresh_id(struct hub_calls *calls, uint32_t index) REQUIRES(*calls->lock)
 {
-    uint32_t id;
+    uint64_t turn = calls->sequence + 1;
 
-    do
-        id = (uint32_t)(++calls->sequence << HUB_CALL_ID_SHIFT) | index;
-    while (id == index);
-    return id;
+    if (__builtin_expect((turn & TURNS) == 0, 0))
+        turn++;
+    calls->sequence = turn;
+    return (uint32_t)(turn << HUB_CALL_ID_SHIFT) | index;
 }
 
 static uint32_t index_of(uint32_t id)
@@ -103,30 +105,42 @@ static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQU
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
-/* A thread that calls again and again gets the entry that it has just left. */
-struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
+static __attribute__((noinline)) struct hub_call_entry *reserve_any(struct hub_calls *calls)
+    REQUIRES(*calls->lock)
 {
     struct hub_call_entry *entry = calls->last;
-    uint32_t index;
 
-    if (entry && entry->state != HUB_CALL_FREE && hub_observe(&entry->taken) != 0) {
-        index = index_of(entry->id);
-    } else {
+    if (calls->refusal != 0)
+        return NULL;
+    if (!entry || entry->state == HUB_CALL_FREE || hub_observe(&entry->taken) == 0)
         entry = find_free(calls);
-        if (!entry)
-            return NULL;
-        index = (uint32_t)(entry - calls->entries);
-    }
-    entry->id = fresh_id(calls, index);
+    if (!entry)
+        return NULL;
+    entry->id = fresh_id(calls, (uint32_t)(entry - calls->entries));
     entry->state = HUB_CALL_DIRECT;
-    hub_note64(&entry->number, calls->sequence << HUB_CALL_NUMBER_SHIFT | index);
+    hub_note64(&entry->number, 0); /* before it is found again: the last one's is over */
     hub_note(&entry->taken, 0);
     calls->last = entry;
     return entry;
 }
 
-void hub_call_table_open(struct hub_call_entry *entry, const struct hub_call_opening *opening)
+/* A thread that calls again and again gets the entry that it has just left. One that was not opened
+ * has no number; and there is a last one only as long as there is no refusal. */
+struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
 {
+    struct hub_call_entry *entry = calls->last;
+
+    if (!entry || entry->state != HUB_CALL_DIRECT || hub_observe(&entry->taken) == 0)
+        return reserve_any(calls);
+    entry->id = fresh_id(calls, index_of(entry->id));
+    hub_note(&entry->taken, 0);
+    return entry;
+}
+
+void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
+                         const struct hub_call_opening *opening)
+{
+    hub_note64(&entry->number, ++calls->opened << HUB_CALL_NUMBER_SHIFT | index_of(entry->id));
     entry->state = HUB_CALL_OPEN;
     entry->sent = opening->done == NULL;
     entry->in_loop = entry->cancelled = false;
@@ -153,7 +167,7 @@ struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struc
 
     if (!entry)
         return NULL;
-    hub_call_table_open(entry, &opening);
+    hub_call_table_open(calls, entry, &opening);
     if (call->channels && hold_channels(entry, call->channels) < 0) {
         put_back(calls, entry);
         return NULL;

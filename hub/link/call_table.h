@@ -31,7 +31,7 @@ enum hub_call_word {
 struct hub_call_entry {
     uint32_t id;           /* on the wire */
     uint64_t method_id;    /* of one that is or was open */
-    struct hub_a64 number; /* 0: free; written under the lock */
+    struct hub_a64 number; /* 0: it was not opened; written under the lock */
     enum hub_call_state state;
     bool sent;      /* the Request is published: the end may be delivered; always of who waits */
     bool in_loop;   /* its caller waits in the owner's loop */
@@ -64,8 +64,9 @@ struct hub_calls {
     uint32_t *spare GUARDED_BY(lock); /* indices of free ones among them */
     uint32_t spare_count GUARDED_BY(lock);
     struct hub_call_entry *last GUARDED_BY(lock); /* entered last: the next call may have it */
-    uint64_t sequence GUARDED_BY(lock);
-    int refusal GUARDED_BY(lock); /* 0, or what new calls get */
+    uint64_t sequence GUARDED_BY(lock);           /* of ids */
+    uint64_t opened GUARDED_BY(lock);             /* of numbers */
+    int refusal GUARDED_BY(lock); /* 0, or what new calls get; then there is no `last` */
     uint64_t next_deadline GUARDED_BY(lock);
     struct hub_list followers GUARDED_BY(lock);
     struct hub_list finished GUARDED_BY(lock); /* ended calls with `done` */
@@ -78,11 +79,12 @@ struct hub_calls {
     uint8_t refused[HUB_CALLS_REFUSAL_MAX]; /* an answer without memory; the token holder's */
 };
 
-/* Takes a free entry: NULL where there is none, or no memory. */
+/* Takes a free entry: NULL where there is none, or no memory, or none is given any more. */
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
     REQUIRES(*calls->lock);
 
-/* The same for one that its caller keeps for itself until it makes it an open one, or takes it. */
+/* The same for one that its caller keeps for itself until it makes it an open one, or takes it. It
+ * has an id, and a number only when it is opened. */
 struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls) REQUIRES(*calls->lock);
 
 /* What its end needs. */
@@ -93,7 +95,8 @@ struct hub_call_opening {
     void *user;
     bool view;
 };
-void hub_call_table_open(struct hub_call_entry *entry, const struct hub_call_opening *opening);
+void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
+                         const struct hub_call_opening *opening) REQUIRES(*calls->lock);
 
 /* The Request is out: only now may the end be delivered, and may the call expire. Of one that
  * nobody waits for: who waits takes the end later anyway. */

@@ -425,6 +425,7 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
     hub_mutex_lock(calls->lock);
     if (calls->refusal == 0)
         calls->refusal = code;
+    calls->last = NULL;
     for (uint32_t i = 0; i < calls->begun; i++) {
         struct hub_call_entry *entry = &calls->entries[i];
 

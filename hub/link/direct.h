@@ -23,7 +23,7 @@ bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message);
 /* The same for bytes and nothing else, written where the peer reads them: `zeros` bytes of 0, one
  * of their number, which is HUB_INLINE_SIZE - 1 - zeros at most, and they. */
 bool hub_direct_send_bytes(struct hub_link *link, const struct hub_message *message, uint32_t zeros,
-                           const struct rapahub_bytes *bytes);
+                           struct rapahub_bytes bytes);
 
 /* Gives that lock back, and wakes the peer where a message was `sent` that it may see. */
 void hub_direct_unlock(struct hub_link *link, bool sent);
@@ -39,12 +39,26 @@ int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool m
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
                      uint32_t *head);
 
+/* The same of a Request, of which only the payload is in `to` where it is true; the rest is here.
+ * In the other case it is as hub_direct_look leaves it. */
+struct hub_direct_request {
+    uint32_t id, size; /* of the payload */
+    uint64_t method_id;
+    uint32_t head;
+};
+bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to,
+                                struct hub_direct_request *request);
+
 /* True where others are known to stand behind it. */
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
 
-/* Looks for a next message as hub_direct_look, and takes it where it is of this type and this id,
- * with its payload inline: that is put into `to`, which has room for HUB_INLINE_SIZE bytes, and its
- * size is returned. -EAGAIN where there is no message, -ENOMSG where there is another one. */
+/* The same where it is known to be inline: of this size. */
+bool hub_direct_take_inline(struct hub_link *link, uint32_t size, uint32_t head);
+
+/* Looks for a next message as hub_direct_look where none is known yet, and takes it where it is of
+ * this type and this id, with its payload inline: that is put into `to`, which has room for
+ * HUB_INLINE_SIZE bytes, and its size is returned. -EAGAIN where there is no message, -ENOMSG where
+ * there is another one. */
 int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, uint64_t *to);
 
 #endif

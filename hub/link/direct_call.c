@@ -27,11 +27,10 @@ static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
                                              struct hub_descriptor *message,
                                              const struct hub_parts *payload)
 {
-    struct hub_call_entry *entry = NULL;
+    struct hub_call_entry *entry;
 
     hub_mutex_lock(calls->lock);
-    if (calls->refusal == 0)
-        entry = hub_call_table_reserve(calls);
+    entry = hub_call_table_reserve(calls);
     if (entry) {
         message->id = entry->id;
         if (!put(calls, message, payload)) {
@@ -46,7 +45,7 @@ static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
 /* Counted as all do with the token. */
 static void end(struct hub_calls *calls, struct hub_call_entry *entry)
 {
-    hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1);
+    hub_count64(&calls->answered, 1);
     hub_publish(&entry->taken, 1);
 }
 
@@ -87,14 +86,16 @@ static __attribute__((noinline)) uint64_t go_on(struct hub_calls *calls,
                                                 struct hub_call_entry *entry, uint64_t method_id,
                                                 const struct hub_direct_order *order)
 {
+    uint64_t timeout_ns = order->timeout_ns != 0 ? order->timeout_ns : order->usual_ns;
     const struct hub_call_opening opening = {.method_id = method_id,
-                                             .deadline_ns = hub_clock_after(order->timeout_ns),
+                                             .deadline_ns = hub_clock_after(timeout_ns),
                                              .answer = order->answer,
                                              .view = order->view && order->answer};
-    uint64_t number = hub_peek64(&entry->number);
+    uint64_t number;
 
     hub_mutex_lock(calls->lock);
-    hub_call_table_open(entry, &opening);
+    hub_call_table_open(calls, entry, &opening);
+    number = hub_peek64(&entry->number);
     if (calls->refusal != 0) {
         hub_add64(&calls->lost, 1); /* as of those that were open ones then */
         calls->lost_method = method_id;
@@ -129,61 +130,74 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
 
 /* As send. */
 static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint64_t method_id,
-                                                   const struct rapahub_bytes *bytes)
+                                                   struct rapahub_bytes bytes)
 {
-    struct hub_call_entry *entry = NULL;
+    struct hub_link *link = calls->link;
+    struct hub_call_entry *entry;
 
-    hub_mutex_lock(calls->lock);
-    if (calls->refusal == 0)
-        entry = hub_call_table_reserve(calls);
+    hub_mutex_lock(hub_link_lock(link)); /* which is theirs */
+    entry = hub_call_table_reserve(calls);
     if (entry) {
         const struct hub_message request = {HUB_REQUEST, entry->id, method_id};
 
-        if (!hub_direct_send_bytes(calls->link, &request, 1, bytes)) { /* behind no metadata */
+        if (!hub_direct_send_bytes(link, &request, 1, bytes)) { /* behind no metadata */
             hub_publish(&entry->taken, 1);
             entry = NULL;
         }
     }
-    hub_direct_unlock(calls->link, entry != NULL);
+    hub_direct_unlock(link, entry != NULL);
     return entry;
 }
 
-/* It was sent, and is not answered so. With `other` there is a message that may answer it
- * otherwise; without there is none, and no second look. */
-static __attribute__((noinline)) struct hub_direct_end end_otherwise(
-    struct hub_calls *calls, struct hub_call_entry *entry, uint64_t method_id,
-    const struct hub_direct_order *order, bool other)
+/* With `other` there is a message that may answer it otherwise; without there is none, and no
+ * second look. */
+static struct hub_direct_end look_otherwise(struct hub_calls *calls, struct hub_call_entry *entry,
+                                            const struct hub_direct_order *order, bool other)
 {
     struct hub_descriptor message;
 
+    if (!entry)
+        return (struct hub_direct_end){HUB_DIRECT_REFUSED, 0};
     if (!other || !is_answered(calls, entry, &message, order))
-        return (struct hub_direct_end){HUB_DIRECT_SENT, go_on(calls, entry, method_id, order)};
+        return (struct hub_direct_end){HUB_DIRECT_SENT,
+                                       go_on(calls, entry, order->method_id, order)};
     if (message.payload_slot != HUB_INLINE)
         return (struct hub_direct_end){HUB_DIRECT_IN_ANSWER, message.payload_len};
     memcpy(order->small, message.inline_payload, HUB_INLINE_SIZE);
     return (struct hub_direct_end){HUB_DIRECT_ANSWERED, message.payload_len};
 }
 
-struct hub_direct_end hub_direct_call_bytes(struct hub_calls *calls, uint64_t method_id,
-                                            const struct rapahub_bytes *bytes,
-                                            const struct hub_direct_order *order)
+/* It was not sent, where there is no entry, or is not answered so. */
+static __attribute__((noinline)) struct hub_direct_end end_otherwise(
+    struct hub_calls *calls, struct hub_call_entry *entry, const struct hub_direct_order *order,
+    bool other, bool looks_soon)
 {
-    struct hub_direct_end result = {HUB_DIRECT_REFUSED, 0};
+    struct hub_direct_end result = look_otherwise(calls, entry, order, other);
+
+    hub_direct_end(calls->link, looks_soon);
+    return result;
+}
+
+int hub_direct_call_bytes(struct hub_calls *calls, const struct rapahub_bytes *bytes,
+                          const struct hub_direct_order *order, bool looks_soon,
+                          struct hub_direct_end *out)
+{
+    struct hub_link *link = calls->link;
+    uint64_t method_id = order->method_id;
     struct hub_call_entry *entry;
     int size;
 
-    if (!hub_direct_begin(calls->link, false))
-        return result;
-    entry = send_bytes(calls, method_id, bytes);
-    if (entry) {
-        size = hub_direct_fetch(calls->link, HUB_RESPONSE, entry->id, order->small);
-        if (size >= 0) {
-            end(calls, entry);
-            result = (struct hub_direct_end){HUB_DIRECT_ANSWERED, (uint64_t)size};
-        } else {
-            result = end_otherwise(calls, entry, method_id, order, size == -ENOMSG);
-        }
+    if (!hub_direct_begin(link, false)) {
+        *out = (struct hub_direct_end){HUB_DIRECT_REFUSED, 0};
+        return -EAGAIN;
     }
-    hub_direct_end(calls->link, order->looks_soon);
-    return result;
+    entry = send_bytes(calls, method_id, *bytes);
+    size = entry ? hub_direct_fetch(link, HUB_RESPONSE, entry->id, order->small) : -EAGAIN;
+    if (size < 0) {
+        *out = end_otherwise(calls, entry, order, size == -ENOMSG, looks_soon);
+        return out->outcome == HUB_DIRECT_ANSWERED ? (int)out->of : -EAGAIN;
+    }
+    end(calls, entry);
+    hub_direct_end(link, looks_soon);
+    return size;
 }

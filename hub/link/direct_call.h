@@ -18,12 +18,16 @@ enum hub_direct_outcome {
 
 /* What it needs besides the message. */
 struct hub_direct_order {
-    uint64_t timeout_ns;             /* from when the answer has not come at once, */
+    uint64_t timeout_ns; /* from when the answer has not come at once; 0: the usual, */
+    uint64_t usual_ns;
     struct hub_answer *answer;       /* and where it is put then, or what comes in a slot */
     bool looks_soon;                 /* as of hub_receiver_let_go */
     bool view;                       /* the answer may be shown where it lies */
     const struct hub_parts *payload; /* what is not inline, or in a loan; NULL: in the message */
-    uint64_t *small; /* of hub_direct_call_bytes: HUB_INLINE_SIZE bytes, for an inline Response */
+    /* Of hub_direct_call_bytes, which is told apart whether it looks soon: the method, and
+     * HUB_INLINE_SIZE bytes, for an inline Response. */
+    uint64_t method_id;
+    uint64_t *small;
 };
 
 /* `message` has the method and the payload of the Request, the rest 0. r[impl call.initiate]
@@ -31,13 +35,14 @@ struct hub_direct_order {
 enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_descriptor *message,
                                         const struct hub_direct_order *order, uint64_t *number);
 
-/* The same for a call of bytes without metadata, HUB_INLINE_SIZE - 2 of them at most. */
+/* The same for a call of bytes without metadata, HUB_INLINE_SIZE - 2 of them at most: the size of
+ * the payload of the Response, which is in order->small; or negative, and *end says what it is. */
 struct hub_direct_end {
     enum hub_direct_outcome outcome;
     uint64_t of; /* the size of the payload of the Response; of HUB_DIRECT_SENT the call's number */
 };
-struct hub_direct_end hub_direct_call_bytes(struct hub_calls *calls, uint64_t method_id,
-                                            const struct rapahub_bytes *bytes,
-                                            const struct hub_direct_order *order);
+int hub_direct_call_bytes(struct hub_calls *calls, const struct rapahub_bytes *bytes,
+                          const struct hub_direct_order *order, bool looks_soon,
+                          struct hub_direct_end *end);
 
 #endif

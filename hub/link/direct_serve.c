@@ -13,20 +13,23 @@
 #define HEAD 2 /* bytes in front of a result: no metadata, and that it is one */
 
 /* What is left of the last one is overwritten: nobody looks at it but by the mark, which is 0. */
-static void fill(struct hub_request *request, struct hub_descriptor *message)
+static void fill(struct hub_served *served, const struct hub_direct_request *from)
 {
-    request->id = message->id;
-    request->method_id = message->method_id;
+    struct hub_request *request = &served->direct;
+    uint8_t *payload = served->direct_message.inline_payload;
+
+    request->id = from->id;
+    request->method_id = from->method_id;
     request->metadata = (struct hub_metadata){0};
-    request->arguments =
-        (struct rapahub_bytes){message->inline_payload + 1, message->payload_len - 1};
+    request->arguments = (struct rapahub_bytes){payload + 1, from->size - 1};
     request->channels.count = 0;
     request->method = NULL;
-    request->payload = message->inline_payload;
-    request->payload_size = message->payload_len;
+    request->payload = payload;
+    request->payload_size = from->size;
+    served->direct_again = false;
 }
 
-static __attribute__((noinline)) bool needs_streams(struct hub_served *served)
+static bool needs_streams(struct hub_served *served)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
 
@@ -42,36 +45,58 @@ static __attribute__((noinline)) bool needs_streams(struct hub_served *served)
     return false;
 }
 
+/* Of another method than the last one, or behind one that was not in a message. */
+static __attribute__((noinline)) bool prepare(struct hub_served *served,
+                                              struct hub_direct_request from)
+{
+    fill(served, &from);
+    if (served->plain_id == from.method_id && served->plain_method)
+        served->direct.method = served->plain_method;
+    else if (needs_streams(served))
+        return false;
+    served->direct_again = served->plain_method && served->direct.method == served->plain_method;
+    return true;
+}
+
+static bool prepare_again(struct hub_served *served, const struct hub_direct_request *from)
+{
+    struct hub_request *request = &served->direct;
+
+    if (!served->direct_again || request->method_id != from->method_id)
+        return false;
+    request->id = from->id;
+    request->arguments.size = from->size - 1;
+    request->payload_size = from->size;
+    return true;
+}
+
 /* It is taken only where it needs nothing that the ordinary way does for it. */
 static bool take(struct hub_served *served)
 {
     struct hub_descriptor *message = &served->direct_message;
-    uint32_t head;
+    struct hub_direct_request from;
 
-    if (!hub_direct_look(served->link, HUB_REQUEST, message, &head))
-        return hub_direct_slot_serve_take(served, head);
-    if (message->payload_len == 0 || message->inline_payload[0] != 0)
+    if (!hub_direct_look_at_request(served->link, message, &from))
+        return hub_direct_slot_serve_take(served, from.head);
+    if (from.size == 0 || message->inline_payload[0] != 0)
         return false;
-    fill(&served->direct, message);
-    if (served->plain_id == message->method_id && served->plain_method)
-        served->direct.method = served->plain_method;
-    else if (needs_streams(served))
+    if (!prepare_again(served, &from) && !prepare(served, from))
         return false;
-    hub_publish64(&served->direct.mark, hub_request_mark(message->id));
-    served->direct_line = hub_direct_take(served->link, message, head);
+    hub_publish64(&served->direct.mark, hub_request_mark(from.id));
+    served->direct_line = hub_direct_take_inline(served->link, from.size, from.head);
     return true;
 }
 
 struct hub_request *hub_direct_serve_next(struct hub_served *served)
 {
+    struct hub_link *link = served->link;
     bool taken;
 
     served->direct_line = false;
-    if (hub_peek(&served->count) != 0 || hub_peek64(&served->direct.mark) != 0 ||
-        !hub_direct_begin(served->link, true))
+    if (hub_peek64(&served->direct.mark) != 0 || !hub_direct_begin(link, true))
         return NULL;
     taken = hub_peek(&served->count) == 0 && take(served);
-    hub_direct_end(served->link, false);
+    hub_direct_end(link, false);
     return taken ? &served->direct : NULL;
 }
 
@@ -110,18 +135,19 @@ static __attribute__((noinline)) bool send_behind(struct hub_served *served,
 }
 
 /* As send. */
-static UNCHECKED bool send_bytes(struct hub_served *served, const struct rapahub_bytes *bytes)
+static UNCHECKED bool send_bytes(struct hub_served *served, struct rapahub_bytes bytes)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
-    struct hub_mutex *lock = hub_link_lock(served->link);
+    struct hub_link *link = served->link;
+    struct hub_mutex *lock = hub_link_lock(link);
     bool sent;
 
     if (hub_channels_owe(served->channels))
         return false;
     hub_publish64(&served->direct.mark, 0);
     hub_mutex_lock(lock);
-    sent = hub_direct_send_bytes(served->link, &message, HEAD, bytes);
-    hub_direct_unlock(served->link, sent);
+    sent = hub_direct_send_bytes(link, &message, HEAD, bytes);
+    hub_direct_unlock(link, sent);
     return sent;
 }
 
@@ -129,7 +155,7 @@ bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes byte
 {
     if (bytes.size > HUB_INLINE_SIZE - HEAD - 1)
         return false;
-    if ((more || !send_bytes(served, &bytes)) && !send_behind(served, &bytes, more))
+    if ((more || !send_bytes(served, bytes)) && !send_behind(served, &bytes, more))
         return false;
     hub_direct_slot_serve_end(served);
     return true;

@@ -63,6 +63,7 @@ __attribute__((noinline)) bool hub_direct_slot_serve_take(struct hub_served *ser
     struct hub_descriptor *message = &served->direct_message;
     bool shown;
 
+    served->direct_again = false;
     if (!hub_direct_slot_look(served->link, HUB_REQUEST, message))
         return false;
     shown = served->views && hub_view_may(served->link, message);

@@ -66,6 +66,7 @@ static int open_slots(struct hub_link *link)
 
 int hub_link_create(const struct hub_link_options *options, struct hub_link **out)
 {
+    static const struct hub_a32 never;
     OWN(hub_link) struct hub_link *link = calloc(1, sizeof *link);
     bool host = options->role == HUB_ROLE_HOST;
     int r;
@@ -73,7 +74,9 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     if (!link)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a link");
     link->options = *options;
+    link->options.pended = options->pended ? options->pended : &never;
     link->view = *options->view;
+    link->usual = hub_link_state_attached(options->epoch);
     link->limits = options->segment->geometry.limits;
     link->rule = "";
     link->wait.nudge = -1;

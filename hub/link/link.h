@@ -81,8 +81,11 @@ struct hub_link_options {
     /* Doorbell hang-up or the end of the pidfd: a hint. Any thread, must not wait. Who can prove
      * the death calls hub_link_dead. */
     void (*on_hint)(void *user);
-    /* The loop should look again (a doorbell rang while another thread held the token). */
+    /* The loop should look again (a doorbell rang while another thread held the token). Not called
+     * while `*pended` has a bit of `pended_bits`: it knows already. NULL: always called. */
     void (*on_pending)(void *user);
+    const struct hub_a32 *pended;
+    uint32_t pended_bits;
     void *user;
 };
 

@@ -12,6 +12,7 @@ struct hub_link {
     struct hub_link_options options;
     struct hub_segment_view view;
     struct hub_limits limits;
+    uint64_t usual; /* what hub_link_state_life reads as long as both sides are there */
 
     struct hub_mutex send;
     struct hub_ring_producer out GUARDED_BY(send);
@@ -68,6 +69,17 @@ static inline __attribute__((always_inline)) bool hub_link_state_ours(const stru
             (state == HUB_PEER_GOODBYE && hub_observe(&link->leaving) != 0));
 }
 
+/* State and epoch of the entry, which lie side by side, as one word. */
+static inline uint64_t hub_link_state_life(const struct hub_link *link)
+{
+    return hub_observe_pair(&link->view.entry->state);
+}
+
+static inline uint64_t hub_link_state_attached(uint32_t epoch)
+{
+    return HUB_PEER_ATTACHED | (uint64_t)epoch << 32;
+}
+
 /* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
 static inline __attribute__((always_inline)) bool hub_link_state_may_send(
     const struct hub_link *link)
@@ -94,10 +106,10 @@ static inline void hub_link_count_received(struct hub_link *link, const struct h
         bytes += list[i].payload_len;
         slots += list[i].payload_slot != HUB_INLINE;
     }
-    hub_note64(&counters->received, hub_peek64(&counters->received) + count);
-    hub_note64(&counters->received_bytes, hub_peek64(&counters->received_bytes) + bytes);
+    hub_count64(&counters->received, count);
+    hub_count64(&counters->received_bytes, bytes);
     if (slots > 0)
-        hub_note64(&counters->received_slots, hub_peek64(&counters->received_slots) + slots);
+        hub_count64(&counters->received_slots, slots);
 }
 
 #endif

@@ -75,10 +75,10 @@ static void count_sent(struct hub_link *link, const struct hub_descriptor *descr
 {
     struct hub_link_counters *counters = &link->counters;
 
-    hub_note64(&counters->sent, hub_peek64(&counters->sent) + 1);
-    hub_note64(&counters->sent_bytes, hub_peek64(&counters->sent_bytes) + descriptor->payload_len);
+    hub_count64(&counters->sent, 1);
+    hub_count64(&counters->sent_bytes, descriptor->payload_len);
     if (descriptor->payload_slot != HUB_INLINE)
-        hub_note64(&counters->sent_slots, hub_peek64(&counters->sent_slots) + 1);
+        hub_count64(&counters->sent_slots, 1);
 }
 
 /* A guest that has said goodbye takes no new work; what it is answered, it still wants.

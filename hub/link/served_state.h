@@ -46,6 +46,8 @@ struct hub_served {
     struct hub_descriptor direct_message;
     uint8_t direct_copy[HUB_VIEW_LEAST]; /* of its payload, where that was in a slot */
     bool direct_line;                    /* others stood behind it in the ring */
+    bool direct_again; /* `direct` was such a one in a message, of a method that is known: so is the
+                          next one of that method, but for its id and its size */
     /* Of a method without streams that is known, so that who calls it again and again need not have
      * it looked for: it never changes. Serving thread. NULL: none yet. */
     void *plain_method;

@@ -190,7 +190,7 @@ HUB_AT(hub_header, var_class_count, 104);
 
 _Static_assert(sizeof(struct hub_peer_entry) == 64, "peer entry");
 HUB_AT(hub_peer_entry, state, 0);
-HUB_AT(hub_peer_entry, epoch, 4);
+HUB_AT(hub_peer_entry, epoch, 4); /* beside the state: both are read at once */
 HUB_AT(hub_peer_entry, guest_to_host_head, 8);
 HUB_AT(hub_peer_entry, guest_to_host_tail, 12);
 HUB_AT(hub_peer_entry, host_to_guest_head, 16);

@@ -30,11 +30,7 @@ static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descrip
 
 static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
 {
-    aliased *words = (aliased *)(void *)to;
-
-#pragma GCC unroll 8
-    for (size_t i = 0; i < HUB_DESCRIPTOR_WORDS; i++)
-        words[i] = hub_peek64(&cell->words[i]);
+    hub_copy_in_pairs(to, cell->words, HUB_DESCRIPTOR_WORDS / 2);
 }
 
 /* `raw` is head - tail, of which one is the peer's `foreign`: how many descriptors that means, or
@@ -75,6 +71,13 @@ int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
     return (int)distance;
 }
 
+/* Where nothing is held back it is where the ring is full, as far as is known; else right here. */
+static void note_stop(struct hub_ring_producer *ring)
+{
+    ring->stop =
+        ring->head_next == ring->head_shown ? ring->tail_seen + ring->mask : ring->head_next;
+}
+
 /* What stands in the ring now is unread, as far as the tail can be believed: else the ring counts
  * as full, and the next look at the tail is a violation. */
 void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell *cells,
@@ -88,10 +91,12 @@ void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell
         .head = head,
         .tail = tail,
         .size = size,
+        .mask = size - 1,
         .head_next = own,
         .head_shown = own,
         .tail_seen = own - theirs < size ? theirs : own - (size - 1),
     };
+    note_stop(ring);
 }
 
 void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_ring_cell *cells,
@@ -105,11 +110,13 @@ void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_rin
         .head = head,
         .tail = tail,
         .size = size,
+        .mask = size - 1,
         .tail_next = own,
         .tail_shown = own,
         .head_seen = own,
         .unshown_most = size / 4 < POPS_UNSHOWN ? size / 4 : POPS_UNSHOWN,
     };
+    ring->due = own + ring->unshown_most;
 }
 
 /* A tail never moves back, nor past what was shown. r[impl shm.ring.capacity] */
@@ -123,6 +130,7 @@ int hub_ring_unread(struct hub_ring_producer *ring)
                             "tail %u is no place in a ring of %u descriptors with head %u", tail,
                             ring->size, ring->head_shown);
     ring->tail_seen = ring->head_next - used;
+    note_stop(ring);
     return (int)used;
 }
 
@@ -140,12 +148,12 @@ int hub_ring_room(struct hub_ring_producer *ring)
  * wait until the consumer has let go of the line. */
 void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
 {
-    uint32_t at = ring->head_next, mask = ring->size - 1;
+    uint32_t at = ring->head_next, mask = ring->mask;
 
     CHECK(at - ring->tail_seen < mask);
     hub_foresee(&ring->cells[(at + AHEAD) & mask]);
     put_cell(&ring->cells[at & mask], descriptor);
-    ring->head_next = at + 1;
+    ring->head_next = ring->stop = at + 1;
 }
 
 bool hub_ring_may_hold(const struct hub_ring_producer *ring, uint32_t most)
@@ -159,13 +167,9 @@ bool hub_ring_publish(struct hub_ring_producer *ring)
     if (ring->head_shown == ring->head_next)
         return false;
     ring->head_shown = ring->head_next;
+    note_stop(ring);
     hub_publish(ring->head, ring->head_next);
     return true;
-}
-
-struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring)
-{
-    return hub_ring_may_send(ring) ? &ring->cells[ring->head_next & (ring->size - 1)] : NULL;
 }
 
 void hub_ring_show_filled(struct hub_ring_producer *ring)
@@ -179,11 +183,9 @@ void hub_ring_show_filled(struct hub_ring_producer *ring)
 
 bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
 {
-    struct hub_ring_cell *cell = hub_ring_cell_to_fill(ring);
-
-    if (!cell)
+    if (!hub_ring_may_send(ring))
         return false;
-    put_cell(cell, descriptor);
+    put_cell(hub_ring_cell_to_fill(ring), descriptor);
     hub_ring_show_filled(ring);
     return true;
 }
@@ -223,29 +225,22 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
     return (int)count;
 }
 
-const struct hub_ring_cell *hub_ring_cell_to_read(const struct hub_ring_consumer *ring,
-                                                  uint32_t *head)
+bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head)
 {
-    uint32_t at = ring->tail_next, mask = ring->size - 1, before;
+    uint32_t at = ring->tail_next;
+    uint32_t before = head - at - 1; /* of those that have come, how many stand behind it */
 
-    if (ring->convention != HUB_RING_FREE_RUNNING)
-        return NULL;
-    *head = ring->head_seen != at ? ring->head_seen : hub_observe(ring->head);
-    before = *head - at - 1; /* of those that have come, how many stand behind it */
-    if (before >= mask)
-        return NULL;
     if (before >= AHEAD)
-        __builtin_prefetch(&ring->cells[(at + AHEAD) & mask]);
-    return &ring->cells[at & mask];
+        __builtin_prefetch(&ring->cells[(at + AHEAD) & ring->mask]);
+    return before < ring->mask && ring->convention == HUB_RING_FREE_RUNNING;
 }
 
 bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
 {
-    const struct hub_ring_cell *cell = hub_ring_cell_to_read(ring, head);
-
-    if (!cell)
+    *head = ring->head_seen != ring->tail_next ? ring->head_seen : hub_observe(ring->head);
+    if (!hub_ring_reaches(ring, *head))
         return false;
-    take_cell(to, cell);
+    take_cell(to, hub_ring_cell_to_read(ring));
     return true;
 }
 
@@ -268,15 +263,13 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
     return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
 }
 
-bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
+__attribute__((noinline)) bool hub_ring_tail_is_due(const struct hub_ring_consumer *ring)
 {
     uint32_t unshown = ring->tail_next - ring->tail_shown;
     uint32_t known =
         ring->head_seen - ring->tail_shown; /* never less; and the most is below half */
 
-    if (known < ring->unshown_most || unshown == 0)
-        return false;
-    return unshown >= ring->unshown_most || known >= ring->size / 2;
+    return unshown != 0 && (unshown >= ring->unshown_most || known >= ring->size / 2);
 }
 
 /* The release orders our reads of the cells before the producer may write them again.
@@ -286,6 +279,7 @@ bool hub_ring_show_tail(struct hub_ring_consumer *ring)
     if (ring->tail_shown == ring->tail_next)
         return false;
     ring->tail_shown = ring->tail_next;
+    ring->due = ring->tail_shown + ring->unshown_most;
     hub_publish(ring->tail, ring->tail_next);
     return true;
 }

@@ -25,8 +25,9 @@ struct hub_ring_producer {
     struct hub_ring_cell *cells;
     struct hub_a32 *head;       /* ours */
     const struct hub_a32 *tail; /* theirs */
-    uint32_t size;
+    uint32_t size, mask;
     uint32_t head_next;  /* our head, published or not */
+    uint32_t stop;       /* one message can be put and shown as long as head_next is not that */
     uint32_t head_shown; /* as published */
     uint32_t tail_seen;  /* last accepted, free-running */
     enum hub_ring_convention convention;
@@ -36,12 +37,13 @@ struct hub_ring_consumer {
     const struct hub_ring_cell *cells;
     const struct hub_a32 *head; /* theirs */
     struct hub_a32 *tail;       /* ours */
-    uint32_t size;
+    uint32_t size, mask;
     uint32_t tail_next;  /* our tail, published or not */
-    uint32_t tail_shown; /* as published */
     uint32_t head_seen;  /* last accepted, free-running */
+    uint32_t tail_shown; /* as published */
     enum hub_ring_convention convention;
     uint32_t unshown_most; /* behind so many the tail is due */
+    uint32_t due;          /* so it is not as long as head_seen is before that */
 };
 
 /* Starts from the own index as it stands in the segment, read once. */
@@ -78,7 +80,11 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring);
 
 /* Should the tail be shown now (many pops unpublished, or the ring is half full)?
  * r[impl hub.ring.lazy-tail] */
-bool hub_ring_tail_due(const struct hub_ring_consumer *ring);
+bool hub_ring_tail_is_due(const struct hub_ring_consumer *ring);
+static inline bool hub_ring_tail_due(const struct hub_ring_consumer *ring)
+{
+    return (int32_t)(ring->head_seen - ring->due) >= 0 && hub_ring_tail_is_due(ring);
+}
 
 /* Shows the tail: true if it moved. */
 bool hub_ring_show_tail(struct hub_ring_consumer *ring);
@@ -92,21 +98,28 @@ void hub_ring_trust(enum hub_ring_convention *convention);
  * r[impl shm.ordering.ring-publish] */
 static inline bool hub_ring_may_send(const struct hub_ring_producer *ring)
 {
-    return ring->head_next == ring->head_shown &&
-           ring->head_next - ring->tail_seen < ring->size - 1;
+    return ring->head_next != ring->stop;
 }
 bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor);
 
-/* The same for a message that is written where the other side reads it: its cell, or NULL; to be
- * shown when all of it stands there. */
-struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring);
+/* The same for a message that is written where the other side reads it: its cell, where
+ * hub_ring_may_send; to be shown when all of it stands there. */
+static inline struct hub_ring_cell *hub_ring_cell_to_fill(const struct hub_ring_producer *ring)
+{
+    return &ring->cells[ring->head_next & ring->mask];
+}
 void hub_ring_show_filled(struct hub_ring_producer *ring);
 
-/* The cell of the next descriptor, each word of which is to be read once, and is left where it is:
- * NULL where there is none, or where what the peer wrote is for hub_ring_take to judge. *head is
- * for hub_ring_skip, which takes it. r[impl hub.copy.descriptor] */
-const struct hub_ring_cell *hub_ring_cell_to_read(const struct hub_ring_consumer *ring,
-                                                  uint32_t *head);
+/* The cell of the next descriptor, each word of which is to be read once, and is left where it is.
+ * hub_ring_reaches: it is there, by a head that was seen before or is read just now; false also
+ * where what the peer wrote is for hub_ring_take to judge. That head is for hub_ring_skip, which
+ * takes it. r[impl hub.copy.descriptor] */
+static inline const struct hub_ring_cell *hub_ring_cell_to_read(
+    const struct hub_ring_consumer *ring)
+{
+    return &ring->cells[ring->tail_next & ring->mask];
+}
+bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head);
 
 /* Copies the next descriptor and leaves it where it is: false where there is none, or where what
  * the peer wrote is for hub_ring_take to judge. *head is for hub_ring_skip, which takes it.

@@ -22,16 +22,23 @@ static struct hub_calls *calls_of(struct pair *pair)
 
 static void call(struct pair *pair, uint8_t size, struct hub_answer *answer, struct one *one)
 {
-    const struct hub_direct_order order = {
-        .timeout_ns = SOON, .answer = answer ? answer : &one->answer, .small = one->small};
+    const struct hub_direct_order order = {.timeout_ns = SOON,
+                                           .method_id = METHOD,
+                                           .answer = answer ? answer : &one->answer,
+                                           .small = one->small};
     const struct rapahub_bytes in = {one->in, size};
+    int r;
 
     memset(one, 0, sizeof *one);
     memset(one->small, 0xEE, sizeof one->small);
     for (uint8_t i = 0; i < MOST; i++)
         one->in[i] = (uint8_t)(0x80 + i);
     be_far(pair);
-    one->end = hub_direct_call_bytes(calls_of(pair), METHOD, &in, &order);
+    r = hub_direct_call_bytes(calls_of(pair), &in, &order, false, &one->end);
+    if (r >= 0)
+        one->end = (struct hub_direct_end){HUB_DIRECT_ANSWERED, (uint64_t)r};
+    else
+        assert_int_not_equal(one->end.outcome, HUB_DIRECT_ANSWERED);
     assert_int_equal(one->small[HUB_INLINE_SIZE / 8], UINT64_C(0xEEEEEEEEEEEEEEEE));
     assert_false(hub_link_receiving(pair->host.connection.link));
 }
@@ -218,6 +225,38 @@ static void where_it_cannot_go_nothing_is_sent(void **state)
     pair_close(&pair);
 }
 
+/* A loop that knows that it is to look is told no more, and again when it has looked. */
+static void a_loop_that_knows_is_not_told_again(void **state)
+{
+    static const uint8_t answer[] = {0, 0, 0};
+    struct hub_limits limits = pair_limits();
+    struct hub_a32 work = {4};
+    struct hub_link *link;
+    struct one one;
+    struct pair pair;
+
+    (void)state;
+    limits.ring_size = 64;
+    open_direct(&pair, &limits, 0);
+    link = pair.host.connection.link;
+    link->options.pended = &work;
+    link->options.pended_bits = 6;
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct hub_direct_order order = {
+            .timeout_ns = SOON, .method_id = METHOD, .answer = &one.answer, .small = one.small};
+        const struct rapahub_bytes in = {answer, 1};
+
+        memset(&one, 0, sizeof one);
+        send_raw(&pair.guest, HUB_RESPONSE, i * FIRST_ID, answer, sizeof answer);
+        be_far(&pair);
+        assert_int_equal(hub_direct_call_bytes(calls_of(&pair), &in, &order, true, &one.end),
+                         sizeof answer);
+        assert_int_equal(hub_peek(&pair.host.pending), i - 1);
+        hub_publish(&work, 9); /* not of these bits */
+    }
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +265,7 @@ int main(void)
         cmocka_unit_test(an_answer_with_flags_is_one),
         cmocka_unit_test(a_bad_answer_is_not_taken),
         cmocka_unit_test(without_an_answer_it_is_a_call_as_any),
+        cmocka_unit_test(a_loop_that_knows_is_not_told_again),
         cmocka_unit_test(where_it_cannot_go_nothing_is_sent),
     };
 

@@ -358,6 +358,53 @@ static void a_plain_method_is_looked_for_once(void **state)
     }
 }
 
+/* The next one of a method is known but for its id and what it carries: not so behind one that came
+ * through a slot, and with metadata. */
+static void what_is_known_of_the_last_request_is_of_that_only(void **state)
+{
+    const struct hub_metadata metadata = {.container = 5};
+    static const uint8_t many[32] = {7}, one_byte[] = {0, 0};
+    const struct rapahub_bytes none = {NULL, 0};
+    const struct hub_limits limits = pair_limits();
+    struct asking asking = {.plain = true};
+    struct hub_request *request;
+    struct hub_writer writer;
+    uint8_t long_one[64];
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    hub_served_find_streams(served_of(&pair), find_method, &asking);
+    hub_writer_init(&writer, long_one, sizeof long_one);
+    assert_int_equal(hub_metadata_write(&writer, &metadata), 0);
+    hub_writer_put(&writer, many, sizeof many);
+    assert_true(writer.size > HUB_INLINE_SIZE);
+    (void)serve_one(&pair, 1);
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    send_raw(&pair.host, HUB_REQUEST, 2, long_one, writer.size);
+    request = next_directly(&pair);
+    assert_non_null(request);
+    assert_int_equal(request->metadata.container, 5);
+    assert_int_equal(request->arguments.size, sizeof many);
+    assert_memory_equal(request->arguments.data, many, sizeof many);
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    send_raw(&pair.host, HUB_REQUEST, 3, one_byte, sizeof one_byte);
+    request = next_directly(&pair);
+    assert_non_null(request);
+    assert_int_equal(request->metadata.container, 0);
+    assert_int_equal(request->arguments.size, 1);
+    assert_memory_equal(request->arguments.data, one_byte + 1, 1);
+    assert_ptr_equal(request->method, &asking.method);
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    request = serve_one(&pair, 4);
+    assert_int_equal(request->id, 4);
+    assert_int_equal(request->arguments.size, 3);
+    assert_memory_equal(request->arguments.data, small + 1, 3);
+    assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
+    assert_int_equal(sent_to_host(&pair), 4);
+    pair_close(&pair);
+}
+
 /* r[verify hub.death.guard] */
 static void a_guest_that_was_given_up_answers_nothing_directly(void **state)
 {
@@ -411,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_the_host_changes_behind_the_look_is_not_seen),
         cmocka_unit_test(what_may_have_streams_is_left),
         cmocka_unit_test(a_plain_method_is_looked_for_once),
+        cmocka_unit_test(what_is_known_of_the_last_request_is_of_that_only),
         cmocka_unit_test(a_guest_that_was_given_up_answers_nothing_directly),
         cmocka_unit_test(a_link_that_ends_flags_what_runs_directly),
     };
