@@ -154,6 +154,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     if (!guest)
         return RAPAHUB_GUEST_FAILED;
     guest->file = -1;
+    guest->raw.method = &guest->raw;
     guest_current_set(guest);
     r = guest_keep_open(&guest->keep, argc, argv);
     if (r == 0 && !chimod)

@@ -32,6 +32,13 @@ struct guest_frame {
     enum guest_heartbeat_stage stage; /* of the loop, before it */
 };
 
+/* What stands ready for the next small call of a method of bytes: see raw_method.h. */
+struct guest_raw {
+    const void *method; /* the last one, and its function; itself: none yet */
+    int (*function)(void *self, struct rapahub_bytes in, struct rapahub_bytes *out);
+    struct guest_frame frame; /* outermost; without memory or a loan while none runs */
+};
+
 struct guest {
     struct hub_ticket ticket; /* without one the peer is known when the entry is taken */
     int file;                 /* of the module, where there is no ticket; -1: none */
@@ -53,7 +60,8 @@ struct guest {
     uint8_t *scratch;       /* payload_max bytes, for one answer at a time */
 
     struct guest_frame *frame; /* the innermost */
-    uint32_t depth;            /* outward calls that wait */
+    struct guest_raw raw;
+    uint32_t depth; /* outward calls that wait */
     uint64_t chains[GUEST_DEPTH_MAX];
     struct hub_answer answers[GUEST_DEPTH_MAX];
     uint64_t next_chain;

@@ -7,68 +7,131 @@
 #include "hub/wire/postcard.h"
 
 /* Read once: what is shown its sender may still change. */
-static __attribute__((noinline)) bool take_many(const struct hub_request *request,
-                                                struct rapahub_bytes *out)
+static __attribute__((noinline)) struct rapahub_bytes take_many(const struct hub_request *request)
 {
+    struct rapahub_bytes bytes;
     struct hub_reader reader;
 
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    *out = hub_postcard_take_bytes(&reader);
-    return reader.failure == 0 && hub_reader_left(&reader) == 0;
+    bytes = hub_postcard_take_bytes(&reader);
+    if (reader.failure != 0 || hub_reader_left(&reader) != 0)
+        bytes.data = NULL;
+    return bytes;
 }
 
-/* One byte of length, and as many as it says. */
-static bool take_bytes(const struct hub_request *request, struct rapahub_bytes *out)
+/* One byte of length, and as many as it says; without data where it is not that. */
+static struct rapahub_bytes take_bytes(const struct hub_request *request)
 {
     const uint8_t *data = request->arguments.data;
-    size_t size = request->arguments.size;
+    size_t size = request->arguments.size - 1;
 
-    if (size > HUB_INLINE_SIZE)
-        return take_many(request, out);
-    if (size == 0 || data[0] >= 0x80 || data[0] != size - 1)
+    if (size > HUB_INLINE_SIZE - 2)
+        return take_many(request);
+    return (struct rapahub_bytes){data[0] == size ? data + 1 : NULL, size};
+}
+
+/* A method stays what it is as long as its module. */
+static __attribute__((noinline)) bool learn(struct guest_raw *raw, struct hub_invoke *invoke)
+{
+    hub_invoke_raw_function *function = invoke ? hub_invoke_raw(invoke) : NULL;
+
+    if (!function)
         return false;
-    *out = (struct rapahub_bytes){data + 1, size - 1};
+    *raw = (struct guest_raw){.method = invoke, .function = function};
+    raw->frame.method = hub_invoke_signature(invoke)->name;
+    raw->frame.lends = true;
     return true;
 }
 
-/* True where its answer went directly: the entry was ours then, and the link open. */
-static bool run(struct guest *guest, struct guest_frame *frame, hub_invoke_raw_function *function,
-                struct rapahub_bytes in, bool in_line)
+static struct guest_container *find_container(const struct guest *guest,
+                                              const struct hub_request *request)
+{
+    struct hub_list *first = guest->containers.list.next;
+
+    if (request->metadata.container != 0)
+        return guest_containers_find(&guest->containers, request->metadata.container);
+    return first == &guest->containers.list ? NULL
+                                            : HUB_LIST_ITEM(first, struct guest_container, link);
+}
+
+/* As guest_frame_enter of the frame that stands ready, which is the only one. */
+static void enter(struct guest *guest, struct guest_container *container,
+                  struct hub_request *request)
+{
+    struct guest_frame *frame = &guest->raw.frame;
+
+    frame->request = request;
+    frame->container = container;
+    hub_settle_for_signals(); /* the last words look at it from one */
+    guest->frame = frame;
+    guest_heartbeat_run(&guest->heartbeat, request->id);
+    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
+}
+
+static __attribute__((noinline)) void leave(struct guest *guest)
+{
+    guest->frame = NULL;
+    if (guest->raw.frame.loan.data)
+        hub_loan_drop(guest->connection.link, &guest->raw.frame.loan);
+    guest->raw.frame.loan.data = NULL;
+    guest_arena_fini(&guest->raw.frame.arena);
+}
+
+static bool waits(const struct guest *guest)
+{
+    return guest->hold.held != 0 || hub_direct_serve_waits(guest->connection.served);
+}
+
+static inline __attribute__((always_inline)) enum guest_raw_end run(
+    struct guest *guest, struct hub_request *request, struct guest_container *container,
+    struct rapahub_bytes in, bool in_line)
 {
     struct rapahub_bytes result = {NULL, 0};
     bool more;
     int status;
 
-    frame->container->open++;
+    enter(guest, container, request);
+    container->open++;
     rapahub_clear_error();
-    status = function(frame->container->self, in, &result);
-    frame->container->open--;
+    status = guest->raw.function(container->self, in, &result);
+    guest->raw.frame.container->open--;
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
-    more = in_line && guest_serve_end_hold(guest, frame->request);
-    if (status == 0 && !frame->loan.data &&
-        hub_direct_serve_bytes(guest->connection.served, result, more))
-        return true;
+    more = in_line && guest_serve_end_hold(guest, request);
+    if (status == 0 && !guest->raw.frame.loan.data &&
+        hub_direct_serve_bytes(guest->connection.served, result, more)) {
+        guest->frame = NULL;
+        if (guest->raw.frame.arena.blocks)
+            guest_arena_fini(&guest->raw.frame.arena);
+        return GUEST_RAW_DIRECT;
+    }
     guest_serve_answer_bytes(guest, status, result);
-    return false;
+    leave(guest);
+    return GUEST_RAW_RUN;
+}
+
+/* Others are next, or came before. */
+static __attribute__((noinline, flatten)) enum guest_raw_end run_in_line(
+    struct guest *guest, struct hub_request *request, struct guest_container *container,
+    struct rapahub_bytes in)
+{
+    bool in_line = guest_serve_begin_hold(guest, request);
+
+    return run(guest, request, container, in, in_line);
 }
 
 enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request)
 {
-    struct guest_container *container =
-        guest_containers_find(&guest->containers, request->metadata.container);
-    hub_invoke_raw_function *function = request->method ? hub_invoke_raw(request->method) : NULL;
-    struct guest_frame frame;
+    struct guest_container *container;
     struct rapahub_bytes in;
-    bool in_line, direct;
 
-    if (!function || !container || !container->live || !take_bytes(request, &in))
+    if (request->method != guest->raw.method && !learn(&guest->raw, request->method))
         return GUEST_RAW_REFUSED;
-    in_line = guest_serve_begin_hold(guest, request);
-    guest_frame_enter(guest, &frame, request);
-    frame.container = container;
-    frame.method = hub_invoke_signature(request->method)->name;
-    frame.lends = true;
-    direct = run(guest, &frame, function, in, in_line);
-    guest_frame_leave(guest, &frame);
-    return direct ? GUEST_RAW_DIRECT : GUEST_RAW_RUN;
+    container = find_container(guest, request);
+    if (!container || !container->live)
+        return GUEST_RAW_REFUSED;
+    in = take_bytes(request);
+    if (!in.data)
+        return GUEST_RAW_REFUSED;
+    return waits(guest) ? run_in_line(guest, request, container, in)
+                        : run(guest, request, container, in, false);
 }

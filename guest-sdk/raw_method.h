@@ -14,7 +14,7 @@ enum guest_raw_end {
                         and the peer not known to be dead */
 };
 
-/* Runs and answers one that hub_direct_serve_next has handed out. */
+/* Runs and answers one that hub_direct_serve_next has handed out. No other one runs. */
 enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request);
 
 #endif
