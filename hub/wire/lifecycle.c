@@ -63,14 +63,13 @@ enum hub_lifecycle_method hub_lifecycle_of_id(uint64_t id)
     return (enum hub_lifecycle_method)method;
 }
 
+/* What hub_payload_put makes of a struct hub_container, which each call of a guest needs. */
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to)
 {
-    struct hub_container container = {id.pool.major, id.pool.minor, id.container};
-    struct hub_writer writer;
+    size_t size = hub_postcard_put_at(to, id.pool.major);
 
-    hub_writer_init(&writer, to, HUB_LIFECYCLE_TARGET_MAX);
-    hub_payload_put(&writer, &rapahub_type_hub_container, &container);
-    return writer.size;
+    size += hub_postcard_put_at(to + size, id.pool.minor);
+    return size + hub_postcard_put_at(to + size, id.container);
 }
 
 int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out)

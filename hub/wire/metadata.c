@@ -10,6 +10,9 @@
 #define ENTRY_LEAST 3 /* bytes of an entry: key, kind, value */
 #define KINDS       3
 
+#define TOTAL_BROKEN "keys and values are longer than 65536 bytes"
+#define TARGET_SHORT 0x80 /* bytes: of fewer the length is one byte */
+
 /* What of an entry counts towards the limits. */
 static size_t value_size(const struct hub_metadata_entry *entry)
 {
@@ -23,7 +26,7 @@ static const char *broken_limit(const struct hub_metadata_entry *entry, size_t t
         return "a key is longer than 256 bytes";
     if (value_size(entry) > HUB_METADATA_VALUE)
         return "a value is longer than 16384 bytes";
-    return total > HUB_METADATA_TOTAL ? "keys and values are longer than 65536 bytes" : NULL;
+    return total > HUB_METADATA_TOTAL ? TOTAL_BROKEN : NULL;
 }
 
 static int check_limits(const struct hub_metadata_entry *entries, uint32_t count)
@@ -67,31 +70,47 @@ int hub_metadata_put(struct hub_writer *writer, const struct hub_metadata_entry 
     return writer->failure;
 }
 
-static void add_number(struct hub_metadata_entry *entries, uint32_t *count, const char *key,
-                       uint64_t number)
+/* Length, key and kind as they stand in front of a value of ours: in this form they are written,
+ * and looked for first. */
+static const char before_container[] = "\x11" HUB_KEY_CONTAINER "\x02";
+static const char before_target[] = "\x0e" HUB_KEY_TARGET "\x01";
+static const char before_chain[] = "\x0d" HUB_KEY_CHAIN "\x02";
+static const char before_fault[] = "\x0d" HUB_KEY_FAULT "\x02";
+
+_Static_assert(sizeof HUB_KEY_CONTAINER == 0x11 + 1, "its length");
+_Static_assert(sizeof HUB_KEY_TARGET == 0x0e + 1, "its length");
+_Static_assert(sizeof HUB_KEY_CHAIN == 0x0d + 1 && sizeof HUB_KEY_FAULT == 0x0d + 1, "its length");
+
+static void put_number(struct hub_writer *writer, const char *before, size_t size, uint64_t number)
 {
-    if (number)
-        entries[(*count)++] = (struct hub_metadata_entry){
-            .key = rapahub_string_of(key), .kind = HUB_METADATA_U64, .number = number};
+    if (number == 0)
+        return;
+    hub_writer_put(writer, before, size - 1);
+    hub_postcard_put_unsigned(writer, number);
 }
 
+#define PUT_NUMBER(writer, before, number) put_number(writer, before, sizeof before, number)
+
+/* What is of ours keeps the limits of numbers and of keys; of the target it is looked at. */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata)
 {
-    struct hub_metadata_entry entries[4];
-    uint32_t count = 0;
+    unsigned count = (unsigned)(metadata->container != 0) + (metadata->target.size != 0) +
+                     (metadata->chain != 0) + (metadata->fault != 0);
 
-    if ((metadata->container | metadata->chain | metadata->fault | metadata->target.size) == 0) {
-        hub_writer_byte(writer, 0);
+    if (metadata->target.size > HUB_METADATA_VALUE)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "call.metadata.limits",
+                            "metadata: a value is longer than 16384 bytes");
+    hub_writer_byte(writer, (uint8_t)count);
+    if (count == 0)
         return writer->failure;
+    PUT_NUMBER(writer, before_container, metadata->container);
+    if (metadata->target.size) {
+        hub_writer_put(writer, before_target, sizeof before_target - 1);
+        hub_postcard_put_bytes(writer, metadata->target);
     }
-    add_number(entries, &count, HUB_KEY_CONTAINER, metadata->container);
-    if (metadata->target.size)
-        entries[count++] = (struct hub_metadata_entry){.key = rapahub_string_of(HUB_KEY_TARGET),
-                                                       .kind = HUB_METADATA_BYTES,
-                                                       .bytes = metadata->target};
-    add_number(entries, &count, HUB_KEY_CHAIN, metadata->chain);
-    add_number(entries, &count, HUB_KEY_FAULT, metadata->fault);
-    return hub_metadata_put(writer, entries, count);
+    PUT_NUMBER(writer, before_chain, metadata->chain);
+    PUT_NUMBER(writer, before_fault, metadata->fault);
+    return writer->failure;
 }
 
 uint32_t hub_metadata_take_count(struct hub_reader *reader)
@@ -150,26 +169,74 @@ static int refuse_bytes(struct hub_reader *reader)
     return refuse(reader, "message.decode-error", "it cannot be decoded");
 }
 
-/* r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.unknown]
- * r[impl call.metadata.keys] */
+static bool begins(struct hub_reader *reader, const char *before, size_t size)
+{
+    if (hub_reader_left(reader) < size - 1 || memcmp(reader->at, before, size - 1) != 0)
+        return false;
+    reader->at += size - 1;
+    return true;
+}
+
+#define BEGINS(reader, before) begins(reader, before, sizeof before)
+
+static size_t take_number(struct hub_reader *reader, uint64_t *to)
+{
+    *to = hub_postcard_take_unsigned(reader, 64);
+    return sizeof *to;
+}
+
+/* The next entry, where it is one of ours in the form in which we write it, and none of its limits
+ * in reach: what it counts towards their sum; else 0, and the reader stands as it stood. */
+static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata)
+{
+    const uint8_t *at = reader->at;
+
+    if (reader->failure)
+        return 0;
+    if (BEGINS(reader, before_chain))
+        return sizeof HUB_KEY_CHAIN - 1 + take_number(reader, &metadata->chain);
+    if (BEGINS(reader, before_container))
+        return sizeof HUB_KEY_CONTAINER - 1 + take_number(reader, &metadata->container);
+    if (BEGINS(reader, before_target) && reader->at < reader->end && *reader->at < TARGET_SHORT) {
+        metadata->target = hub_postcard_take_bytes(reader);
+        return sizeof HUB_KEY_TARGET - 1 + metadata->target.size;
+    }
+    reader->at = at;
+    return 0;
+}
+
+/* Any entry. r[impl call.metadata.unknown] */
+static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, size_t *total)
+{
+    struct hub_metadata_entry entry;
+    const char *limit;
+
+    hub_metadata_take_entry(reader, &entry);
+    *total += entry.key.size + value_size(&entry);
+    limit = broken_limit(&entry, *total);
+    if (limit && !reader->failure)
+        return refuse(reader, "call.metadata.limits", limit);
+    keep(metadata, &entry);
+    return 0;
+}
+
+/* r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.keys] */
 int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out)
 {
     uint32_t count = hub_metadata_take_count(reader);
     struct hub_metadata metadata = {0};
-    struct hub_metadata_entry entry;
     size_t total = 0;
 
     if (count > HUB_METADATA_ENTRIES)
         return refuse(reader, "call.metadata.limits", "there are more than 128 entries");
     for (uint32_t i = 0; i < count && !reader->failure; i++) {
-        const char *limit;
+        size_t ours = take_ours(reader, &metadata);
 
-        hub_metadata_take_entry(reader, &entry);
-        total += entry.key.size + value_size(&entry);
-        limit = broken_limit(&entry, total);
-        if (limit && !reader->failure)
-            return refuse(reader, "call.metadata.limits", limit);
-        keep(&metadata, &entry);
+        total += ours;
+        if (ours > 0 && total > HUB_METADATA_TOTAL)
+            return refuse(reader, "call.metadata.limits", TOTAL_BROKEN);
+        if (ours == 0 && read_any(reader, &metadata, &total) < 0)
+            return RAPAHUB_EPROTOCOL;
     }
     if (reader->failure)
         return refuse_bytes(reader);

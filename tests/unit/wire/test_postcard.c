@@ -51,6 +51,47 @@ static void a_count_of_nothing_is_bounded_too(void **state)
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
 }
 
+/* Of each length, with more behind them than they need and with nothing. */
+static void numbers_of_each_length_come_back(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 64; bits++)
+        for (unsigned more = 0; more < 12; more++) {
+            uint64_t value = bits == 0 ? 0 : UINT64_C(0xf123456789abcdef) >> (64 - bits), got;
+            uint8_t bytes[24] = {0};
+            size_t size = hub_postcard_put_at(bytes, value);
+            struct hub_reader reader;
+
+            hub_reader_init(&reader, bytes, size + more);
+            got = hub_postcard_take_unsigned(&reader, 64);
+            assert_int_equal(reader.failure, 0);
+            assert_true(got == value);
+            assert_int_equal(hub_reader_left(&reader), more);
+            hub_reader_init(&reader, bytes, size - 1);
+            (void)hub_postcard_take_unsigned(&reader, 64);
+            assert_int_not_equal(reader.failure, 0);
+        }
+}
+
+/* Of ten bytes the last is 0 or 1. */
+static void a_number_of_more_than_64_bits_is_refused(void **state)
+{
+    uint8_t bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
+    struct hub_reader reader;
+
+    (void)state;
+    hub_reader_init(&reader, bytes, sizeof bytes);
+    assert_true(hub_postcard_take_unsigned(&reader, 64) == UINT64_MAX);
+    bytes[9] = 2;
+    hub_reader_init(&reader, bytes, sizeof bytes);
+    assert_true(hub_postcard_take_unsigned(&reader, 64) == 0);
+    assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
+    bytes[9] = 0x81;
+    hub_reader_init(&reader, bytes, sizeof bytes);
+    assert_true(hub_postcard_take_unsigned(&reader, 64) == 0);
+    assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
+}
+
 static void a_string_that_is_no_utf8_is_not_sent(void **state)
 {
     uint8_t data[16];
@@ -131,6 +172,8 @@ int main(void)
         cmocka_unit_test(a_failed_reader_stays_failed_with_the_first_reason),
         cmocka_unit_test(what_failed_at_its_end_has_not_ended_well),
         cmocka_unit_test(a_count_of_nothing_is_bounded_too),
+        cmocka_unit_test(numbers_of_each_length_come_back),
+        cmocka_unit_test(a_number_of_more_than_64_bits_is_refused),
         cmocka_unit_test(a_string_that_is_no_utf8_is_not_sent),
         cmocka_unit_test(utf8_is_what_unicode_says),
         cmocka_unit_test(a_sequence_is_not_read_behind_the_end),
