@@ -7,12 +7,14 @@
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
 #include "hub/link/call_deadline.h"
+#include "hub/link/direct_call.h"
 #include "hub/link/streams.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define TIMEOUT (30 * HUB_SECOND)
-#define SMALL   512 /* bytes of metadata and arguments, with all that is encoded on the stack */
+#define TIMEOUT      (30 * HUB_SECOND)
+#define ANSWER_FIRST 256 /* bytes of memory for an answer; never less than HUB_INLINE_SIZE */
+#define SMALL        512 /* bytes of metadata and arguments, with all that is encoded on the stack */
 
 /* One call on its way. */
 struct errand {
@@ -23,13 +25,21 @@ struct errand {
     const char *name;                        /* and what it is called in texts: these three of */
     struct hub_signature *signature;         /* the call, or of this; NULL: was not needed */
     uint64_t number;
-    uint64_t deadline_ns;
+    uint64_t span_ns, deadline_ns; /* what it may take; until when, or 0: nobody asked yet */
     struct hub_answer *answer;
-    struct hub_stream_marks marks;
-    struct hub_streams *streams; /* NULL: its arguments hold none */
+    struct hub_stream_marks *marks; /* large, so that nobody clears more than its count */
+    struct hub_streams *streams;    /* NULL: its arguments hold none */
 };
 
 static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload);
+
+/* One deadline for all that it takes. */
+static uint64_t deadline_of(struct errand *errand)
+{
+    if (errand->deadline_ns == 0)
+        errand->deadline_ns = hub_clock_after(errand->span_ns);
+    return errand->deadline_ns;
+}
 
 /* The host itself could not make the call: its code is the caller's, as from rapahub_host_call. */
 static int fail_as_host(const struct hub_response *response)
@@ -68,6 +78,7 @@ static int ask_signature(struct errand *errand)
     struct hub_reader reader;
     int r;
 
+    (void)deadline_of(errand);
     hub_writer_init(&writer, payload, sizeof payload);
     hub_writer_byte(&writer, 0); /* no metadata */
     hub_payload_put(&writer, &rapahub_type_hub_question, &question);
@@ -179,21 +190,68 @@ static int wait_for_answer(struct errand *errand)
     return r;
 }
 
-static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+/* Room for an answer in a descriptor, and for most others: what is there stays. */
+static bool reserve(struct hub_answer *answer)
+{
+    if (!answer->data)
+        answer->data = malloc(ANSWER_FIRST);
+    if (answer->data && answer->capacity == 0)
+        answer->capacity = ANSWER_FIRST;
+    return answer->data != NULL;
+}
+
+/* Sent and answered while this thread looks, where that goes: 0; 1: it was sent, and is waited for;
+ * -EAGAIN: nothing was sent. The clock is not read. What is held back goes first. */
+static int call_directly(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+{
+    const struct hub_parts parts = {.head = payload};
+    const bool small = payload.size <= HUB_INLINE_SIZE;
+    const struct hub_direct_order order = {
+        .timeout_ns = errand->deadline_ns ? hub_clock_left(errand->deadline_ns) : errand->span_ns,
+        .answer = errand->answer,
+        .payload = small ? NULL : &parts};
+    struct hub_descriptor message = {.method_id = method_id};
+    enum hub_direct_outcome outcome;
+
+    if (order.timeout_ns == 0 || !reserve(errand->answer))
+        return -EAGAIN;
+    if (small) {
+        message.payload_len = (uint32_t)payload.size;
+        memcpy(message.inline_payload, payload.data, payload.size);
+    }
+    hub_link_push(errand->guest->connection.link);
+    outcome = hub_direct_call(errand->guest->connection.calls, &message, &order, &errand->number);
+    if (outcome == HUB_DIRECT_ANSWERED && message.payload_slot == HUB_INLINE) {
+        memcpy(errand->answer->data, message.inline_payload, HUB_INLINE_SIZE);
+        errand->answer->size = message.payload_len;
+    }
+    return outcome == HUB_DIRECT_ANSWERED ? 0 : outcome == HUB_DIRECT_SENT ? 1 : -EAGAIN;
+}
+
+static int begin(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
 {
     const struct hub_call call = {
         .method_id = method_id,
         .payload = {.head = payload},
-        .deadline_ns = errand->deadline_ns,
+        .deadline_ns = deadline_of(errand),
         .answer = errand->answer,
         .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
-    struct guest_heartbeat *heartbeat = &errand->guest->heartbeat;
-    enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
     int r = hub_calls_begin(errand->guest->connection.calls, &call, &errand->number);
 
     if (r == 0 && errand->streams)
         hub_streams_begin(errand->streams, errand->number);
-    if (r == 0)
+    return r == 0 ? 1 : r;
+}
+
+static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+{
+    struct guest_heartbeat *heartbeat = &errand->guest->heartbeat;
+    enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
+    int r = errand->streams ? -EAGAIN : call_directly(errand, method_id, payload);
+
+    if (r == -EAGAIN)
+        r = begin(errand, method_id, payload);
+    if (r == 1)
         r = wait_for_answer(errand);
     (void)guest_heartbeat_enter(heartbeat, stage);
     return r;
@@ -213,10 +271,10 @@ static bool is_good(const struct hub_answer *answer)
 static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
 {
     const struct hub_streams_order order = {.connection = &errand->guest->connection,
-                                            .marks = &errand->marks,
+                                            .marks = errand->marks,
                                             .arguments = payload,
-                                            .deadline_ns = errand->deadline_ns,
-                                            .patience_ns = hub_clock_left(errand->deadline_ns)};
+                                            .deadline_ns = deadline_of(errand),
+                                            .patience_ns = hub_clock_left(deadline_of(errand))};
     int r = hub_streams_open(&order, &errand->streams);
     int failure;
 
@@ -234,7 +292,7 @@ static void write_payload(struct hub_writer *writer, const struct hub_metadata *
                           struct errand *errand)
 {
     if (hub_metadata_write(writer, metadata) == 0)
-        hub_stream_ids_put(writer, errand->types + 1, errand->call->arguments, &errand->marks);
+        hub_stream_ids_put(writer, errand->types + 1, errand->call->arguments, errand->marks);
 }
 
 static int check_payload(const struct errand *errand, const struct hub_writer *writer)
@@ -298,7 +356,7 @@ static int run_errand(struct errand *errand, void *result)
 
     if (r == 0)
         r = make_payload(errand, guest->chains[guest->depth - 1], small, &own, &payload);
-    if (r == 0 && errand->marks.count > 0)
+    if (r == 0 && errand->marks->count > 0)
         r = stream_and_wait(errand, payload);
     else if (r == 0)
         r = send_and_wait(errand, errand->id, payload);
@@ -316,8 +374,11 @@ static int explain(int r, const char *method)
 
 int guest_outward_call(struct guest *guest, const struct rapahub_call *call, void *result)
 {
-    uint64_t span = call->timeout_ns != 0 ? call->timeout_ns : TIMEOUT;
-    struct errand errand = {.guest = guest, .call = call, .deadline_ns = hub_clock_after(span)};
+    struct hub_stream_marks marks;
+    struct errand errand = {.guest = guest,
+                            .marks = &marks,
+                            .call = call,
+                            .span_ns = call->timeout_ns != 0 ? call->timeout_ns : TIMEOUT};
     int r;
 
     if (!call->method)
@@ -328,6 +389,7 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
         return rapahub_fail(RAPAHUB_EFULL, "", "%d calls wait inside of each other",
                             GUEST_DEPTH_MAX);
     rapahub_clear_error();
+    marks.count = 0;
     errand.answer = &guest->answers[guest->depth];
     guest->chains[guest->depth++] = chain_of(guest);
     r = run_errand(&errand, result);

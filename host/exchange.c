@@ -6,6 +6,7 @@
 
 #include "host/corks.h"
 #include "host/host.h"
+#include "host/nested.h"
 #include "host/turn.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -16,9 +17,10 @@
 #include "hub/wire/postcard.h"
 #include "hub/wire/response.h"
 
-#define FULL_AGAIN (2 * HUB_MILLISECOND)
-#define SHOWN_HEAD 256 /* bytes: metadata of a response and a length always fit */
-#define PLAIN_HEAD 16  /* bytes: a length without metadata does */
+#define FULL_AGAIN  (2 * HUB_MILLISECOND)
+#define SHOWN_HEAD  256 /* bytes: metadata of a response and a length always fit */
+#define NESTED_MOST 16  /* requests served without a turn, between two of them */
+#define PLAIN_HEAD  16  /* bytes: a length without metadata does */
 
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 {
@@ -38,25 +40,54 @@ static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_
     return host_turn_until(host, hub_call_deadline_of(calls, number));
 }
 
-/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
- * streams there is more to receive than one answer: it spins again behind each turn. */
-static int wait_as_owner(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
-                         bool streams)
+/* What the guest asks is served at once, but that the others wait for long. */
+static bool serve(struct rapahub_host *host, struct host_life *life, uint32_t *served)
 {
-    bool again = host->options.waiting == RAPAHUB_WAIT_POLL || streams;
-    int r = hub_calls_wait(calls, number, true);
+    if (!life || ++*served % NESTED_MOST == 0 || !host_nested_serve_queued(host, life))
+        return false;
+    host_nested_serve(host, life);
+    return true;
+}
 
-    while (r == -EAGAIN && !hub_calls_ended(calls, number) && take_turn(host, calls, number) >= 0)
-        if (again)
+/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
+ * streams there is more to receive than one answer: it spins again behind each turn. `life`: whose
+ * requests are served meanwhile without a turn; NULL: nobody's. */
+static int wait_as_owner(struct rapahub_host *host, struct host_life *life, struct hub_calls *calls,
+                         uint64_t number, bool streams)
+{
+    bool again = host->options.waiting == RAPAHUB_WAIT_POLL || streams, served;
+    uint32_t count = 0;
+    int r;
+
+    if (life)
+        host_nested_serve(host, life);
+    r = hub_calls_wait(calls, number, true);
+    while (r == -EAGAIN && !hub_calls_ended(calls, number)) {
+        served = serve(host, life, &count);
+        if (!served && take_turn(host, calls, number) < 0)
+            break;
+        if (again || served)
             r = hub_calls_wait(calls, number, true);
+    }
     return r == -EAGAIN ? hub_calls_wait(calls, number, false) : r;
+}
+
+/* Which the calling thread is inside of, if it is the one of these calls. */
+static struct host_life *life_of(struct rapahub_host *host, const struct hub_calls *calls)
+{
+    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_life *life =
+        scratch && host_scratch_is_inside(scratch) ? host_scratch_life(scratch) : NULL;
+
+    return life && life->connection.calls == calls ? life : NULL;
 }
 
 int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
                        bool streams)
 {
-    return host_threads_is_owner(host) ? wait_as_owner(host, calls, number, streams)
-                                       : hub_calls_wait(calls, number, false);
+    if (!host_threads_is_owner(host))
+        return hub_calls_wait(calls, number, false);
+    return wait_as_owner(host, streams ? NULL : life_of(host, calls), calls, number, streams);
 }
 
 /* The owner never waits for space in one guest's memory: it takes turns meanwhile. */
@@ -96,6 +127,17 @@ static size_t put_head(const struct host_exchange *exchange, uint64_t chain, uin
     return size + exchange->arguments.size;
 }
 
+static int wait_for(struct rapahub_host *host, const struct host_exchange *exchange,
+                    uint64_t number)
+{
+    struct hub_calls *calls = exchange->life->connection.calls;
+    bool streams = exchange->streams != NULL;
+
+    if (!host_threads_is_owner(host))
+        return hub_calls_wait(calls, number, false);
+    return wait_as_owner(host, streams ? NULL : exchange->life, calls, number, streams);
+}
+
 int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
                       struct hub_answer *answer)
 {
@@ -123,7 +165,7 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
     if (r == 0 && exchange->streams)
         hub_streams_begin(exchange->streams, number);
     if (r == 0)
-        r = host_exchange_wait(host, calls, number, exchange->streams != NULL);
+        r = wait_for(host, exchange, number);
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
 }
 

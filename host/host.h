@@ -71,6 +71,7 @@ struct rapahub_host {
     uint64_t groups, serials; /* the last numbers given */
     uint64_t chain;           /* of the request an offer answers now; 0: none */
     uint32_t depth;           /* turns inside of turns */
+    uint32_t nested;          /* requests served inside of waits, without a turn */
     uint32_t glances;         /* turns since one looked at the descriptors */
     uint32_t polls;           /* turns without a wait, one after the other */
     bool unheard;             /* there are lives whose doorbells are not armed */

@@ -84,7 +84,7 @@ void host_life_release(struct host_life **pointer)
 static bool will_look(const struct host_life *life)
 {
     return host_threads_is_owner(life->host) && life->loop->handling &&
-           life->host->depth <= HOST_TURN_DEPTH_MAX;
+           life->host->depth + life->host->nested <= HOST_TURN_DEPTH_MAX;
 }
 
 static void note(struct host_life *life, uint32_t bit)

@@ -22,6 +22,7 @@
 #include "host/supervise/stall.h"
 #include "hub/base/proof.h"
 #include "hub/link/connection.h"
+#include "hub/wire/lifecycle.h"
 
 struct host_guest;
 struct rapahub_host;
@@ -40,6 +41,15 @@ struct host_startup {
     uint32_t methods_max; /* how many it announced */
     struct host_methods *methods;
     struct hub_list *next; /* the container that is begun next */
+};
+
+/* The method of an offer that the guest called last inside of a call; see nested.h. */
+struct host_nested {
+    uint32_t version; /* of the routes, which it is good for; 0: none */
+    uint64_t method_id;
+    struct host_container *container;
+    size_t target_size;
+    uint8_t target[HUB_LIFECYCLE_TARGET_MAX]; /* as the guest names it */
 };
 
 struct host_life {
@@ -96,6 +106,7 @@ struct host_life {
     struct host_stall progress;  /* see progress.h */
     struct host_timer progress_timer;
     struct host_probes probes;
+    struct host_nested nested;
     uint64_t traffic;     /* messages seen last, of a guest that wakes nobody */
     uint64_t traffic_ns;  /* when that changed */
     uint64_t looked_ns;   /* at the ring of one that takes part, by time */

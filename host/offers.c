@@ -13,6 +13,7 @@
 #include "hub/wire/response.h"
 
 #define HEAD_MAX 1280 /* of a response with a text */
+#define SMALL    256  /* bytes of a result that no memory is taken for */
 
 /* A method and its plan. A plan runs once at a time: a call inside of a call of the same method
  * gets a plan of its own. */
@@ -87,31 +88,97 @@ struct host_methods *host_offers_methods(const struct host_offer *offer)
     return offer->methods;
 }
 
-/* The answer as bytes: head, then the result of an OK. */
-static int put_answer(const struct host_offer *offer, uint32_t index,
-                      const struct hub_response *response, const void *result,
-                      struct hub_answer *answer)
+/* How a method has ended: its result is there until its plan runs again. */
+struct ending {
+    const struct hub_signature *signature;
+    const struct hub_response *response;
+    const void *result;
+};
+
+/* What is made of it: 0 or a failure. */
+typedef int take_ending(void *user, const struct ending *ending);
+
+static bool has_result(const struct ending *ending)
 {
-    const struct rapahub_type *type = offer->methods->list[index]->types[0];
-    bool ok = response->kind == HUB_RESPONSE_OK && type->kind != RAPAHUB_KIND_VOID;
+    return ending->response->kind == HUB_RESPONSE_OK &&
+           ending->signature->types[0]->kind != RAPAHUB_KIND_VOID;
+}
+
+static void put_result(struct hub_writer *writer, const struct ending *ending)
+{
+    if (has_result(ending))
+        hub_payload_put(writer, ending->signature->types[0], ending->result);
+}
+
+static int no_memory(void)
+{
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer");
+}
+
+static int check_result(const struct hub_writer *writer, const struct ending *ending)
+{
+    return writer->failure < 0
+               ? rapahub_fail(writer->failure, "", "the result of %s cannot be encoded",
+                              ending->signature->name)
+               : 0;
+}
+
+/* The answer as bytes: head, then the result of an OK. */
+static int put_answer(void *user, const struct ending *ending)
+{
+    struct hub_answer *answer = user;
     struct hub_writer writer;
 
     hub_writer_count(&writer);
-    if (ok)
-        hub_payload_put(&writer, type, result);
+    put_result(&writer, ending);
     *answer = (struct hub_answer){.capacity = (uint32_t)(writer.size + HEAD_MAX)};
     answer->data = malloc(answer->capacity);
     if (!answer->data)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer");
+        return no_memory();
     hub_writer_init(&writer, answer->data, answer->capacity);
-    hub_response_put(&writer, response);
-    if (ok)
-        hub_payload_put(&writer, type, result);
+    hub_response_put(&writer, ending->response);
+    put_result(&writer, ending);
     answer->size = (uint32_t)writer.size;
-    return writer.failure < 0
-               ? rapahub_fail(writer.failure, "", "the result of %s cannot be encoded",
-                              offer->methods->list[index]->name)
-               : 0;
+    return check_result(&writer, ending);
+}
+
+static void hand_over(const struct host_offers_sink *sink, const struct ending *ending,
+                      const struct hub_writer *writer)
+{
+    sink->take(sink->user, ending->response, (struct rapahub_bytes){writer->data, writer->size});
+}
+
+static int hand_over_large(const struct host_offers_sink *sink, const struct ending *ending)
+{
+    OWN(hub_memory) uint8_t *data = NULL;
+    struct hub_writer writer;
+
+    hub_writer_count(&writer);
+    put_result(&writer, ending);
+    data = malloc(writer.size + 1);
+    if (!data)
+        return no_memory();
+    hub_writer_init(&writer, data, writer.size + 1);
+    put_result(&writer, ending);
+    if (writer.failure == 0)
+        hand_over(sink, ending, &writer);
+    return check_result(&writer, ending);
+}
+
+/* Head and result apart; most results are small. */
+static int put_apart(void *user, const struct ending *ending)
+{
+    const struct host_offers_sink *sink = user;
+    uint8_t small[SMALL];
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, small, sizeof small);
+    put_result(&writer, ending);
+    if (writer.failure == -EMSGSIZE)
+        return hand_over_large(sink, ending);
+    if (writer.failure == 0)
+        hand_over(sink, ending, &writer);
+    return check_result(&writer, ending);
 }
 
 static void describe(int status, struct hub_response *out)
@@ -133,15 +200,22 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
     return hub_channels_find(request->channels, type->kind == RAPAHUB_KIND_SINK, id);
 }
 
+/* Where it goes. */
+struct taker {
+    take_ending *take;
+    void *user;
+};
+
 static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t index,
-               const struct host_offers_request *request, struct hub_answer *answer)
+               const struct host_offers_request *request, const struct taker *to)
 {
     struct host_offers_request asked = *request;
     const struct hub_invoke_streams streams = {find_stream, &asked};
-    const struct hub_invoke_target to = {offer->self, &streams};
+    const struct hub_invoke_target target = {offer->self, &streams};
     struct offered *offered = &offer->list[index];
     OWN(hub_invoke) struct hub_invoke *another = NULL;
     struct hub_response response = {.kind = HUB_RESPONSE_OK};
+    struct ending ending = {offer->methods->list[index], &response, NULL};
     struct hub_outcome outcome = {0};
     struct hub_reader reader;
     bool first = !offered->busy;
@@ -152,28 +226,45 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
     offered->busy = true;
     host->callbacks++;
     if (r == 0)
-        r = hub_invoke_call(first ? offered->plan : another, &to, &reader, &outcome);
+        r = hub_invoke_call(first ? offered->plan : another, &target, &reader, &outcome);
     host->callbacks--;
     if (r == RAPAHUB_EARGUMENTS)
         response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
     else if (r < 0 || outcome.status != 0)
         describe(r < 0 ? r : outcome.status, &response);
-    r = put_answer(offer, index, &response, outcome.result, answer);
+    ending.result = outcome.result;
+    r = to->take(to->user, &ending);
     if (first)
         offered->busy = false;
     return r;
 }
 
-int host_offers_answer(struct rapahub_host *host, struct host_container *container,
-                       const struct host_offers_request *request, struct hub_answer *answer)
+static int run_method(struct rapahub_host *host, struct host_container *container,
+                      const struct host_offers_request *request, const struct taker *to)
 {
     struct host_offer *offer = container->offer;
     const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+    const struct ending ending = {offer->methods->list[0], &unknown, NULL};
 
     for (uint32_t i = 0; i < offer->methods->count; i++)
         if (offer->methods->list[i]->id == request->method_id)
-            return run(host, offer, i, request, answer);
-    return put_answer(offer, 0, &unknown, NULL, answer);
+            return run(host, offer, i, request, to);
+    return to->take(to->user, &ending);
+}
+
+int host_offers_answer(struct rapahub_host *host, struct host_container *container,
+                       const struct host_offers_request *request, struct hub_answer *answer)
+{
+    return run_method(host, container, request, &(struct taker){put_answer, answer});
+}
+
+int host_offers_serve(struct rapahub_host *host, struct host_container *container,
+                      const struct host_offers_request *request,
+                      const struct host_offers_sink *sink)
+{
+    struct host_offers_sink to = *sink;
+
+    return run_method(host, container, request, &(struct taker){put_apart, &to});
 }
 
 /* What the owner does for another thread, or for itself. */

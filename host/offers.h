@@ -9,6 +9,7 @@
 #include "host/methods.h"
 #include "host/route.h"
 #include "hub/link/calls.h"
+#include "hub/wire/response.h"
 
 struct host_offer;
 
@@ -30,6 +31,16 @@ struct host_offers_request {
 /* Owner: runs a method and makes the answer a guest would have sent; always 0 but for -ENOMEM. */
 int host_offers_answer(struct rapahub_host *host, struct host_container *container,
                        const struct host_offers_request *request, struct hub_answer *answer);
+
+/* The same for who sends it on, which `take` does: called once, or not at all where this fails. The
+ * body is there as long. */
+struct host_offers_sink {
+    void (*take)(void *user, const struct hub_response *response, struct rapahub_bytes body);
+    void *user;
+};
+int host_offers_serve(struct rapahub_host *host, struct host_container *container,
+                      const struct host_offers_request *request,
+                      const struct host_offers_sink *sink);
 
 /* A call of this process to an offer, from any thread: the owner carries it out. */
 int host_offers_call(struct rapahub_host *host, struct host_container *container,

@@ -235,25 +235,45 @@ void host_requests_look(struct rapahub_host *host)
 
 /* ---- served here ---- */
 
+/* A request that an offer answers. */
+struct asking {
+    struct host_life *life;
+    struct hub_request *request;
+};
+
+static void answer_asking(void *user, const struct hub_response *response,
+                          struct rapahub_bytes body)
+{
+    const struct asking *asking = user;
+
+    answer(asking->life, asking->request, response, body);
+}
+
 /* The method may wait in a call, and the chain of calls goes on through it. */
-static void run_offer(struct rapahub_host *host, struct host_life *life,
-                      struct hub_request *request, struct host_container *container)
+void host_requests_run(struct rapahub_host *host, struct host_life *life,
+                       struct hub_request *request, struct host_container *container)
 {
     const struct host_offers_request asked = {request->method_id, request->arguments,
                                               &request->channels};
+    struct asking asking = {life, request};
+    const struct host_offers_sink sink = {answer_asking, &asking};
     uint64_t outer = host->chain;
-    struct hub_answer made = {0};
     int r;
 
-    host_life_hold(life);
+    host_containers_hold_own(container);
     host->chain = request->metadata.chain;
-    r = host_offers_answer(host, container, &asked, &made);
+    r = host_offers_serve(host, container, &asked, &sink);
     host->chain = outer;
-    if (r == 0)
-        hand_on(life, request, &made);
-    else
+    if (r < 0)
         refuse(life, request, r);
-    hub_answers_fini(&made);
+    host_containers_drop_own(container);
+}
+
+static void run_held(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
+                     struct host_container *container)
+{
+    host_life_hold(life);
+    host_requests_run(host, life, request, container);
     host_life_drop(life);
 }
 
@@ -270,7 +290,7 @@ static void serve_target(struct rapahub_host *host, struct host_life *life,
     }
     r = host_route_find(host, target, &route);
     if (r == 0 && route.container->offer)
-        run_offer(host, life, request, route.container);
+        run_held(host, life, request, route.container);
     else if (r == 0 || r == -EAGAIN)
         send_on(host, life, request, &route);
     else

@@ -10,6 +10,10 @@
 /* Serves some of what is queued: how many. More may be left; then the loop is woken. */
 int host_requests_serve(struct rapahub_host *host, struct host_life *life);
 
+/* Runs a request's method of an offer, and answers it. The caller uses the life. */
+void host_requests_run(struct rapahub_host *host, struct host_life *life,
+                       struct hub_request *request, struct host_container *container);
+
 /* The life has ended: what was sent on for it is answered to nobody. */
 void host_requests_forget(struct rapahub_host *host, struct host_life *life);
 

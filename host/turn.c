@@ -27,7 +27,7 @@
  * a turn inside of its own. */
 static bool is_deep(const struct rapahub_host *host)
 {
-    return host->depth > HOST_TURN_DEPTH_MAX;
+    return host->depth + host->nested > HOST_TURN_DEPTH_MAX;
 }
 
 static int serve_embedder(struct rapahub_host *host, struct host_life *life, uint32_t work)

@@ -54,14 +54,20 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD_END,
 };
 
-static void open_caller(struct hosting *on, struct offered *offered)
+static void open_caller_waiting(struct hosting *on, struct offered *offered,
+                                enum rapahub_waiting waiting)
 {
     const struct rapahub_container_options options = {.id = offer, .pool_name = "offer"};
 
     *offered = (struct offered){.on = on};
-    open_host(on, (struct rapahub_host_options){0});
+    open_host(on, (struct rapahub_host_options){.waiting = waiting});
     assert_done(start(on, CALLER, here, NULL));
     assert_done(rapahub_host_offer(on->host, &options, methods, offered));
+}
+
+static void open_caller(struct hosting *on, struct offered *offered)
+{
+    open_caller_waiting(on, offered, RAPAHUB_WAIT_ADAPT);
 }
 
 static int through(struct hosting *on, const char *method, uint32_t pool, int64_t number,
@@ -134,6 +140,36 @@ static void host_and_guest_call_each_other_to_some_depth(void **state)
     assert_int_equal(result, depth + 1);
     assert_int_equal(offered.calls, depth / 2);
     close_host(&on);
+}
+
+/* What is served inside of the wait, and what is served in a turn, take turns: nobody can say which
+ * it was. */
+static void calls_are_nested_again_and_again_however_both_wait(void **state)
+{
+    static const enum rapahub_waiting manners[] = {RAPAHUB_WAIT_POLL, RAPAHUB_WAIT_ADAPT,
+                                                   RAPAHUB_WAIT_SLEEP, RAPAHUB_WAIT_BELL};
+    const int64_t depth = 12;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof manners / sizeof *manners; i++) {
+        struct offered offered;
+        struct hosting on;
+        int64_t result = 0;
+
+        open_caller_waiting(&on, &offered, manners[i]);
+        for (int64_t n = 1; n <= 500; n++) {
+            assert_done(through(&on, "known", 9, n, &result));
+            assert_int_equal(result, 2 * n);
+        }
+        assert_int_equal(offered.calls, 500);
+        assert_done(ask(&on, "descend(i64) -> i64", (const void *const[]){&depth, NULL}, &result));
+        assert_int_equal(result, depth + 1);
+        assert_refused(through(&on, "known", 9, -1, &result), RAPAHUB_EAPPLICATION, "no negative");
+        assert_refused(through(&on, "known", 8, 1, &result), RAPAHUB_EAPPLICATION, "8.0[0]");
+        assert_done(through(&on, "ask", 9, 21, &result));
+        assert_int_equal(result, 42);
+        close_host(&on);
+    }
 }
 
 static void a_depth_without_end_is_an_error_and_no_crash(void **state)
@@ -248,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_guest_knows_from_the_last_time_what_it_calls),
         cmocka_unit_test(an_error_of_an_offer_reaches_the_caller_of_the_guest),
         cmocka_unit_test(host_and_guest_call_each_other_to_some_depth),
+        cmocka_unit_test(calls_are_nested_again_and_again_however_both_wait),
         cmocka_unit_test(a_depth_without_end_is_an_error_and_no_crash),
         cmocka_unit_test(a_guest_calls_another_guest),
         cmocka_unit_test(a_guest_calls_itself),

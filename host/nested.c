@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/nested.h"
+
+#include <string.h>
+
+#include "host/host.h"
+#include "host/offers.h"
+#include "host/requests.h"
+#include "host/turn.h"
+#include "hub/link/direct_wait.h"
+#include "hub/wire/lifecycle.h"
+
+#define MOST 16 /* in one wait, before the others of the host have their turn */
+
+/* What is known from the last time: as long as the version is the same, which the owner alone
+ * changes. */
+static bool is_known(const struct rapahub_host *host, const struct host_nested *known,
+                     const struct hub_request *request)
+{
+    const struct rapahub_bytes *target = &request->metadata.target;
+
+    return known->version == hub_peek(&host->version) && known->method_id == request->method_id &&
+           known->target_size == target->size && target->size > 0 &&
+           memcmp(known->target, target->data, target->size) == 0;
+}
+
+/* A method of an offer, without streams. */
+static bool find(struct rapahub_host *host, struct host_nested *known,
+                 const struct hub_request *request)
+{
+    const struct rapahub_bytes *target = &request->metadata.target;
+    struct rapahub_container_id id;
+    struct host_container *container = NULL;
+    const struct hub_signature *signature = NULL;
+
+    if (target->size > 0 && target->size <= sizeof known->target &&
+        hub_lifecycle_take_target(*target, &id) == 0)
+        container = host_containers_find(&host->containers, id);
+    if (container && container->offer && container->state != HOST_CONTAINER_HELD)
+        signature = host_methods_of_id(host_offers_methods(container->offer), request->method_id);
+    if (!signature || host_methods_takes_streams(signature->types + 1))
+        return false;
+    *known = (struct host_nested){.version = hub_peek(&host->version),
+                                  .method_id = request->method_id,
+                                  .container = container,
+                                  .target_size = target->size};
+    memcpy(known->target, target->data, target->size);
+    return true;
+}
+
+static bool is_offered(void *user, struct hub_request *request)
+{
+    struct host_life *life = user;
+
+    return is_known(life->host, &life->nested, request) || find(life->host, &life->nested, request);
+}
+
+/* The stack grows with each: as with turns inside of turns. */
+static bool is_deep(const struct rapahub_host *host)
+{
+    return host->depth + host->nested >= HOST_TURN_DEPTH_MAX;
+}
+
+/* What it has to tell is told in a turn, which nobody may be about to take. */
+static void end(struct rapahub_host *host)
+{
+    host->nested--;
+    if (host->events.count > 0)
+        host_loop_wake(&host->loop);
+}
+
+void host_nested_serve(struct rapahub_host *host, struct host_life *life)
+{
+    const struct hub_direct_wait wait = {.calls = life->connection.calls,
+                                         .served = life->connection.served,
+                                         .may = is_offered,
+                                         .user = life};
+    struct hub_request *request;
+
+    if (is_deep(host))
+        return;
+    for (int i = 0; i < MOST && hub_direct_wait_next(&wait, &request) == HUB_DIRECT_REQUEST; i++) {
+        host->nested++;
+        host_requests_run(host, life, request, life->nested.container);
+        end(host);
+    }
+}
+
+bool host_nested_serve_queued(struct rapahub_host *host, struct host_life *life)
+{
+    int count = 0;
+
+    if (is_deep(host) || (hub_peek(&life->work) & HOST_WORK_REQUEST) == 0)
+        return false;
+    (void)hub_clear_bits(&life->work, HOST_WORK_REQUEST);
+    host->nested++;
+    count = host_requests_serve(host, life);
+    end(host);
+    return count > 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nested: a guest that the owner waits for calls what the host offers, to answer it. Where that is
+ * all that comes, the owner serves it inside of its wait, without a turn of the loop. */
+#ifndef HOST_NESTED_H
+#define HOST_NESTED_H
+
+#include "host/life.h"
+
+/* Serves what comes at once, until that is the end of a call, or something else, or it was enough.
+ * The owner, who waits for a call of this life, and uses it. */
+void host_nested_serve(struct rapahub_host *host, struct host_life *life);
+
+/* Serves what has been queued meanwhile: whether there was any. The same. */
+bool host_nested_serve_queued(struct rapahub_host *host, struct host_life *life);
+
+#endif
