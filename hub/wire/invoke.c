@@ -30,7 +30,7 @@ struct frame {
     struct frame *deeper;
     char *texts; /* C strings of a plain function's arguments */
     size_t texts_size;
-    void *values[PARAMETERS_MAX]; /* where libffi finds each parameter */
+    void *values[PARAMETERS_MAX]; /* where each parameter lies */
     max_align_t memory[];
 };
 
@@ -343,6 +343,17 @@ static int end_texts(const struct hub_invoke *invoke, struct frame *frame)
     return r;
 }
 
+/* libffi 3.4 puts the places of its own copies of records and views into the list it is given, and
+ * they are gone when it returns: so each call has a list of its own. */
+static void call_by_ffi(struct hub_invoke *invoke, const struct frame *frame, void *result)
+{
+    void *values[PARAMETERS_MAX];
+
+    for (unsigned i = 0; i < invoke->parameter_count; i++)
+        values[i] = frame->values[i];
+    ffi_call(&invoke->cif, invoke->method->function, result, values);
+}
+
 static void call_checked(struct hub_invoke *invoke, struct frame *frame, void *self,
                          struct hub_outcome *out)
 {
@@ -353,7 +364,7 @@ static void call_checked(struct hub_invoke *invoke, struct frame *frame, void *s
         out->status = hub_words_call(&invoke->words, invoke->method->function, frame->memory);
         return;
     }
-    ffi_call(&invoke->cif, invoke->method->function, status, frame->values);
+    call_by_ffi(invoke, frame, status);
     out->status = (int)*status;
 }
 
@@ -397,7 +408,7 @@ static int call(struct hub_invoke *invoke, struct frame *frame, void *self, stru
         call_checked(invoke, frame, self, out);
         return 0;
     }
-    ffi_call(&invoke->cif, invoke->method->function, result, frame->values);
+    call_by_ffi(invoke, frame, result);
     return settle_result(invoke, result);
 }
 

@@ -110,6 +110,20 @@ static struct run run(const struct rapahub_method *method, void *self, const voi
     return run;
 }
 
+static void again(struct hub_invoke *plan, void *self, const void *const *values,
+                  struct hub_outcome *outcome)
+{
+    const struct hub_signature *signature = hub_invoke_signature(plan);
+    uint8_t data[128];
+    struct hub_writer writer;
+    struct hub_reader reader;
+
+    hub_writer_init(&writer, data, sizeof data);
+    hub_payload_put_arguments(&writer, signature->types + 1, values);
+    hub_reader_init(&reader, data, writer.size);
+    assert_int_equal(hub_invoke_run(plan, self, &reader, outcome), 0);
+}
+
 static void a_checked_method_gets_self_and_writes_its_result(void **state)
 {
     const struct rapahub_method method = RAPAHUB_METHOD(add, add, i64, i64, i64);
@@ -160,6 +174,44 @@ static void scalars_records_and_views_mix(void **state)
     assert_int_equal(result->c, 9);
     assert_true(result->d == 1.75F && result->at.x == 2.5 && result->at.y == -2.5);
     hub_invoke_release(&done.plan);
+}
+
+static double length(struct point from, struct wide to)
+{
+    return to.at.x - from.x + to.at.y - from.y;
+}
+
+/* libffi may change the list of pointers it is given: what is prepared once must not be that. */
+static void a_method_of_records_gets_its_own_each_time(void **state)
+{
+    const struct rapahub_method checked = RAPAHUB_METHOD(mix, mix, wide, wide, f32, string);
+    const struct rapahub_method plain_one =
+        plain("length", RAPAHUB_TYPES(f64, point, wide), (void (*)(void))length);
+    const struct rapahub_string text = {"four", 4};
+    struct hub_invoke *mixes, *lengths;
+    bool called;
+
+    (void)state;
+    assert_int_equal(hub_invoke_prepare(&checked, &mixes), 0);
+    assert_int_equal(hub_invoke_prepare(&plain_one, &lengths), 0);
+    for (int i = 1; i < 5; i++) {
+        const struct wide wide = {(uint8_t)i, 10 * i, (uint16_t)(100 * i), 1, {1000 * i, 2000 * i}};
+        const struct point from = {i, 2 * i};
+        const float f = (float)i;
+        struct hub_outcome outcome;
+        const struct wide *result;
+
+        again(mixes, &called, (const void *const[]){&wide, &f, &text}, &outcome);
+        result = outcome.result;
+        assert_int_equal(result->a, i);
+        assert_int_equal(result->b, 10 * i + 4);
+        assert_int_equal(result->c, 100 * i);
+        assert_true(result->d == 1 + f && result->at.x == 1000 * i && result->at.y == 2000 * i);
+        again(lengths, NULL, (const void *const[]){&from, &wide}, &outcome);
+        assert_true(*(const double *)outcome.result == 2997 * i);
+    }
+    hub_invoke_release(&mixes);
+    hub_invoke_release(&lengths);
 }
 
 static void views_in_a_result_are_what_the_method_gave(void **state)
@@ -302,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_checked_method_gets_self_and_writes_its_result),
         cmocka_unit_test(a_negative_status_keeps_its_sign),
         cmocka_unit_test(scalars_records_and_views_mix),
+        cmocka_unit_test(a_method_of_records_gets_its_own_each_time),
         cmocka_unit_test(views_in_a_result_are_what_the_method_gave),
         cmocka_unit_test(a_result_begins_as_zeros_each_time),
         cmocka_unit_test(arguments_that_do_not_fit_call_nothing),
