@@ -144,21 +144,28 @@ bool hub_postcard_take_bool(struct hub_reader *reader)
     return byte && *byte == 1;
 }
 
-static void put_little(struct hub_writer *writer, uint64_t bits, size_t size)
+/* With a size that is known where they are used both are one load or store. */
+static inline __attribute__((always_inline)) void put_little(struct hub_writer *writer,
+                                                             uint64_t bits, size_t size)
 {
     uint8_t bytes[8];
 
+#pragma GCC unroll 8
     for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(bits >> (8 * i));
     hub_writer_put(writer, bytes, size);
 }
 
-static uint64_t take_little(struct hub_reader *reader, size_t size)
+static inline __attribute__((always_inline)) uint64_t take_little(struct hub_reader *reader,
+                                                                  size_t size)
 {
     const uint8_t *bytes = take(reader, size, "truncated float");
     uint64_t bits = 0;
 
-    for (size_t i = 0; bytes && i < size; i++)
+    if (!bytes)
+        return 0;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < size; i++)
         bits |= (uint64_t)bytes[i] << (8 * i);
     return bits;
 }
