@@ -5,6 +5,8 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/bench/four.h"
+
 #define TOUCHED 8 /* bytes of a loan that are read, and written */
 
 static int bench_add(void *self, int64_t a, int64_t b, int64_t *sum)
@@ -19,6 +21,14 @@ static int bench_addf(void *self, double a, double b, double *sum)
 {
     (void)self;
     *sum = a + b;
+    return 0;
+}
+
+/* Of a record: through libffi. */
+static int bench_addr(void *self, struct bench_four four, double *sum)
+{
+    (void)self;
+    *sum = (double)(four.a + four.b) + four.c + four.d;
     return 0;
 }
 
@@ -119,6 +129,7 @@ static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *co
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(add, bench_add, i64, i64, i64),
     RAPAHUB_METHOD(addf, bench_addf, f64, f64, f64),
+    RAPAHUB_METHOD(addr, bench_addr, f64, bench_four),
     RAPAHUB_METHOD(raw, bench_raw, bytes, bytes),
     RAPAHUB_METHOD(lend, bench_lend, bytes, bytes),
     RAPAHUB_METHOD(nested, bench_nested, i64, i64, i64),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/bench/four.h"
 #include "tests/bench/place.h"
 #include "tests/bench/stage.h"
 
@@ -11,10 +12,11 @@
 #define IN_LOAN  8 /* bytes that are written into a loan, and read from what comes back */
 #define PAYLOADS (LARGE + 4096)
 
-enum call_kind { ADD, RAW, LOAN, NESTED, ADDF };
+enum call_kind { ADD, RAW, LOAN, NESTED, ADDF, ADDR };
 
 RAPAHUB_STUB(add, i64, i64, i64);
 RAPAHUB_STUB(addf, f64, f64, f64);
+RAPAHUB_STUB(addr, f64, bench_four);
 RAPAHUB_STUB(raw, bytes, bytes);
 RAPAHUB_STUB(nested, i64, i64, i64);
 
@@ -39,6 +41,16 @@ static int once_addf(void *user)
     struct calls *calls = user;
     double sum = 0;
     int r = addf(calls->stage.host, calls->stage.containers[0], 40, 2, &sum);
+
+    return r < 0 ? r : sum > 41 && sum < 43 ? 0 : -EIO;
+}
+
+static int once_addr(void *user)
+{
+    const struct bench_four four = {30, 10, 1.5, 0.5};
+    struct calls *calls = user;
+    double sum = 0;
+    int r = addr(calls->stage.host, calls->stage.containers[0], four, &sum);
 
     return r < 0 ? r : sum > 41 && sum < 43 ? 0 : -EIO;
 }
@@ -114,7 +126,8 @@ static int offer(struct stage *stage)
 static int run(const struct suite_subject *subject, const struct suite_options *options,
                struct trial *out)
 {
-    static int (*const once[])(void *) = {once_add, once_raw, once_loan, once_nested, once_addf};
+    static int (*const once[])(void *) = {once_add,    once_raw,  once_loan,
+                                          once_nested, once_addf, once_addr};
     const struct stage_options how = {
         .host = {.payload_max = subject->kind == LOAN || subject->size > 65536 ? PAYLOADS : 0},
         .trust = subject->guests > 0 ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
@@ -145,6 +158,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 const struct suite_subject calls_subjects[] = {
     {"add", "i64, i64 -> i64", run, SUITE_POLL, SUITE_CROSS, ADD, 16, 0, 0},
     {"add-ffi", "f64, f64 -> f64", run, SUITE_POLL, SUITE_CROSS, ADDF, 16, 0, 0},
+    {"add-record", "{i64, i64, f64, f64} -> f64", run, SUITE_POLL, SUITE_CROSS, ADDR, 32, 0, 0},
     {"raw", "bytes -> bytes", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, 0, 0},
     {"add-sleep", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, 0, 0},
     {"add-sleep-same", "i64, i64 -> i64", run, SUITE_SLEEP, SUITE_SAME, ADD, 16, 0, 0},

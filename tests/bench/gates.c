@@ -8,6 +8,8 @@
 #define GATES(LESS, MORE, EACH, SHOW)                                                              \
     LESS(C1, calls, "typed call, polling", "add", BATCH, "L2", BATCH, 2.5, 1.6, "ns")              \
     LESS(C1f, calls, "the same, of floats", "add-ffi", BATCH, "L2", BATCH, 2.5, 1.6, "ns")         \
+    LESS(C1r, calls, "the same, 32 B through libffi", "add-record", BATCH, "L2", BATCH, 2.5, 1.6,  \
+         "ns")                                                                                     \
     LESS(C2, calls, "raw call, polling", "raw", BATCH, "L2", BATCH, 2.0, 1.5, "ns")                \
     LESS(C3, calls, "p99 of C2 to its p50", "raw", P99, "raw", P50, 3, 1.8, "ns")                  \
     LESS(C4, calls, "blocking call, cross", "add-sleep", P50, "futex-cross", P50, 1.3, 1.1, "ns")  \
@@ -90,6 +92,8 @@
     SHOW(S12, processes, "V3 of a standard guest", "spawn-std", P50, "process", P50, "ns")         \
     EACH(X1, exact, "instructions of C2, both sides", "x-raw", VALUE, NULL, VALUE, 700, 450, "")   \
     SHOW(X1f, exact, "libffi beside it", "x-raw", SECOND, NULL, VALUE, "")                         \
+    SHOW(X1r, exact, "instructions of C1r without libffi", "x-record", VALUE, NULL, VALUE, "")     \
+    SHOW(X1rf, exact, "libffi beside it", "x-record", SECOND, NULL, VALUE, "")                     \
     EACH(X2, exact, "instructions of a loan", "x-loan", VALUE, NULL, VALUE, 900, 600, "")          \
     EACH(X3, exact, "more for 1 MiB than for 4 KiB", "x-growth", VALUE, NULL, VALUE, 0, 0, "")     \
     EACH(X4, exact, "system calls, polling", "x-calls", VALUE, NULL, VALUE, 0, 0, "")              \
