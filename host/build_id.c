@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,8 +29,13 @@ static size_t padded(uint32_t size)
 
 static void print(const uint8_t *bytes, size_t size, char *to)
 {
-    for (size_t i = 0; i < size; i++)
-        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < size; i++) {
+        to[2 * i] = digits[bytes[i] >> 4];
+        to[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    to[2 * size] = '\0';
 }
 
 /* Whatever the file says of sizes, nothing outside of `notes` is looked at. */
@@ -81,4 +85,12 @@ void host_build_id_read(int fd, char to[HOST_BUILD_ID_SIZE])
             find(notes, size, to))
             return;
     }
+}
+
+const char *host_build_id_of(struct host_build_id *id, int fd)
+{
+    if (!id->known)
+        host_build_id_read(fd, id->text);
+    id->known = true;
+    return id->text;
 }

@@ -10,6 +10,7 @@
 
 #include <rapahub/host.h>
 
+#include "host/build_id.h"
 #include "host/figures.h"
 #include "host/finish.h"
 #include "host/life.h"
@@ -46,6 +47,7 @@ struct host_guest {
     char *chimod;
     char **plain;                                /* ended by NULL; NULL: a chimod */
     int module;                                  /* the bytes that are loaded in every life */
+    struct host_build_id build_id;               /* of these, once it was asked for */
     char module_name[HOST_OPTIONS_NAME_MAX + 1]; /* as the module itself says; "": not known yet */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;

@@ -101,7 +101,7 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
     snprintf(out->name, sizeof out->name, "%s", guest->name);
     snprintf(out->module, sizeof out->module, "%s", guest->chimod);
     snprintf(out->cause, sizeof out->cause, "%s", end->cause);
-    host_build_id_read(guest->module, out->build_id);
+    memcpy(out->build_id, host_build_id_of(&guest->build_id, guest->module), HOST_BUILD_ID_SIZE);
     if (end->exit)
         take_exit(end->exit, out);
     if (life)

@@ -101,6 +101,7 @@ void host_successor_exchange(struct host_guest *guest, struct host_guest *succes
     EXCHANGE(guest->id, successor->id);
     EXCHANGE(guest->methods, successor->methods);
     EXCHANGE(guest->module, successor->module);
+    EXCHANGE(guest->build_id, successor->build_id);
     EXCHANGE(guest->chimod, successor->chimod);
     exchange_text(guest->version, successor->version, sizeof guest->version);
     exchange_text(guest->module_name, successor->module_name, sizeof guest->module_name);

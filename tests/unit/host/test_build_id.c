@@ -58,6 +58,23 @@ static void the_id_is_read(void **state)
     assert_string_equal(id, "01ab000000000000000000000000000000000000");
 }
 
+/* The file does not change, so it is read once: also where there is nothing to be found. */
+static void what_was_asked_for_is_known(void **state)
+{
+    const struct file file = whole();
+    struct host_build_id id = {0}, none = {0};
+    int fd = memfd_create("file", MFD_CLOEXEC);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_string_equal(host_build_id_of(&none, fd), "");
+    assert_true(write(fd, &file, sizeof file) == (ssize_t)sizeof file);
+    assert_string_equal(host_build_id_of(&id, fd), "01ab000000000000000000000000000000000000");
+    assert_string_equal(host_build_id_of(&id, -1), "01ab000000000000000000000000000000000000");
+    assert_string_equal(host_build_id_of(&none, fd), "");
+    close(fd);
+}
+
 static void what_is_no_such_file_has_none(void **state)
 {
     char id[HOST_BUILD_ID_SIZE];
@@ -97,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_id_is_read),
+        cmocka_unit_test(what_was_asked_for_is_known),
         cmocka_unit_test(what_is_no_such_file_has_none),
         cmocka_unit_test(a_damaged_file_does_no_harm),
     };
