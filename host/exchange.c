@@ -19,7 +19,7 @@
 
 #define FULL_AGAIN  (2 * HUB_MILLISECOND)
 #define SHOWN_HEAD  256 /* bytes: metadata of a response and a length always fit */
-#define NESTED_MOST 16  /* requests served without a turn, between two of them */
+#define NESTED_MOST 16  /* requests served in one wait between two turns */
 #define PLAIN_HEAD  16  /* bytes: a length without metadata does */
 
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
@@ -40,13 +40,15 @@ static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_
     return host_turn_until(host, hub_call_deadline_of(calls, number));
 }
 
-/* What the guest asks is served at once, but that the others wait for long. */
-static bool serve(struct rapahub_host *host, struct host_life *life, uint32_t *served)
+/* What the guest asks is served at once, as much as is left of what others may wait for. */
+static bool serve(struct rapahub_host *host, struct host_life *life, uint32_t *left)
 {
-    if (!life || ++*served % NESTED_MOST == 0 || !host_nested_serve_queued(host, life))
-        return false;
-    host_nested_serve(host, life);
-    return true;
+    uint32_t queued = life && *left > 0 ? host_nested_serve_queued(host, life, *left) : 0;
+
+    *left -= queued;
+    if (queued > 0)
+        *left -= host_nested_serve(host, life, *left);
+    return queued > 0;
 }
 
 /* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
@@ -56,16 +58,18 @@ static int wait_as_owner(struct rapahub_host *host, struct host_life *life, stru
                          uint64_t number, bool streams)
 {
     bool again = host->options.waiting == RAPAHUB_WAIT_POLL || streams, served;
-    uint32_t count = 0;
+    uint32_t left = NESTED_MOST;
     int r;
 
     if (life)
-        host_nested_serve(host, life);
+        left -= host_nested_serve(host, life, left);
     r = hub_calls_wait(calls, number, true);
     while (r == -EAGAIN && !hub_calls_ended(calls, number)) {
-        served = serve(host, life, &count);
+        served = serve(host, life, &left);
         if (!served && take_turn(host, calls, number) < 0)
             break;
+        if (!served)
+            left = NESTED_MOST;
         if (again || served)
             r = hub_calls_wait(calls, number, true);
     }

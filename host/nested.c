@@ -10,8 +10,6 @@
 #include "hub/link/direct_wait.h"
 #include "hub/wire/lifecycle.h"
 
-#define MOST 16 /* in one wait, before the others of the host have their turn */
-
 /* What is known from the last time: as long as the version is the same, which the owner alone
  * changes. */
 static bool is_known(const struct rapahub_host *host, const struct host_nested *known,
@@ -69,32 +67,34 @@ static void end(struct rapahub_host *host)
         host_loop_wake(&host->loop);
 }
 
-void host_nested_serve(struct rapahub_host *host, struct host_life *life)
+uint32_t host_nested_serve(struct rapahub_host *host, struct host_life *life, uint32_t most)
 {
     const struct hub_direct_wait wait = {.calls = life->connection.calls,
                                          .served = life->connection.served,
                                          .may = is_offered,
                                          .user = life};
     struct hub_request *request;
+    uint32_t count = 0;
 
     if (is_deep(host))
-        return;
-    for (int i = 0; i < MOST && hub_direct_wait_next(&wait, &request) == HUB_DIRECT_REQUEST; i++) {
+        return 0;
+    for (; count < most && hub_direct_wait_next(&wait, &request) == HUB_DIRECT_REQUEST; count++) {
         host->nested++;
         host_requests_run(host, life, request, life->nested.container);
         end(host);
     }
+    return count;
 }
 
-bool host_nested_serve_queued(struct rapahub_host *host, struct host_life *life)
+uint32_t host_nested_serve_queued(struct rapahub_host *host, struct host_life *life, uint32_t most)
 {
-    int count = 0;
+    uint32_t count;
 
     if (is_deep(host) || (hub_peek(&life->work) & HOST_WORK_REQUEST) == 0)
-        return false;
+        return 0;
     (void)hub_clear_bits(&life->work, HOST_WORK_REQUEST);
     host->nested++;
-    count = host_requests_serve(host, life);
+    count = host_requests_serve(host, life, most);
     end(host);
-    return count > 0;
+    return count;
 }

@@ -6,11 +6,11 @@
 
 #include "host/life.h"
 
-/* Serves what comes at once, until that is the end of a call, or something else, or it was enough.
- * The owner, who waits for a call of this life, and uses it. */
-void host_nested_serve(struct rapahub_host *host, struct host_life *life);
+/* Serves what comes at once, at most so many, until that is the end of a call, or something else:
+ * how many. The owner, who waits for a call of this life, and uses it. */
+uint32_t host_nested_serve(struct rapahub_host *host, struct host_life *life, uint32_t most);
 
-/* Serves what has been queued meanwhile: whether there was any. The same. */
-bool host_nested_serve_queued(struct rapahub_host *host, struct host_life *life);
+/* Serves what has been queued meanwhile. The same. */
+uint32_t host_nested_serve_queued(struct rapahub_host *host, struct host_life *life, uint32_t most);
 
 #endif

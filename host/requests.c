@@ -16,8 +16,6 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define BATCH 64 /* of one guest, before the next one's turn */
-
 static const struct rapahub_bytes nothing = {NULL, 0};
 
 static void answer(struct host_life *life, struct hub_request *request,
@@ -384,16 +382,16 @@ static void serve(struct rapahub_host *host, struct host_life *life, struct hub_
         answer(life, request, &unknown, nothing);
 }
 
-int host_requests_serve(struct rapahub_host *host, struct host_life *life)
+uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, uint32_t most)
 {
     struct hub_request *request;
-    int count = 0;
+    uint32_t count = 0;
 
-    while (count < BATCH && (request = hub_served_next(life->connection.served, NULL, NULL))) {
+    while (count < most && (request = hub_served_next(life->connection.served, NULL, NULL))) {
         serve(host, life, request);
         count++;
     }
-    if (count == BATCH) {
+    if (count == most) {
         hub_arm(&life->work, HOST_WORK_REQUEST);
         host_loop_wake(&host->loop);
     }

@@ -7,8 +7,10 @@
 
 #include "host/life.h"
 
-/* Serves some of what is queued: how many. More may be left; then the loop is woken. */
-int host_requests_serve(struct rapahub_host *host, struct host_life *life);
+#define HOST_REQUESTS_BATCH 64 /* of one guest in a turn, before the next one's */
+
+/* Serves what is queued, at most so many: how many. More may be left; then the loop is woken. */
+uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, uint32_t most);
 
 /* Runs a request's method of an offer, and answers it. The caller uses the life. */
 void host_requests_run(struct rapahub_host *host, struct host_life *life,

@@ -39,7 +39,7 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
         return 0;
     }
     if (work & HOST_WORK_REQUEST)
-        count += host_requests_serve(host, life);
+        count += (int)host_requests_serve(host, life, HOST_REQUESTS_BATCH);
     if (work & HOST_WORK_ANSWER)
         count += (int)hub_call_ends_deliver(life->connection.calls);
     return count;

@@ -496,5 +496,5 @@ void hub_served_end_all(struct hub_served *served)
 
 uint32_t hub_served_open(struct hub_served *served)
 {
-    return hub_peek(&served->count);
+    return hub_peek(&served->count) + (hub_peek64(&served->direct.mark) != 0);
 }

@@ -106,6 +106,7 @@ bool hub_served_is_cancelled(struct hub_served *served, uint32_t id);
 /* The link closed: queued requests are dropped, running ones get their flag. */
 void hub_served_end_all(struct hub_served *served);
 
+/* Requests that have come and are not answered, also one that is taken directly. */
 uint32_t hub_served_open(struct hub_served *served);
 
 /* Large payloads may be read where they lie, from now on: of a peer that is trusted. */

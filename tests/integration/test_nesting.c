@@ -47,7 +47,23 @@ static int offer_stop(void *self, int64_t number, int64_t *result)
     return 0;
 }
 
+/* Takes turns meanwhile. */
+static int offer_linger(void *self, int64_t ms, int64_t *result)
+{
+    const uint32_t nap = 50;
+    const struct rapahub_call call = {.target = {.pool = {3, 0}},
+                                      .method = "nap(u32)",
+                                      .arguments = (const void *const[]){&nap, NULL}};
+    struct offered *offered = self;
+    int r = 0;
+
+    for (*result = 0; *result < ms && r == 0; *result += nap)
+        r = rapahub_host_call(offered->on->host, &call, NULL);
+    return r;
+}
+
 static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(linger, offer_linger, i64, i64),
     RAPAHUB_METHOD(twice, offer_twice, i64, i64),
     RAPAHUB_METHOD(descend, offer_descend, i64, i64),
     RAPAHUB_METHOD(stop, offer_stop, i64, i64),
@@ -277,6 +293,29 @@ static void a_guest_that_dies_waiting_for_another_harms_nobody(void **state)
     close_host(&on);
 }
 
+/* However long it takes what it asked for. r[verify supervise.stall] */
+static void a_guest_that_waits_for_an_offer_is_not_stuck(void **state)
+{
+    static const struct rapahub_supervision stall = {.stall_ns = 200000000,
+                                                     .abort_ns = RAPAHUB_NONE};
+    const struct rapahub_container_options options = {.id = offer, .pool_name = "offer"};
+    struct offered offered;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    offered = (struct offered){.on = &on};
+    open_host(&on, (struct rapahub_host_options){.waiting = RAPAHUB_WAIT_POLL});
+    assert_done(start(&on, CALLER, here, &stall));
+    assert_done(start(&on, CALC, (struct rapahub_container_id){.pool = {3, 0}}, NULL));
+    assert_done(rapahub_host_offer(on.host, &options, methods, &offered));
+    for (int i = 0; i < 3; i++) {
+        assert_done(through(&on, "linger", 9, 700, &result));
+        assert_int_equal(on.told.down, 0);
+    }
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +330,7 @@ int main(void)
         cmocka_unit_test(the_host_calls_its_own_offer),
         cmocka_unit_test(an_offered_method_may_call_and_no_more),
         cmocka_unit_test(a_guest_that_dies_waiting_for_another_harms_nobody),
+        cmocka_unit_test(a_guest_that_waits_for_an_offer_is_not_stuck),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

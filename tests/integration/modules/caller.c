@@ -19,6 +19,17 @@ static int caller_ask(void *self, uint32_t pool, int64_t number, int64_t *result
     return call(pool, "twice", number, result);
 }
 
+/* Behind many short ones, so that the host looks for it while it waits. */
+static int caller_linger(void *self, uint32_t pool, int64_t number, int64_t *result)
+{
+    int r = 0;
+
+    (void)self;
+    for (int i = 0; i < 2000 && r == 0; i++)
+        r = call(pool, "twice", 1, result);
+    return r == 0 ? call(pool, "linger", number, result) : r;
+}
+
 static int caller_twice(void *self, int64_t number, int64_t *result)
 {
     (void)self;
@@ -81,6 +92,7 @@ static int caller_hold(void *self, uint32_t pool, uint32_t ms)
 
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
+    RAPAHUB_METHOD(linger, caller_linger, i64, u32, i64),
     RAPAHUB_METHOD(known, caller_known, i64, u32, i64),
     RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
     RAPAHUB_METHOD(hold, caller_hold, void, u32, u32),

@@ -94,7 +94,9 @@ static void a_request_is_taken_run_and_answered(void **state)
     assert_memory_equal(request->arguments.data, small + 1, 3);
     assert_int_equal(judge.asked, 1);
     assert_null(queued(&pair));
+    assert_int_equal(hub_served_open(pair.host.connection.served), 1); /* its guest waits for us */
     answer_ok(&pair, request);
+    assert_int_equal(hub_served_open(pair.host.connection.served), 0);
     assert_int_equal(sent_to_guest(&pair), sent + 1);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, "\0\0", 2);
     assert_int_equal(next(&pair, &judge, &request), HUB_DIRECT_ANSWER);
