@@ -222,11 +222,11 @@ static const struct rapahub_method slow_methods[] = {
 static void who_waits_for_an_offer_sleeps(void **state)
 {
     const struct rapahub_container_options options = {.id = here, .pool_name = "offer"};
-    const uint32_t ms = 500;
+    const uint32_t ms = 1500;
     const struct rapahub_call call = {.target = here,
                                       .method = "doze",
                                       .arguments = (const void *const[]){&ms, NULL},
-                                      .timeout_ns = 20000000};
+                                      .timeout_ns = 300000000};
     struct timespec before, after;
     struct hosting on;
 
