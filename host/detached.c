@@ -29,21 +29,52 @@ static struct host_detached *over(struct rapahub_host *host)
     return NULL;
 }
 
+static void end(struct rapahub_host *host, struct host_detached *detached)
+{
+    int r;
+
+    hub_list_remove(&detached->link);
+    r = detached->task->end(host, detached->argument);
+    host->callbacks++;
+    detached->on_over(detached, r);
+    host->callbacks--;
+}
+
 /* Who is told may take turns, in which others end. */
 int host_detached_settle(struct rapahub_host *host)
 {
     int count = 0;
 
-    for (struct host_detached *detached; (detached = over(host)); count++) {
-        int r;
-
-        hub_list_remove(&detached->link);
-        r = detached->task->end(host, detached->argument);
-        host->callbacks++;
-        detached->on_over(detached, r);
-        host->callbacks--;
-    }
+    for (struct host_detached *detached; (detached = over(host)); count++)
+        end(host, detached);
     return count;
+}
+
+void host_detached_rouse(struct rapahub_host *host)
+{
+    if (over(host))
+        host_loop_wake(&host->loop);
+}
+
+static void on_made_over(struct host_detached *detached, int r)
+{
+    struct made *made = HUB_LIST_ITEM(&detached->link, struct made, detached.link);
+
+    made->on_done(made->user, r, NULL);
+    free(made);
+}
+
+/* An upgrade that is not over is still known to calls; the others end here, as too late. */
+static void end_late(struct rapahub_host *host)
+{
+    HUB_LIST_EACH (&host->detached, link) {
+        struct host_detached *detached = HUB_LIST_ITEM(link, struct host_detached, link);
+
+        if (detached->on_over == on_made_over)
+            end(host, detached);
+        else
+            rapahub_log(RAPAHUB_LOG_ERROR, "upgrade", "one did not end with its host");
+    }
 }
 
 void host_detached_end_all(struct rapahub_host *host)
@@ -53,8 +84,7 @@ void host_detached_end_all(struct rapahub_host *host)
 
     while (r >= 0 && !hub_list_empty(&host->detached) && hub_clock_left(deadline) > 0)
         r = host_turn_until(host, deadline);
-    if (!hub_list_empty(&host->detached))
-        rapahub_log(RAPAHUB_LOG_ERROR, "host", "an upgrade or a stop did not end with its host");
+    end_late(host);
 }
 
 static int run_begin(struct rapahub_host *host, void *argument)
@@ -65,6 +95,7 @@ static int run_begin(struct rapahub_host *host, void *argument)
     if (r < 0)
         return r;
     hub_list_append(&host->detached, &detached->link);
+    host_detached_rouse(host);
     if (host->depth == 0) /* else the turn arms it when it ends */
         host_loop_arm(&host->loop);
     return 0;
@@ -73,14 +104,6 @@ static int run_begin(struct rapahub_host *host, void *argument)
 int host_detached_begin(struct rapahub_host *host, struct host_detached *detached)
 {
     return host_threads_run(host, run_begin, detached);
-}
-
-static void on_made_over(struct host_detached *detached, int r)
-{
-    struct made *made = HUB_LIST_ITEM(&detached->link, struct made, detached.link);
-
-    made->on_done(made->user, r, NULL);
-    free(made);
 }
 
 int host_detached_make(struct rapahub_host *host, const struct host_detached_plan *plan)

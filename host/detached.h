@@ -32,7 +32,10 @@ int host_detached_make(struct rapahub_host *host, const struct host_detached_pla
 /* Tells of those that are over, at the end of a turn: how many. */
 int host_detached_settle(struct rapahub_host *host);
 
-/* The host ends, and all guests have: so do these, within a moment. */
+/* What has changed may have ended one of them: then there is a turn soon. */
+void host_detached_rouse(struct rapahub_host *host);
+
+/* The host ends, and all guests have that can be killed: so do these, within a moment. */
 void host_detached_end_all(struct rapahub_host *host);
 
 #endif

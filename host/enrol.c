@@ -92,7 +92,8 @@ static int end_spawn(struct rapahub_host *host, void *argument)
         *spawn->out = guest->id;
     } else {
         r = explain(guest);
-        host_places_drop(guest);
+        if (guest->pins == 0) /* else the last of those that wait for it leaves nothing behind */
+            host_places_drop(guest);
     }
     return r;
 }

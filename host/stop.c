@@ -45,15 +45,17 @@ static bool is_over(const void *argument)
 static int end(struct rapahub_host *host, void *argument)
 {
     struct stop *stop = argument;
-    int r = 0;
+    struct host_guest *guest = stop->guest;
 
     (void)host;
     host_loop_clear(&stop->due);
-    if (host_places_is_used(stop->guest))
-        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die",
-                         stop->guest->name);
-    stop->guest->pins--;
-    return r;
+    guest->pins--;
+    if (host_places_is_used(guest))
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
+    /* It never served, and who spawned it has gone before. */
+    if (guest->initial && guest->child != HOST_TREE_NONE && guest->pins == 0)
+        host_places_drop(guest);
+    return 0;
 }
 
 static const struct host_threads_task task = {begin, is_over, end};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "host/decide.h"
+#include "host/detached.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/observer.h"
@@ -191,6 +192,7 @@ void host_supervision_settle(struct rapahub_host *host)
     host->deciding = false;
     show_outlooks(host);
     set_timer(host, host->begins > 0 ? now : host_supervisor_due(&host->machine, now));
+    host_detached_rouse(host);
 }
 
 /* ---- who is whose ---- */

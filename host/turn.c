@@ -273,6 +273,8 @@ static int work(struct rapahub_host *host)
     }
     set_overdue(host);
     host_watch_rouse(host);
+    if (!is_deep(host))
+        host_detached_rouse(host);
     return count;
 }
 

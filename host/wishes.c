@@ -17,6 +17,7 @@ struct wish {
     int (*how)(struct host_machine *machine, uint32_t place, uint64_t now_ns);
 
     struct rapahub_host *host; /* the rest is set when it begins */
+    uint64_t incarnation;      /* of the child then */
     struct host_timer due;
 };
 
@@ -72,6 +73,7 @@ static int begin(struct rapahub_host *host, void *argument)
     if (r < 0)
         return r;
     wish->host = host;
+    wish->incarnation = host_machine_child(&host->machine, place)->incarnation;
     wish->due.on = host_threads_on_due;
     host_loop_set(&host->loop, &wish->due, hub_clock_after(wish->timeout_ns));
     return 0;
@@ -120,7 +122,8 @@ static bool is_there_no_more(const void *argument)
     const struct wish *wish = argument;
     const struct host_child *child = find(wish);
 
-    return !child || host_tree_is_down(child) || is_late(wish);
+    return !child || host_tree_is_down(child) || child->incarnation != wish->incarnation ||
+           is_late(wish);
 }
 
 static int end_down(struct rapahub_host *host, void *argument)
@@ -132,6 +135,8 @@ static int end_down(struct rapahub_host *host, void *argument)
     host_loop_clear(&wish->due);
     if (wish->timeout_ns == 0 || !child || host_tree_is_down(child))
         return 0;
+    if (child->incarnation != wish->incarnation)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s was started again meanwhile", child->name);
     return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", child->name);
 }
 

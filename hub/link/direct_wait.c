@@ -46,6 +46,7 @@ static bool read(struct hub_served *served, const struct hub_descriptor *message
     struct hub_reader reader;
     int r;
 
+    served->direct_again = false;
     request->id = message->id;
     request->method_id = message->method_id;
     request->channels.count = 0;

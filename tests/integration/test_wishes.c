@@ -146,6 +146,114 @@ static void all_that_are_under_way_end_with_their_host(void **state)
         assert_int_equal(endings[i].count, 1);
 }
 
+/* What is over as soon as it is asked for is told of at once, though nothing else happens. */
+static void what_is_over_already_is_told_at_once(void **state)
+{
+    uint64_t least = UINT64_MAX;
+    struct pair pair;
+
+    (void)state;
+    open_pair(&pair, true);
+    assert_done(rapahub_child_stop(pair.lazy.on.host, pair.child, 10 * SECOND));
+    for (unsigned i = 0; i < 3; i++) {
+        struct ending ending = {0};
+        uint64_t begun;
+
+        pause_ms(50); /* until the owner sleeps */
+        begun = now_ms();
+        assert_done(stop(&pair, &ending));
+        assert_true(comes(&pair, &ending));
+        assert_done(ending.code);
+        least = now_ms() - begun < least ? now_ms() - begun : least;
+    }
+    assert_in_range(least, 0, 300);
+    close_host(&pair.lazy.on);
+}
+
+/* One that is asked to stop, and to come back before it has gone. */
+static void a_stop_that_is_overtaken_says_so(void **state)
+{
+    struct ending stopped = {0}, renewed = {0};
+    struct pair pair;
+    uint64_t begun = now_ms();
+    int32_t before;
+
+    (void)state;
+    open_pair(&pair, false);
+    before = pid(&pair.lazy, here);
+    hold_up(&pair);
+    assert_done(stop(&pair, &stopped));
+    assert_done(renew(&pair, 20 * SECOND, &renewed));
+    assert_true(comes(&pair, &renewed));
+    assert_done(renewed.code);
+    assert_int_not_equal(pid(&pair.lazy, here), before);
+    assert_true(comes(&pair, &stopped));
+    assert_int_equal(stopped.code, RAPAHUB_ESTATE);
+    assert_in_range(now_ms() - begun, 0, 8000); /* and does not wait for its end */
+    close_host(&pair.lazy.on);
+}
+
+static void *spawn_stuck(void *user)
+{
+    const struct rapahub_supervision slow = {.start_timeout_ns = 20 * SECOND};
+    const struct rapahub_guest_options options = {
+        .chimod = MODULE("constructor_loop"), .name = "stuck", .supervision = &slow};
+    struct caller *caller = user;
+    struct rapahub_guest_id guest;
+
+    caller->code = rapahub_host_spawn(caller->lazy->on.host, &options, &guest);
+    return NULL;
+}
+
+struct found {
+    struct rapahub_guest_id guest;
+    bool there;
+};
+
+static void find_stuck(void *user, const struct rapahub_guest_status *status)
+{
+    struct found *found = user;
+
+    if (strcmp(status->name, "stuck") != 0 || status->pid == 0)
+        return;
+    found->guest = status->guest;
+    found->there = true;
+}
+
+/* Two tasks hold it; whichever ends last. */
+static void a_guest_is_stopped_while_somebody_waits_that_it_serves(void **state)
+{
+    struct caller caller = {0};
+    struct lazy lazy;
+
+    (void)state;
+    open_lazy(&lazy, true);
+    for (unsigned i = 0; i < 4; i++) {
+        struct found found = {.there = false};
+        struct ending ending = {0};
+
+        caller = (struct caller){.lazy = &lazy};
+        assert_int_equal(pthread_create(&caller.thread, NULL, spawn_stuck, &caller), 0);
+        for (uint64_t end = now_ms() + 10000; !found.there && now_ms() < end; pause_ms(1))
+            assert_done(rapahub_host_guests(lazy.on.host, find_stuck, &found));
+        assert_true(found.there);
+        if (i % 2)
+            assert_done(rapahub_host_stop_async(lazy.on.host, found.guest, on_done, &ending));
+        else
+            assert_done(rapahub_host_stop(lazy.on.host, found.guest));
+        pthread_join(caller.thread, NULL);
+        assert_true(caller.code < 0);
+        for (uint64_t end = now_ms() + 10000;
+             i % 2 && __atomic_load_n(&ending.count, __ATOMIC_ACQUIRE) == 0 && now_ms() < end;)
+            pause_ms(1);
+        assert_int_equal(__atomic_load_n(&ending.count, __ATOMIC_ACQUIRE), i % 2);
+        found.there = false;
+        assert_done(rapahub_host_guests(lazy.on.host, find_stuck, &found));
+        assert_false(found.there);
+    }
+    close_host(&lazy.on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +261,9 @@ int main(void)
         cmocka_unit_test(the_life_of_a_guest_is_stopped_without_a_wait),
         cmocka_unit_test(what_cannot_begin_is_refused_and_what_fails_says_why),
         cmocka_unit_test(all_that_are_under_way_end_with_their_host),
+        cmocka_unit_test(what_is_over_already_is_told_at_once),
+        cmocka_unit_test(a_stop_that_is_overtaken_says_so),
+        cmocka_unit_test(a_guest_is_stopped_while_somebody_waits_that_it_serves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
