@@ -153,7 +153,7 @@ static void it_is_found_within_three_intervals(void **state)
     uint64_t begun;
 
     (void)state;
-    for (uint64_t phase = 0; phase < interval; phase += interval / 3) {
+    for (uint64_t phase = 0; phase < interval; phase += interval / 3 + 1) {
         open_host(&on, (struct rapahub_host_options){.heartbeat_ns = interval * MS});
         assert_done(start(&on, CALC, here, &at_once));
         look_for(&on, interval + phase);

@@ -62,7 +62,7 @@ static void check_stop_and_renewal(bool own_thread)
     assert_done(stop(&pair, &stopped));
     (void)pid(&pair.lazy, other); /* who waits for nothing is served */
     if (now_ms() - begun < HOLD / 2)
-        assert_int_equal(stopped.count, 0);
+        assert_int_equal(__atomic_load_n(&stopped.count, __ATOMIC_ACQUIRE), 0);
     assert_true(comes(&pair, &stopped));
     assert_done(stopped.code);
     assert_true(now_ms() - begun >= HOLD - 5);

@@ -153,7 +153,7 @@ static void a_length_is_written_as_any_number_and_read_again(void **state)
     for (unsigned bit = 0; bit < 40; bit++) {
         for (int64_t off = -1; off <= 1; off++) {
             uint64_t value = (UINT64_C(1) << bit) + (uint64_t)off;
-            uint8_t any[10], length[10];
+            uint8_t any[10], length[10] = {0};
             size_t size = hub_postcard_put_at(any, value);
             struct hub_reader reader;
 
