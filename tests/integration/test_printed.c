@@ -137,13 +137,7 @@ static uint64_t resident_kb(void)
     return kb;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FLOOD_MIB 16
-#else
-#define FLOOD_MIB 64
-#endif
-
-/* With ends of lines or without one: what is not kept is read all the same, and other
+/* 16 MiB, with ends of lines or without one: what is not kept is read all the same, and other
  * guests are served meanwhile. r[verify supervise.log.flood] */
 static void a_flood_holds_up_nobody(void **state)
 {
@@ -162,7 +156,7 @@ static void a_flood_holds_up_nobody(void **state)
     pid(&lazy, other);
     before = resident_kb();
     for (unsigned i = 0; i < 2; i++) {
-        const uint32_t mib = FLOOD_MIB;
+        const uint32_t mib = 16;
         const struct rapahub_call flood = {.target = here,
                                            .method = "flood(u32, bool)",
                                            .arguments =
