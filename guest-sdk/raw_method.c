@@ -43,17 +43,6 @@ static __attribute__((noinline)) bool learn(struct guest_raw *raw, struct hub_in
     return true;
 }
 
-static struct guest_container *find_container(const struct guest *guest,
-                                              const struct hub_request *request)
-{
-    struct hub_list *first = guest->containers.list.next;
-
-    if (request->metadata.container != 0)
-        return guest_containers_find(&guest->containers, request->metadata.container);
-    return first == &guest->containers.list ? NULL
-                                            : HUB_LIST_ITEM(first, struct guest_container, link);
-}
-
 /* As guest_frame_enter of the frame that stands ready, which is the only one. */
 static void enter(struct guest *guest, struct guest_container *container,
                   struct hub_request *request)
@@ -126,7 +115,7 @@ enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request 
 
     if (request->method != guest->raw.method && !learn(&guest->raw, request->method))
         return GUEST_RAW_REFUSED;
-    container = find_container(guest, request);
+    container = guest_containers_find(&guest->containers, request->metadata.container);
     if (!container || !container->live)
         return GUEST_RAW_REFUSED;
     in = take_bytes(request);
