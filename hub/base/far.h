@@ -17,4 +17,12 @@ void hub_far_copy(void *to, const void *from, size_t size);
 /* The same where it does not pay. */
 void hub_far_stream(void *to, const void *from, size_t size);
 
+/* As hub_atomic_copy_bytes, of bytes that another CPU stored: each is read once, and none behind
+ * them. memcpy is `rep movsb` there, which takes up to five times as long where `to` lies less than
+ * 32 bytes behind `from` in its page, as memory for a payload often does (docs/adr/0019). */
+void hub_far_fetch(void *to, const volatile void *from, size_t size);
+
+/* The same where memcpy is good enough. */
+void hub_far_lines(void *to, const void *from, size_t size);
+
 #endif

@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/far.h"
 
 #define TRIES 128 /* of a swap that others may spoil */
 
@@ -182,6 +183,6 @@ int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, ui
 int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
                         void *to)
 {
-    hub_atomic_copy_bytes(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
+    hub_far_fetch(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
     return hub_slot_class_check_generation(map, descriptor, "behind its payload");
 }
