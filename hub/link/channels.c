@@ -10,7 +10,7 @@
 #include "hub/link/channel_state.h"
 #include "hub/link/outlet.h"
 
-#define PLENTY_MOST (256 * 1024) /* bytes: what a CPU's own cache takes */
+#define PLENTY_MOST (512 * 1024) /* bytes: what a CPU's own cache takes */
 
 /* The host's ids are even from 2 on, the guest's odd from 1 on. */
 static uint32_t first_id(enum hub_role role)
