@@ -197,7 +197,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host_guests_stop_all(host);
     host_detached_end_all(host);
     host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
-    host_streaming_await(host);
+    host_streaming_end(host);
     while (host_events_deliver(host) > 0)
         continue;
     host_loans_close(&host->loans);

@@ -24,6 +24,7 @@
 #include "host/supervise/machine.h"
 #include "host/threads.h"
 #include "host/zombies.h"
+#include "hub/base/crew.h"
 
 struct rapahub_host {
     struct host_options options;
@@ -67,7 +68,8 @@ struct rapahub_host {
     struct host_zombies zombies;
     struct hub_list detached; /* tasks that nobody waits for */
     struct hub_list relays;   /* requests of guests that were sent on */
-    struct hub_a32 streaming; /* threads of calls with streams */
+    struct hub_a32 streaming; /* calls with streams that nobody waits for */
+    struct hub_crew waiters;  /* who wait for them instead */
     uint64_t groups, serials; /* the last numbers given */
     uint64_t chain;           /* of the request an offer answers now; 0: none */
     uint32_t depth;           /* turns inside of turns */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/streaming.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "host/host.h"
 #include "host/requests.h"
 #include "host/route.h"
@@ -201,7 +198,7 @@ static bool carry_out(struct errand *errand)
     return r != -EAGAIN;
 }
 
-static void *run(void *user)
+static void run(void *user)
 {
     struct errand errand = {.async = user};
     struct rapahub_host *host = errand.async->host;
@@ -210,33 +207,27 @@ static void *run(void *user)
         continue;
     hub_answers_fini(&errand.answer);
     hub_add(&host->streaming, UINT32_MAX);
-    return NULL;
 }
 
 int host_streaming_start(struct rapahub_host *host, struct host_async *async)
 {
-    sigset_t all, before;
-    pthread_t thread;
     int r;
 
     hub_add(&host->streaming, 1);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, NULL, run, async);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0) {
+    r = hub_crew_run(&host->waiters, run, async);
+    if (r < 0) {
         hub_add(&host->streaming, UINT32_MAX);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread for a call with streams: %s",
-                            rapahub_error_text(-r));
+                            rapahub_error_text(r));
     }
-    pthread_detach(thread);
     return 0;
 }
 
-void host_streaming_await(struct rapahub_host *host)
+void host_streaming_end(struct rapahub_host *host)
 {
     host_asyncs_give_up(host);
     while (hub_observe(&host->streaming) != 0)
         if (host_turn(host, 1) < 0)
             return;
+    hub_crew_fini(&host->waiters);
 }

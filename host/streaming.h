@@ -20,7 +20,7 @@ int host_streaming_run(struct rapahub_host *host, const struct host_exchange *ex
 /* Carries out a call of asyncs that has marks: on a thread of its own; the end is the owner's. */
 int host_streaming_start(struct rapahub_host *host, struct host_async *async);
 
-/* Owner, at the end of the host, when no call can go on: waits for those threads. */
-void host_streaming_await(struct rapahub_host *host);
+/* Owner, at the end of the host, when no call can go on: waits for those threads, which end. */
+void host_streaming_end(struct rapahub_host *host);
 
 #endif

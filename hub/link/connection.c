@@ -261,6 +261,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
 
 void hub_connection_close(struct hub_connection *connection)
 {
+    hub_crew_fini(&connection->crew);
     hub_calls_release(&connection->calls);
     hub_served_release(&connection->served);
     hub_channels_release(&connection->channels);

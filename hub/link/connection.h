@@ -4,6 +4,7 @@
 #ifndef HUB_LINK_CONNECTION_H
 #define HUB_LINK_CONNECTION_H
 
+#include "hub/base/crew.h"
 #include "hub/link/calls.h"
 #include "hub/link/channels.h"
 #include "hub/link/link.h"
@@ -28,6 +29,7 @@ struct hub_connection {
     struct hub_served *served; /* that we serve */
     struct hub_channels *channels;
     struct hub_connection_events events;
+    struct hub_crew crew; /* moves the streams of calls that we made */
     uint8_t reason[1040]; /* of a Goodbye, while it is received */
 };
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/pump.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/atomic.h"
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
 
 struct hub_pump {
     struct hub_pump_options options;
-    pthread_t thread;
     struct hub_a32 stopped, over;
+    struct hub_a32 left; /* its thread knows it no more; a futex */
     int code;
     bool at_source; /* it failed there */
     const char *rule;
@@ -72,7 +72,7 @@ static void keep_diagnosis(struct hub_pump *pump)
     snprintf(pump->why, sizeof pump->why, "%s", said ? last->text : rapahub_error_text(pump->code));
 }
 
-static void *run(void *user)
+static void run(void *user)
 {
     struct hub_pump *pump = user;
     struct rapahub_source *source = pump->options.source;
@@ -88,26 +88,23 @@ static void *run(void *user)
         source->leave(source);
     hub_publish(&pump->over, 1);
     pump->options.on_end(pump->options.user);
-    return NULL;
+    hub_publish(&pump->left, 1);
+    hub_futex_wake_private(&pump->left);
 }
 
 int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out)
 {
     struct hub_pump *pump = malloc(sizeof *pump + (options->source->lend ? 0 : options->piece));
-    sigset_t all, before;
     int r;
 
     if (!pump)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to move a stream");
     *pump = (struct hub_pump){.options = *options};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&pump->thread, NULL, run, pump);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0) {
+    r = hub_crew_run(options->crew, run, pump);
+    if (r < 0) {
         free(pump);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread to move a stream: %s",
-                            rapahub_error_text(-r)); /* -EAGAIN would mean: try the call again */
+                            rapahub_error_text(r)); /* -EAGAIN would mean: try the call again */
     }
     *out = pump;
     return 0;
@@ -141,7 +138,8 @@ int hub_pump_join(struct hub_pump **pointer, bool *at_source)
     struct hub_pump *pump = *pointer;
     int code;
 
-    pthread_join(pump->thread, NULL);
+    while (hub_observe(&pump->left) == 0)
+        hub_futex_wait_private(&pump->left, 0, HUB_NEVER);
     if (is_stopped(pump))
         set_stopped(pump, false); /* the streams are their owner's again */
     code = pump->code;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pump: a thread that moves bytes from a source to a sink until the end, a failure or a stop. */
+/* pump: moves bytes from a source to a sink, on a thread of a crew, until the end, a failure or a
+ * stop. */
 #ifndef HUB_LINK_PUMP_H
 #define HUB_LINK_PUMP_H
 
 #include <stddef.h>
 
+#include "hub/base/crew.h"
 #include "hub/link/stream.h"
 
 struct hub_pump;
@@ -12,13 +14,14 @@ struct hub_pump;
 struct hub_pump_options {
     struct rapahub_source *source; /* both outlive the pump */
     struct rapahub_sink *sink;
+    struct hub_crew *crew;        /* outlives it as well */
     size_t piece;                 /* bytes at once */
     void (*on_moved)(void *user); /* after each piece, on the pump's thread */
     void (*on_end)(void *user);   /* last of all, on the pump's thread */
     void *user;
 };
 
-/* -ENOMEM, -EAGAIN where the system has no thread left: then nothing was moved. */
+/* RAPAHUB_ENOMEM, also where the system has no thread left: then nothing was moved. */
 int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out);
 
 /* It ends soon, wherever it waits. Any thread. */

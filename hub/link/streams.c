@@ -151,8 +151,11 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
 {
     const struct hub_stream_mark *mark = &streams->marks->list[index];
     struct hub_channel *channel = streams->channels.list[index];
-    struct hub_pump_options options = {
-        .piece = piece_of(streams), .on_moved = on_moved, .on_end = on_end, .user = streams};
+    struct hub_pump_options options = {.crew = &streams->connection->crew,
+                                       .piece = piece_of(streams),
+                                       .on_moved = on_moved,
+                                       .on_end = on_end,
+                                       .user = streams};
 
     set_lasting(mark, true);
     options.source = mark->is_sink ? hub_channel_source(channel) : mark->stream;

@@ -88,6 +88,7 @@ static void ignore(void *user)
 static void a_pump_can_be_stopped_wherever_it_waits(void **state)
 {
     struct ends in, out;
+    struct hub_crew crew = {0};
     struct hub_pump *pump;
     bool at_source;
     char byte;
@@ -95,8 +96,12 @@ static void a_pump_can_be_stopped_wherever_it_waits(void **state)
     (void)state;
     assert_int_equal(rapahub_stream_pair(&in.sink, &in.source), 0);
     assert_int_equal(rapahub_stream_pair(&out.sink, &out.source), 0);
-    const struct hub_pump_options options = {
-        .source = in.source, .sink = out.sink, .piece = 100, .on_moved = ignore, .on_end = ignore};
+    const struct hub_pump_options options = {.source = in.source,
+                                             .sink = out.sink,
+                                             .crew = &crew,
+                                             .piece = 100,
+                                             .on_moved = ignore,
+                                             .on_end = ignore};
 
     assert_int_equal(hub_pump_start(&options, &pump), 0);
     assert_int_equal(rapahub_sink_write(in.sink, "a", 1), 0);
@@ -104,6 +109,7 @@ static void a_pump_can_be_stopped_wherever_it_waits(void **state)
     hub_pump_stop(pump);
     assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_ECANCELED);
     assert_int_equal(rapahub_source_read(out.source, &byte, 1), RAPAHUB_ERESET);
+    hub_crew_fini(&crew);
     rapahub_sink_destroy(in.sink);
     rapahub_source_destroy(in.source);
     rapahub_sink_destroy(out.sink);
@@ -114,19 +120,25 @@ static void a_pump_tells_which_end_failed(void **state)
 {
     struct rapahub_source *source;
     struct rapahub_sink *sink;
+    struct hub_crew crew = {0};
     struct hub_pump *pump;
     bool at_source = true;
 
     (void)state;
     assert_int_equal(rapahub_source_of_memory("abcdef", 6, &source), 0);
     assert_int_equal(rapahub_sink_of_memory(3, &sink), 0);
-    const struct hub_pump_options options = {
-        .source = source, .sink = sink, .piece = 100, .on_moved = ignore, .on_end = ignore};
+    const struct hub_pump_options options = {.source = source,
+                                             .sink = sink,
+                                             .crew = &crew,
+                                             .piece = 100,
+                                             .on_moved = ignore,
+                                             .on_end = ignore};
 
     assert_int_equal(hub_pump_start(&options, &pump), 0);
     assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_EMSGSIZE);
     assert_false(at_source);
     assert_non_null(strstr(rapahub_last_error()->text, "3 bytes"));
+    hub_crew_fini(&crew);
     rapahub_source_destroy(source);
     rapahub_sink_destroy(sink);
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/base/crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+
+#define IDLE_MOST 4
+#define PATIENCE  HUB_SECOND
+
+struct hub_crew_member {
+    struct hub_crew *crew;
+    pthread_t thread;
+    struct hub_crew_member *next, *next_idle; /* in the lists of the crew */
+    void (*work)(void *user);                 /* NULL: it is to leave */
+    void *user;
+    struct hub_a32 orders; /* how many it was given; a futex */
+    bool left;             /* under the crew's lock: its thread does nothing more */
+};
+
+static void unlist(struct hub_crew *crew, struct hub_crew_member *member) REQUIRES(crew->lock)
+{
+    struct hub_crew_member **at = &crew->idle;
+
+    while (*at != member)
+        at = &(*at)->next_idle;
+    *at = member->next_idle;
+    crew->idle_count--;
+}
+
+static bool make_idle(struct hub_crew_member *member)
+{
+    struct hub_crew *crew = member->crew;
+
+    hub_mutex_lock(&crew->lock);
+    member->left = crew->closing || crew->idle_count == IDLE_MOST;
+    if (!member->left) {
+        member->next_idle = crew->idle;
+        crew->idle = member;
+        crew->idle_count++;
+    }
+    hub_mutex_unlock(&crew->lock);
+    return !member->left;
+}
+
+/* It was waited for in vain, unless an order came just now. */
+static bool leave(struct hub_crew_member *member, uint32_t seen)
+{
+    struct hub_crew *crew = member->crew;
+
+    hub_mutex_lock(&crew->lock);
+    member->left = hub_observe(&member->orders) == seen;
+    if (member->left)
+        unlist(crew, member);
+    hub_mutex_unlock(&crew->lock);
+    return member->left;
+}
+
+/* Its next order, if one comes in time. */
+static bool stays(struct hub_crew_member *member)
+{
+    uint32_t seen = hub_peek(&member->orders); /* none comes before it is idle */
+    uint64_t deadline = hub_clock_after(PATIENCE);
+
+    if (!make_idle(member))
+        return false;
+    while (hub_observe(&member->orders) == seen && hub_clock_left(deadline) > 0)
+        hub_futex_wait_private(&member->orders, seen, deadline);
+    return hub_observe(&member->orders) != seen || !leave(member, seen);
+}
+
+static void *serve(void *user)
+{
+    struct hub_crew_member *member = user;
+
+    do
+        member->work(member->user);
+    while (stays(member) && member->work);
+    return NULL;
+}
+
+static void order(struct hub_crew_member *member, void (*work)(void *user), void *user)
+{
+    member->work = work;
+    member->user = user;
+    hub_publish(&member->orders, hub_peek(&member->orders) + 1);
+    hub_futex_wake_one_private(&member->orders);
+}
+
+static bool give_to_idle(struct hub_crew *crew, void (*work)(void *user), void *user)
+    REQUIRES(crew->lock)
+{
+    struct hub_crew_member *member = crew->idle;
+
+    if (!member)
+        return false;
+    unlist(crew, member);
+    order(member, work, user);
+    return true;
+}
+
+/* Those that have left, out of the crew. */
+static struct hub_crew_member *take_left(struct hub_crew *crew) REQUIRES(crew->lock)
+{
+    struct hub_crew_member *gone = NULL;
+
+    for (struct hub_crew_member **at = &crew->all; *at;) {
+        struct hub_crew_member *member = *at;
+
+        if (!member->left) {
+            at = &member->next;
+            continue;
+        }
+        *at = member->next;
+        member->next = gone;
+        gone = member;
+    }
+    return gone;
+}
+
+static void join(struct hub_crew_member *list)
+{
+    while (list) {
+        struct hub_crew_member *member = list;
+
+        list = member->next;
+        pthread_join(member->thread, NULL);
+        free(member);
+    }
+}
+
+static int start_thread(struct hub_crew_member *member)
+{
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&member->thread, NULL, serve, member);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -r;
+}
+
+/* It is in the list as soon as there is a thread to join, by when it may be done. */
+static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
+{
+    struct hub_crew_member *member = calloc(1, sizeof *member);
+    int r;
+
+    if (!member)
+        return -ENOMEM;
+    member->crew = crew;
+    member->work = work;
+    member->user = user;
+    r = start_thread(member);
+    if (r < 0) {
+        free(member);
+        return r;
+    }
+    hub_mutex_lock(&crew->lock);
+    member->next = crew->all;
+    crew->all = member;
+    hub_mutex_unlock(&crew->lock);
+    return 0;
+}
+
+int hub_crew_run(struct hub_crew *crew, void (*work)(void *user), void *user)
+{
+    struct hub_crew_member *gone;
+    bool given;
+
+    hub_mutex_lock(&crew->lock);
+    gone = take_left(crew);
+    given = give_to_idle(crew, work, user);
+    hub_mutex_unlock(&crew->lock);
+    join(gone);
+    return given ? 0 : enlist(crew, work, user);
+}
+
+void hub_crew_fini(struct hub_crew *crew)
+{
+    struct hub_crew_member *all;
+
+    hub_mutex_lock(&crew->lock);
+    crew->closing = true;
+    while (give_to_idle(crew, NULL, NULL))
+        continue;
+    all = crew->all;
+    crew->all = NULL;
+    hub_mutex_unlock(&crew->lock);
+    join(all);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/crew.h"
+#include "hub/base/futex.h"
+#include "tests/support/testing.h"
+
+#define MANY 12 /* at once; more than are kept */
+
+struct piece {
+    struct hub_a32 begun, may_end, done;
+    pthread_t thread;
+    bool blocks; /* signals */
+};
+
+static void await(struct hub_a32 *word)
+{
+    while (hub_observe(word) == 0)
+        hub_futex_wait_private(word, 0, hub_clock_after(HUB_SECOND));
+}
+
+static void tell(struct hub_a32 *word)
+{
+    hub_publish(word, 1);
+    hub_futex_wake_private(word);
+}
+
+static void do_piece(void *user)
+{
+    struct piece *piece = user;
+    sigset_t mask;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    piece->thread = pthread_self();
+    piece->blocks = sigismember(&mask, SIGTERM) == 1;
+    tell(&piece->begun);
+    await(&piece->may_end);
+    tell(&piece->done);
+}
+
+static uint32_t threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    uint32_t count = 0;
+
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void await_threads(uint32_t count)
+{
+    uint64_t end = hub_clock_after(20 * HUB_SECOND);
+
+    while (threads() != count && hub_clock_left(end) > 0)
+        usleep(1000);
+    assert_int_equal(threads(), count);
+}
+
+/* A thread is idle a little after it has told its end. */
+static void one_thread_does_what_comes_one_by_one(void **state)
+{
+    struct hub_crew crew = {0};
+    uint32_t before = threads(), same = 0;
+    pthread_t last = pthread_self();
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        struct piece piece = {0};
+
+        hub_note(&piece.may_end, 1);
+        assert_int_equal(hub_crew_run(&crew, do_piece, &piece), 0);
+        await(&piece.done);
+        assert_true(piece.blocks);
+        same += pthread_equal(last, piece.thread) != 0;
+        last = piece.thread;
+        usleep(500);
+    }
+    assert_true(same > 50);
+    hub_crew_fini(&crew);
+    assert_int_equal(threads(), before);
+}
+
+static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
+{
+    struct piece pieces[MANY] = {0};
+    struct hub_crew crew = {0};
+    uint32_t before = threads();
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(hub_crew_run(&crew, do_piece, &pieces[i]), 0);
+    for (unsigned i = 0; i < MANY; i++)
+        await(&pieces[i].begun);
+    assert_int_equal(threads(), before + MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        tell(&pieces[i].may_end);
+    for (unsigned i = 0; i < MANY; i++)
+        await(&pieces[i].done);
+    await_threads(before + 4);
+    await_threads(before); /* nothing comes for a second */
+    for (unsigned i = 0; i < 2; i++) {
+        struct piece again = {0};
+
+        hub_note(&again.may_end, 1);
+        assert_int_equal(hub_crew_run(&crew, do_piece, &again), 0);
+        await(&again.done);
+    }
+    hub_crew_fini(&crew);
+    assert_int_equal(threads(), before);
+}
+
+static void *end_soon(void *user)
+{
+    usleep(50000);
+    tell(&((struct piece *)user)->may_end);
+    return NULL;
+}
+
+static void its_end_waits_for_what_is_being_done(void **state)
+{
+    struct hub_crew crew = {0};
+    struct piece piece = {0};
+    pthread_t helper;
+
+    (void)state;
+    assert_int_equal(hub_crew_run(&crew, do_piece, &piece), 0);
+    await(&piece.begun);
+    assert_int_equal(pthread_create(&helper, NULL, end_soon, &piece), 0);
+    hub_crew_fini(&crew);
+    assert_int_equal(hub_observe(&piece.done), 1);
+    assert_int_equal(pthread_join(helper, NULL), 0);
+}
+
+static void one_that_never_had_work_ends_too(void **state)
+{
+    struct hub_crew crew;
+
+    (void)state;
+    memset(&crew, 0, sizeof crew);
+    hub_crew_fini(&crew);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_does_what_comes_one_by_one),
+        cmocka_unit_test(all_work_is_done_at_once_and_few_threads_are_kept),
+        cmocka_unit_test(its_end_waits_for_what_is_being_done),
+        cmocka_unit_test(one_that_never_had_work_ends_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
