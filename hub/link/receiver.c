@@ -177,7 +177,8 @@ static int receive_batch(struct hub_link *link, uint32_t max)
     r = next_batch(link);
     if (r > 0)
         r = handle_batch(link, max);
-    if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count)
+    if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count &&
+        link->batch[link->batch_at - 1].payload_slot == HUB_INLINE)
         hub_wait_gap(&link->wait); /* a stream is faster in bunches than one by one */
     hub_giving_wake(link);
     return r < 0 ? hub_link_violated(link) : r;
