@@ -9,6 +9,7 @@
 #include "hub/base/clock.h"
 #include "hub/link/channel_state.h"
 #include "hub/link/outlet.h"
+#include "hub/link/window.h"
 
 #define SPARE_MOST (1024 * 1024) /* bytes */
 
@@ -86,7 +87,8 @@ struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, boo
     channel->set = set;
     channel->sends = sends;
     channel->ours = ours;
-    channel->granted = channel->told = set->credit;
+    channel->granted = channel->told = channel->window = set->credit;
+    channel->longest = set->longest;
     channel->source = (struct rapahub_source){.read = read_face,
                                               .lend = lend_face,
                                               .take = take_face,
@@ -117,6 +119,7 @@ void hub_channel_release(struct hub_channel **pointer)
     *pointer = NULL;
     if (!channel || hub_add(&channel->users, UINT32_MAX) != 1)
         return;
+    hub_window_close(channel);
     hub_fifo_fini(&channel->fifo);
     hub_batch_fini(&channel->batch);
     free(channel);
@@ -293,13 +296,13 @@ static bool can_read(void *user)
  * r[impl flow.channel.credit-prompt] */
 static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
-    uint32_t half = channel->set->credit / 2;
+    uint32_t half = channel->window / 2;
 
     if (channel->stage != HUB_CHANNEL_OPEN || channel->taken == 0 ||
         (channel->taken < half && hub_fifo_size(&channel->fifo) > 0 &&
          hub_link_peer_takes_part(channel->set->link)))
         return false;
-    channel->granted += channel->taken;
+    channel->granted += channel->taken + hub_window_widen(channel);
     channel->taken = 0;
     hub_channel_table_grant(hub_channel_entry_of(channel), channel->granted);
     return true;

@@ -48,6 +48,8 @@ struct hub_channel {
     uint32_t called;              /* so much was there when its reader was told of plenty */
     uint32_t told;                /* the sum of grants its sender was told of */
     uint32_t granted;             /* receiver: by us; sender: seen last, its thread's own */
+    uint32_t window;              /* receiver: from us; sender: the widest seen, likewise */
+    size_t longest;               /* sender: bytes of an element, likewise */
     uint32_t sent;                /* of the thread that writes */
     uint32_t received;
     uint32_t taken;       /* read, and not granted anew yet */
@@ -60,8 +62,8 @@ struct hub_channels {
     struct hub_channel_entry *entries;
     enum hub_role role;
     uint32_t limit, credit;
-    size_t longest;  /* bytes of an element that this side sends */
-    uint32_t plenty; /* so many bytes are as much as a reader should get at once */
+    size_t longest;       /* bytes of an element that this side sends in such a window */
+    struct hub_a32 extra; /* bytes: what receivers were granted beyond `credit` */
     struct hub_channels_manner manner;
     struct hub_mutex lock;
     struct hub_channel **open GUARDED_BY(lock); /* by id */

@@ -10,8 +10,6 @@
 #include "hub/link/channel_state.h"
 #include "hub/link/outlet.h"
 
-#define PLENTY_MOST (512 * 1024) /* bytes: what a CPU's own cache takes */
-
 /* The host's ids are even from 2 on, the guest's odd from 1 on. */
 static uint32_t first_id(enum hub_role role)
 {
@@ -33,7 +31,6 @@ int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
     set->role = role;
     set->limit = limits->channels_max;
     set->credit = limits->credit_size;
-    set->plenty = set->credit / 2 < PLENTY_MOST ? set->credit / 2 : PLENTY_MOST;
     set->open = calloc(set->limit, sizeof(struct hub_channel *));
     set->past = calloc(set->limit, sizeof *set->past);
     set->free = calloc(set->limit, sizeof *set->free);

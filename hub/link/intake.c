@@ -7,6 +7,7 @@
 
 #include "hub/base/bytes.h"
 #include "hub/link/channel_state.h"
+#include "hub/link/window.h"
 #include "hub/wire/postcard.h"
 
 #define PREFIX_MOST 10 /* bytes of a length */
@@ -171,7 +172,7 @@ static struct hub_channel *receiver_of(const struct hub_channels *set, uint32_t 
 /* Again and again while its reader does not come: it may wait for this thread's CPU. */
 static enum hub_arrival_news news_of(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
-    if (hub_fifo_size(&channel->fifo) - channel->called < channel->set->plenty)
+    if (hub_fifo_size(&channel->fifo) - channel->called < hub_window_plenty(channel))
         return HUB_ARRIVAL_SOON;
     channel->called = hub_fifo_size(&channel->fifo);
     return HUB_ARRIVAL_NOW;

@@ -42,15 +42,27 @@ size_t hub_outlet_longest(uint32_t window, size_t piece)
     return fit(SIZE_MAX / 2, piece < part ? (uint32_t)piece : part);
 }
 
-/* The next element of so many bytes: in parts of one size, so that no small one is left. */
+/* The next element of so many bytes: in parts of one size, so that no small one is left, unless it
+ * needs no slot. */
 static size_t cut(const struct hub_channel *channel, size_t size)
 {
-    size_t longest = channel->set->longest, parts;
+    size_t longest = channel->longest, parts;
 
     if (size <= longest || longest == 0)
         return size;
     parts = (size + longest - 1) / longest;
+    if (size - (parts - 1) * longest < HUB_INLINE_SIZE)
+        return longest;
     return (size + parts - 1) / parts;
+}
+
+/* The receiver may widen it: then elements may be as long as it pays. r[impl hub.channel.window] */
+static void note_window(struct hub_channel *channel, uint32_t left)
+{
+    if (left <= channel->window)
+        return;
+    channel->window = left;
+    channel->longest = hub_outlet_longest(left, hub_link_piece(channel->set->link));
 }
 
 /* The room for the next element; 0: too little now; -1: the receiver wrote what cannot be. By the
@@ -65,6 +77,7 @@ static int64_t look_at_credit(struct hub_channel *channel, size_t size)
     if (left < 0 || granted - channel->granted > INT32_MAX)
         return -1;
     channel->granted = granted;
+    note_window(channel, (uint32_t)left);
     if (size < most && size + prefix_of(size) < most)
         most = (uint32_t)(size + prefix_of(size));
     if (left >= most)

@@ -10,8 +10,12 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
+#define PIECE_MOST (512U << 10)          /* bytes of a source that lends them */
+#define QUICK      (5 * HUB_MILLISECOND) /* for a piece: a larger one is told of soon enough, too */
+
 struct hub_pump {
     struct hub_pump_options options;
+    size_t lent; /* bytes at once, of a source that lends them */
     struct hub_a32 stopped, over;
     struct hub_a32 left; /* its thread knows it no more; a futex */
     int code;
@@ -37,13 +41,28 @@ static ssize_t next(struct hub_pump *pump, const void **data)
     return source->read(source, pump->buffer, pump->options.piece);
 }
 
+/* Each piece that has moved puts the deadline of its call off: where the sink is slow they are
+ * small. */
+static void choose_piece(struct hub_pump *pump, uint64_t begun)
+{
+    bool quick = hub_clock_now() - begun < QUICK;
+
+    pump->lent = !quick                        ? pump->options.piece
+                 : pump->lent < PIECE_MOST / 2 ? 2 * pump->lent
+                                               : PIECE_MOST;
+}
+
 static int pass_on(struct hub_pump *pump, const void *data, size_t size)
 {
     struct rapahub_source *source = pump->options.source;
-    int r = rapahub_sink_write(pump->options.sink, data, size);
+    size_t piece = !source->lend || size < pump->lent ? size : pump->lent;
+    uint64_t begun = source->lend ? hub_clock_now() : 0;
+    int r = rapahub_sink_write(pump->options.sink, data, piece);
 
-    if (source->lend)
-        source->take(source, size);
+    if (source->lend) {
+        source->take(source, piece);
+        choose_piece(pump, begun);
+    }
     return r;
 }
 
@@ -52,8 +71,7 @@ static int move(struct hub_pump *pump)
     while (!is_stopped(pump)) {
         const void *data;
         ssize_t n = next(pump, &data);
-        size_t piece = n > 0 && (size_t)n > pump->options.piece ? pump->options.piece : (size_t)n;
-        int r = n > 0 ? pass_on(pump, data, piece) : 0;
+        int r = n > 0 ? pass_on(pump, data, (size_t)n) : 0;
 
         pump->at_source = n < 0;
         if (n <= 0 || r < 0)
@@ -99,7 +117,7 @@ int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out
 
     if (!pump)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to move a stream");
-    *pump = (struct hub_pump){.options = *options};
+    *pump = (struct hub_pump){.options = *options, .lent = options->piece};
     r = hub_crew_run(options->crew, run, pump);
     if (r < 0) {
         free(pump);

@@ -11,7 +11,7 @@
 #include "hub/link/call_deadline.h"
 #include "hub/link/pump.h"
 
-#define PIECE_MAX  (256 * 1024)
+#define PIECE_MAX  (64 * 1024)
 #define PIECE_MIN  4096
 #define EXTEND_PER 16 /* the call's deadline is moved so often within its patience */
 
@@ -142,7 +142,7 @@ static void stop_source(void *user)
 static size_t piece_of(const struct hub_streams *streams)
 {
     const struct hub_limits *limits = hub_link_limits(streams->connection->link);
-    size_t piece = limits->credit_size / 2;
+    size_t piece = limits->credit_size;
 
     return piece > PIECE_MAX ? PIECE_MAX : piece < PIECE_MIN ? PIECE_MIN : piece;
 }

@@ -123,8 +123,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 {
     static int (*const once[])(void *) = {once_pour, once_corked, once_pipeline};
     const struct stage_options how = {
-        .host = {.credit_size = subject->size >= LARGE ? 8 * LARGE : LARGE,
-                 .payload_max = subject->size >= LARGE ? LARGE + 64 : 0},
+        .host = {.payload_max = subject->size >= LARGE ? LARGE + 64 : 0},
         .trust = subject->guests > 0 ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
     struct streams streams = {.size = subject->size,
                               .count = subject->size > SMALL ? BYTES / subject->size : MANY};

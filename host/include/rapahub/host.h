@@ -81,7 +81,7 @@ struct rapahub_host_options {
                                  number grows with what is asked for */
     uint64_t var_bytes_max;   /* bytes of all slots of several sizes of a segment; 256 MiB */
     uint32_t channels_max;    /* for each guest; 64 */
-    uint32_t credit_size;     /* bytes, of a new channel; 65,536 */
+    uint32_t credit_size;     /* bytes; a fast reader is granted more; 65,536 */
     uint64_t heartbeat_ns;    /* 1 s; UINT64_MAX: none */
     uint64_t call_timeout_ns; /* 30 s */
     uint32_t starts_parallel_max; /* guests that start at the same time; 4; at most 255 */

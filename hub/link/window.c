@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/window.h"
+
+#define FACTOR      16         /* of the first credit; */
+#define WIDEST      (1U << 20) /* and bytes: no further */
+#define STEP        4
+#define LEAST       (16U << 10)  /* bytes: who chose less wants little memory used */
+#define EXTRA_MOST  (4U << 20)   /* bytes beyond the first credit, of all that one link receives */
+#define PLENTY_MOST (512U << 10) /* bytes: what a CPU's own cache takes */
+
+static uint32_t widest(const struct hub_channels *set)
+{
+    return set->credit < LEAST || set->credit > WIDEST ? set->credit
+           : set->credit > WIDEST / FACTOR             ? WIDEST
+                                                       : set->credit * FACTOR;
+}
+
+/* Only under the lock more is taken; it is given back at any time. */
+static bool take_extra(struct hub_channels *set, uint32_t more) REQUIRES(set->lock)
+{
+    if (hub_observe(&set->extra) > EXTRA_MOST - more)
+        return false;
+    hub_add(&set->extra, more);
+    return true;
+}
+
+/* Its reader has emptied it, and before that its sender had used half of the window or more. */
+static bool is_narrow(const struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    return hub_fifo_size(&channel->fifo) == 0 &&
+           channel->granted - channel->received <= channel->window / 2;
+}
+
+uint32_t hub_window_widen(struct hub_channel *channel)
+{
+    struct hub_channels *set = channel->set;
+    uint32_t most = widest(set), more = (STEP - 1) * channel->window;
+
+    if (more > most - channel->window)
+        more = most - channel->window;
+    if (more == 0 || !is_narrow(channel) || !hub_link_peer_takes_part(set->link) ||
+        !take_extra(set, more))
+        return 0;
+    channel->window += more;
+    return more;
+}
+
+uint32_t hub_window_plenty(const struct hub_channel *channel)
+{
+    return channel->window / 2 < PLENTY_MOST ? channel->window / 2 : PLENTY_MOST;
+}
+
+void hub_window_close(struct hub_channel *channel)
+{
+    if (!channel->sends)
+        hub_add(&channel->set->extra, channel->set->credit - channel->window);
+}

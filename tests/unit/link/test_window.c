@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a sender may be ahead of its reader, and how long its elements are. */
+#include "tests/unit/link/channel_pair.h"
+
+#define CREDIT 16384U
+#define EXTRA  (4U << 20) /* of a link */
+
+static void open_roomy(struct flow *flow, uint32_t credit)
+{
+    struct hub_limits limits = flow_limits();
+
+    limits.credit_size = credit;
+    limits.ring_size = 128;
+    limits.slot_size = 32768;
+    limits.slot_count = 64;
+    limits.payload_max = limits.slot_size - 4;
+    memset(flow, 0, sizeof *flow);
+    pair_open(&flow->pair, &limits, 0);
+    flow_open_channel(flow, false);
+}
+
+static void pass(struct flow *flow, size_t size, size_t read)
+{
+    static char bytes[1 << 20];
+
+    assert_int_equal(hub_outlet_write(flow_sender(flow), bytes, size), 0);
+    flow_sweep(flow);
+    assert_int_equal(hub_channel_read(flow_receiver(flow), bytes, read), read);
+}
+
+static uint32_t granted(struct flow *flow)
+{
+    return hub_channel_table_granted(hub_channel_entry_of(flow_sender(flow)));
+}
+
+/* r[verify hub.channel.window] */
+static void it_widens_while_the_reader_keeps_up(void **state)
+{
+    static const struct {
+        size_t size;
+        uint32_t window;
+    } steps[] = {{8000, CREDIT},       {8200, 4 * CREDIT},    {30000, 4 * CREDIT},
+                 {40000, 16 * CREDIT}, {200000, 16 * CREDIT}, {8000, 16 * CREDIT},
+                 {200000, 16 * CREDIT}};
+    struct flow flow;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        pass(&flow, steps[i].size, steps[i].size);
+        assert_int_equal(granted(&flow) - flow_sender(&flow)->sent, steps[i].window);
+        assert_int_equal(flow_receiver(&flow)->window, steps[i].window);
+    }
+    flow_close(&flow);
+}
+
+/* Not for a slow reader, not for a peer that takes no part, not where little was asked for, or
+ * much. r[verify hub.channel.window] */
+static void else_it_stays(void **state)
+{
+    struct flow flow;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    pass(&flow, 12000, 9000);
+    assert_in_range(granted(&flow), CREDIT + 9000, CREDIT + 9000 + 4 * 2);
+    assert_int_equal(flow_receiver(&flow)->window, CREDIT);
+    flow_close(&flow);
+
+    open_roomy(&flow, CREDIT);
+    hub_note(&flow.pair.host.view.entry->guest_wait, 0);
+    pass(&flow, 12000, 12000);
+    assert_int_equal(flow_receiver(&flow)->window, CREDIT);
+    flow_close(&flow);
+
+    open_roomy(&flow, CREDIT - 1);
+    pass(&flow, 12000, 12000);
+    assert_int_equal(flow_receiver(&flow)->window, CREDIT - 1);
+    flow_close(&flow);
+
+    open_roomy(&flow, 2U << 20);
+    pass(&flow, 800000, 800000);
+    pass(&flow, 800000, 800000);
+    assert_int_equal(flow_receiver(&flow)->window, 2U << 20);
+    flow_close(&flow);
+}
+
+/* r[verify hub.channel.window] r[verify hub.channel.bound] */
+static void what_all_of_a_link_have_more_is_bounded(void **state)
+{
+    struct flow flow;
+    struct hub_channels *set;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    set = flow_receiver(&flow)->set;
+    hub_note(&set->extra, EXTRA - 3 * CREDIT + 1);
+    pass(&flow, 12000, 12000);
+    assert_int_equal(flow_receiver(&flow)->window, CREDIT);
+    hub_note(&set->extra, EXTRA - 3 * CREDIT);
+    pass(&flow, 12000, 12000);
+    assert_int_equal(flow_receiver(&flow)->window, 4 * CREDIT);
+    assert_int_equal(hub_peek(&set->extra), EXTRA);
+    pass(&flow, 40000, 40000);
+    assert_int_equal(flow_receiver(&flow)->window, 4 * CREDIT);
+    flow_answer(&flow);
+    assert_int_equal(hub_peek(&set->extra), EXTRA - 3 * CREDIT);
+    flow_close(&flow);
+}
+
+/* So that many bytes are few messages. r[verify hub.channel.window] */
+static void elements_are_longer_in_a_wide_one(void **state)
+{
+    const struct hub_link *link;
+    uint64_t before;
+    struct flow flow;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    link = flow_sender(&flow)->set->link;
+    assert_int_equal(flow_sender(&flow)->longest, CREDIT / 4 - 2);
+    pass(&flow, 12000, 12000);
+    before = hub_peek64(&link->counters.sent);
+    pass(&flow, 30000, 30000);
+    assert_int_equal(flow_sender(&flow)->longest, CREDIT - 2);
+    assert_true(hub_peek64(&link->counters.sent) - before <= 3);
+    flow_close(&flow);
+}
+
+/* A write of as much as a slot holds is longer than that with its length: what is left goes inline.
+ */
+static void a_few_bytes_too_many_take_no_slot(void **state)
+{
+    const struct hub_link *link;
+    struct flow flow;
+    size_t longest;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    link = flow_sender(&flow)->set->link;
+    longest = flow_sender(&flow)->longest;
+    pass(&flow, longest + 3, longest + 3);
+    assert_int_equal(hub_peek64(&link->counters.sent), 2);
+    assert_int_equal(hub_peek64(&link->counters.sent_slots), 1);
+    pass(&flow, longest + 32, longest + 32);
+    assert_int_equal(hub_peek64(&link->counters.sent), 4);
+    assert_int_equal(hub_peek64(&link->counters.sent_slots), 3);
+    flow_close(&flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_widens_while_the_reader_keeps_up),
+        cmocka_unit_test(else_it_stays),
+        cmocka_unit_test(what_all_of_a_link_have_more_is_bounded),
+        cmocka_unit_test(elements_are_longer_in_a_wide_one),
+        cmocka_unit_test(a_few_bytes_too_many_take_no_slot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
