@@ -64,11 +64,33 @@ static void await_threads(uint32_t count)
     assert_int_equal(threads(), count);
 }
 
+static void *nothing(void *user)
+{
+    return user;
+}
+
+/* Those that are there for good: a sanitizer begins one of its own with the first that is begun. */
+static uint32_t own_threads(void)
+{
+    uint32_t least = UINT32_MAX;
+    pthread_t first;
+
+    assert_int_equal(pthread_create(&first, NULL, nothing, NULL), 0);
+    assert_int_equal(pthread_join(first, NULL), 0);
+    for (unsigned i = 0; i < 20; i++) {
+        uint32_t count = threads();
+
+        least = count < least ? count : least;
+        usleep(1000);
+    }
+    return least;
+}
+
 /* A thread is idle a little after it has told its end. */
 static void one_thread_does_what_comes_one_by_one(void **state)
 {
     struct hub_crew crew = {0};
-    uint32_t before = threads(), same = 0;
+    uint32_t before = own_threads(), same = 0;
     pthread_t last = pthread_self();
 
     (void)state;
@@ -85,14 +107,14 @@ static void one_thread_does_what_comes_one_by_one(void **state)
     }
     assert_true(same > 50);
     hub_crew_fini(&crew);
-    assert_int_equal(threads(), before);
+    await_threads(before); /* one that was joined is listed a moment longer */
 }
 
 static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
 {
     struct piece pieces[MANY] = {0};
     struct hub_crew crew = {0};
-    uint32_t before = threads();
+    uint32_t before = own_threads();
 
     (void)state;
     for (unsigned i = 0; i < MANY; i++)
@@ -114,7 +136,7 @@ static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
         await(&again.done);
     }
     hub_crew_fini(&crew);
-    assert_int_equal(threads(), before);
+    await_threads(before); /* one that was joined is listed a moment longer */
 }
 
 static void *end_soon(void *user)
