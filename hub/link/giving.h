@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* giving: slots of the peer that were read are given back, and who waits for one is woken. */
+/* giving: slots of the peer that were read are given back, and who waits for one is woken; a guest
+ * is granted more. */
 #ifndef HUB_LINK_GIVING_H
 #define HUB_LINK_GIVING_H
 
@@ -18,5 +19,9 @@ int hub_giving_quietly(struct hub_link *link, uint32_t slot);
 
 /* Wakes for those that were given back quietly. */
 void hub_giving_wake(struct hub_link *link);
+
+/* Host: grants the guest slots where it says that it has run dry. Any thread, also without the
+ * receive token. r[impl hub.var.single-popper] */
+void hub_giving_attend(struct hub_link *link);
 
 #endif

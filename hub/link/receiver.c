@@ -15,6 +15,7 @@
 #define ROUNDS 16 /* of a leader, between two looks at the clock */
 #define FEW    8  /* messages of a stream at once */
 #define QUIET  16 /* looks at the ring behind which no more comes soon */
+#define GLANCE 64 /* looks at the ring, for one at what the peer has run out of */
 
 static bool is_closed(const struct hub_link *link)
 {
@@ -141,15 +142,6 @@ static int next_batch(struct hub_link *link)
     return 1;
 }
 
-/* A guest that has run out of slots rings the doorbell: so a look at each sweep is enough.
- * r[impl hub.var.single-popper] */
-static void attend(struct hub_link *link)
-{
-    if (link->options.role == HUB_ROLE_HOST &&
-        hub_slots_attend(link->options.pool, link->options.peer) > 0)
-        hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
-}
-
 /* What was taken from the ring, as far as `max` goes: how many, or a failure. */
 static int handle_batch(struct hub_link *link, uint32_t max)
 {
@@ -257,7 +249,7 @@ bool hub_receiver_has_news(const struct hub_link *link)
 static void rest(struct hub_link *link)
 {
     show_tail(link);
-    attend(link);
+    hub_giving_attend(link);
 }
 
 __attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
@@ -287,7 +279,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
     if (!take_token(link))
         return -EBUSY;
     answer_bell(link);
-    attend(link);
+    hub_giving_attend(link);
     r = receive(link, max);
     show_tail(link);
     let_go(link, arms, false, false);
@@ -296,10 +288,15 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
 
 int hub_receiver_rung(struct hub_link *link, uint32_t max)
 {
+    int r;
+
     hub_publish(&link->bell_pending, 1);
     if (!is_closed(link))
         hub_wait_note_bell(&link->wait);
-    return hub_receiver_sweep(link, max, true);
+    r = hub_receiver_sweep(link, max, true);
+    if (r == -EBUSY)
+        hub_giving_attend(link); /* who has the token may sleep */
+    return r;
 }
 
 /* What a leader looks at while it waits. */
@@ -310,6 +307,8 @@ struct leader {
     uint32_t rounds;
     bool streams;   /* what came last was of a stream */
     uint32_t looks; /* at a ring without news, since there were some */
+    uint32_t glances;
+    bool rests; /* it sleeps between two looks */
 };
 
 /* Who gathers is not asked while more may come at once. */
@@ -327,6 +326,14 @@ static void note_look(struct leader *leader)
 {
     if (leader->looks < QUIET && ++leader->looks == QUIET)
         hub_arrival_tell(leader->link);
+}
+
+/* A guest may have no slot for the very answer that is waited for. It is seen behind the arming of
+ * the bits too, so that who asks sees these or is seen. r[impl hub.var.single-popper] */
+static void glance(struct leader *leader)
+{
+    if (leader->rests || ++leader->glances % GLANCE == 0)
+        hub_giving_attend(leader->link);
 }
 
 /* Has come what others wait for, who do not sleep on the shared word? They are told. */
@@ -349,6 +356,7 @@ static bool has_news(void *user)
     if (hub_ring_ready(&link->in))
         return true;
     note_look(leader);
+    glance(leader);
     return is_closed(link) || hub_observe(&link->dead) != 0 || hub_observe(&link->hung_up) != 0 ||
            is_done(leader) || hub_link_state_host_left(link) || hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
@@ -359,6 +367,7 @@ static void rest_of_leader(void *user)
     struct leader *leader = user;
 
     leader->looks = QUIET;
+    leader->rests = true;
     hub_arrival_tell(leader->link);
     rest(leader->link);
 }
@@ -419,6 +428,7 @@ static int lead_once(struct leader *leader)
     }
     leader->order.bits = choose_bits(link);
     leader->order.eager = leader->streams || (leader->order.bits & HUB_WAIT_TX) != 0;
+    leader->rests = false;
     return hub_wait_for(&link->wait, &leader->order);
 }
 

@@ -195,6 +195,23 @@ bool hub_sender_space_came(struct hub_link *link)
     return came;
 }
 
+/* Its loop hears the bell. A thread that waits there in the futex, for what we want to send, does
+ * not: it is woken as for a message. r[impl hub.var.single-popper] */
+static void ask(struct hub_link *link)
+{
+    (void)hub_doorbell_ring(link->options.doorbell);
+    if (hub_wait_takes_part(&link->wait))
+        hub_wait_wake(&link->wait, HUB_WAIT_RX_FUTEX, NULL);
+}
+
+bool hub_sender_ask(struct hub_link *link, size_t size)
+{
+    if (size <= HUB_INLINE_SIZE || !hub_slots_bare(link->options.pool, size))
+        return false;
+    ask(link);
+    return true;
+}
+
 /* Waits at the head of the queue, and receives meanwhile if nobody else does: else two sides with
  * full rings would wait for each other for ever. A slot of a pool that several guests give back
  * into may come without a wake-up on this link: it is looked for in slices. The host is asked for
@@ -204,6 +221,7 @@ static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline
 {
     uint64_t slice = hub_clock_after(SPACE_SLICE), soon = deadline < slice ? deadline : slice;
     struct space space = {link, size};
+    bool asked = hub_sender_ask(link, size);
     struct hub_link_until until = {.done = has_space,
                                    .user = &space,
                                    .stage = HUB_WAIT_SPIN,
@@ -215,8 +233,8 @@ static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline
     if (hub_receiver_wait(link, &until) == 0 && has_space(&space))
         return;
     until.stage = HUB_WAIT_SLEEP;
-    if (size > HUB_INLINE_SIZE && hub_slots_ask(link->options.pool))
-        (void)hub_doorbell_ring(link->options.doorbell);
+    if (!asked && size > HUB_INLINE_SIZE && hub_slots_ask(link->options.pool))
+        ask(link);
     (void)hub_receiver_wait(link, &until);
 }
 

@@ -33,6 +33,10 @@ void hub_sender_wake_all(struct hub_link *link);
  * taken. */
 bool hub_sender_quiet(struct hub_link *link);
 
+/* Guest: the host shall look at once what this side has run out of, where it has none at all that
+ * `size` bytes fit in: then true. */
+bool hub_sender_ask(struct hub_link *link, size_t size);
+
 /* Is there space for who has waited for it longest, and does it not know yet? */
 bool hub_sender_space_came(struct hub_link *link);
 

@@ -98,6 +98,54 @@ static void a_call_ends_with_its_guest(void **state)
     }
 }
 
+static void *call_with_much(void *user)
+{
+    static const uint8_t data[900000];
+    const struct rapahub_bytes in = {data, sizeof data};
+    struct rapahub_bytes out = {NULL, 0};
+
+    return ask(user, "echo(bytes) -> bytes", (const void *const[]){&in, NULL}, &out) < 0 ||
+                   out.size != sizeof data
+               ? user
+               : NULL;
+}
+
+/* A guest has no slot for its first large answer, and asks for one: a host that waits for just that
+ * answer hears of it, whoever leads, and however it sleeps; also where nobody dispatches.
+ * r[verify hub.var.single-popper] */
+static void a_first_large_answer_is_not_waited_for_long(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3 * sizeof all / sizeof *all; i++) {
+        uint64_t before;
+        struct hosting on;
+        pthread_t caller;
+        void *failed;
+
+        open_host(&on, (struct rapahub_host_options){.waiting = all[i / 3], .own_thread = i % 3});
+        on.guest = (struct rapahub_guest_id){0};
+        assert_done(rapahub_host_spawn(
+            on.host,
+            &(struct rapahub_guest_options){.chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED},
+            &on.guest));
+        assert_done(rapahub_host_add_container(
+            on.host, on.guest,
+            &(struct rapahub_container_options){.id = here, .pool_name = "large"}));
+        before = now_ms();
+        for (unsigned call = 0; call < 3; call++) {
+            if (i % 3 == 2) {
+                assert_null(call_with_much(&on));
+                continue;
+            }
+            assert_int_equal(pthread_create(&caller, NULL, call_with_much, &on), 0);
+            pthread_join(caller, &failed);
+            assert_null(failed);
+        }
+        assert_true(now_ms() - before < 5000);
+        close_host(&on);
+    }
+}
+
 static void a_way_nobody_knows_is_refused(void **state)
 {
     const struct rapahub_host_options odd = {.waiting = (enum rapahub_waiting)4};
@@ -114,6 +162,7 @@ int main(void)
         cmocka_unit_test(the_owner_calls),
         cmocka_unit_test(threads_call),
         cmocka_unit_test(a_call_ends_with_its_guest),
+        cmocka_unit_test(a_first_large_answer_is_not_waited_for_long),
         cmocka_unit_test(a_way_nobody_knows_is_refused),
     };
 
