@@ -2,6 +2,8 @@
 /* room: ranges need not begin with a page; a page that two ranges share is taken with the first. */
 #include "hub/shm/room.h"
 
+#include <sys/vfs.h>
+
 #include "hub/base/check.h"
 
 static int take_pools(const struct hub_mapping *file, const struct hub_geometry *geometry)
@@ -59,4 +61,12 @@ int hub_room_take_slots(const struct hub_mapping *file, const struct hub_size_cl
     CHECK(from <= size_class->slots_per_extent && count <= size_class->slots_per_extent - from);
     return hub_mapping_take(file, first + (uint64_t)from * size_class->slot_size,
                             (uint64_t)count * size_class->slot_size);
+}
+
+bool hub_room_is_ample(const struct hub_mapping *file, uint64_t bytes)
+{
+    struct statfs system;
+
+    return fstatfs(file->fd, &system) == 0 &&
+           (uint64_t)system.f_bavail >= 2 * bytes / (uint64_t)system.f_bsize;
 }

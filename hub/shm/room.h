@@ -8,6 +8,8 @@
 #ifndef HUB_SHM_ROOM_H
 #define HUB_SHM_ROOM_H
 
+#include <stdbool.h>
+
 #include "hub/base/mapping.h"
 #include "hub/shm/geometry.h"
 
@@ -23,5 +25,9 @@ int hub_room_take_peer(const struct hub_mapping *file, const struct hub_geometry
 /* Slots `from` to `from` + `count` - 1 of the first extent of a class. */
 int hub_room_take_slots(const struct hub_mapping *file, const struct hub_size_class *size_class,
                         uint32_t from, uint32_t count);
+
+/* Has the file system so many bytes left, twice? Asked of the kernel; what others take later it
+ * does not know. */
+bool hub_room_is_ample(const struct hub_mapping *file, uint64_t bytes);
 
 #endif

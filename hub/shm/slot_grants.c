@@ -56,6 +56,12 @@ static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
 }
 
 /* However much it asks for, a guest never has more than half of a class. */
+static bool has_all(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
+{
+    return bank->of[c].granted[peer] >= bank->of[c].total / 2;
+}
+
 static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint32_t wanted)
     REQUIRES(bank->lock)
 {
@@ -64,8 +70,7 @@ static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uin
 
     if (of->in_reserve < wanted)
         (void)hub_slot_bank_gather(bank, c);
-    while (given < wanted && of->granted[peer] < of->total / 2 &&
-           hub_slot_bank_replenish(bank, c)) {
+    while (given < wanted && !has_all(bank, c, peer) && hub_slot_bank_replenish(bank, c)) {
         grant_top(bank, c, peer);
         given++;
     }
@@ -75,13 +80,14 @@ static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uin
 /* r[impl hub.file.room] */
 int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
 {
-    int r = hub_slot_stock_share(bank);
+    bool few = hub_slot_stock_may_wait(bank);
+    int r = hub_slot_stock_share(bank, few);
 
     if (r < 0)
         return r;
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++)
-        (void)grant(bank, c, peer, hub_slot_class_share(&bank->map, c, bank->guests_max));
+        (void)grant(bank, c, peer, hub_slot_stock_first(bank, c, few));
     hub_mutex_unlock(&bank->lock);
     return 0;
 }
@@ -96,14 +102,32 @@ static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
     return false;
 }
 
-/* What a guest gets that asks for more. */
-static uint32_t more(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock)
+/* What a guest gets that asks: what it lacks of its share, or a quarter of the class, divided. */
+static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
 {
-    uint32_t part = bank->of[c].total / 4 / bank->guests_max;
+    uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max);
+    uint32_t part = bank->of[c].total / 4 / bank->guests_max, has = bank->of[c].granted[peer];
 
+    if (has < share)
+        return share - has;
     return part > 0 ? part : 1;
 }
 
+/* How many it shall have now of a class of which it has run dry; else 0. */
+static uint32_t heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+{
+    struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
+
+    if (hub_peek(&block->wanted) == 0)
+        return 0;
+    hub_note(&block->wanted, 0);
+    give_deferred(bank);
+    (void)hub_slot_bank_gather(bank, c);
+    return more(bank, c, peer);
+}
+
+/* One by one: their pages may have to be taken, and meanwhile others wait for the lock. */
 uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
 {
     uint32_t given = 0;
@@ -111,15 +135,15 @@ uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
     if (!asks(bank, peer))
         return 0;
     hub_mutex_lock(&bank->lock);
-    give_deferred(bank);
-    for (uint32_t c = 0; c < bank->map.count; c++) {
-        struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
-
-        if (hub_peek(&block->wanted) == 0)
-            continue;
-        hub_note(&block->wanted, 0);
-        given += grant(bank, c, peer, more(bank, c));
-    }
+    for (uint32_t c = 0; c < bank->map.count; c++)
+        for (uint32_t left = heed(bank, c, peer); left > 0; left--) {
+            if (has_all(bank, c, peer) || !hub_slot_stock_spare(bank, c) ||
+                grant(bank, c, peer, 1) == 0)
+                break;
+            given++;
+            hub_mutex_unlock(&bank->lock);
+            hub_mutex_lock(&bank->lock);
+        }
     hub_mutex_unlock(&bank->lock);
     return given;
 }

@@ -5,8 +5,9 @@
 
 #include "hub/shm/slot_bank.h"
 
-/* The first share of a guest that comes: 0, or -ENOSPC where there is no room for it: then it has
- * none. More where it says it has run dry: how many slots. r[impl hub.var.single-popper] */
+/* What a guest has when it comes: 0, or -ENOSPC where there is no room for it: then it has none.
+ * More where it says it has run dry: how many slots; any thread of the host, as long as the guest
+ * is not taken leave of. r[impl hub.var.single-popper] */
 int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer);
 uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer);
 

@@ -13,6 +13,7 @@
 
 #define PATIENCE   HUB_SECOND /* after there was no room */
 #define STEP_BYTES (UINT32_C(256) << 10)
+#define AT_FIRST   (UINT32_C(128) << 10) /* bytes of each class, for a guest that comes */
 #define WHY_MAX    256
 
 void hub_slot_stock_add(struct hub_slot_bank *bank, struct hub_slot_ref first, uint32_t count)
@@ -71,11 +72,11 @@ bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c)
            (bank->no_room_before_ns == 0 || hub_clock_left(bank->no_room_before_ns) == 0);
 }
 
-bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c)
+static bool try_take(struct hub_slot_bank *bank, uint32_t c, uint32_t count) REQUIRES(bank->lock)
 {
     if (!hub_slot_stock_may(bank, c))
         return false;
-    if (take(bank, c, step(bank, c)) == 0)
+    if (take(bank, c, count) == 0)
         return true;
     bank->no_room_before_ns = hub_clock_after(PATIENCE);
     rapahub_log(RAPAHUB_LOG_WARN, "slots", "no more slots of %u bytes: %s",
@@ -83,37 +84,78 @@ bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c)
     return false;
 }
 
-static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock)
+bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c)
+{
+    return try_take(bank, c, step(bank, c));
+}
+
+bool hub_slot_stock_may_wait(struct hub_slot_bank *bank)
+{
+    uint64_t untaken = 0;
+    bool ample;
+
+    hub_mutex_lock(&bank->lock);
+    for (uint32_t c = 0; c < bank->map.count; c++)
+        untaken += (uint64_t)bank->of[c].untaken * bank->map.of[c].slot_size;
+    ample = untaken > 0 && hub_room_is_ample(bank->growth.file, untaken);
+    hub_mutex_unlock(&bank->lock);
+    return ample;
+}
+
+uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool few)
+{
+    uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max);
+    uint32_t most = AT_FIRST / bank->map.of[c].slot_size;
+
+    if (!few)
+        return share;
+    if (c == 0 && most == 0)
+        most = 1;
+    return share < most ? share : most;
+}
+
+/* So that `more` can be granted, and a side's for the host stay. */
+static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t more)
+    REQUIRES(bank->lock)
 {
     const struct hub_bank_class *of = &bank->of[c];
-    uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max);
-    uint32_t wanted = side(bank, c) + of->granted_sum + share, there = of->total - of->untaken;
+    uint32_t wanted = side(bank, c) + of->granted_sum + more, there = of->total - of->untaken;
     uint32_t count = wanted > there ? wanted - there : 0;
 
-    if (of->in_reserve + count < share)
-        count = share - of->in_reserve;
+    if (of->in_reserve + count < more)
+        count = more - of->in_reserve;
     return count < of->untaken ? count : of->untaken;
 }
 
-static uint64_t lacking_bytes(struct hub_slot_bank *bank)
+/* Where nothing is left that could be taken, or guests may have no more of it without an extent,
+ * the host does not hold back either. */
+bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c)
+{
+    uint32_t count = lacking(bank, c, 1);
+
+    return count == 0 || try_take(bank, c, count) || bank->of[c].in_reserve > side(bank, c) / 2;
+}
+
+static uint64_t lacking_bytes(struct hub_slot_bank *bank, bool few)
 {
     uint64_t sum = 0;
 
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++)
-        sum += (uint64_t)lacking(bank, c) * bank->map.of[c].slot_size;
+        sum += (uint64_t)lacking(bank, c, hub_slot_stock_first(bank, c, few)) *
+               bank->map.of[c].slot_size;
     hub_mutex_unlock(&bank->lock);
     return sum;
 }
 
 /* How many it took: 0, there is nothing more to take; or -ENOSPC. */
-static int share_step(struct hub_slot_bank *bank, uint32_t c)
+static int share_step(struct hub_slot_bank *bank, uint32_t c, bool few)
 {
     uint32_t count, most = step(bank, c);
     int r = 0;
 
     hub_mutex_lock(&bank->lock);
-    count = lacking(bank, c);
+    count = lacking(bank, c, hub_slot_stock_first(bank, c, few));
     if (count > most)
         count = most;
     if (count > 0)
@@ -132,15 +174,15 @@ static int refuse(int r, uint64_t wanted)
 }
 
 /* r[impl hub.file.room] */
-int hub_slot_stock_share(struct hub_slot_bank *bank)
+int hub_slot_stock_share(struct hub_slot_bank *bank, bool few)
 {
-    uint64_t wanted = lacking_bytes(bank);
+    uint64_t wanted = lacking_bytes(bank, few);
 
     for (uint32_t c = 0; c < bank->map.count; c++) {
         int r;
 
         do
-            r = share_step(bank, c);
+            r = share_step(bank, c, few);
         while (r > 0);
         if (r < 0)
             return refuse(r, wanted);

@@ -22,9 +22,21 @@ bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->
 /* May the next need be met so? */
 bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* A guest comes: of each class as many are there as its share, besides a side's for the host and
- * what is granted already, or all that there are: 0, -ENOSPC. Takes the lock for each step of it.
+/* A guest asks for one more: may it have one, and a side's stay with the host? Without room the
+ * host keeps half of that. */
+bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
+
+/* Shall a guest that comes have `few` slots, as large ones will be there when it asks: their pages
+ * are taken, and there is ample room for all that are laid out? r[impl hub.file.room] */
+bool hub_slot_stock_may_wait(struct hub_slot_bank *bank);
+
+/* What it is granted of a class: its share, or few bytes of that. r[impl hub.var.single-popper] */
+uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool few)
+    REQUIRES(bank->lock);
+
+/* A guest comes: of each class as many are there as that, besides a side's for the host and what is
+ * granted already, or all that there are: 0, -ENOSPC. Takes the lock for each step of it.
  */
-int hub_slot_stock_share(struct hub_slot_bank *bank);
+int hub_slot_stock_share(struct hub_slot_bank *bank, bool few);
 
 #endif

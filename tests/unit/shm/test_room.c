@@ -17,6 +17,8 @@
 #define GUESTS 4
 #define LARGE  60000 /* bytes: of the larger class */
 #define ROUND  8     /* pages that ranges of one guest may share with others */
+#define FIRST  2     /* large slots of a guest that comes: 128 KiB */
+#define SHARE  5     /* that it has when it has asked, of 40 */
 
 /* With size classes of 4,096 and 65,536 bytes, 80 and 20 slots in all. */
 static const struct hub_limits with_classes = {.payload_max = 65536,
@@ -253,6 +255,80 @@ static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void *
     end(rig);
 }
 
+static struct hub_peer_class *large_of(struct rig *rig, uint32_t peer)
+{
+    return hub_slot_class_peer(&rig->slots.bank->map, peer, 1);
+}
+
+static uint32_t ask_for_large(struct rig *rig, uint32_t peer)
+{
+    hub_note(&large_of(rig, peer)->wanted, 1);
+    return hub_slots_attend(&rig->slots, peer);
+}
+
+static struct rig *begin_with_more(void)
+{
+    struct hub_limits limits = with_classes;
+
+    limits.slot_count = 32;
+    return begin(&limits);
+}
+
+/* Then a quarter of the class, divided; what the host has for itself stays.
+ * r[verify hub.file.room] r[verify hub.var.single-popper] */
+static void who_asks_for_large_slots_gets_what_it_lacks_of_its_share(void **state)
+{
+    struct rig *rig = begin_with_more();
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(hub_slot_class_share(&rig->slots.bank->map, 1, GUESTS), SHARE);
+    come(rig, 1);
+    before = there(rig);
+    assert_int_equal(hub_peek(&large_of(rig, 1)->granted), FIRST);
+    assert_int_equal(ask_for_large(rig, 1), SHARE - FIRST);
+    assert_int_equal(hub_peek(&large_of(rig, 1)->granted), SHARE);
+    assert_int_equal(there(rig), before + (SHARE - FIRST) * pages_of(65536));
+    assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
+    assert_int_equal(rig->slots.bank->of[1].in_reserve, 8);
+    end(rig);
+}
+
+/* r[verify hub.file.room] */
+static void without_room_who_asks_gets_what_the_host_can_spare(void **state)
+{
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    rig = begin_with_more();
+    come(rig, 1);
+    room_fill(0);
+    assert_int_equal(ask_for_large(rig, 1), SHARE - FIRST);
+    assert_int_equal(ask_for_large(rig, 1), 1);
+    assert_int_equal(ask_for_large(rig, 1), 0);
+    assert_int_equal(loan_all(rig), 8 / 2);
+    room_clear();
+    rig->slots.bank->no_room_before_ns = 0; /* the second is over */
+    assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
+    end(rig);
+}
+
+/* Then what it is promised must be there before it comes. r[verify hub.file.room] */
+static void in_a_small_room_a_guest_has_its_share_when_it_comes(void **state)
+{
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(4))
+        skip(); /* no mounts here */
+    rig = begin_with_more();
+    come(rig, 1);
+    assert_int_equal(hub_peek(&large_of(rig, 1)->granted), SHARE);
+    end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,7 +338,10 @@ int main(void)
         cmocka_unit_test(where_strangers_may_come_each_entry_has_its_pages),
         cmocka_unit_test(a_slot_without_pages_is_refused_unread),
         cmocka_unit_test(who_needs_more_slots_than_were_taken_gets_them),
+        cmocka_unit_test(who_asks_for_large_slots_gets_what_it_lacks_of_its_share),
         cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
+        cmocka_unit_test(in_a_small_room_a_guest_has_its_share_when_it_comes),
+        cmocka_unit_test(without_room_who_asks_gets_what_the_host_can_spare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
