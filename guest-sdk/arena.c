@@ -8,7 +8,7 @@ struct guest_block {
     _Alignas(max_align_t) unsigned char data[];
 };
 
-void *guest_arena_alloc(struct guest_arena *arena, size_t size)
+__attribute__((noinline)) void *guest_arena_alloc(struct guest_arena *arena, size_t size)
 {
     struct guest_block *block;
 

@@ -221,7 +221,7 @@ static void *lend(struct guest *guest, size_t size)
     return frame->loan.data;
 }
 
-void *rapahub_chimod_alloc(size_t size)
+__attribute__((flatten)) void *rapahub_chimod_alloc(size_t size)
 {
     struct guest *guest = guest_current();
     void *lent;

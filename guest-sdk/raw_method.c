@@ -7,7 +7,7 @@
 #include "hub/wire/postcard.h"
 
 /* Read once: what is shown its sender may still change. */
-static __attribute__((noinline)) struct rapahub_bytes take_many(const struct hub_request *request)
+static __attribute__((noinline)) struct rapahub_bytes take_any(const struct hub_request *request)
 {
     struct rapahub_bytes bytes;
     struct hub_reader reader;
@@ -17,6 +17,20 @@ static __attribute__((noinline)) struct rapahub_bytes take_many(const struct hub
     if (reader.failure != 0 || hub_reader_left(&reader) != 0)
         bytes.data = NULL;
     return bytes;
+}
+
+/* Two or three bytes of length, as of most that lie in a slot, and as many as they say. */
+static struct rapahub_bytes take_many(const struct hub_request *request)
+{
+    const struct rapahub_bytes *from = &request->arguments;
+    uint32_t size, head;
+
+    if (from->size < sizeof(uint64_t))
+        return take_any(request);
+    head = hub_postcard_take_short((uint32_t)hub_atomic_peek_bytes(from->data), &size);
+    if (head == 0 || size != from->size - head)
+        return take_any(request);
+    return (struct rapahub_bytes){(const uint8_t *)from->data + head, size};
 }
 
 /* One byte of length, and as many as it says; without data where it is not that. */
@@ -93,7 +107,12 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
             guest_arena_fini(&guest->raw.frame.arena);
         return GUEST_RAW_DIRECT;
     }
-    guest_serve_answer_bytes(guest, status, result);
+    if (guest_serve_answer_bytes(guest, status, result)) {
+        guest->frame = NULL;
+        if (guest->raw.frame.arena.blocks)
+            guest_arena_fini(&guest->raw.frame.arena);
+        return GUEST_RAW_DIRECT;
+    }
     leave(guest);
     return GUEST_RAW_RUN;
 }

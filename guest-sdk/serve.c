@@ -171,14 +171,11 @@ static __attribute__((noinline)) void run(struct guest *guest, struct hub_reques
     guest_frame_leave(guest, &frame);
 }
 
-__attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int status,
-                                                        struct rapahub_bytes result)
+static __attribute__((noinline)) void answer_any_bytes(struct guest *guest, int status,
+                                                       struct rapahub_bytes result)
 {
     struct guest_answer answer;
 
-    if (status == 0 && guest_answer_is_lent(guest->frame, &result) &&
-        hub_direct_slot_serve_lent(guest->connection.served, result, &guest->frame->loan))
-        return;
     guest_answer_init(&answer);
     if (status != 0)
         guest_answer_failure(guest, status, &answer);
@@ -186,6 +183,16 @@ __attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int
         guest_answer_bytes(guest->frame, &result, &answer);
     (void)hub_served_answer_parts(guest->connection.served, guest->frame->request, &answer.response,
                                   &answer.body);
+}
+
+__attribute__((noinline, flatten)) bool guest_serve_answer_bytes(struct guest *guest, int status,
+                                                                 struct rapahub_bytes result)
+{
+    if (status == 0 && guest_answer_is_lent(guest->frame, &result) &&
+        hub_direct_slot_serve_lent(guest->connection.served, result, &guest->frame->loan))
+        return true;
+    answer_any_bytes(guest, status, result);
+    return false;
 }
 
 bool guest_serve_one(struct guest *guest,

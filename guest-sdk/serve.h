@@ -27,8 +27,9 @@ bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request));
 
 /* Answers the innermost request, for a method that gave bytes, or failed where `status` is not 0.
- */
-void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
+ * True where they lay in the frame's loan and went directly, as of GUEST_RAW_DIRECT: then that is
+ * gone. */
+bool guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
 
 /* Says goodbye, receives what is under way, answers it; at most 5 s. r[impl shm.guest.detach] */
 void guest_serve_leave(struct guest *guest);

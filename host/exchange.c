@@ -20,7 +20,6 @@
 #define FULL_AGAIN  (2 * HUB_MILLISECOND)
 #define SHOWN_HEAD  256 /* bytes: metadata of a response and a length always fit */
 #define NESTED_MOST 16  /* requests served in one wait between two turns */
-#define PLAIN_HEAD  16  /* bytes: a length without metadata does */
 
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 {
@@ -197,34 +196,38 @@ static bool take_length(const struct hub_answer *answer, struct hub_reader *read
     return true;
 }
 
-/* An OK without metadata, as most are: all of that is in the line before the bytes. */
-static bool take_plain(const struct hub_answer *answer, void *result)
+/* An OK without metadata, as most are, and a length of two or three bytes. */
+static bool take_plain(const struct hub_answer *answer, struct rapahub_bytes *result)
 {
-    uint8_t head[PLAIN_HEAD];
-    struct hub_reader reader;
+    uint64_t head = hub_atomic_peek_bytes(answer->view.data);
+    uint32_t length, before = 2 + hub_postcard_take_short((uint32_t)(head >> 16), &length);
 
-    hub_atomic_copy_bytes(head, answer->view.data, sizeof head);
-    hub_reader_init(&reader, head, sizeof head);
-    return hub_response_take_plain(&reader) && take_length(answer, &reader, sizeof head, result);
+    if ((head & 0xFFFF) != 0 || before == 2 || length != answer->size - before)
+        return false;
+    *result = (struct rapahub_bytes){answer->view.data + before, length};
+    return true;
 }
 
 /* What stands before the bytes is decoded from a copy: a guest may change what is shown. False
- * where that is no answer of bytes and nothing else. r[impl hub.view.release] */
-static bool take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
-                       void *result)
+ * where that is no answer of bytes and nothing else. */
+static __attribute__((noinline)) bool take_any_shown(const struct hub_answer *answer, void *result)
 {
     uint8_t head[SHOWN_HEAD];
     struct hub_response response;
     struct hub_reader reader;
 
-    if (!result || type->kind != RAPAHUB_KIND_BYTES || answer->size < sizeof head)
-        return false;
-    if (take_plain(answer, result))
-        return true;
     hub_atomic_copy_bytes(head, answer->view.data, sizeof head);
     hub_reader_init(&reader, head, sizeof head);
     return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK &&
            take_length(answer, &reader, sizeof head, result);
+}
+
+/* r[impl hub.view.release] */
+bool host_exchange_take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
+                              void *result)
+{
+    return result && type->kind == RAPAHUB_KIND_BYTES && answer->size >= SHOWN_HEAD &&
+           (take_plain(answer, result) || take_any_shown(answer, result));
 }
 
 /* Copied once, and shown no longer. */
@@ -247,7 +250,7 @@ int host_exchange_take(struct host_life *life, struct hub_answer *answer, const 
     struct hub_reader reader;
     struct hub_response response;
 
-    if (answer->view.link && take_shown(answer, type, result))
+    if (answer->view.link && host_exchange_take_shown(answer, type, result))
         return 0;
     if (answer->view.link && copy_shown(answer) < 0)
         return RAPAHUB_ENOMEM;

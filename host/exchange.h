@@ -46,6 +46,10 @@ int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint6
 int host_exchange_take(struct host_life *life, struct hub_answer *answer, const char *method,
                        const struct rapahub_type *type, void *result);
 
+/* The first half of it, of an answer that is shown: is it a result of bytes and nothing else? */
+bool host_exchange_take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
+                              void *result);
+
 /* One of the messages of hub/wire/lifecycle.h, waited for at most the host's call time-out. Owner.
  * Views in *result hold until this thread's next call. */
 int host_exchange_ask(struct rapahub_host *host, struct host_life *life,

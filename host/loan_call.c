@@ -17,7 +17,7 @@
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
 
-/* One call, inside. */
+/* One call. */
 struct loan_call {
     struct rapahub_host *host;
     struct host_scratch *scratch;
@@ -25,6 +25,7 @@ struct loan_call {
     const struct rapahub_call *call;
     void *result;
     bool owner;
+    bool inside;         /* of the life: the owner is it from where a turn may come on */
     uint8_t data[SMALL]; /* what stands before a loan, or all */
     struct hub_parts payload;
 };
@@ -40,8 +41,9 @@ static size_t count_of(const struct rapahub_type *const *types)
     return count;
 }
 
-static int put(struct loan_call *it, const struct rapahub_type *const *types,
-               struct hub_writer *writer)
+static __attribute__((noinline)) int put(struct loan_call *it,
+                                         const struct rapahub_type *const *types,
+                                         struct hub_writer *writer)
 {
     const struct rapahub_call call = {.types = types, .arguments = it->call->arguments};
 
@@ -58,7 +60,8 @@ static bool put_plain(const struct loan_call *it, size_t count, struct hub_write
     return true;
 }
 
-static int put_types(struct loan_call *it, size_t count, struct hub_writer *writer)
+static __attribute__((noinline)) int put_types(struct loan_call *it, size_t count,
+                                               struct hub_writer *writer)
 {
     const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
 
@@ -100,12 +103,22 @@ static int encode(struct loan_call *it)
     return r;
 }
 
-static int take(const struct loan_call *it, struct hub_answer *answer)
+/* As in small_call.c: the owner has not entered for what took no turn. */
+static void go_in(struct loan_call *it)
 {
+    if (!it->inside)
+        host_scratch_enter(it->scratch);
+    it->inside = true;
+}
+
+static __attribute__((noinline)) int take(struct loan_call *it, struct hub_answer *answer)
+{
+    go_in(it);
     return host_exchange_take(it->life, answer, it->call->method, it->call->types[0], it->result);
 }
 
-static int take_inline(const struct loan_call *it, const struct hub_descriptor *message)
+static __attribute__((noinline)) int take_inline(struct loan_call *it,
+                                                 const struct hub_descriptor *message)
 {
     struct hub_answer answer = {.data = (uint8_t *)it->scratch->small,
                                 .size = message->payload_len};
@@ -114,14 +127,29 @@ static int take_inline(const struct loan_call *it, const struct hub_descriptor *
     return take(it, &answer);
 }
 
-static int wait_and_take(const struct loan_call *it, uint64_t number, struct hub_answer *answer)
+static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_t number,
+                                                   struct hub_answer *answer)
 {
-    int r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
+    int r;
+
+    go_in(it);
+    r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
 
     return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
 }
 
-static int run(const struct loan_call *it, uint64_t id, struct hub_answer *answer)
+/* Where it lies, as most are that are so large. */
+static int take_answered(struct loan_call *it, const struct hub_descriptor *message,
+                         struct hub_answer *answer)
+{
+    if (message->payload_slot == HUB_INLINE)
+        return take_inline(it, message);
+    if (answer->view.link && host_exchange_take_shown(answer, it->call->types[0], it->result))
+        return 0;
+    return take(it, answer);
+}
+
+static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
 {
     const struct rapahub_call *call = it->call;
     const struct hub_direct_order order = {
@@ -135,7 +163,7 @@ static int run(const struct loan_call *it, uint64_t id, struct hub_answer *answe
 
     switch (hub_direct_call(it->life->connection.calls, &message, &order, &number)) {
     case HUB_DIRECT_ANSWERED:
-        return message.payload_slot == HUB_INLINE ? take_inline(it, &message) : take(it, answer);
+        return take_answered(it, &message, answer);
     case HUB_DIRECT_SENT:
         return wait_and_take(it, number, answer);
     default:
@@ -176,8 +204,8 @@ static int call_there(struct loan_call *it, uint64_t id)
     return r;
 }
 
-__attribute__((noinline)) int host_loan_call(struct rapahub_host *host,
-                                             const struct rapahub_call *call, void *result)
+__attribute__((noinline, flatten)) int host_loan_call(struct rapahub_host *host,
+                                                      const struct rapahub_call *call, void *result)
 {
     struct host_scratch *scratch;
     uint64_t id = call->method_id && call->types
@@ -185,19 +213,23 @@ __attribute__((noinline)) int host_loan_call(struct rapahub_host *host,
                       : 0;
     int r;
 
-    scratch = id != 0 ? host_near_enter(host, call->target) : NULL;
+    scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
     if (!scratch)
         return -EAGAIN;
     struct loan_call it;
 
+    it.owner = pthread_equal(host->threads.owner, scratch->thread);
+    it.inside = !it.owner && host_near_go_in(host, scratch);
+    if (!it.owner && !it.inside)
+        return -EAGAIN;
     it.host = host;
     it.scratch = scratch;
     it.life = host_scratch_life(scratch);
     it.call = call;
     it.result = result;
-    it.owner = host_threads_is_owner(host);
     it.payload = (struct hub_parts){.loan = NULL};
     r = call_there(&it, id);
-    host_near_leave(host, scratch);
+    if (it.inside)
+        host_near_leave(host, scratch);
     return r;
 }

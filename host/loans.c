@@ -78,7 +78,8 @@ static void release(struct host_loan *loan)
         hub_loan_drop(loan->life->connection.link, &loan->slot);
         host_life_drop(loan->life);
     }
-    free(loan->own);
+    if (loan->own)
+        free(loan->own);
 }
 
 /* Those of threads, and those on the shelf, are in the list as well. */
@@ -149,26 +150,29 @@ static int find_target(struct rapahub_host *host, struct rapahub_container_id ta
     return r;
 }
 
-/* Where this thread called last; what goes wrong there the ordinary way finds, too. */
+/* Where this thread called last; what goes wrong there the ordinary way finds, too. The owner, who
+ * alone frees a life, takes no turn here. */
 static bool take_near(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
                       struct host_loan *loan)
 {
-    struct host_scratch *scratch = host_near_enter(host, target);
-    bool taken;
+    struct host_scratch *scratch = host_near_of_owner(host, target);
+    bool owner = scratch && pthread_equal(host->threads.owner, scratch->thread), taken;
 
-    if (!scratch)
+    if (!scratch || (!owner && !host_near_go_in(host, scratch)))
         return false;
     taken = hub_loan_take(host_scratch_life(scratch)->connection.link, size, &loan->slot) == 0;
     if (taken) {
         loan->life = host_scratch_life(scratch);
         host_life_hold(loan->life);
     }
-    host_near_leave(host, scratch);
+    if (!owner)
+        host_near_leave(host, scratch);
     return taken;
 }
 
-static int take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
-                struct host_loan *loan)
+static __attribute__((noinline)) int take(struct rapahub_host *host,
+                                          struct rapahub_container_id target, size_t size,
+                                          struct host_loan *loan)
 {
     struct host_route route;
     int r = find_target(host, target, &route);
@@ -179,8 +183,9 @@ static int take(struct rapahub_host *host, struct rapahub_container_id target, s
     return r;
 }
 
-int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
-                    struct rapahub_loan *out)
+__attribute__((flatten)) int host_loans_take(struct rapahub_host *host,
+                                             struct rapahub_container_id target, size_t size,
+                                             struct rapahub_loan *out)
 {
     struct host_loan *loan = take_record(host);
     int r = 0;
@@ -205,16 +210,22 @@ int host_loans_take(struct rapahub_host *host, struct rapahub_container_id targe
     return 0;
 }
 
+static void forget(struct rapahub_host *host, struct host_loan *own, struct rapahub_loan *loan)
+{
+    *loan = (struct rapahub_loan){.data = NULL};
+    hub_note64(&own->serial, 0);
+    release(own);
+    give_back(host, own);
+}
+
 void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
 
-    *loan = (struct rapahub_loan){.data = NULL};
-    if (!own)
-        return;
-    hub_note64(&own->serial, 0);
-    release(own);
-    give_back(host, own);
+    if (own)
+        forget(host, own, loan);
+    else
+        *loan = (struct rapahub_loan){.data = NULL};
 }
 
 static bool lies_in(const struct host_loan *own, const struct rapahub_bytes *last)
@@ -256,7 +267,7 @@ struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_l
         return NULL;
     life = own->life;
     own->life = NULL;
-    host_loans_drop(host, loan);
+    forget(host, own, loan);
     return life;
 }
 

@@ -22,7 +22,7 @@ static void hide(struct host_scratch *scratch)
     set_life(scratch, NULL);
 }
 
-static void free_one(struct host_scratch *scratch)
+static __attribute__((noinline)) void free_one(struct host_scratch *scratch)
 {
     hub_list_remove(&scratch->link);
     hide(scratch);
@@ -177,7 +177,7 @@ void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *ans
         host_life_drop(life);
 }
 
-__attribute__((noinline)) void host_scratch_hide(struct host_scratch *scratch)
+__attribute__((noinline, flatten)) void host_scratch_hide(struct host_scratch *scratch)
 {
     hide(scratch);
 }

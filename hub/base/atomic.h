@@ -205,6 +205,18 @@ static inline void hub_copy_out(struct hub_a64 *to, const uint64_t *from, size_t
 /* Copies foreign payload bytes once into private memory; only the copy is looked at. */
 void hub_atomic_copy_bytes(void *to, const volatile void *from, size_t size);
 
+/* The same of the first eight, from anywhere: one load. */
+static inline uint64_t hub_atomic_peek_bytes(const volatile void *from)
+{
+    const void *source = (const void *)(uintptr_t)from;
+    uint64_t bytes;
+
+    __asm__ volatile("" : "+r"(source) : : "memory");
+    memcpy(&bytes, source, sizeof bytes);
+    __asm__ volatile("" : "+r"(bytes) : : "memory"); /* not looked up again */
+    return bytes;
+}
+
 /* A pause between two looks at a word that another CPU writes. */
 static inline void hub_pause(void)
 {

@@ -6,9 +6,8 @@
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
 
-__attribute__((noinline)) bool hub_direct_slot_look(const struct hub_link *link,
-                                                    enum hub_message_type type,
-                                                    const struct hub_descriptor *message)
+bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type type,
+                          const struct hub_descriptor *message)
 {
     struct hub_message checked;
 
@@ -54,9 +53,8 @@ UNCHECKED bool hub_direct_slot_send(struct hub_link *link, struct hub_descriptor
     return true;
 }
 
-__attribute__((noinline)) bool hub_direct_slot_show(struct hub_link *link,
-                                                    const struct hub_descriptor *message,
-                                                    uint32_t head, struct hub_view *out)
+bool hub_direct_slot_show(struct hub_link *link, const struct hub_descriptor *message,
+                          uint32_t head, struct hub_view *out)
 {
     bool good = hub_view_take(link, message, out) == 0;
 

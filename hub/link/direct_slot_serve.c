@@ -20,7 +20,18 @@ static bool needs_streams(struct hub_served *served, const struct hub_descriptor
     request->arguments = (struct rapahub_bytes){served->direct_copy, 0};
     request->channels.count = 0;
     request->method = NULL;
-    return served->streams && served->streams(served->streams_user, request, names) != 0;
+    if (served->plain_id == request->method_id && served->plain_method) {
+        request->method = served->plain_method;
+        return false;
+    }
+    request->plain = false;
+    if (served->streams && served->streams(served->streams_user, request, names) != 0)
+        return true;
+    if (request->plain) {
+        served->plain_id = request->method_id;
+        served->plain_method = request->method;
+    }
+    return false;
 }
 
 /* What is wrong with the slot has closed the link. r[impl hub.slot.hold] */
@@ -58,7 +69,8 @@ static bool read(struct hub_served *served)
 
 /* Whether it may be shown the peer has a part in: that is asked once.
  * r[impl call.request-id.duplicate-detection] */
-__attribute__((noinline)) bool hub_direct_slot_serve_take(struct hub_served *served, uint32_t head)
+__attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_served *served,
+                                                                   uint32_t head)
 {
     struct hub_descriptor *message = &served->direct_message;
     bool shown;
@@ -122,8 +134,14 @@ bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes 
     return send(served, &payload);
 }
 
+/* Of most there is none. */
+static __attribute__((noinline)) void give_back(struct hub_served *served)
+{
+    hub_view_give_back(&served->direct.view);
+}
+
 void hub_direct_slot_serve_end(struct hub_served *served)
 {
     if (served->direct.view.link)
-        hub_view_release(&served->direct.view);
+        give_back(served);
 }

@@ -40,7 +40,7 @@ static struct hub_link *hide(struct hub_view *view, uint32_t *slot)
 }
 
 /* Of an entry that is not ours any more nothing is touched. */
-__attribute__((noinline)) void hub_view_give_back(struct hub_view *view)
+void hub_view_give_back(struct hub_view *view)
 {
     uint32_t slot;
     struct hub_link *link = hide(view, &slot);

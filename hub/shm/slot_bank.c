@@ -220,21 +220,26 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
     descriptor->payload_generation = record->generation;
 }
 
-/* The smallest class that has one: 0, -EAGAIN, or what gathering found out. For much to copy those
- * that came back just now are looked for at first: they are warm, while to go through the whole
- * reserve would bring each of its slots back into the caches in turn. A few go round, so that the
- * line with their stack need not come from the guest for each. */
-static int find(struct hub_slot_bank *bank, uint32_t peer, size_t size, uint32_t *found)
-    REQUIRES(bank->lock)
+/* For much to copy those that came back just now are looked for at first: they are warm, while to
+ * go through the whole reserve would bring each of its slots back into the caches in turn. A few go
+ * round, so that the line with their stack need not come from the guest for each. */
+static bool is_due(const struct hub_slot_bank *bank, uint32_t c, size_t size) REQUIRES(bank->lock)
 {
-    uint32_t first = hub_slot_class_select(&bank->map, size);
+    return size >= WARM_LEAST && bank->of[c].since >= HUB_SLOT_ROUND;
+}
+
+/* From the class that fits on, which is *found, the smallest class that has one: 0, -EAGAIN, or
+ * what gathering found out. */
+static __attribute__((noinline)) int find(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                                          uint32_t *found) REQUIRES(bank->lock)
+{
+    uint32_t first = *found;
 
     for (uint32_t c = first; c < bank->map.count; c++) {
-        bool due = size >= WARM_LEAST && bank->of[c].since >= HUB_SLOT_ROUND;
         int r;
 
         *found = c;
-        if (!due && may_loan(bank, c, peer))
+        if (!is_due(bank, c, size) && may_loan(bank, c, peer))
             return 0;
         r = hub_slot_bank_gather(bank, c);
         if (r < 0)
@@ -258,7 +263,10 @@ int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
 
     CHECK(peer >= 1 && peer <= bank->guests_max);
     hub_mutex_lock(&bank->lock);
-    r = find(bank, peer, size, &found);
+    found = hub_slot_class_select_near(&bank->map, size, &bank->near);
+    r = found < bank->map.count && !is_due(bank, found, size) && may_loan(bank, found, peer)
+            ? 0
+            : find(bank, peer, size, &found);
     if (r == 0)
         loan_top(bank, found, peer, descriptor);
     hub_mutex_unlock(&bank->lock);

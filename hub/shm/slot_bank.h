@@ -48,6 +48,7 @@ struct hub_slot_bank {
     bool shared; /* several guests push on one stack: a stray ref blames nobody */
     bool quota;  /* no guest may have more than half of what we lend of a class */
     struct hub_bank_class *of GUARDED_BY(lock);
+    uint32_t near GUARDED_BY(lock);     /* the class of the last payload */
     uint32_t deferred GUARDED_BY(lock); /* slots whose push others spoiled; tried again */
     uint64_t stray_refs GUARDED_BY(lock);
     struct hub_slot_growth growth GUARDED_BY(lock);

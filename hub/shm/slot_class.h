@@ -97,6 +97,17 @@ static inline uint32_t hub_slot_class_size(const struct hub_slot_map *map, uint3
  */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 
+/* The same, where most payloads are of the class of the last one, which is *near. */
+static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map, size_t size,
+                                                  uint32_t *near)
+{
+    uint32_t c = *near;
+
+    if (c >= map->count || size > map->sizes[c] || (c > 0 && size <= map->sizes[c - 1]))
+        c = *near = hub_slot_class_select(map, size);
+    return c;
+}
+
 /* Pushes a slot: false where others changed the head too often. Any thread of any process. */
 bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
 

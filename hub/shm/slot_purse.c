@@ -195,10 +195,11 @@ static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descript
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor)
 {
-    uint32_t first = hub_slot_class_select(&purse->map, size), ref;
+    uint32_t first, ref;
     int r = -EAGAIN;
 
     hub_mutex_lock(&purse->lock);
+    first = hub_slot_class_select_near(&purse->map, size, &purse->near);
     for (uint32_t c = first; c < purse->map.count && r == -EAGAIN; c++)
         r = take(purse, c, &ref);
     if (r == 0)

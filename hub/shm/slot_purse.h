@@ -44,6 +44,7 @@ struct hub_slot_purse {
     struct hub_slot_map map;
     uint32_t peer, guests_max;
     struct hub_purse_class *of GUARDED_BY(lock);
+    uint32_t near GUARDED_BY(lock);     /* the class of the last payload */
     uint32_t deferred GUARDED_BY(lock); /* slots of the host whose push others spoiled */
     int file;                           /* of the segment, the caller's */
     struct hub_slot_arrivals arrivals;  /* extents that were sent and not met yet */

@@ -11,6 +11,12 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
+/* Of one of the three kinds; of two of them by name. */
+#define OF_KIND(of, function, ...)                                                              \
+    ((of)->kind == &hub_slots_classes_bank    ? hub_slots_classes_bank_##function(__VA_ARGS__)  \
+     : (of)->kind == &hub_slots_classes_purse ? hub_slots_classes_purse_##function(__VA_ARGS__) \
+                                              : (of)->kind->function(__VA_ARGS__))
+
 static int no_memory(void)
 {
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the slots of a segment");
@@ -117,12 +123,12 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
 uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_descriptor *descriptor, int *code)
 {
-    return slots->kind->loan(slots, peer, size, descriptor, code);
+    return OF_KIND(slots, loan, slots, peer, size, descriptor, code);
 }
 
 size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot)
 {
-    return slots->kind->room(slots, slot);
+    return OF_KIND(slots, room, slots, slot);
 }
 
 uint32_t hub_slots_start(const struct hub_slots *slots)
@@ -142,7 +148,7 @@ size_t hub_slots_piece(const struct hub_slots *slots)
 
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot)
 {
-    slots->kind->sent(slots, slot);
+    OF_KIND(slots, sent, slots, slot);
 }
 
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot)
@@ -246,7 +252,7 @@ int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor
 
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot)
 {
-    return in->own->kind->release(in, slot);
+    return OF_KIND(in->own, release, in, slot);
 }
 
 void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -262,7 +268,7 @@ static uint32_t class_of(const struct hub_slots_in *in, uint32_t slot)
 const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                  int *code)
 {
-    const uint8_t *data = in->own->kind->show(in, descriptor, code);
+    const uint8_t *data = OF_KIND(in->own, show, in, descriptor, code);
     struct hub_a32 *shown;
 
     if (data) {

@@ -4,8 +4,8 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
-static uint8_t *bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                          struct hub_descriptor *descriptor, int *code)
+uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                     struct hub_descriptor *descriptor, int *code)
 {
     *code = hub_slot_bank_loan(slots->bank, peer, size, descriptor);
     return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
@@ -27,7 +27,7 @@ static size_t piece_of(const struct hub_slot_map *map)
     return map->of[c].slot_size;
 }
 
-static size_t bank_room(const struct hub_slots *slots, uint32_t slot)
+size_t hub_slots_classes_bank_room(const struct hub_slots *slots, uint32_t slot)
 {
     return hub_slot_class_size(&slots->bank->map, slot);
 }
@@ -42,7 +42,7 @@ static size_t bank_piece(const struct hub_slots *slots)
     return piece_of(&slots->bank->map);
 }
 
-static void bank_sent(struct hub_slots *slots, uint32_t slot)
+void hub_slots_classes_bank_sent(struct hub_slots *slots, uint32_t slot)
 {
     hub_slot_bank_sent(slots->bank, slot);
 }
@@ -67,7 +67,7 @@ static int bank_copy(const struct hub_slots_in *in, const struct hub_descriptor 
     return hub_slot_class_copy(&in->own->bank->map, part, to);
 }
 
-static int bank_release(struct hub_slots_in *in, uint32_t slot)
+int hub_slots_classes_bank_release(struct hub_slots_in *in, uint32_t slot)
 {
     return hub_slot_grants_free(in->own->bank, slot);
 }
@@ -91,8 +91,8 @@ static uint32_t bank_holds(const struct hub_slots_in *in, uint32_t slot)
     return half_of_share(&in->own->bank->map, slot, in->own->bank->guests_max);
 }
 
-static const uint8_t *bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                int *code)
+const uint8_t *hub_slots_classes_bank_show(struct hub_slots_in *in,
+                                           const struct hub_descriptor *descriptor, int *code)
 {
     return hub_slot_bank_show(in->own->bank, in->peer, descriptor, code);
 }
@@ -118,15 +118,15 @@ static void bank_fini(struct hub_slots *slots)
     hub_memory_release(&slots->bank);
 }
 
-static uint8_t *purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                           struct hub_descriptor *descriptor, int *code)
+uint8_t *hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                      struct hub_descriptor *descriptor, int *code)
 {
     (void)peer;
     *code = hub_slot_purse_loan(slots->purse, size, descriptor);
     return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
 }
 
-static size_t purse_room(const struct hub_slots *slots, uint32_t slot)
+size_t hub_slots_classes_purse_room(const struct hub_slots *slots, uint32_t slot)
 {
     return hub_slot_class_size(&slots->purse->map, slot);
 }
@@ -141,7 +141,7 @@ static size_t purse_piece(const struct hub_slots *slots)
     return piece_of(&slots->purse->map);
 }
 
-static void purse_sent(struct hub_slots *slots, uint32_t slot)
+void hub_slots_classes_purse_sent(struct hub_slots *slots, uint32_t slot)
 {
     hub_slot_purse_sent(slots->purse, slot);
 }
@@ -172,7 +172,7 @@ static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor
     return hub_slot_class_copy(&in->own->purse->map, part, to);
 }
 
-static int purse_release(struct hub_slots_in *in, uint32_t slot)
+int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot)
 {
     return hub_slot_purse_free(in->own->purse, slot);
 }
@@ -182,8 +182,8 @@ static uint32_t purse_holds(const struct hub_slots_in *in, uint32_t slot)
     return half_of_share(&in->own->purse->map, slot, in->own->purse->guests_max);
 }
 
-static const uint8_t *purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                 int *code)
+const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,
+                                            const struct hub_descriptor *descriptor, int *code)
 {
     return hub_slot_purse_show(in->own->purse, descriptor, code);
 }
@@ -207,37 +207,37 @@ static void purse_fini(struct hub_slots *slots)
 }
 
 const struct hub_slots_kind hub_slots_classes_bank = {
-    .loan = bank_loan,
-    .room = bank_room,
+    .loan = hub_slots_classes_bank_loan,
+    .room = hub_slots_classes_bank_room,
     .largest = bank_largest,
     .piece = bank_piece,
-    .sent = bank_sent,
+    .sent = hub_slots_classes_bank_sent,
     .drop = bank_drop,
     .ready = bank_ready,
     .take = bank_take,
     .copy = bank_copy,
-    .release = bank_release,
+    .release = hub_slots_classes_bank_release,
     .holds = bank_holds,
-    .show = bank_show,
+    .show = hub_slots_classes_bank_show,
     .words = bank_words,
     .take_back = bank_take_back,
     .count = bank_count,
     .fini = bank_fini,
 };
 const struct hub_slots_kind hub_slots_classes_purse = {
-    .loan = purse_loan,
-    .room = purse_room,
+    .loan = hub_slots_classes_purse_loan,
+    .room = hub_slots_classes_purse_room,
     .largest = purse_largest,
     .piece = purse_piece,
-    .sent = purse_sent,
+    .sent = hub_slots_classes_purse_sent,
     .drop = purse_drop,
     .ready = purse_ready,
     .rest = purse_rest,
     .take = purse_take,
     .copy = purse_copy,
-    .release = purse_release,
+    .release = hub_slots_classes_purse_release,
     .holds = purse_holds,
-    .show = purse_show,
+    .show = hub_slots_classes_purse_show,
     .words = purse_words,
     .count = purse_count,
     .fini = purse_fini,

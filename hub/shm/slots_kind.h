@@ -29,6 +29,23 @@ struct hub_slots_kind {
     void (*fini)(struct hub_slots *slots);
 };
 
+/* What each loaned call does, of slots of several sizes: called by these names, not through a
+ * table, so that they can become a part of who calls. */
+uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                     struct hub_descriptor *descriptor, int *code);
+size_t hub_slots_classes_bank_room(const struct hub_slots *slots, uint32_t slot);
+void hub_slots_classes_bank_sent(struct hub_slots *slots, uint32_t slot);
+int hub_slots_classes_bank_release(struct hub_slots_in *in, uint32_t slot);
+const uint8_t *hub_slots_classes_bank_show(struct hub_slots_in *in,
+                                           const struct hub_descriptor *descriptor, int *code);
+uint8_t *hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                      struct hub_descriptor *descriptor, int *code);
+size_t hub_slots_classes_purse_room(const struct hub_slots *slots, uint32_t slot);
+void hub_slots_classes_purse_sent(struct hub_slots *slots, uint32_t slot);
+int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot);
+const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,
+                                            const struct hub_descriptor *descriptor, int *code);
+
 extern const struct hub_slots_kind hub_slots_pool_kind;     /* of one size */
 extern const struct hub_slots_kind hub_slots_classes_bank;  /* of several, the host's */
 extern const struct hub_slots_kind hub_slots_classes_purse; /* of several, a guest's */

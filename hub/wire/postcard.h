@@ -64,6 +64,16 @@ static inline uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, uns
     return hub_postcard_take_long(reader, bits);
 }
 
+/* A number of two or three bytes, as the lengths of most payloads in slots, of which these are the
+ * first three or more, the first one lowest: how many it takes; 0 where it is shorter or longer. */
+static inline uint32_t hub_postcard_take_short(uint32_t bytes, uint32_t *out)
+{
+    uint32_t third = bytes >> 15 & 1;
+
+    *out = (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | ((bytes >> 2 & 0x1fc000) & -third);
+    return (bytes & 0x80) == 0 || (bytes & 0x808000) == 0x808000 ? 0 : 2 + third;
+}
+
 /* The same, zigzag. */
 void hub_postcard_put_signed(struct hub_writer *writer, int64_t value);
 int64_t hub_postcard_take_signed(struct hub_reader *reader, unsigned bits);
