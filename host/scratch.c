@@ -177,7 +177,7 @@ void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *ans
         host_life_drop(life);
 }
 
-__attribute__((noinline, flatten)) void host_scratch_hide(struct host_scratch *scratch)
+void host_scratch_hide(struct host_scratch *scratch)
 {
     hide(scratch);
 }

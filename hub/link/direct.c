@@ -73,7 +73,7 @@ static __attribute__((noinline)) bool may_send_now(const struct hub_link *link, 
 }
 
 /* As long as the entry is the guest's and neither has said goodbye there is nothing else to ask. */
-static bool may_send(struct hub_link *link, uint8_t type) REQUIRES(link->send)
+UNCHECKED bool hub_direct_may_send(struct hub_link *link, uint8_t type)
 {
     if (hub_observe(&link->hindrances) != 0 && is_hindered(link))
         return false;
@@ -99,7 +99,7 @@ static void count_received(struct hub_link *link, uint32_t size)
 UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message)
 {
     message->payload_slot = HUB_INLINE;
-    if (!may_send(link, message->msg_type) || !hub_ring_send(&link->out, message))
+    if (!hub_direct_may_send(link, message->msg_type) || !hub_ring_send(&link->out, message))
         return false;
     count_sent(link, message->payload_len);
     return true;
@@ -111,7 +111,7 @@ UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *messa
     if (!more && hub_peek(&link->held) == 0)
         return hub_direct_send(link, message) ? 1 : -EAGAIN;
     message->payload_slot = HUB_INLINE;
-    if (!may_send(link, message->msg_type) || hub_ring_room(&link->out) <= 0)
+    if (!hub_direct_may_send(link, message->msg_type) || hub_ring_room(&link->out) <= 0)
         return -EAGAIN;
     hub_ring_put(&link->out, message);
     count_sent(link, message->payload_len);
@@ -138,7 +138,7 @@ static inline void fill(struct hub_ring_cell *cell, const struct hub_message *me
 UNCHECKED bool hub_direct_send_bytes(struct hub_link *link, const struct hub_message *message,
                                      uint32_t zeros, struct rapahub_bytes bytes)
 {
-    if (!hub_ring_may_send(&link->out) || !may_send(link, (uint8_t)message->type))
+    if (!hub_ring_may_send(&link->out) || !hub_direct_may_send(link, (uint8_t)message->type))
         return false;
     fill(hub_ring_cell_to_fill(&link->out), message, zeros, bytes);
     hub_ring_show_filled(&link->out);

@@ -16,6 +16,10 @@
 bool hub_direct_begin(struct hub_link *link, bool in_line);
 void hub_direct_end(struct hub_link *link, bool looks_soon);
 
+/* May a message of this type go at once? Nobody waits to send, nothing has ended, and a guest that
+ * has said goodbye takes no new work. Under the lock of senders. r[impl shm.goodbye.guest] */
+bool hub_direct_may_send(struct hub_link *link, uint8_t type);
+
 /* Sends the message, whose type, id, method and inline payload are set, the rest 0. Under the lock
  * of senders; then hub_direct_unlock. r[impl shm.payload.inline] */
 bool hub_direct_send(struct hub_link *link, struct hub_descriptor *message);

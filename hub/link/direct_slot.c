@@ -16,21 +16,13 @@ bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type typ
             hub_message_check(message, &link->limits, &checked) == 0);
 }
 
-/* A guest that has said goodbye takes no new work. r[impl shm.goodbye.guest] */
-static bool may_send(const struct hub_link *link, uint8_t type)
-{
-    return hub_link_state_may_send(link) &&
-           (link->options.role != HUB_ROLE_HOST || type != HUB_REQUEST ||
-            hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE);
-}
-
 /* A refusal, of which nothing has been written, is for the ordinary way to explain. */
-static bool may_go(const struct hub_link *link, uint8_t type, const struct hub_parts *payload,
+static bool may_go(struct hub_link *link, uint8_t type, const struct hub_parts *payload,
                    size_t size)
 {
     return payload->loan && !payload->more && !payload->gate && size > HUB_INLINE_SIZE &&
-           size <= link->limits.payload_max && hub_list_empty(&link->senders) &&
-           hub_ring_may_send(&link->out) && may_send(link, type);
+           size <= link->limits.payload_max && hub_ring_may_send(&link->out) &&
+           hub_direct_may_send(link, type);
 }
 
 /* r[impl shm.payload.slot] */

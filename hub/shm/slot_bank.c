@@ -157,7 +157,7 @@ bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
 
 /* Takes what guests pushed for us. The rest behind a ref that cannot be is dropped: those slots
  * come back when the guest that has them dies. r[impl shm.varslot.freeing] */
-int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
+__attribute__((flatten)) int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t ref = hub_slot_class_pop_all(&bank->map.of[c].header->free_head);
 

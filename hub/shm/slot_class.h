@@ -131,8 +131,8 @@ __attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_map *map,
 
 /* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
  * what it remembers of the slot. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
-static inline int hub_slot_class_check(const struct hub_slot_map *map,
-                                       const struct hub_descriptor *descriptor)
+static inline __attribute__((always_inline)) int hub_slot_class_check(
+    const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
 {
     uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
 
@@ -153,9 +153,8 @@ __attribute__((cold)) int hub_slot_class_refuse_generation(const struct hub_desc
                                                            uint32_t found, const char *when);
 
 /* r[impl shm.slot.generation] */
-static inline int hub_slot_class_check_generation(const struct hub_slot_map *map,
-                                                  const struct hub_descriptor *descriptor,
-                                                  const char *when)
+static inline __attribute__((always_inline)) int hub_slot_class_check_generation(
+    const struct hub_slot_map *map, const struct hub_descriptor *descriptor, const char *when)
 {
     uint32_t found = hub_observe(&hub_slot_class_meta(map, descriptor->payload_slot)->generation);
 

@@ -39,6 +39,12 @@ static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
 {
     uint32_t value = (uint32_t)length, more, word;
 
+    if (length - 0x80 < (UINT32_C(1) << 21) - 0x80) {
+        more = value > 0x3fff;
+        word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | more << 15 | 0x80;
+        memcpy(to, &word, sizeof word);
+        return 2 + more;
+    }
     if (length >= UINT32_C(1) << 28)
         return hub_postcard_put_at(to, length);
     more = (31 - (uint32_t)__builtin_clz(value | 1)) * 37 >> 8; /* a seventh */
