@@ -188,6 +188,33 @@ static void a_loan_of_a_life_that_is_over_is_not_sent_to_the_next(void **state)
     close_host(&on);
 }
 
+static int crash_by_stub(struct hosting *on)
+{
+    static const struct rapahub_type *const types[] = {&rapahub_type_void, NULL};
+    static uint64_t crash_id;
+    const struct rapahub_call call = {
+        .target = here, .method = "crash", .types = types, .view = true, .method_id = &crash_id};
+
+    return rapahub_host_call(on->host, &call, NULL);
+}
+
+/* The owner, who waits in turns, is inside as long: the life that ends in one of them is not freed
+ * before. */
+static void a_life_that_ends_while_its_owner_waits_stays_until_it_has_its_answer(void **state)
+{
+    struct hosting on;
+
+    (void)state;
+    warm_up(&on, CALC);
+    for (unsigned lives = 2; lives < 5; lives++) {
+        assert_true(crash_by_stub(&on) < 0);
+        assert_true(until(&on, &on.told.ready, lives));
+        for (unsigned i = 0; i < 3; i++)
+            there_and_back(&on, 8 * KIB, true);
+    }
+    close_host(&on);
+}
+
 /* What is not the start of the loan, or more than it has. */
 static void bytes_that_are_not_the_loan_s_are_refused_by_a_stub_too(void **state)
 {
@@ -268,6 +295,7 @@ int main(void)
         cmocka_unit_test(what_stands_before_a_loan_fits_or_is_refused),
         cmocka_unit_test(a_loan_for_what_was_plugged_meanwhile_is_not_sent),
         cmocka_unit_test(a_loan_of_a_life_that_is_over_is_not_sent_to_the_next),
+        cmocka_unit_test(a_life_that_ends_while_its_owner_waits_stays_until_it_has_its_answer),
         cmocka_unit_test(bytes_that_are_not_the_loan_s_are_refused_by_a_stub_too),
         cmocka_unit_test(threads_that_lend_by_a_stub_do_not_disturb_each_other),
     };

@@ -166,6 +166,21 @@ static void a_length_is_written_as_any_number_and_read_again(void **state)
     }
 }
 
+/* r[verify hub.postcard.strict] */
+static void a_short_length_is_read_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t value = 0; value < (UINT32_C(1) << 21) + 1000; value += value < 300 ? 1 : 127) {
+        uint8_t length[10] = {0};
+        uint32_t size = (uint32_t)hub_postcard_put_length(length, value), bytes, read = 0;
+
+        memcpy(&bytes, length, sizeof bytes);
+        assert_int_equal(hub_postcard_take_short(bytes, &read), size == 2 || size == 3 ? size : 0);
+        if (size == 2 || size == 3)
+            assert_int_equal(read, value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +193,7 @@ int main(void)
         cmocka_unit_test(utf8_is_what_unicode_says),
         cmocka_unit_test(a_sequence_is_not_read_behind_the_end),
         cmocka_unit_test(a_length_is_written_as_any_number_and_read_again),
+        cmocka_unit_test(a_short_length_is_read_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
