@@ -285,6 +285,7 @@ static void wait_for_requests(struct guest *guest, struct slice *slice)
     }
     if (!slice->busy) {
         hub_link_rest(guest->connection.link);
+        hub_connection_trim(&guest->connection, true);
         until.idle = true;
         do
             until.deadline_ns = hub_clock_after(IDLE_LONG);

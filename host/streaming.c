@@ -203,6 +203,7 @@ static void run(void *user)
     struct errand errand = {.async = user};
     struct rapahub_host *host = errand.async->host;
 
+    rapahub_clear_error();
     while (!carry_out(&errand))
         continue;
     hub_answers_fini(&errand.answer);

@@ -210,8 +210,10 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 
     if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
         return HUB_NEVER;
-    if (again)
+    if (again) {
         life->rests = !has_open(life);
+        hub_connection_trim(&life->connection, false);
+    }
     every = life->rests ? RESTING_LOOK : AWAKE_LOOK;
     if (now / every != life->looked_ns / every) {
         hub_arm(&life->work, HOST_WORK_SWEEP);

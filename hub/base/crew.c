@@ -171,14 +171,15 @@ static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
 int hub_crew_run(struct hub_crew *crew, void (*work)(void *user), void *user)
 {
     struct hub_crew_member *gone;
-    bool given;
+    bool closing, given;
 
     hub_mutex_lock(&crew->lock);
     gone = take_left(crew);
-    given = give_to_idle(crew, work, user);
+    closing = crew->closing;
+    given = !closing && give_to_idle(crew, work, user);
     hub_mutex_unlock(&crew->lock);
     join(gone);
-    return given ? 0 : enlist(crew, work, user);
+    return closing ? -ECANCELED : given ? 0 : enlist(crew, work, user);
 }
 
 void hub_crew_fini(struct hub_crew *crew)

@@ -20,7 +20,8 @@ struct hub_crew {
 };
 
 /* work(user) begins soon, on a thread with all signals blocked: 0, or what pthread_create says
- * (-EAGAIN, without a diagnosis), -ENOMEM. Any thread. It tells its end by itself. */
+ * (-EAGAIN, without a diagnosis), -ENOMEM; -ECANCELED behind fini. Any thread. It tells its end by
+ * itself. */
 int hub_crew_run(struct hub_crew *crew, void (*work)(void *user), void *user);
 
 /* Waits until all have left; nothing may be given to it any more. Not from work of its own. */

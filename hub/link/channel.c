@@ -11,8 +11,6 @@
 #include "hub/link/outlet.h"
 #include "hub/link/window.h"
 
-#define SPARE_MOST (1024 * 1024) /* bytes */
-
 /* ---- life ---- */
 
 static struct hub_channel *of_source(struct rapahub_source *source)
@@ -235,24 +233,12 @@ void hub_channel_unlist(struct hub_channel *channel)
     hub_list_remove(&channel->joining);
 }
 
-/* New memory costs a page fault for each 4 KiB, which is more than to copy into it. */
-static void keep_memory(struct hub_channel *channel) REQUIRES(channel->set->lock)
-{
-    struct hub_fifo *spare = &channel->set->spare;
-
-    if (spare->capacity >= channel->fifo.capacity || channel->fifo.capacity > SPARE_MOST)
-        return;
-    hub_fifo_fini(spare);
-    hub_fifo_take(&channel->fifo, hub_fifo_size(&channel->fifo));
-    hub_fifo_move(spare, &channel->fifo);
-}
-
 void hub_channel_drop_queue(struct hub_channel *channel)
 {
     channel->dropped = channel->filling || channel->fifo.lent;
     if (channel->dropped)
         return;
-    keep_memory(channel);
+    hub_window_leave(channel);
     hub_fifo_fini(&channel->fifo);
     channel->overhead = 0;
 }

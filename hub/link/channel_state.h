@@ -74,6 +74,7 @@ struct hub_channels {
     uint32_t count GUARDED_BY(lock);        /* open */
     uint32_t seekers GUARDED_BY(lock);      /* threads that wait for an id */
     struct hub_fifo spare GUARDED_BY(lock); /* empty: memory of one that has ended, for the next */
+    bool spare_used GUARDED_BY(lock);       /* since somebody looked */
     struct hub_list owing GUARDED_BY(lock);
     struct hub_a32 owes; /* how many are in that list, for a look without the lock */
     struct hub_list waiting GUARDED_BY(lock); /* senders without credit */

@@ -9,6 +9,7 @@
 #include "hub/base/own.h"
 #include "hub/link/channel_state.h"
 #include "hub/link/outlet.h"
+#include "hub/link/window.h"
 
 /* The host's ids are even from 2 on, the guest's odd from 1 on. */
 static uint32_t first_id(enum hub_role role)
@@ -156,7 +157,7 @@ static void enter(struct hub_channels *set, struct hub_channel *channel) REQUIRE
     set->open[channel->id] = hub_channel_hold(channel);
     set->count++;
     if (!channel->sends)
-        hub_fifo_move(&channel->fifo, &set->spare);
+        hub_window_settle(channel);
 }
 
 /* ---- of calls this side makes ---- */

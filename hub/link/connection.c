@@ -11,6 +11,7 @@
 #include "hub/link/intake.h"
 #include "hub/link/outlet.h"
 #include "hub/link/owed.h"
+#include "hub/link/window.h"
 
 #define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
 #define GUEST_NAP         (10 * HUB_MILLISECOND)
@@ -257,6 +258,11 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     else
         hub_calls_on_nap(connection->calls, nap_of_guest, NULL);
     return 0;
+}
+
+void hub_connection_trim(struct hub_connection *connection, bool at_once)
+{
+    hub_window_rest(connection->channels, at_once);
 }
 
 void hub_connection_close(struct hub_connection *connection)

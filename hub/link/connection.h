@@ -36,6 +36,9 @@ struct hub_connection {
 /* Is something owed to the peer that found no space? While there is, sweep now and then. */
 bool hub_connection_owes(struct hub_connection *connection);
 
+/* Memory that streams have left is freed: at once, or if none used it since the last time. */
+void hub_connection_trim(struct hub_connection *connection, bool at_once);
+
 /* `options` as for hub_link_create; its events are set here. -ENOMEM. The connection must not move
  * in memory. */
 int hub_connection_open(struct hub_connection *connection, const struct hub_link_options *options,

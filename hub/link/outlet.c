@@ -71,13 +71,14 @@ static void note_window(struct hub_channel *channel, uint32_t left)
 static int64_t look_at_credit(struct hub_channel *channel, size_t size)
 {
     uint32_t granted = hub_channel_table_granted(hub_channel_entry_of(channel));
-    uint32_t most = channel->set->credit;
+    uint32_t most;
     int64_t left = hub_channel_table_credit(granted, channel->sent);
 
     if (left < 0 || granted - channel->granted > INT32_MAX)
         return -1;
     channel->granted = granted;
     note_window(channel, (uint32_t)left);
+    most = channel->window;
     if (size < most && size + prefix_of(size) < most)
         most = (uint32_t)(size + prefix_of(size));
     if (left >= most)
@@ -406,6 +407,8 @@ static int write_all(struct hub_channel *channel, const uint8_t *data, size_t si
             return (int)n;
         data += n;
         size -= (size_t)n;
+        if (n > 0)
+            hub_stream_part(&channel->sink);
     }
     return 0;
 }

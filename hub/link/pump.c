@@ -11,7 +11,7 @@
 #include "hub/base/futex.h"
 
 #define PIECE_MOST (512U << 10)          /* bytes of a source that lends them */
-#define QUICK      (5 * HUB_MILLISECOND) /* for a piece: a larger one is told of soon enough, too */
+#define QUICK      (5 * HUB_MILLISECOND) /* for a piece: a larger one may follow */
 
 struct hub_pump {
     struct hub_pump_options options;
@@ -41,8 +41,7 @@ static ssize_t next(struct hub_pump *pump, const void **data)
     return source->read(source, pump->buffer, pump->options.piece);
 }
 
-/* Each piece that has moved puts the deadline of its call off: where the sink is slow they are
- * small. */
+/* Where the sink is slow they are small: so its reader is seen to be, and the window stays. */
 static void choose_piece(struct hub_pump *pump, uint64_t begun)
 {
     bool quick = hub_clock_now() - begun < QUICK;
@@ -90,13 +89,18 @@ static void keep_diagnosis(struct hub_pump *pump)
     snprintf(pump->why, sizeof pump->why, "%s", said ? last->text : rapahub_error_text(pump->code));
 }
 
+/* What one thread had to say of an earlier stream is not said of this one. */
 static void run(void *user)
 {
     struct hub_pump *pump = user;
     struct rapahub_source *source = pump->options.source;
     struct rapahub_sink *sink = pump->options.sink;
 
+    rapahub_clear_error();
+    sink->on_part = pump->options.on_moved;
+    sink->user = pump->options.user;
     pump->code = move(pump);
+    sink->on_part = NULL;
     if (pump->code < 0) {
         keep_diagnosis(pump);
         if (sink->leave)

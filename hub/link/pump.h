@@ -16,7 +16,7 @@ struct hub_pump_options {
     struct rapahub_sink *sink;
     struct hub_crew *crew;        /* outlives it as well */
     size_t piece;                 /* bytes at once, of a source that lends more as it goes fast */
-    void (*on_moved)(void *user); /* after each piece, on the pump's thread */
+    void (*on_moved)(void *user); /* as bytes move, on the pump's thread */
     void (*on_end)(void *user);   /* last of all, on the pump's thread */
     void *user;
 };

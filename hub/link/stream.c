@@ -204,10 +204,12 @@ static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
 
         if (r < 0)
             return r;
-        if (n >= 0)
+        if (n >= 0) {
             done += (size_t)n;
-        else if (errno != EINTR && errno != EAGAIN)
+            hub_stream_part(face);
+        } else if (errno != EINTR && errno != EAGAIN) {
             return fail_at(-errno, "cannot write to", sink->fd);
+        }
         waits = n < 0;
     }
     return 0;

@@ -30,6 +30,17 @@ struct rapahub_sink {
     void (*leave)(struct rapahub_sink *sink); /* the rest will not come: tell the reader */
     void (*destroy)(struct rapahub_sink *sink);
     bool lasting;
+    /* Who uses it wants to know of each part of a write that is out, as one may take long; NULL:
+     * not. On the thread that writes. */
+    void (*on_part)(void *user);
+    void *user;
 };
+
+/* Of a write, of which more is to come. */
+static inline void hub_stream_part(const struct rapahub_sink *sink)
+{
+    if (sink->on_part)
+        sink->on_part(sink->user);
+}
 
 #endif

@@ -129,6 +129,7 @@ static int write_pair(struct rapahub_sink *face, const void *from, size_t size)
         if (n > 0) {
             done += (size_t)n;
             tell(pair);
+            hub_stream_part(face);
         } else if (n != -EAGAIN) {
             return rapahub_fail((int)n, "", "the stream has no reader any more");
         } else if (hub_futex_wait_private(&pair->news, seen, deadline) == -ETIMEDOUT) {

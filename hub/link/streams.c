@@ -142,7 +142,7 @@ static void stop_source(void *user)
 static size_t piece_of(const struct hub_streams *streams)
 {
     const struct hub_limits *limits = hub_link_limits(streams->connection->link);
-    size_t piece = limits->credit_size;
+    size_t piece = limits->credit_size / 2;
 
     return piece > PIECE_MAX ? PIECE_MAX : piece < PIECE_MIN ? PIECE_MIN : piece;
 }

@@ -42,7 +42,43 @@ uint32_t hub_window_widen(struct hub_channel *channel)
         !take_extra(set, more))
         return 0;
     channel->window += more;
+    hub_window_settle(channel);
     return more;
+}
+
+/* Of an empty one, into which nobody copies now. */
+void hub_window_settle(struct hub_channel *channel)
+{
+    struct hub_fifo *spare = &channel->set->spare, mine;
+
+    if (spare->capacity <= channel->fifo.capacity || spare->capacity / 2 >= channel->window ||
+        channel->filling)
+        return;
+    mine = channel->fifo;
+    channel->fifo = *spare;
+    *spare = mine;
+    channel->set->spare_used = true;
+}
+
+void hub_window_leave(struct hub_channel *channel)
+{
+    struct hub_fifo *spare = &channel->set->spare;
+
+    if (spare->capacity >= channel->fifo.capacity || channel->fifo.capacity > WIDEST)
+        return;
+    hub_fifo_fini(spare);
+    hub_fifo_take(&channel->fifo, hub_fifo_size(&channel->fifo));
+    hub_fifo_move(spare, &channel->fifo);
+    channel->set->spare_used = true;
+}
+
+void hub_window_rest(struct hub_channels *set, bool at_once)
+{
+    hub_mutex_lock(&set->lock);
+    if (at_once || !set->spare_used)
+        hub_fifo_fini(&set->spare);
+    set->spare_used = false;
+    hub_mutex_unlock(&set->lock);
 }
 
 uint32_t hub_window_plenty(const struct hub_channel *channel)

@@ -15,6 +15,17 @@ uint32_t hub_window_widen(struct hub_channel *channel) REQUIRES(channel->set->lo
 /* So many bytes are as much as its reader should get at once. */
 uint32_t hub_window_plenty(const struct hub_channel *channel) REQUIRES(channel->set->lock);
 
+/* Memory of one that has ended is kept for the next that may fill as much: new memory costs a page
+ * fault for each 4 KiB, which is more than to copy into it. Of a channel that is opened, or has
+ * been widened. r[impl hub.channel.bound] */
+void hub_window_settle(struct hub_channel *channel) REQUIRES(channel->set->lock);
+void hub_window_leave(struct hub_channel *channel) REQUIRES(channel->set->lock); /* it has ended */
+
+/* Nothing may come for long: such memory is freed, at once or if nobody used it since the last
+ * time.
+ */
+void hub_window_rest(struct hub_channels *set, bool at_once);
+
 /* At the end of a channel: what it had beyond its first credit may be another's. */
 void hub_window_close(struct hub_channel *channel);
 

@@ -179,6 +179,60 @@ static void files_and_pipes_are_streams(void **state)
     close_host(&on);
 }
 
+/* Reads the first bytes as they come, the rest slowly. */
+struct sluggard {
+    int fd;
+    size_t quick, got;
+};
+
+static void *read_slowly(void *user)
+{
+    struct sluggard *sluggard = user;
+    char bytes[4096];
+    ssize_t n;
+
+    while ((n = read(sluggard->fd, bytes, sizeof bytes)) > 0) {
+        sluggard->got += (size_t)n;
+        if (sluggard->got > sluggard->quick)
+            usleep(25000); /* 164 kB a second */
+    }
+    return NULL;
+}
+
+/* Its time-out begins anew with each byte that moves, however many were taken at once. */
+static void a_slow_reader_is_waited_for(void **state)
+{
+    static const size_t quick[] = {0, 4U << 20};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
+        struct sluggard sluggard = {.quick = quick[i]};
+        uint64_t size = quick[i] + 160000;
+        struct rapahub_sink *sink;
+        struct hosting on;
+        pthread_t thread;
+        int ends[2];
+
+        open_flow(&on, (struct rapahub_host_options){0});
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        sluggard.fd = ends[0];
+        assert_done(rapahub_sink_of_fd(ends[1], &sink));
+        assert_int_equal(pthread_create(&thread, NULL, read_slowly, &sluggard), 0);
+        const struct rapahub_call call = {.target = here,
+                                          .method = "fill(sink, u64)",
+                                          .arguments = (const void *const[]){&sink, &size, NULL},
+                                          .timeout_ns = UINT64_C(350000000)};
+
+        assert_done(rapahub_host_call(on.host, &call, NULL));
+        rapahub_sink_destroy(sink);
+        close(ends[1]);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(sluggard.got, size);
+        close(ends[0]);
+        close_host(&on);
+    }
+}
+
 struct done {
     unsigned count;
     int status;
@@ -314,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_stream_passes_from_guest_to_guest_through_the_host),
         cmocka_unit_test(a_program_writes_into_a_call_while_it_runs),
         cmocka_unit_test(files_and_pipes_are_streams),
+        cmocka_unit_test(a_slow_reader_is_waited_for),
         cmocka_unit_test(a_call_with_streams_need_not_be_waited_for),
         cmocka_unit_test(many_threads_stream_through_one_guest),
         cmocka_unit_test(an_offer_reads_and_writes_streams),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -158,6 +159,7 @@ static void its_end_waits_for_what_is_being_done(void **state)
     assert_int_equal(pthread_create(&helper, NULL, end_soon, &piece), 0);
     hub_crew_fini(&crew);
     assert_int_equal(hub_observe(&piece.done), 1);
+    assert_int_equal(hub_crew_run(&crew, do_piece, &piece), -ECANCELED);
     assert_int_equal(pthread_join(helper, NULL), 0);
 }
 

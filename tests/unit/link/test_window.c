@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far a sender may be ahead of its reader, and how long its elements are. */
+#include "hub/link/window.h"
 #include "tests/unit/link/channel_pair.h"
 
 #define CREDIT 16384U
@@ -148,6 +149,73 @@ static void a_few_bytes_too_many_take_no_slot(void **state)
     flow_close(&flow);
 }
 
+static uint32_t memory_of(struct flow *flow)
+{
+    return flow_receiver(flow)->fifo.capacity + flow_receiver(flow)->set->spare.capacity;
+}
+
+static void end_one(struct flow *flow)
+{
+    flow_answer(flow);
+    hub_channels_drop(&flow->caller);
+    hub_channels_drop(&flow->callee);
+}
+
+/* What a wide one has left is not for one that may fill little of it, but for one that has been
+ * widened, too. r[verify hub.channel.bound] */
+static void a_narrow_one_has_the_memory_of_its_window(void **state)
+{
+    struct hub_channels *set;
+    uint32_t wide;
+    struct flow flow;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    set = flow_receiver(&flow)->set;
+    pass(&flow, 12000, 12000);
+    pass(&flow, 40000, 40000);
+    pass(&flow, 200000, 200000);
+    assert_int_equal(flow_receiver(&flow)->window, 16 * CREDIT);
+    wide = flow_receiver(&flow)->fifo.capacity;
+    assert_in_range(wide, 200000, 16 * CREDIT);
+    end_one(&flow);
+    assert_int_equal(set->spare.capacity, wide);
+
+    flow_open_channel(&flow, false);
+    pass(&flow, 100, 100);
+    assert_in_range(flow_receiver(&flow)->fifo.capacity, 100, CREDIT);
+    assert_int_equal(set->spare.capacity, wide);
+    pass(&flow, 12000, 12000);
+    assert_in_range(flow_receiver(&flow)->fifo.capacity, 12000, 4 * CREDIT);
+    pass(&flow, 40000, 40000);
+    assert_int_equal(flow_receiver(&flow)->fifo.capacity, wide);
+    assert_in_range(memory_of(&flow), wide, wide + 8 * CREDIT);
+    flow_close(&flow);
+}
+
+static void memory_that_nobody_used_since_the_last_look_is_freed(void **state)
+{
+    struct hub_channels *set;
+    struct flow flow;
+
+    (void)state;
+    open_roomy(&flow, CREDIT);
+    set = flow_receiver(&flow)->set;
+    pass(&flow, 12000, 12000);
+    end_one(&flow);
+    assert_true(set->spare.capacity >= 12000);
+    hub_window_rest(set, false);
+    assert_true(set->spare.capacity >= 12000);
+    hub_window_rest(set, false);
+    assert_int_equal(set->spare.capacity, 0);
+    flow_open_channel(&flow, false);
+    pass(&flow, 12000, 12000);
+    end_one(&flow);
+    hub_window_rest(set, true);
+    assert_int_equal(set->spare.capacity, 0);
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +224,8 @@ int main(void)
         cmocka_unit_test(what_all_of_a_link_have_more_is_bounded),
         cmocka_unit_test(elements_are_longer_in_a_wide_one),
         cmocka_unit_test(a_few_bytes_too_many_take_no_slot),
+        cmocka_unit_test(a_narrow_one_has_the_memory_of_its_window),
+        cmocka_unit_test(memory_that_nobody_used_since_the_last_look_is_freed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
