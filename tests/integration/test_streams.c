@@ -194,7 +194,7 @@ static void *read_slowly(void *user)
     while ((n = read(sluggard->fd, bytes, sizeof bytes)) > 0) {
         sluggard->got += (size_t)n;
         if (sluggard->got > sluggard->quick)
-            usleep(25000); /* 164 kB a second */
+            usleep(50000); /* 82 kB a second */
     }
     return NULL;
 }
@@ -207,7 +207,7 @@ static void a_slow_reader_is_waited_for(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
         struct sluggard sluggard = {.quick = quick[i]};
-        uint64_t size = quick[i] + 160000;
+        uint64_t size = quick[i] + 150000;
         struct rapahub_sink *sink;
         struct hosting on;
         pthread_t thread;
