@@ -25,7 +25,7 @@ struct loan_call {
     const struct rapahub_call *call;
     void *result;
     bool owner;
-    bool inside;         /* of the life: the owner is it from where a turn may come on */
+    bool inside;         /* of the life; the owner, who alone frees one, only where it waits */
     uint8_t data[SMALL]; /* what stands before a loan, or all */
     struct hub_parts payload;
 };
@@ -103,21 +103,12 @@ static int encode(struct loan_call *it)
     return r;
 }
 
-/* As in small_call.c: the owner has not entered for what took no turn. */
-static void go_in(struct loan_call *it)
+static __attribute__((noinline)) int take(const struct loan_call *it, struct hub_answer *answer)
 {
-    if (!it->inside)
-        host_scratch_enter(it->scratch);
-    it->inside = true;
-}
-
-static __attribute__((noinline)) int take(struct loan_call *it, struct hub_answer *answer)
-{
-    go_in(it);
     return host_exchange_take(it->life, answer, it->call->method, it->call->types[0], it->result);
 }
 
-static __attribute__((noinline)) int take_inline(struct loan_call *it,
+static __attribute__((noinline)) int take_inline(const struct loan_call *it,
                                                  const struct hub_descriptor *message)
 {
     struct hub_answer answer = {.data = (uint8_t *)it->scratch->small,
@@ -127,19 +118,22 @@ static __attribute__((noinline)) int take_inline(struct loan_call *it,
     return take(it, &answer);
 }
 
+/* The owner may take turns, and in one of them free a life that has ended: from here on it is
+ * inside, too. */
 static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_t number,
                                                    struct hub_answer *answer)
 {
     int r;
 
-    go_in(it);
+    if (!it->inside)
+        host_scratch_enter(it->scratch);
+    it->inside = true;
     r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
-
     return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
 }
 
 /* Where it lies, as most are that are so large. */
-static int take_answered(struct loan_call *it, const struct hub_descriptor *message,
+static int take_answered(const struct loan_call *it, const struct hub_descriptor *message,
                          struct hub_answer *answer)
 {
     if (message->payload_slot == HUB_INLINE)

@@ -33,8 +33,8 @@ static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
     return size;
 }
 
-/* The same, of a length: in the same time, however long it is, so that the call of a large loan
- * takes no more than that of a small one. */
+/* The same, of a length: two or three bytes by few instructions, and longer ones in the same time
+ * as each other, so that the call of a large loan takes hardly more than that of a small one. */
 static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
 {
     uint32_t value = (uint32_t)length, more, word;

@@ -243,6 +243,35 @@ static void what_is_sent_through_a_slot_or_in_a_loan_arrives(void **state)
     }
 }
 
+/* A guest that has said goodbye takes no new work. r[verify shm.goodbye.guest] */
+static void a_guest_that_leaves_is_lent_nothing(void **state)
+{
+    const struct hub_limits limits = limits_of(true);
+    struct hub_answer answer = {0};
+    struct hub_parts payload = {.head = {bytes, 1}};
+    struct hub_loan loan;
+    struct attempt one;
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    assert_int_equal(hub_loan_take(pair.host.connection.link, LARGE, &loan), 0);
+    payload.loan = &loan;
+    payload.tail = (struct rapahub_bytes){loan.data, LARGE};
+    hub_publish(&pair.host.view.entry->state, HUB_PEER_GOODBYE);
+    call(&pair, &payload, &answer, &one);
+    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(sent_to_guest(&pair), 0);
+    assert_ptr_equal(loan.data, payload.tail.data);
+    hub_publish(&pair.host.view.entry->state, HUB_PEER_ATTACHED);
+    call(&pair, &payload, &answer, &one);
+    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(sent_to_guest(&pair), 1);
+    assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 1);
+    hub_link_close(pair.host.connection.link, RAPAHUB_ECLOSED, "");
+    pair_close(&pair);
+}
+
 /* As many as there are, and then nothing was done. r[verify shm.slot.exhaustion] */
 static void a_call_that_finds_no_slot_is_refused(void **state)
 {
@@ -428,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_slot_that_is_none_ends_the_call_and_the_link),
         cmocka_unit_test(a_slot_that_comes_twice_ends_the_call_and_the_link),
         cmocka_unit_test(what_is_sent_through_a_slot_or_in_a_loan_arrives),
+        cmocka_unit_test(a_guest_that_leaves_is_lent_nothing),
         cmocka_unit_test(a_call_that_finds_no_slot_is_refused),
         cmocka_unit_test(a_request_in_a_slot_is_served_at_once),
         cmocka_unit_test(a_request_in_a_slot_that_is_none_ends_the_link),

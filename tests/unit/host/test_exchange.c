@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an answer that is shown says of itself is its guest's word. */
+#include <string.h>
+
+#include <rapahub/host.h>
+
+#include "host/exchange.h"
+#include "tests/support/testing.h"
+
+#define SIZE 300
+
+static uint8_t shown[SIZE + 8];
+
+/* No metadata, OK, and a length. */
+static bool take(uint32_t size, const char *head, size_t head_size, struct rapahub_bytes *out)
+{
+    struct hub_answer answer = {.view = {.data = shown, .size = size}, .size = size};
+
+    memset(shown, 0x5a, sizeof shown);
+    memcpy(shown, head, head_size);
+    *out = (struct rapahub_bytes){NULL, 0};
+    return host_exchange_take_shown(&answer, &rapahub_type_bytes, out);
+}
+
+#define TAKE(size, head, out) take(size, head, sizeof(head) - 1, out)
+
+/* r[verify hub.view.release] */
+static void bytes_lie_where_they_are_shown(void **state)
+{
+    struct rapahub_bytes out;
+
+    (void)state;
+    assert_true(TAKE(SIZE, "\0\0\xa8\x02", &out)); /* 296 */
+    assert_ptr_equal(out.data, shown + 4);
+    assert_int_equal(out.size, SIZE - 4);
+    assert_true(TAKE(SIZE, "\0\0\xa7\x82\x00", &out)); /* 295, longer than need be */
+    assert_ptr_equal(out.data, shown + 5);
+    assert_int_equal(out.size, SIZE - 5);
+}
+
+/* Nothing beyond what was checked is ever shown. */
+static void another_length_than_what_is_there_is_refused(void **state)
+{
+    struct rapahub_bytes out;
+
+    (void)state;
+    assert_false(TAKE(SIZE, "\0\0\xa9\x02", &out));
+    assert_false(TAKE(SIZE, "\0\0\xa7\x02", &out));
+    assert_false(TAKE(SIZE, "\0\0\xff\xff\x7f", &out));
+    assert_false(TAKE(SIZE, "\0\0\xa8\x82\x00", &out));
+    assert_false(TAKE(SIZE, "\0\0\xff\xff\xff\xff\x0f", &out));
+    assert_false(TAKE(SIZE, "\0\0\x05", &out));
+    assert_null(out.data);
+}
+
+static void what_is_no_result_is_refused(void **state)
+{
+    struct rapahub_bytes out;
+
+    (void)state;
+    assert_false(TAKE(SIZE, "\0\1\xa8\x02", &out)); /* a failure */
+    assert_false(TAKE(SIZE, "\1\0\xa8\x02", &out)); /* metadata that is none */
+    assert_false(TAKE(255, "\0\0\xfb\x01", &out));  /* too small to be looked at so */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_lie_where_they_are_shown),
+        cmocka_unit_test(another_length_than_what_is_there_is_refused),
+        cmocka_unit_test(what_is_no_result_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
