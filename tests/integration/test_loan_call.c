@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loans and views by a stub, which take a shorter way from the second call on: what arrives is the
  * same, and each change of the host is seen. */
+#include <poll.h>
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
@@ -205,7 +206,7 @@ static int nap_by_stub(struct hosting *on, uint32_t ms)
 
 static void *kill_soon(void *user)
 {
-    usleep(30000);
+    (void)poll(NULL, 0, 30);
     kill(*(pid_t *)user, SIGKILL);
     return NULL;
 }
