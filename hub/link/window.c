@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/window.h"
 
-#define FACTOR      16         /* of the first credit; */
-#define WIDEST      (1U << 20) /* and bytes: no further */
-#define STEP        4
+#define FACTOR      16           /* of the first credit; */
+#define WIDEST      (1U << 20)   /* and bytes: no further */
+#define PART        4            /* of the window, where all of them have too much for that */
 #define LEAST       (16U << 10)  /* bytes: who chose less wants little memory used */
 #define EXTRA_MOST  (4U << 20)   /* bytes beyond the first credit, of all that one link receives */
 #define PLENTY_MOST (512U << 10) /* bytes: what a CPU's own cache takes */
@@ -31,18 +31,29 @@ static bool is_narrow(const struct hub_channel *channel) REQUIRES(channel->set->
            channel->granted - channel->received <= channel->window / 2;
 }
 
+/* As far as it may go, or a part of that. */
+static uint32_t take_most(struct hub_channel *channel) REQUIRES(channel->set->lock)
+{
+    uint32_t more = widest(channel->set) - channel->window;
+    uint32_t less = (PART - 1) * channel->window;
+
+    if (take_extra(channel->set, more))
+        return more;
+    return less < more && take_extra(channel->set, less) ? less : 0;
+}
+
 uint32_t hub_window_widen(struct hub_channel *channel)
 {
     struct hub_channels *set = channel->set;
-    uint32_t most = widest(set), more = (STEP - 1) * channel->window;
+    uint32_t more;
 
-    if (more > most - channel->window)
-        more = most - channel->window;
-    if (more == 0 || !is_narrow(channel) || !hub_link_peer_takes_part(set->link) ||
-        !take_extra(set, more))
+    if (channel->window == widest(set) || !is_narrow(channel) ||
+        !hub_link_peer_takes_part(set->link))
         return 0;
+    more = take_most(channel);
     channel->window += more;
-    hub_window_settle(channel);
+    if (more > 0)
+        hub_window_settle(channel);
     return more;
 }
 
