@@ -98,8 +98,9 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
 void hub_link_release(struct hub_link **link);
 
 /* Sends a message whose payload is `size` bytes, in two parts so that nothing is copied twice.
- * `deadline_ns` 0 never waits (-EAGAIN). -ETIMEDOUT, -EMSGSIZE; RAPAHUB_ESTALE where the link is
- * closed or the guest's entry is not its own any more: nothing was sent, a loan stays.
+ * `deadline_ns` 0 never waits (-EAGAIN). -ETIMEDOUT, -EMSGSIZE; -ENOSPC where a guest has no slot
+ * so large, and has asked for one in vain; RAPAHUB_ESTALE where the link is closed or the guest's
+ * entry is not its own any more: nothing was sent, a loan stays.
  * r[impl shm.payload.inline] r[impl shm.payload.slot] r[impl hub.ring.fifo] */
 struct hub_parts {
     struct rapahub_bytes head, tail;

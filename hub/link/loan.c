@@ -70,7 +70,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
         return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);
     first = hub_slots_loan(pool, link->options.peer, size + lead, &descriptor, &r);
     if (!first) {
-        if (r == -EAGAIN) /* so that the next one finds a slot */
+        if (r == -EAGAIN || r == -ENOSPC) /* so that the next one finds a slot */
             (void)hub_sender_ask(link, size + lead);
         leave(link);
         return r;

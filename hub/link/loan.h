@@ -23,7 +23,8 @@ struct hub_loan {
 };
 
 /* A slot for at least `size` bytes: 0; -EAGAIN, without a diagnosis, where there is none now: it
- * never waits; -EMSGSIZE, -EBUSY (too many are out), RAPAHUB_ESTALE. Any thread.
+ * never waits; -EMSGSIZE, -EBUSY (too many are out), -ENOSPC as hub_link_send, RAPAHUB_ESTALE. Any
+ * thread.
  * r[impl hub.loan.align] */
 int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out);
 

@@ -107,13 +107,14 @@ static int send_response(struct hub_served *served, uint32_t id,
     return r == -EAGAIN ? keep(served, id, &parts) : r;
 }
 
-/* What must not be lost for lack of space is not: a peer that takes no answer loses the link. */
+/* What must not be lost for lack of space is not: a peer that takes no answer loses the link. One
+ * for which the hub has no slot, and no room to make one, is as one that is too large. */
 static __attribute__((noinline)) int make_up(struct hub_served *served, uint32_t id, int r)
 {
     const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
     const struct hub_parts nothing = {.loan = NULL};
 
-    if (r == -EMSGSIZE)
+    if (r == -EMSGSIZE || r == -ENOSPC)
         r = send_response(served, id, &too_large, &nothing);
     if (r == -ETIMEDOUT || r == -ENOMEM)
         hub_link_close(served->link, RAPAHUB_ECLOSED, "");
@@ -206,6 +207,8 @@ static bool send_kept(struct hub_served *served)
             hub_link_close(served->link, RAPAHUB_ECLOSED, "");
         if (r == -EAGAIN)
             return false;
+        if (r == -ENOSPC)
+            (void)make_up(served, message.id, r);
     }
     return !kept_any(served);
 }

@@ -89,8 +89,9 @@ struct hub_request *hub_served_next(struct hub_served *served,
 bool hub_served_waits(const struct hub_served *served);
 
 /* Sends the Response and forgets the request: exactly once for each. `body` is what stands behind
- * the head of an OK. -EMSGSIZE is answered in place (rapahub-fault 2) and is no failure. Failures:
- * those of hub_link_send; the request is gone all the same. r[impl call.lifecycle.single-response]
+ * the head of an OK. -EMSGSIZE and -ENOSPC are answered in place (rapahub-fault 2) and are no
+ * failure. Failures: those of hub_link_send; the request is gone all the same. r[impl
+ * call.lifecycle.single-response]
  */
 int hub_served_answer(struct hub_served *served, struct hub_request *request,
                       const struct hub_response *response, struct rapahub_bytes body);

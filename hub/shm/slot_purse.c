@@ -7,7 +7,11 @@
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/clock.h"
 #include "hub/base/memory.h"
+
+#define PATIENCE (1100 * HUB_MILLISECOND) /* the host tries again after a second */
+#define FORGET   (3 * HUB_SECOND)
 
 /* Of a ref that is there. */
 static inline struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
@@ -191,6 +195,37 @@ static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descript
     descriptor->payload_generation = record->generation;
 }
 
+bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size)
+{
+    for (uint32_t c = hub_slot_class_select(&purse->map, size); c < purse->map.count; c++)
+        if (hub_peek(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted) != 0)
+            return false;
+    return true;
+}
+
+/* Asks the host, and looks what it made of that the last time: where it heard, for long, and has
+ * granted none, there is no room for one. A host that does not look is waited for. Who has been
+ * told so asks once before it is told again. r[impl hub.var.single-popper] */
+static __attribute__((noinline)) int ask(struct hub_slot_purse *purse, uint32_t c, size_t size)
+    REQUIRES(purse->lock)
+{
+    struct hub_purse_class *of = &purse->of[c];
+    bool heard = of->asked && hub_observe(&of->block->wanted) == 0;
+
+    hub_publish(&of->block->wanted, 1);
+    if (!hub_slot_purse_bare(purse, size) || hub_clock_left(of->forget_ns) == 0) {
+        of->vain_ns = 0;
+        heard = false;
+    }
+    of->forget_ns = hub_clock_after(FORGET);
+    if (heard && of->vain_ns == 0)
+        of->vain_ns = hub_clock_after(PATIENCE);
+    of->asked = !heard || hub_clock_left(of->vain_ns) > 0;
+    return of->asked ? -EAGAIN
+                     : rapahub_fail(RAPAHUB_ENOSPC, "hub.file.room",
+                                    "the hub has no room for a payload of %zu bytes", size);
+}
+
 /* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor)
@@ -205,7 +240,7 @@ int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
     if (r == 0)
         loan(purse, ref, descriptor);
     else if (r == -EAGAIN && first < purse->map.count)
-        hub_publish(&purse->of[first].block->wanted, 1);
+        r = ask(purse, first, size);
     hub_mutex_unlock(&purse->lock);
     return r;
 }

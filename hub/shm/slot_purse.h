@@ -36,6 +36,9 @@ struct hub_purse_class {
     uint32_t share;               /* granted when we came: what is above it may go back */
     uint32_t granted;             /* as it stood at the last look */
     uint32_t returned;            /* given back, not counted by the host yet */
+    bool asked;                   /* and not told since that there is no room */
+    uint64_t vain_ns;             /* when it has been asked in vain for long enough; 0: not yet */
+    uint64_t forget_ns;           /* who asks then asks anew */
 };
 
 /* Any thread: it has a lock of its own, the last in the order of locks. */
@@ -62,9 +65,14 @@ void hub_slot_purse_fini(struct hub_slot_purse *purse);
  * Before other threads use the purse. */
 void hub_slot_purse_listen(struct hub_slot_purse *purse, void (*hear)(void *user), void *user);
 
+/* Have we been granted none for `size` bytes? Then none will come back either. Any thread, without
+ * the lock. */
+bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size);
+
 /* A slot of ours for `size` bytes: of the smallest class that has one: 0, -EAGAIN where all have
- * run dry, which the host is told in the segment, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a
- * stack holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
+ * run dry, which the host is told in the segment, -ENOSPC where it has been told for a second, has
+ * looked, and granted not a single one, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a stack
+ * holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor);
 void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref);

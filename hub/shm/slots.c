@@ -173,16 +173,7 @@ bool hub_slots_ask(const struct hub_slots *slots)
 
 bool hub_slots_bare(const struct hub_slots *slots, size_t size)
 {
-    const struct hub_slot_map *map;
-    uint32_t c;
-
-    if (slots->kind != &hub_slots_classes_purse)
-        return false;
-    map = &slots->purse->map;
-    for (c = hub_slot_class_select(map, size); c < map->count; c++)
-        if (hub_peek(&hub_slot_class_peer(map, slots->purse->peer, c)->granted) != 0)
-            return false;
-    return true;
+    return slots->kind == &hub_slots_classes_purse && hub_slot_purse_bare(slots->purse, size);
 }
 
 int hub_slots_endow(struct hub_slots *slots, uint32_t peer)

@@ -43,7 +43,8 @@ const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
 void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
 
 /* Fills in slot and generation of a descriptor for `size` bytes: where they go, until `sent` or
- * `drop`; NULL with *code: -EAGAIN (without a diagnosis), RAPAHUB_EPROTOCOL. */
+ * `drop`; NULL with *code: -EAGAIN (without a diagnosis), RAPAHUB_EPROTOCOL, or -ENOSPC for a guest
+ * that has none, where the host has no room for one. */
 uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_descriptor *descriptor, int *code);
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot);

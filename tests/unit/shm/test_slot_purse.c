@@ -232,6 +232,62 @@ static void both_ends_may_run_at_once(void **state)
     class_rig_end(ends.rig);
 }
 
+/* As a host looks that has no room. */
+static int ask_in_vain(struct class_rig *rig)
+{
+    struct hub_descriptor descriptor;
+    int r = hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor);
+
+    hub_note(&hub_slot_class_peer(&rig->bank.map, 1, 2)->wanted, 0);
+    return r;
+}
+
+static void assert_refused_after_a_second(struct class_rig *rig)
+{
+    const struct timespec slice = {0, 10 * HUB_MILLISECOND};
+    uint64_t before = hub_clock_now(), after;
+    int r;
+
+    while ((r = ask_in_vain(rig)) == -EAGAIN)
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &slice, NULL);
+    after = hub_clock_now();
+    assert_int_equal(r, -ENOSPC);
+    assert_string_equal(rapahub_last_error()->rule, "hub.file.room");
+    assert_string_equal(rapahub_last_error()->text,
+                        "the hub has no room for a payload of 4096 bytes");
+    assert_true(after - before > HUB_SECOND && after - before < 10 * HUB_SECOND);
+}
+
+/* A host that does not look is waited for, and who has some of that size waits for these.
+ * r[verify hub.var.single-popper] */
+static void who_has_none_and_asks_in_vain_is_told_so(void **state)
+{
+    const struct timespec long_enough = {1, 300 * HUB_MILLISECOND};
+    struct class_rig *rig = class_rig_begin(1, false);
+    struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, 2);
+    struct hub_descriptor descriptor;
+
+    (void)state;
+    while (hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor) == 0)
+        continue;
+    assert_int_equal(ask_in_vain(rig), -EAGAIN);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
+    assert_int_equal(ask_in_vain(rig), -EAGAIN);
+    hub_note(&block->granted, 0);
+    hub_note(&block->wanted, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor), -EAGAIN);
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
+    }
+    assert_refused_after_a_second(rig);
+    assert_int_equal(ask_in_vain(rig), -EAGAIN);
+    assert_int_equal(ask_in_vain(rig), -ENOSPC);
+    hub_note(&block->granted, 1);
+    assert_int_equal(ask_in_vain(rig), -EAGAIN);
+    assert_int_equal(ask_in_vain(rig), -EAGAIN);
+    class_rig_end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_guest_accepts_only_what_is_the_hosts_and_once),
         cmocka_unit_test(what_is_above_the_first_share_goes_back_before_a_sleep_and_only_once),
         cmocka_unit_test(both_ends_may_run_at_once),
+        cmocka_unit_test(who_has_none_and_asks_in_vain_is_told_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
