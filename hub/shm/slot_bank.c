@@ -133,6 +133,17 @@ void hub_slot_bank_set_quota(struct hub_slot_bank *bank, bool quota)
     hub_mutex_unlock(&bank->lock);
 }
 
+/* r[impl hub.slot.hold] */
+void hub_slot_bank_note_granted(struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+{
+    struct hub_bank_class *of = &bank->of[c];
+    uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max);
+    uint32_t has = of->granted[peer];
+
+    hub_note(&hub_slot_class_peer(&bank->map, peer, c)->granted, has);
+    hub_note(&of->may_hold[peer], (has < share ? has : share) / 2);
+}
+
 /* A slot that a guest pushed for us: one we sent, or one it had been granted. */
 bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
 {
@@ -146,8 +157,7 @@ bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
     } else if (state == HUB_BANK_GRANTED && !record->held) {
         of->granted_sum--;
         of->granted[record->peer]--;
-        hub_note(&hub_slot_class_peer(&bank->map, record->peer, ref >> 24)->granted,
-                 of->granted[record->peer]);
+        hub_slot_bank_note_granted(bank, ref >> 24, record->peer);
     } else {
         return false;
     }

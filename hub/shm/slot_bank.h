@@ -38,6 +38,7 @@ struct hub_bank_class {
     uint32_t since;   /* so many were lent since the last look at what came back */
     uint32_t untaken; /* of the first extent: its last ones, which have no pages yet */
     uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
+    struct hub_a32 may_hold[HUB_GUESTS_MAX + 1]; /* of a guest's, for long; read without the lock */
 };
 
 /* Any thread: it has a lock of its own, the last in the order of locks. */

@@ -22,6 +22,10 @@ static inline struct hub_bank_class *hub_slot_bank_class_of(const struct hub_slo
     return &bank->of[ref >> 24];
 }
 
+/* What is granted has changed: half of that may be held for long, of a share at most. */
+void hub_slot_bank_note_granted(struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock);
+
 /* To the reserve, from a guest that says it has it: false where the records say that it has not. */
 bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock);
 

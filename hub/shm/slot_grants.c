@@ -51,7 +51,7 @@ static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
     hub_note(&meta->owner_peer, peer);
     of->granted_sum++;
     of->granted[peer]++;
-    hub_note(&hub_slot_class_peer(&bank->map, peer, c)->granted, of->granted[peer]);
+    hub_slot_bank_note_granted(bank, c, peer);
     give(bank, ref);
 }
 

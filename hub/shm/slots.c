@@ -220,8 +220,10 @@ int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
     *in = (struct hub_slots_in){.own = own, .peer = peer, .classes = pool ? 0 : HUB_CLASSES_MAX};
     if (pool)
         r = hub_slot_reader_init(&in->reader, geometry, memory);
+    for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
+        in->most[c] = &in->constant[c];
     for (uint32_t c = 0; r == 0 && c < (pool ? 1 : in->classes); c++)
-        in->most[c] = own->kind->holds(in, c << 24);
+        in->most[c] = own->kind->holds(in, c << 24, &in->constant[c]);
     return r;
 }
 

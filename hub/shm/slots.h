@@ -88,7 +88,8 @@ void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
 void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out);
 uint32_t hub_slots_free_count(struct hub_slots *slots);
 
-/* The slots the other side sends in. Under the receive token, but where something else is said. */
+/* The slots the other side sends in. Under the receive token, but where something else is said. It
+ * stays where it was initialised. */
 struct hub_slots_in {
     struct hub_slots *own; /* with several sizes one set of records serves both directions */
     uint32_t peer;
@@ -96,7 +97,9 @@ struct hub_slots_in {
     uint32_t classes;                       /* HUB_CLASSES_MAX; 0: slots are of one size */
     struct hub_a32 shown[HUB_CLASSES_MAX];  /* slots that are held for long; of each class */
     struct hub_a32 hidden[HUB_CLASSES_MAX]; /* and are no longer; any thread */
-    uint32_t most[HUB_CLASSES_MAX];         /* so many may be; 0 of a class that is not there */
+    const struct hub_a32
+        *most[HUB_CLASSES_MAX];               /* so many may be; 0 of a class that is not there */
+    struct hub_a32 constant[HUB_CLASSES_MAX]; /* that, where it does not change */
 };
 
 /* `memory` is the other's pool. */
@@ -121,7 +124,8 @@ static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t
 {
     uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* nobody has checked it yet */
 
-    return c < HUB_CLASSES_MAX && hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < in->most[c];
+    return c < HUB_CLASSES_MAX &&
+           hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < hub_peek(in->most[c]);
 }
 const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                  int *code);

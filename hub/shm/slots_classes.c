@@ -78,17 +78,13 @@ static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
     out[1] = out[0] + 1;
 }
 
-/* Of what each guest has been granted at first; of what the host has for each of them. */
-static uint32_t half_of_share(const struct hub_slot_map *map, uint32_t slot, uint32_t guests_max)
+/* Half of what the guest has, but never of more than its share. The words stay as long as the bank.
+ */
+static UNCHECKED const struct hub_a32 *bank_holds(const struct hub_slots_in *in, uint32_t slot,
+                                                  struct hub_a32 *constant)
 {
-    uint32_t c = slot >> 24;
-
-    return c < map->count ? hub_slot_class_share(map, c, guests_max) / 2 : 0;
-}
-
-static uint32_t bank_holds(const struct hub_slots_in *in, uint32_t slot)
-{
-    return half_of_share(&in->own->bank->map, slot, in->own->bank->guests_max);
+    return slot >> 24 < in->own->bank->map.count ? &in->own->bank->of[slot >> 24].may_hold[in->peer]
+                                                 : constant;
 }
 
 const uint8_t *hub_slots_classes_bank_show(struct hub_slots_in *in,
@@ -177,9 +173,16 @@ int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot)
     return hub_slot_purse_free(in->own->purse, slot);
 }
 
-static uint32_t purse_holds(const struct hub_slots_in *in, uint32_t slot)
+/* Half of what the host has for each guest. */
+static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t slot,
+                                         struct hub_a32 *constant)
 {
-    return half_of_share(&in->own->purse->map, slot, in->own->purse->guests_max);
+    const struct hub_slot_map *map = &in->own->purse->map;
+    uint32_t c = slot >> 24;
+
+    if (c < map->count)
+        hub_note(constant, hub_slot_class_share(map, c, in->own->purse->guests_max) / 2);
+    return constant;
 }
 
 const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,

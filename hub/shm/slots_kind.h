@@ -19,8 +19,8 @@ struct hub_slots_kind {
     int (*take)(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
     int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
-    uint32_t (*holds)(const struct hub_slots_in *in,
-                      uint32_t slot); /* at most, of its class; constant */
+    const struct hub_a32 *(*holds)(const struct hub_slots_in *in, uint32_t slot,
+                                   struct hub_a32 *constant); /* at most, of its class */
     const uint8_t *(*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                            int *code); /* `take`, and where it lies */
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);

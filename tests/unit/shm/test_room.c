@@ -315,6 +315,42 @@ static void without_room_who_asks_gets_what_the_host_can_spare(void **state)
     end(rig);
 }
 
+static void assert_may_hold(struct hub_slots_in *in, uint32_t wanted)
+{
+    const uint32_t slot = UINT32_C(1) << 24;
+    uint32_t had = hub_peek(&in->shown[1]), count = 0;
+
+    while (hub_slots_in_may_hold(in, slot)) {
+        hub_note(&in->shown[1], hub_peek(&in->shown[1]) + 1);
+        count++;
+    }
+    hub_note(&in->shown[1], had);
+    assert_int_equal(count, wanted);
+}
+
+/* Be it less than its share: what is held does not come back before it ends. r[verify
+ * hub.slot.hold]
+ */
+static void the_host_holds_half_of_what_a_guest_has(void **state)
+{
+    struct rig *rig = begin_with_more();
+    struct hub_slots_in in;
+
+    (void)state;
+    assert_int_equal(hub_slots_in_init(&in, &rig->slots, &rig->host->geometry, NULL, 1), 0);
+    assert_may_hold(&in, 0);
+    come(rig, 1);
+    assert_may_hold(&in, FIRST / 2);
+    assert_int_equal(ask_for_large(rig, 1), SHARE - FIRST);
+    assert_may_hold(&in, SHARE / 2);
+    assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
+    assert_may_hold(&in, SHARE / 2);
+    hub_reclaim_peer(rig->host, &rig->slots, 1);
+    assert_may_hold(&in, 0);
+    hub_slots_in_fini(&in);
+    end(rig);
+}
+
 /* Then what it is promised must be there before it comes. r[verify hub.file.room] */
 static void in_a_small_room_a_guest_has_its_share_when_it_comes(void **state)
 {
@@ -339,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_slot_without_pages_is_refused_unread),
         cmocka_unit_test(who_needs_more_slots_than_were_taken_gets_them),
         cmocka_unit_test(who_asks_for_large_slots_gets_what_it_lacks_of_its_share),
+        cmocka_unit_test(the_host_holds_half_of_what_a_guest_has),
         cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
         cmocka_unit_test(in_a_small_room_a_guest_has_its_share_when_it_comes),
         cmocka_unit_test(without_room_who_asks_gets_what_the_host_can_spare),
