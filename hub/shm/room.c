@@ -67,6 +67,6 @@ bool hub_room_is_ample(const struct hub_mapping *file, uint64_t bytes)
 {
     struct statfs system;
 
-    return fstatfs(file->fd, &system) == 0 &&
+    return fstatfs(file->fd, &system) == 0 && system.f_bsize > 0 &&
            (uint64_t)system.f_bavail >= 2 * bytes / (uint64_t)system.f_bsize;
 }
