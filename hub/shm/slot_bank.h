@@ -35,8 +35,9 @@ struct hub_bank_record {
 struct hub_bank_class {
     uint32_t *reserve; /* a stack: the slot used last is lent next */
     uint32_t in_reserve, total, granted_sum;
-    uint32_t since;   /* so many were lent since the last look at what came back */
-    uint32_t untaken; /* of the first extent: its last ones, which have no pages yet */
+    uint32_t since;             /* so many were lent since the last look at what came back */
+    uint32_t untaken;           /* of the first extent: its last ones, which have no pages yet */
+    uint64_t no_room_before_ns; /* for these: as `not_before_ns` in `growth` */
     uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
     struct hub_a32 may_hold[HUB_GUESTS_MAX + 1]; /* of a guest's, for long; read without the lock */
 };
@@ -53,7 +54,6 @@ struct hub_slot_bank {
     uint32_t deferred GUARDED_BY(lock); /* slots whose push others spoiled; tried again */
     uint64_t stray_refs GUARDED_BY(lock);
     struct hub_slot_growth growth GUARDED_BY(lock);
-    uint64_t no_room_before_ns GUARDED_BY(lock); /* for slots that are laid out: as in `growth` */
 };
 
 /* All slots are in the reserve, and have their pages. -ENOMEM. `fini` accepts what was never

@@ -68,17 +68,18 @@ static uint32_t step(const struct hub_slot_bank *bank, uint32_t c)
 
 bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c)
 {
-    return bank->of[c].untaken > 0 &&
-           (bank->no_room_before_ns == 0 || hub_clock_left(bank->no_room_before_ns) == 0);
+    return bank->of[c].untaken > 0 && (bank->of[c].no_room_before_ns == 0 ||
+                                       hub_clock_left(bank->of[c].no_room_before_ns) == 0);
 }
 
+/* Not all of a step, but one? */
 static bool try_take(struct hub_slot_bank *bank, uint32_t c, uint32_t count) REQUIRES(bank->lock)
 {
     if (!hub_slot_stock_may(bank, c))
         return false;
-    if (take(bank, c, count) == 0)
+    if (take(bank, c, count) == 0 || (count > 1 && take(bank, c, 1) == 0))
         return true;
-    bank->no_room_before_ns = hub_clock_after(PATIENCE);
+    bank->of[c].no_room_before_ns = hub_clock_after(PATIENCE);
     rapahub_log(RAPAHUB_LOG_WARN, "slots", "no more slots of %u bytes: %s",
                 bank->map.of[c].slot_size, rapahub_last_error()->text);
     return false;
@@ -127,13 +128,21 @@ static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t m
     return count < of->untaken ? count : of->untaken;
 }
 
+/* Without room the host keeps half of its side, and one at least. */
+static uint32_t kept(const struct hub_slot_bank *bank, uint32_t c)
+{
+    uint32_t half = side(bank, c) / 2;
+
+    return half > 0 ? half : 1;
+}
+
 /* Where nothing is left that could be taken, or guests may have no more of it without an extent,
  * the host does not hold back either. */
 bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t count = lacking(bank, c, 1);
 
-    return count == 0 || try_take(bank, c, count) || bank->of[c].in_reserve > side(bank, c) / 2;
+    return count == 0 || try_take(bank, c, count) || bank->of[c].in_reserve > kept(bank, c);
 }
 
 static uint64_t lacking_bytes(struct hub_slot_bank *bank, bool few)

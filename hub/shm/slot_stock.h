@@ -22,8 +22,8 @@ bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->
 /* May the next need be met so? */
 bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* A guest asks for one more: may it have one, and a side's stay with the host? Without room the
- * host keeps half of that. */
+/* A guest asks for one more: may it have one, and a side's stay with the host? Without room for
+ * all that one is taken that there is room for, or the host keeps half of that, one at least. */
 bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
 /* Shall a guest that comes have `few` slots, as large ones will be there when it asks: their pages

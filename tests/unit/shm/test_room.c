@@ -248,7 +248,7 @@ static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void *
     hub_slots_count(&rig->slots, &after);
     assert_int_equal(after.granted, before.granted);
     room_clear();
-    rig->slots.bank->no_room_before_ns = 0; /* the second is over */
+    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
     assert_true(hub_slots_ready(&rig->slots, 1, LARGE));
     assert_int_equal(loan_all(rig), 18 - 4);
     come(rig, 2);
@@ -310,7 +310,7 @@ static void without_room_who_asks_gets_what_the_host_can_spare(void **state)
     assert_int_equal(ask_for_large(rig, 1), 0);
     assert_int_equal(loan_all(rig), 8 / 2);
     room_clear();
-    rig->slots.bank->no_room_before_ns = 0; /* the second is over */
+    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
     assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
     end(rig);
 }
@@ -351,6 +351,80 @@ static void the_host_holds_half_of_what_a_guest_has(void **state)
     end(rig);
 }
 
+static uint32_t ask_for_small(struct rig *rig, uint32_t peer)
+{
+    hub_note(&hub_slot_class_peer(&rig->slots.bank->map, peer, 0)->wanted, 1);
+    return hub_slots_attend(&rig->slots, peer);
+}
+
+/* Two guests have what the host can spare, and nothing is left. */
+static struct rig *begin_without_room(void)
+{
+    struct rig *rig = begin_with_more();
+
+    come(rig, 1);
+    come(rig, 2);
+    room_fill(0);
+    for (uint32_t peer = 1; peer <= 2; peer++)
+        while (ask_for_large(rig, peer) > 0 || ask_for_small(rig, peer) > 0)
+            continue;
+    return rig;
+}
+
+/* r[verify hub.file.room] */
+static void where_there_is_room_for_one_slot_one_is_granted(void **state)
+{
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    rig = begin_without_room();
+    room_clear();
+    room_fill(65536 + 4096);
+    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
+    assert_int_equal(ask_for_large(rig, 1), 1);
+    assert_int_equal(ask_for_large(rig, 1), 0);
+    end(rig);
+}
+
+/* r[verify hub.file.room] */
+static void no_room_for_large_slots_is_room_for_small_ones(void **state)
+{
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    rig = begin_without_room();
+    room_clear();
+    room_fill(40000);
+    for (uint32_t c = 0; c < 2; c++)
+        rig->slots.bank->of[c].no_room_before_ns = 0; /* the second is over */
+    assert_int_equal(ask_for_large(rig, 1), 0);
+    assert_true(ask_for_small(rig, 2) > 0);
+    end(rig);
+}
+
+/* r[verify hub.file.room] */
+static void a_host_that_has_one_slot_keeps_it(void **state)
+{
+    struct hub_limits limits = with_classes;
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    limits.slot_count = 1;
+    rig = begin(&limits);
+    assert_int_equal(rig->slots.bank->of[0].in_reserve, 1);
+    come(rig, 1);
+    room_fill(0);
+    assert_int_equal(ask_for_small(rig, 1), 0);
+    assert_int_equal(rig->slots.bank->of[0].in_reserve, 1);
+    end(rig);
+}
+
 /* Then what it is promised must be there before it comes. r[verify hub.file.room] */
 static void in_a_small_room_a_guest_has_its_share_when_it_comes(void **state)
 {
@@ -377,6 +451,9 @@ int main(void)
         cmocka_unit_test(who_asks_for_large_slots_gets_what_it_lacks_of_its_share),
         cmocka_unit_test(the_host_holds_half_of_what_a_guest_has),
         cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
+        cmocka_unit_test(where_there_is_room_for_one_slot_one_is_granted),
+        cmocka_unit_test(no_room_for_large_slots_is_room_for_small_ones),
+        cmocka_unit_test(a_host_that_has_one_slot_keeps_it),
         cmocka_unit_test(in_a_small_room_a_guest_has_its_share_when_it_comes),
         cmocka_unit_test(without_room_who_asks_gets_what_the_host_can_spare),
     };
