@@ -70,9 +70,11 @@ int hub_giving_back(struct hub_link *link, uint32_t slot)
 
 /* A guest that has run out of slots rings the doorbell: so a look at each sweep is enough, and
  * where somebody waits for it. */
-void hub_giving_attend(struct hub_link *link)
+bool hub_giving_attend(struct hub_link *link)
 {
-    if (link->options.role == HUB_ROLE_HOST &&
-        hub_slots_attend(link->options.pool, link->options.peer) > 0)
-        hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
+    if (link->options.role != HUB_ROLE_HOST ||
+        hub_slots_attend(link->options.pool, link->options.peer) == 0)
+        return false;
+    hub_wait_wake(&link->wait, HUB_WAIT_TX, NULL);
+    return true;
 }

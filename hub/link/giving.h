@@ -20,8 +20,9 @@ int hub_giving_quietly(struct hub_link *link, uint32_t slot);
 /* Wakes for those that were given back quietly. */
 void hub_giving_wake(struct hub_link *link);
 
-/* Host: grants the guest slots where it says that it has run dry. Any thread, also without the
- * receive token. r[impl hub.var.single-popper] */
-void hub_giving_attend(struct hub_link *link);
+/* Host: grants the guest slots where it says that it has run dry: true where it got some, and may
+ * get more at the next look. Any thread, also without the receive token.
+ * r[impl hub.var.single-popper] */
+bool hub_giving_attend(struct hub_link *link);
 
 #endif

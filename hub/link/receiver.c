@@ -249,7 +249,7 @@ bool hub_receiver_has_news(const struct hub_link *link)
 static void rest(struct hub_link *link)
 {
     show_tail(link);
-    hub_giving_attend(link);
+    (void)hub_giving_attend(link);
 }
 
 __attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
@@ -279,7 +279,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
     if (!take_token(link))
         return -EBUSY;
     answer_bell(link);
-    hub_giving_attend(link);
+    (void)hub_giving_attend(link);
     r = receive(link, max);
     show_tail(link);
     let_go(link, arms, false, false);
@@ -295,7 +295,7 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
         hub_wait_note_bell(&link->wait);
     r = hub_receiver_sweep(link, max, true);
     if (r == -EBUSY)
-        hub_giving_attend(link); /* who has the token may sleep */
+        (void)hub_giving_attend(link); /* who has the token may sleep */
     return r;
 }
 
@@ -332,8 +332,8 @@ static void note_look(struct leader *leader)
  * the bits too, so that who asks sees these or is seen. r[impl hub.var.single-popper] */
 static void glance(struct leader *leader)
 {
-    if (leader->rests || ++leader->glances % GLANCE == 0)
-        hub_giving_attend(leader->link);
+    if ((leader->rests || ++leader->glances % GLANCE == 0) && hub_giving_attend(leader->link))
+        leader->glances = GLANCE - 1; /* there may be more to grant */
 }
 
 /* Has come what others wait for, who do not sleep on the shared word? They are told. */

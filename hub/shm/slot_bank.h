@@ -39,6 +39,7 @@ struct hub_bank_class {
     uint32_t untaken;           /* of the first extent: its last ones, which have no pages yet */
     uint64_t no_room_before_ns; /* for these: as `not_before_ns` in `growth` */
     uint32_t lent[HUB_GUESTS_MAX + 1], granted[HUB_GUESTS_MAX + 1];
+    uint32_t goal[HUB_GUESTS_MAX + 1];           /* so many it shall have that has asked; else 0 */
     struct hub_a32 may_hold[HUB_GUESTS_MAX + 1]; /* of a guest's, for long; read without the lock */
 };
 

@@ -7,6 +7,8 @@
 #include "hub/shm/slot_bank_state.h"
 #include "hub/shm/slot_stock.h"
 
+#define ONCE_MOST (UINT32_C(256) << 10) /* bytes: with the slot that reaches it the look ends */
+
 /* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
  * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.
  * r[impl hub.slot.twice] */
@@ -102,7 +104,7 @@ static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
     return false;
 }
 
-/* What a guest gets that asks: what it lacks of its share, or a quarter of the class, divided. */
+/* What a guest shall have that asks: its share, or a quarter of the class more, divided. */
 static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
@@ -110,40 +112,73 @@ static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer
     uint32_t part = bank->of[c].total / 4 / bank->guests_max, has = bank->of[c].granted[peer];
 
     if (has < share)
-        return share - has;
-    return part > 0 ? part : 1;
+        return share;
+    return has + (part > 0 ? part : 1);
 }
 
-/* How many it shall have now of a class of which it has run dry; else 0. */
-static uint32_t heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+static bool lacks(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+{
+    return bank->of[c].granted[peer] < bank->of[c].goal[peer];
+}
+
+/* Has it run dry? Who asks again before it has what it asked for, has asked once. */
+static void heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
 {
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
 
     if (hub_peek(&block->wanted) == 0)
-        return 0;
+        return;
     hub_note(&block->wanted, 0);
     give_deferred(bank);
     (void)hub_slot_bank_gather(bank, c);
-    return more(bank, c, peer);
+    if (!lacks(bank, c, peer))
+        bank->of[c].goal[peer] = more(bank, c, peer);
 }
 
-/* One by one: their pages may have to be taken, and meanwhile others wait for the lock. */
+/* One more of what it asked for? */
+static bool grant_one(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+{
+    if (!lacks(bank, c, peer))
+        return false;
+    if (!has_all(bank, c, peer) && hub_slot_stock_spare(bank, c) && grant(bank, c, peer, 1) > 0)
+        return true;
+    bank->of[c].goal[peer] = 0;
+    return false;
+}
+
+/* Until so many bytes are granted at this look: how many slots. The rest is for the next one, as if
+ * it had asked again. */
+static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint64_t *bytes)
+    REQUIRES(bank->lock)
+{
+    uint32_t given = 0;
+
+    heed(bank, c, peer);
+    while (*bytes < ONCE_MOST && grant_one(bank, c, peer)) {
+        *bytes += bank->map.of[c].slot_size;
+        given++;
+        hub_mutex_unlock(&bank->lock);
+        hub_mutex_lock(&bank->lock);
+    }
+    if (lacks(bank, c, peer))
+        hub_note(&hub_slot_class_peer(&bank->map, peer, c)->wanted, 1);
+    else
+        bank->of[c].goal[peer] = 0; /* what it gives back later it has not asked for again */
+    return given;
+}
+
+/* One by one: their pages may have to be taken, and meanwhile others wait for the lock. No more at
+ * once than takes a moment: who looks has more to do. */
 uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
 {
+    uint64_t bytes = 0;
     uint32_t given = 0;
 
     if (!asks(bank, peer))
         return 0;
     hub_mutex_lock(&bank->lock);
-    for (uint32_t c = 0; c < bank->map.count; c++)
-        for (uint32_t left = heed(bank, c, peer); left > 0; left--) {
-            if (has_all(bank, c, peer) || !hub_slot_stock_spare(bank, c) ||
-                grant(bank, c, peer, 1) == 0)
-                break;
-            given++;
-            hub_mutex_unlock(&bank->lock);
-            hub_mutex_lock(&bank->lock);
-        }
+    for (uint32_t c = 0; c < bank->map.count && bytes < ONCE_MOST; c++)
+        given += attend_class(bank, c, peer, &bytes);
     hub_mutex_unlock(&bank->lock);
     return given;
 }
@@ -228,6 +263,7 @@ uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer)
         for (uint32_t e = 0;
              e < HUB_EXTENTS_MAX && bank->map.extents[c * HUB_EXTENTS_MAX + e].records; e++)
             count += reclaim_extent(bank, (struct hub_slot_ref){c, e, 0}, peer);
+        bank->of[c].goal[peer] = 0;
         reset_block(hub_slot_class_peer(&bank->map, peer, c));
     }
     hub_mutex_unlock(&bank->lock);

@@ -70,8 +70,8 @@ bool hub_slots_ask(const struct hub_slots *slots);
 /* Guest: has it been granted none that `size` bytes fit in? Then none will come back either. */
 bool hub_slots_bare(const struct hub_slots *slots, size_t size);
 
-/* Host: gives a guest that comes its first share: 0, -ENOSPC; what it asks for since: how many
- * slots. */
+/* Host: gives a guest that comes its first share: 0, -ENOSPC; what it asks for since, a part of
+ * it at each look: how many slots. */
 int hub_slots_endow(struct hub_slots *slots, uint32_t peer);
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer);
 

@@ -351,6 +351,34 @@ static void the_host_holds_half_of_what_a_guest_has(void **state)
     end(rig);
 }
 
+/* One look takes a moment, and so does the one of a second thread, which meets the same goal.
+ * r[verify hub.var.single-popper] */
+static void who_asks_for_many_gets_some_at_each_look(void **state)
+{
+    struct hub_limits limits = with_classes;
+    struct rig *rig;
+    uint32_t share, looks = 0;
+
+    (void)state;
+    limits.slot_count = 128;
+    rig = begin(&limits);
+    share = hub_slot_class_share(&rig->slots.bank->map, 1, GUESTS);
+    come(rig, 1);
+    hub_note(&large_of(rig, 1)->wanted, 1);
+    for (uint32_t has = FIRST; has < share; looks++) {
+        uint32_t wanted = share - has < 4 ? share - has : 4;
+
+        assert_int_equal(hub_peek(&large_of(rig, 1)->wanted), 1);
+        assert_int_equal(hub_slots_attend(&rig->slots, 1), wanted);
+        has += wanted;
+    }
+    assert_int_equal(hub_peek(&large_of(rig, 1)->wanted), 0);
+    assert_int_equal(hub_peek(&large_of(rig, 1)->granted), share);
+    assert_int_equal(looks, 5);
+    assert_int_equal(hub_slots_attend(&rig->slots, 1), 0);
+    end(rig);
+}
+
 static uint32_t ask_for_small(struct rig *rig, uint32_t peer)
 {
     hub_note(&hub_slot_class_peer(&rig->slots.bank->map, peer, 0)->wanted, 1);
@@ -449,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_slot_without_pages_is_refused_unread),
         cmocka_unit_test(who_needs_more_slots_than_were_taken_gets_them),
         cmocka_unit_test(who_asks_for_large_slots_gets_what_it_lacks_of_its_share),
+        cmocka_unit_test(who_asks_for_many_gets_some_at_each_look),
         cmocka_unit_test(the_host_holds_half_of_what_a_guest_has),
         cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
         cmocka_unit_test(where_there_is_room_for_one_slot_one_is_granted),
