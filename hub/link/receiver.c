@@ -367,7 +367,7 @@ static void rest_of_leader(void *user)
     struct leader *leader = user;
 
     leader->looks = QUIET;
-    leader->rests = true;
+    leader->rests = leader->link->wait.manner != HUB_WAIT_MANNER_POLL;
     hub_arrival_tell(leader->link);
     rest(leader->link);
 }
