@@ -115,12 +115,31 @@ uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool
     return share < most ? share : most;
 }
 
-/* So that `more` can be granted, and a side's for the host stay. */
-static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t more)
+/* Is it here, or comes just now? Each that is has one of the smallest. */
+static bool is_here(const struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)
+{
+    return bank->of[0].granted[peer] > 0;
+}
+
+/* What guests have; and, before one comes that has its share at once, what those that are here lack
+ * of theirs: it does not take what they were promised. */
+static uint32_t owed(const struct hub_slot_bank *bank, uint32_t c, bool few) REQUIRES(bank->lock)
+{
+    const struct hub_bank_class *of = &bank->of[c];
+    uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max), sum = of->granted_sum;
+
+    for (uint32_t peer = 1; !few && peer <= bank->guests_max; peer++)
+        if (is_here(bank, peer) && of->granted[peer] < share)
+            sum += share - of->granted[peer];
+    return sum;
+}
+
+/* So that `more` can be granted besides what is owed, and a side's for the host stay. */
+static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t owed, uint32_t more)
     REQUIRES(bank->lock)
 {
     const struct hub_bank_class *of = &bank->of[c];
-    uint32_t wanted = side(bank, c) + of->granted_sum + more, there = of->total - of->untaken;
+    uint32_t wanted = side(bank, c) + owed + more, there = of->total - of->untaken;
     uint32_t count = wanted > there ? wanted - there : 0;
 
     if (of->in_reserve + count < more)
@@ -140,9 +159,15 @@ static uint32_t kept(const struct hub_slot_bank *bank, uint32_t c)
  * the host does not hold back either. */
 bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c)
 {
-    uint32_t count = lacking(bank, c, 1);
+    uint32_t count = lacking(bank, c, bank->of[c].granted_sum, 1);
 
     return count == 0 || try_take(bank, c, count) || bank->of[c].in_reserve > kept(bank, c);
+}
+
+static uint32_t lacking_for_guest(const struct hub_slot_bank *bank, uint32_t c, bool few)
+    REQUIRES(bank->lock)
+{
+    return lacking(bank, c, owed(bank, c, few), hub_slot_stock_first(bank, c, few));
 }
 
 static uint64_t lacking_bytes(struct hub_slot_bank *bank, bool few)
@@ -151,8 +176,7 @@ static uint64_t lacking_bytes(struct hub_slot_bank *bank, bool few)
 
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++)
-        sum += (uint64_t)lacking(bank, c, hub_slot_stock_first(bank, c, few)) *
-               bank->map.of[c].slot_size;
+        sum += (uint64_t)lacking_for_guest(bank, c, few) * bank->map.of[c].slot_size;
     hub_mutex_unlock(&bank->lock);
     return sum;
 }
@@ -164,7 +188,7 @@ static int share_step(struct hub_slot_bank *bank, uint32_t c, bool few)
     int r = 0;
 
     hub_mutex_lock(&bank->lock);
-    count = lacking(bank, c, hub_slot_stock_first(bank, c, few));
+    count = lacking_for_guest(bank, c, few);
     if (count > most)
         count = most;
     if (count > 0)

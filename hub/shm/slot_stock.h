@@ -35,7 +35,8 @@ uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool
     REQUIRES(bank->lock);
 
 /* A guest comes: of each class as many are there as that, besides a side's for the host and what is
- * granted already, or all that there are: 0, -ENOSPC. Takes the lock for each step of it.
+ * granted already, or where it comes with its whole share promised, or all that there are: 0,
+ * -ENOSPC. Takes the lock for each step of it.
  */
 int hub_slot_stock_share(struct hub_slot_bank *bank, bool few);
 

@@ -453,6 +453,32 @@ static void a_host_that_has_one_slot_keeps_it(void **state)
     end(rig);
 }
 
+/* Two came when room was ample, and have not asked yet. r[verify hub.file.room] */
+static void who_comes_later_does_not_take_what_others_were_promised(void **state)
+{
+    uint32_t peer, epoch;
+    struct rig *rig;
+
+    (void)state;
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    rig = begin_with_more();
+    come(rig, 1);
+    come(rig, 2);
+    assert_int_equal(hub_peer_table_reserve(rig->host, &peer, &epoch), 0);
+    room_fill(SHARE * 65536 + 128 * 1024); /* enough for the third alone */
+    assert_int_equal(hub_slots_endow(&rig->slots, 3), -ENOSPC);
+    room_clear();
+    room_fill((SHARE + 2 * (SHARE - FIRST)) * 65536 + 128 * 1024);
+    assert_int_equal(hub_slots_endow(&rig->slots, 3), 0);
+    assert_int_equal(hub_peek(&large_of(rig, 3)->granted), SHARE);
+    room_clear();
+    room_fill(0);
+    for (peer = 1; peer <= 2; peer++)
+        assert_int_equal(ask_for_large(rig, peer), SHARE - FIRST);
+    end(rig);
+}
+
 /* Then what it is promised must be there before it comes. r[verify hub.file.room] */
 static void in_a_small_room_a_guest_has_its_share_when_it_comes(void **state)
 {
@@ -483,6 +509,7 @@ int main(void)
         cmocka_unit_test(where_there_is_room_for_one_slot_one_is_granted),
         cmocka_unit_test(no_room_for_large_slots_is_room_for_small_ones),
         cmocka_unit_test(a_host_that_has_one_slot_keeps_it),
+        cmocka_unit_test(who_comes_later_does_not_take_what_others_were_promised),
         cmocka_unit_test(in_a_small_room_a_guest_has_its_share_when_it_comes),
         cmocka_unit_test(without_room_who_asks_gets_what_the_host_can_spare),
     };
