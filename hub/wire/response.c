@@ -87,8 +87,9 @@ static int fail_cancelled(uint64_t fault, const char *method)
                             "calls as it may",
                             method);
     if (fault == HUB_FAULT_SIZE)
-        return rapahub_fail(RAPAHUB_EMSGSIZE, "hub.call.fault",
-                            "%s: the result is larger than a message may be", method);
+        return rapahub_fail(
+            RAPAHUB_EMSGSIZE, "hub.call.fault",
+            "%s: the result is larger than a message may be, or there is no room for it", method);
     return rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", method);
 }
 
