@@ -152,7 +152,8 @@ void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stag
     hub_channel_release(&held);
 }
 
-static void enter(struct hub_channels *set, struct hub_channel *channel) REQUIRES(set->lock)
+UNCHECKED static void enter(struct hub_channels *set, struct hub_channel *channel)
+    REQUIRES(set->lock)
 {
     set->open[channel->id] = hub_channel_hold(channel);
     set->count++;
