@@ -33,7 +33,7 @@ struct hub_purse_record {
 struct hub_purse_class {
     struct hub_peer_class *block; /* ours, in the segment */
     uint32_t kept;                /* slots that were popped and not sent */
-    uint32_t share;               /* granted when we came: what is above it may go back */
+    uint32_t share;               /* what is above it may go back */
     uint32_t granted;             /* as it stood at the last look */
     uint32_t returned;            /* given back, not counted by the host yet */
     bool asked;                   /* and not told since that there is no room */
