@@ -7,7 +7,9 @@
 #include "hub/shm/slot_bank_state.h"
 #include "hub/shm/slot_stock.h"
 
-#define ONCE_MOST (UINT32_C(256) << 10) /* bytes: with the slot that reaches it the look ends */
+/* Bytes: with the slot that reaches it the look ends. Of the largest there are two then, of which
+ * one may be held as a view while the other is written. */
+#define ONCE_MOST (UINT32_C(1280) << 10)
 
 /* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
  * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.

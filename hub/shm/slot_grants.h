@@ -6,7 +6,7 @@
 #include "hub/shm/slot_bank.h"
 
 /* What a guest has when it comes: 0, or -ENOSPC where there is no room for it: then it has none.
- * More where it says it has run dry: how many slots, of which 256 KiB are enough for one look:
+ * More where it says it has run dry: how many slots, of which 1,280 KiB are enough for one look:
  * `wanted` says then that there is more to grant. Any thread of the host, as long as the guest is
  * not taken leave of. r[impl hub.var.single-popper] */
 int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer);
