@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest-sdk/heartbeat.h"
 
-#include <signal.h>
-
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/base/thread.h"
 
 /* ---- is the loop well? ---- */
 
@@ -94,15 +93,10 @@ static void *beat(void *user)
 /* Signals are the serving thread's. */
 static int start_thread(struct guest_heartbeat *heartbeat)
 {
-    sigset_t all, kept;
-    int error;
+    int r = hub_thread_start(&heartbeat->thread, beat, heartbeat);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &kept);
-    error = pthread_create(&heartbeat->thread, NULL, beat, heartbeat);
-    pthread_sigmask(SIG_SETMASK, &kept, NULL);
-    if (error != 0)
-        return rapahub_fail(-error, "", "cannot start the heartbeat's thread");
+    if (r < 0)
+        return rapahub_fail(r, "", "cannot start the heartbeat's thread");
     heartbeat->runs = true;
     return 0;
 }

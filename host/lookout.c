@@ -2,13 +2,13 @@
 #include "host/lookout.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/own.h"
+#include "hub/base/thread.h"
 
 #define BATCH   16
 #define IDLE_MS 3600000 /* all that it looks for makes its epoll ready */
@@ -73,19 +73,6 @@ static void *run_thread(void *argument)
 
 /* ---- the owner's side ---- */
 
-/* No signal of the host is ever handled on this thread. */
-static int start_thread(struct host_lookout *lookout)
-{
-    sigset_t all, before;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&lookout->thread, NULL, run_thread, lookout);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 static void fini(struct host_lookout *lookout)
 {
     hub_id_map_release(&lookout->posts);
@@ -110,7 +97,7 @@ int host_lookout_open(struct host_lookout *lookout, int loop, uint32_t posts)
     if (r == 0)
         r = hub_id_map_create(posts, &lookout->posts);
     if (r == 0)
-        r = start_thread(lookout);
+        r = hub_thread_start(&lookout->thread, run_thread, lookout);
     lookout->open = r == 0;
     if (r == 0)
         return 0;

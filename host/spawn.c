@@ -21,6 +21,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/proof.h"
+#include "hub/base/thread.h"
 
 #define STACK_SIZE    ((size_t)128 << 10)
 #define ABOVE         32 /* where a child keeps its descriptors before they get their numbers */
@@ -209,19 +210,6 @@ static void *run_thread(void *argument)
     }
 }
 
-/* No signal of the host is ever handled on this thread, nor on the stack of a child. */
-static int start_thread(struct host_spawner *spawner)
-{
-    sigset_t all, before;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&spawner->thread, NULL, run_thread, spawner);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 int host_spawn_open(struct host_spawner **out)
 {
     struct host_spawner *spawner = calloc(1, sizeof *spawner);
@@ -229,8 +217,8 @@ int host_spawn_open(struct host_spawner **out)
 
     if (spawner)
         spawner->stack = aligned_alloc(64, STACK_SIZE);
-    if (spawner && spawner->stack)
-        r = start_thread(spawner);
+    if (spawner && spawner->stack) /* on which no signal of the host is handled either */
+        r = hub_thread_start(&spawner->thread, run_thread, spawner);
     if (r < 0) {
         if (spawner)
             free(spawner->stack);

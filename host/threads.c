@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/threads.h"
 
-#include <signal.h>
-
 #include <rapahub/error.h>
 
 #include "host/host.h"
@@ -10,6 +8,7 @@
 #include "host/verdict.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/base/thread.h"
 
 #define SLICE   HUB_SECOND
 #define IDLE_MS 10000
@@ -128,20 +127,16 @@ static void *run_thread(void *argument)
 
 int host_threads_start(struct rapahub_host *host)
 {
-    sigset_t all, before;
     int r;
 
-    sigfillset(&all);
     host_write_lock(host);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&host->threads.thread, NULL, run_thread, host);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r = hub_thread_start(&host->threads.thread, run_thread, host);
     if (r == 0) {
         host->threads.own = true;
         host->threads.owner = host->threads.thread;
     }
     host_unlock(host);
-    return r == 0 ? 0 : rapahub_fail(-r, "", "cannot start the host's thread");
+    return r == 0 ? 0 : rapahub_fail(r, "", "cannot start the host's thread");
 }
 
 void host_threads_stop(struct rapahub_host *host)

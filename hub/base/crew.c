@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/base/thread.h"
 
 #define IDLE_MOST 4
 #define PATIENCE  HUB_SECOND
@@ -133,18 +133,6 @@ static void join(struct hub_crew_member *list)
     }
 }
 
-static int start_thread(struct hub_crew_member *member)
-{
-    sigset_t all, before;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&member->thread, NULL, serve, member);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 /* It is in the list as soon as there is a thread to join, by when it may be done. */
 static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
 {
@@ -156,7 +144,7 @@ static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
     member->crew = crew;
     member->work = work;
     member->user = user;
-    r = start_thread(member);
+    r = hub_thread_start(&member->thread, serve, member);
     if (r < 0) {
         free(member);
         return r;
