@@ -20,13 +20,14 @@
 #define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all it has started are gone */
 #define OUTPUT_END  (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
 
-/* Proven dead and its link closed: all calls have ended. What follows is told and decided.
+/* Proven dead and its link closed: all calls have ended, be it by another thread, which may be on
+ * its way through them still. What follows is told and decided.
  * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] r[impl supervise.pending] */
 static void settle(struct host_life *life)
 {
     struct rapahub_host *host = life->guest->host;
 
-    if (life->settled || life->proven_ns == 0 || !hub_link_closed(life->connection.link))
+    if (life->settled || life->proven_ns == 0 || !hub_connection_over(&life->connection))
         return;
     life->settled = true;
     host_life_note_exit(life);
@@ -172,6 +173,9 @@ void host_death_sweep(struct rapahub_host *host)
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (!is_over(host, life))
+            continue;
+        /* A last user of it may have been taking an answer when it was settled. */
+        if (hub_call_ends_deliver(life->connection.calls) > 0 && !is_over(host, life))
             continue;
         host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);

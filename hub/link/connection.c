@@ -179,6 +179,7 @@ static void on_close(void *user)
     hub_calls_end_all(connection->calls, hub_link_cause(connection->link));
     hub_served_end_all(connection->served);
     hub_channels_end_all(connection->channels, hub_link_cause(connection->link));
+    hub_publish(&connection->over, 1);
     connection->events.on_close(connection->events.user);
 }
 
@@ -258,6 +259,11 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     else
         hub_calls_on_nap(connection->calls, nap_of_guest, NULL);
     return 0;
+}
+
+bool hub_connection_over(const struct hub_connection *connection)
+{
+    return hub_observe(&connection->over) != 0;
 }
 
 void hub_connection_trim(struct hub_connection *connection, bool at_once)

@@ -30,8 +30,13 @@ struct hub_connection {
     struct hub_channels *channels;
     struct hub_connection_events events;
     struct hub_crew crew; /* moves the streams of calls that we made */
+    struct hub_a32 over;  /* the link is closed, and all that hung on it has ended */
     uint8_t reason[1040]; /* of a Goodbye, while it is received */
 };
+
+/* Is the link closed, and has every call, request and stream ended with it? Who closes it ends them
+ * behind that, on its own thread: hub_link_closed says nothing of them. Any thread. */
+bool hub_connection_over(const struct hub_connection *connection);
 
 /* Is something owed to the peer that found no space? While there is, sweep now and then. */
 bool hub_connection_owes(struct hub_connection *connection);

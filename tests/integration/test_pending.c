@@ -3,7 +3,7 @@
  * with RAPAHUB_EDIED; none is executed twice, and none that was sent by the next life. One that was
  * not sent, as the ring had no room, goes on to that, as any that comes while it starts.
  *
- * RAPAHUB_TEST_ROUNDS: how often; 5. */
+ * RAPAHUB_TEST_ROUNDS: how often; 20. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,7 +51,7 @@ static unsigned rounds(void)
 {
     const char *text = getenv("RAPAHUB_TEST_ROUNDS");
 
-    return text ? (unsigned)strtoul(text, NULL, 0) : 5;
+    return text ? (unsigned)strtoul(text, NULL, 0) : 20;
 }
 
 static void open_file(struct stage *stage)

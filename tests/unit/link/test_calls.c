@@ -445,6 +445,37 @@ static void the_reason_of_a_goodbye_is_there_before_calls_end(void **state)
     pair_close(&pair);
 }
 
+static void look_that_it_is_not_over(void *user)
+{
+    assert_false(hub_connection_over(&((struct end *)user)->connection));
+    pair_on_ready(user);
+}
+
+static void look_that_it_is_over(void *user)
+{
+    assert_true(hub_connection_over(&((struct end *)user)->connection));
+    pair_on_close(user);
+}
+
+/* Who sees the link closed must not take its calls for ended. r[verify supervise.pending] */
+static void what_is_closed_is_over_only_behind_the_end_of_its_calls(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    int codes[3] = {0};
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    pair.host.connection.events.on_ready = look_that_it_is_not_over;
+    pair.host.connection.events.on_close = look_that_it_is_over;
+    begin_async(&pair.host, codes, SOON);
+    hub_link_close(pair.host.connection.link, RAPAHUB_EDIED, "");
+    assert_int_equal(hub_peek(&pair.host.closed), 1);
+    assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
+    assert_int_equal(codes[1], RAPAHUB_EDIED);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_call_that_is_refused_leaves_no_answer_half_written),
         cmocka_unit_test(a_deadline_holds_though_another_passed_while_it_was_sent),
         cmocka_unit_test(the_reason_of_a_goodbye_is_there_before_calls_end),
+        cmocka_unit_test(what_is_closed_is_over_only_behind_the_end_of_its_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
