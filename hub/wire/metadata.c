@@ -9,6 +9,7 @@
 
 #define ENTRY_LEAST 3 /* bytes of an entry: key, kind, value */
 #define KINDS       3
+#define NUMBER_MAX  10 /* bytes of a u64 */
 
 #define TOTAL_BROKEN "keys and values are longer than 65536 bytes"
 #define TARGET_SHORT 0x80 /* bytes: of fewer the length is one byte */
@@ -73,12 +74,12 @@ int hub_metadata_put(struct hub_writer *writer, const struct hub_metadata_entry 
 /* Length, key and kind as they stand in front of a value of ours: in this form they are written,
  * and looked for first. */
 static const char before_container[] = "\x11" HUB_KEY_CONTAINER "\x02";
-static const char before_target[] = "\x0e" HUB_KEY_TARGET "\x01";
+static const char before_target[] = "\x0a" HUB_KEY_TARGET "\x01";
 static const char before_chain[] = "\x0d" HUB_KEY_CHAIN "\x02";
 static const char before_fault[] = "\x0d" HUB_KEY_FAULT "\x02";
 
 _Static_assert(sizeof HUB_KEY_CONTAINER == 0x11 + 1, "its length");
-_Static_assert(sizeof HUB_KEY_TARGET == 0x0e + 1, "its length");
+_Static_assert(sizeof HUB_KEY_TARGET == 0x0a + 1, "its length");
 _Static_assert(sizeof HUB_KEY_CHAIN == 0x0d + 1 && sizeof HUB_KEY_FAULT == 0x0d + 1, "its length");
 
 static void put_number(struct hub_writer *writer, const char *before, size_t size, uint64_t number)
@@ -91,24 +92,35 @@ static void put_number(struct hub_writer *writer, const char *before, size_t siz
 
 #define PUT_NUMBER(writer, before, number) put_number(writer, before, sizeof before, number)
 
+static void put_target(struct hub_writer *writer, const struct hub_metadata *metadata)
+{
+    uint8_t chain[NUMBER_MAX];
+    size_t size = hub_postcard_put_at(chain, metadata->chain);
+
+    hub_writer_put(writer, before_target, sizeof before_target - 1);
+    hub_postcard_put_unsigned(writer, size + metadata->target.size);
+    hub_writer_put(writer, chain, size);
+    hub_writer_put(writer, metadata->target.data, metadata->target.size);
+}
+
 /* What is of ours keeps the limits of numbers and of keys; of the target it is looked at. */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata)
 {
-    unsigned count = (unsigned)(metadata->container != 0) + (metadata->target.size != 0) +
-                     (metadata->chain != 0) + (metadata->fault != 0);
+    bool targeted = metadata->target.size != 0;
+    unsigned count = (unsigned)(metadata->container != 0) + (targeted || metadata->chain != 0) +
+                     (metadata->fault != 0);
 
-    if (metadata->target.size > HUB_METADATA_VALUE)
+    if (metadata->target.size > HUB_METADATA_VALUE - NUMBER_MAX)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "call.metadata.limits",
                             "metadata: a value is longer than 16384 bytes");
     hub_writer_byte(writer, (uint8_t)count);
     if (count == 0)
         return writer->failure;
     PUT_NUMBER(writer, before_container, metadata->container);
-    if (metadata->target.size) {
-        hub_writer_put(writer, before_target, sizeof before_target - 1);
-        hub_postcard_put_bytes(writer, metadata->target);
-    }
-    PUT_NUMBER(writer, before_chain, metadata->chain);
+    if (targeted)
+        put_target(writer, metadata);
+    else
+        PUT_NUMBER(writer, before_chain, metadata->chain);
     PUT_NUMBER(writer, before_fault, metadata->fault);
     return writer->failure;
 }
@@ -142,6 +154,22 @@ static bool is_key(const struct hub_metadata_entry *entry, enum hub_metadata_kin
            !memcmp(entry->key.data, key, entry->key.size);
 }
 
+/* What is no chain and a container is a target that nobody finds. */
+static void keep_target(struct hub_metadata *metadata, struct rapahub_bytes value)
+{
+    struct hub_reader reader;
+    uint64_t chain;
+
+    hub_reader_init(&reader, value.data, value.size);
+    chain = hub_postcard_take_unsigned(&reader, 64);
+    metadata->target = value;
+    if (reader.failure)
+        return;
+    metadata->target = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
+    if (chain != 0)
+        metadata->chain = chain;
+}
+
 /* A key of ours with a value of another kind is an unknown one. */
 static void keep(struct hub_metadata *metadata, const struct hub_metadata_entry *entry)
 {
@@ -152,7 +180,7 @@ static void keep(struct hub_metadata *metadata, const struct hub_metadata_entry 
     else if (is_key(entry, HUB_METADATA_U64, HUB_KEY_FAULT))
         metadata->fault = entry->number;
     else if (is_key(entry, HUB_METADATA_BYTES, HUB_KEY_TARGET))
-        metadata->target = entry->bytes;
+        keep_target(metadata, entry->bytes);
 }
 
 static int refuse(struct hub_reader *reader, const char *rule, const char *what)
@@ -190,6 +218,7 @@ static size_t take_number(struct hub_reader *reader, uint64_t *to)
 static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata)
 {
     const uint8_t *at = reader->at;
+    struct rapahub_bytes value;
 
     if (reader->failure)
         return 0;
@@ -198,8 +227,9 @@ static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata
     if (BEGINS(reader, before_container))
         return sizeof HUB_KEY_CONTAINER - 1 + take_number(reader, &metadata->container);
     if (BEGINS(reader, before_target) && reader->at < reader->end && *reader->at < TARGET_SHORT) {
-        metadata->target = hub_postcard_take_bytes(reader);
-        return sizeof HUB_KEY_TARGET - 1 + metadata->target.size;
+        value = hub_postcard_take_bytes(reader);
+        keep_target(metadata, value);
+        return sizeof HUB_KEY_TARGET - 1 + value.size;
     }
     reader->at = at;
     return 0;

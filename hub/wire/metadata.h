@@ -20,10 +20,10 @@
 
 /* Keys of our own. */
 #define HUB_KEY_CONTAINER \
-    "rapahub-container"                 /* u64: which container of the guest; absent: its first */
-#define HUB_KEY_TARGET "rapahub-target" /* bytes: the container a guest calls */
-#define HUB_KEY_CHAIN  "rapahub-chain"  /* u64: calls made to answer one another */
-#define HUB_KEY_FAULT  "rapahub-fault"  /* u64: why a call was not run: HUB_FAULT_... */
+    "rapahub-container"                /* u64: which container of the guest; absent: its first */
+#define HUB_KEY_TARGET "rapahub-to"    /* bytes: a chain or 0, and the container a guest calls */
+#define HUB_KEY_CHAIN  "rapahub-chain" /* u64: calls made to answer one another */
+#define HUB_KEY_FAULT  "rapahub-fault" /* u64: why a call was not run: HUB_FAULT_... */
 
 enum hub_fault {
     HUB_FAULT_NONE,
@@ -54,7 +54,8 @@ struct hub_metadata {
 int hub_metadata_put(struct hub_writer *writer, const struct hub_metadata_entry *entries,
                      uint32_t count);
 
-/* Writes the members that are not 0 under our own keys; of none of them one byte. */
+/* Writes the members that are not 0 under our own keys, chain and target in one entry; of none of
+ * them one byte. */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata);
 
 /* Reads all entries up to the arguments or the result and keeps ours: RAPAHUB_EPROTOCOL with rule

@@ -138,13 +138,13 @@ static void grant_minus_one(struct raw_link *link, const struct hostile_streams 
 
 static void name(struct raw_link *link, const char *signature, uint64_t first, uint64_t second)
 {
-    static const uint8_t target[3] = {3, 0, 0};
+    static const uint8_t target[4] = {0, 3, 0, 0};
     struct raw_postcard payload = {.size = 0};
     struct raw_message request = {
         .type = RAW_REQUEST, .id = 77, .method = raw_call_method(signature)};
 
     raw_postcard_u64(&payload, 1);
-    raw_postcard_string(&payload, "rapahub-target");
+    raw_postcard_string(&payload, "rapahub-to");
     raw_postcard_u64(&payload, 1);
     raw_postcard_bytes(&payload, target, sizeof(target));
     raw_postcard_u64(&payload, first);

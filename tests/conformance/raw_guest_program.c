@@ -103,14 +103,14 @@ static int echo(struct raw_link *link, const struct raw_message *request, void *
 
 /* ---- calls to the host ---- */
 
-/* Metadata with one entry: the container that is called, 2.0[0]. */
+/* Metadata with one entry: no chain, and the container that is called, 2.0[0]. */
 static void begin_request(struct raw_postcard *to)
 {
-    static const uint8_t target[3] = {2, 0, 0};
+    static const uint8_t target[4] = {0, 2, 0, 0};
 
     to->size = 0;
     raw_postcard_u64(to, 1);
-    raw_postcard_string(to, "rapahub-target");
+    raw_postcard_string(to, "rapahub-to");
     raw_postcard_u64(to, 1); /* kind: bytes */
     raw_postcard_bytes(to, target, sizeof(target));
 }

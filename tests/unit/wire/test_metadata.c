@@ -10,6 +10,8 @@
 #include "tests/support/testing.h"
 #include "tests/support/vectors.h"
 
+#define INLINE 32 /* bytes of a descriptor */
+
 #define ENTRIES_MAX 200
 
 /* Reads all entries of a vector and writes them again. */
@@ -157,27 +159,102 @@ static void a_receiver_counts_values_and_their_sum(void **state)
     assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
 }
 
+/* How many bytes it takes. */
+static size_t send_over(const struct hub_metadata *sent, struct hub_metadata *got)
+{
+    static uint8_t data[200];
+    struct hub_reader reader;
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, data, sizeof(data));
+    assert_int_equal(hub_metadata_write(&writer, sent), 0);
+    hub_reader_init(&reader, data, writer.size);
+    assert_int_equal(hub_metadata_read(&reader, got), 0);
+    assert_int_equal(hub_postcard_end(&reader), 0);
+    return writer.size;
+}
+
 /* r[verify core.metadata] */
 static void our_own_keys_go_there_and_back(void **state)
 {
     const struct hub_metadata sent = {
         .container = 7, .chain = 300, .fault = 2, .target = {"id", 2}};
     struct hub_metadata got;
-    struct hub_reader reader;
-    struct hub_writer writer;
-    uint8_t data[200];
 
     (void)state;
-    hub_writer_init(&writer, data, sizeof(data));
-    assert_int_equal(hub_metadata_write(&writer, &sent), 0);
-    hub_reader_init(&reader, data, writer.size);
-    assert_int_equal(hub_metadata_read(&reader, &got), 0);
-    assert_int_equal(hub_postcard_end(&reader), 0);
+    send_over(&sent, &got);
     assert_int_equal(got.container, 7);
     assert_int_equal(got.chain, 300);
     assert_int_equal(got.fault, 2);
     assert_int_equal(got.target.size, 2);
     assert_memory_equal(got.target.data, "id", 2);
+}
+
+static void a_chain_goes_without_a_target_and_a_target_without_a_chain(void **state)
+{
+    const struct hub_metadata chain = {.chain = UINT64_MAX}, target = {.target = {"id", 2}};
+    struct hub_metadata got;
+
+    (void)state;
+    send_over(&chain, &got);
+    assert_true(got.chain == UINT64_MAX);
+    assert_int_equal(got.target.size, 0);
+    send_over(&target, &got);
+    assert_int_equal(got.chain, 0);
+    assert_int_equal(got.target.size, 2);
+}
+
+/* A guest's call with some small arguments takes no slot. */
+static void what_a_nested_call_needs_leaves_room_in_a_descriptor(void **state)
+{
+    const struct hub_metadata sent = {.chain = UINT64_C(1) << 41, .target = {"\x64\0\0", 3}};
+    struct hub_metadata got;
+
+    (void)state;
+    assert_true(send_over(&sent, &got) <= INLINE - 9);
+    assert_true(got.chain == UINT64_C(1) << 41);
+}
+
+static struct hub_metadata read_target(const void *value, size_t size)
+{
+    const struct hub_metadata_entry entries[] = {
+        {{HUB_KEY_CHAIN, sizeof(HUB_KEY_CHAIN) - 1}, HUB_METADATA_U64, {NULL, 0}, 5},
+        {{HUB_KEY_TARGET, sizeof(HUB_KEY_TARGET) - 1}, HUB_METADATA_BYTES, {value, size}, 0},
+    };
+    static uint8_t data[400];
+    struct hub_metadata got;
+    struct hub_reader reader;
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, data, sizeof(data));
+    assert_int_equal(hub_metadata_put(&writer, entries, 2), 0);
+    hub_reader_init(&reader, data, writer.size);
+    assert_int_equal(hub_metadata_read(&reader, &got), 0);
+    return got;
+}
+
+/* It is not for the metadata to say so: who looks for the container does. */
+static void a_target_that_is_none_is_one_that_nobody_finds(void **state)
+{
+    uint8_t longest[200] = {0};
+    struct hub_metadata got;
+
+    (void)state;
+    got = read_target("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0\0", 14);
+    assert_int_equal(got.target.size, 14);
+    assert_int_equal(got.chain, 5);
+    got = read_target("\x80", 1);
+    assert_int_equal(got.target.size, 1);
+    got = read_target("", 0);
+    assert_int_equal(got.target.size, 0);
+    got = read_target("\7", 1);
+    assert_int_equal(got.target.size, 0);
+    assert_int_equal(got.chain, 7);
+    got = read_target("\0\1\2\3", 4);
+    assert_int_equal(got.target.size, 3);
+    assert_int_equal(got.chain, 5); /* that of the entry before */
+    got = read_target(longest, sizeof(longest));
+    assert_int_equal(got.target.size, sizeof(longest) - 1);
 }
 
 static void no_metadata_is_one_byte(void **state)
@@ -248,6 +325,9 @@ int main(void)
         cmocka_unit_test(a_sender_stays_within_the_limits),
         cmocka_unit_test(a_receiver_counts_values_and_their_sum),
         cmocka_unit_test(our_own_keys_go_there_and_back),
+        cmocka_unit_test(a_chain_goes_without_a_target_and_a_target_without_a_chain),
+        cmocka_unit_test(what_a_nested_call_needs_leaves_room_in_a_descriptor),
+        cmocka_unit_test(a_target_that_is_none_is_one_that_nobody_finds),
         cmocka_unit_test(no_metadata_is_one_byte),
         cmocka_unit_test(no_metadata_is_no_absent_metadata),
         cmocka_unit_test(a_key_in_other_letters_or_of_another_kind_is_ignored),
