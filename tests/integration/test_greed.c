@@ -14,7 +14,7 @@
 
 #define USER    54321 /* whom nobody else is likely to be */
 #define MEASURE 300   /* ms, of one measurement */
-#define ROUNDS  5     /* of which the best counts */
+#define ROUNDS  10    /* of which the best counts */
 #define CALLS   200000
 #define NOISE   (300 * UINT64_C(1000)) /* ns: of this many more nothing follows */
 #define MIB     (UINT64_C(1) << 20)
