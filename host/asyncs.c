@@ -141,13 +141,21 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
 }
 
 /* Runs an offer for a caller on another thread, or on the owner: as a job of the owner. */
-static void park(struct rapahub_host *host, struct host_async *async)
+static int park(struct rapahub_host *host, struct host_async *async)
 {
+    bool closed;
+
     hub_mutex_lock(&host->asyncs.lock);
-    hub_list_append(&host->asyncs.parked, &async->parked);
-    hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+    closed = host->asyncs.closed;
+    if (!closed) {
+        hub_list_append(&host->asyncs.parked, &async->parked);
+        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+    }
     hub_mutex_unlock(&host->asyncs.lock);
+    if (closed)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "%s was not sent: the host ends", async->method);
     host_loop_wake(&host->loop);
+    return 0;
 }
 
 static bool same_target(const struct host_async *a, const struct host_async *b)
@@ -230,10 +238,8 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
     }
     *number = async->number;
     r = async->marks ? host_streaming_start(host, async) : route(host, async);
-    if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
-        park(host, async);
-        return 0;
-    }
+    if (r == -EAGAIN || r == RAPAHUB_ESTALE)
+        r = park(host, async);
     if (r < 0)
         host_async_pieces_free(async);
     return r;
@@ -387,6 +393,9 @@ uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
 
 void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why)
 {
+    hub_mutex_lock(&host->asyncs.lock);
+    host->asyncs.closed = true;
+    hub_mutex_unlock(&host->asyncs.lock);
     for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
         note_looked(&host->asyncs);
         rapahub_fail(code, "", "%s: %s", async->method, why);

@@ -60,9 +60,10 @@ struct host_asyncs {
     struct hub_mutex lock;
     struct host_async_table table GUARDED_BY(lock);
     struct hub_list parked GUARDED_BY(lock);
-    struct host_async *ready; /* pieces the owner has taken before it needs them, and those that
-                                 have ended in its turn and are in the table until it is over:
-                                 several go in and out under one lock; the owner's */
+    bool closed GUARDED_BY(lock); /* nothing is parked any more: the host ends */
+    struct host_async *ready;     /* pieces the owner has taken before it needs them, and those that
+                                     have ended in its turn and are in the table until it is over:
+                                     several go in and out under one lock; the owner's */
     struct host_async *over;
     uint32_t over_count;
     struct hub_a32 waiting; /* how many are parked, or were and are being looked at: no other call
@@ -106,7 +107,8 @@ int host_asyncs_serve(struct rapahub_host *host);
 /* When a parked call ends for lack of an answer; HUB_NEVER: none is parked. */
 uint64_t host_asyncs_next_deadline(struct rapahub_host *host);
 
-/* Owner: every parked call ends with `code`. */
+/* Owner, at the end of the host: every parked call ends with `code`, and none is parked any more:
+ * RAPAHUB_ESTALE. */
 void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why);
 
 #endif

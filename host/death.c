@@ -132,13 +132,27 @@ void host_death_closed(struct host_life *life)
     settle(life);
 }
 
+int host_death_deliver(struct rapahub_host *host)
+{
+    int count = 0;
+
+    HUB_LIST_EACH (&host->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (hub_clear_bits(&life->work, HOST_WORK_ANSWER) & HOST_WORK_ANSWER)
+            count += (int)hub_call_ends_deliver(life->connection.calls);
+    }
+    return count;
+}
+
 /* A grandchild may hold the pipes: then what it still prints is waited for, a moment. */
 static bool is_over(struct rapahub_host *host, struct host_life *life)
 {
     uint64_t until = life->proven_ns + OUTPUT_END;
     bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
 
-    if (hub_observe(&life->users) != 0 || host_scratch_inside_life(&host->scratches, life) != 0)
+    if (hub_observe(&life->users) != 0 || host_scratch_inside_life(&host->scratches, life) != 0 ||
+        (hub_observe(&life->work) & HOST_WORK_ANSWER) != 0)
         return false;
     if (host_confinement_lasts(life)) {
         until = hub_clock_after(PURGE_AGAIN);
@@ -173,9 +187,6 @@ void host_death_sweep(struct rapahub_host *host)
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (!is_over(host, life))
-            continue;
-        /* A last user of it may have been taking an answer when it was settled. */
-        if (hub_call_ends_deliver(life->connection.calls) > 0 && !is_over(host, life))
             continue;
         host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);

@@ -19,6 +19,10 @@ void host_death_look(struct host_life *life);
 /* Its link has closed. */
 void host_death_closed(struct host_life *life);
 
+/* Delivers the ends of calls that came behind the end of their life: a thread was taking an answer
+ * when that was settled. What holds the memory of the life does not hold them: how many. */
+int host_death_deliver(struct rapahub_host *host);
+
 /* Frees the lives that have ended and that nobody uses. Outermost turn only. */
 void host_death_sweep(struct rapahub_host *host);
 

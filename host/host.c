@@ -195,6 +195,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     (void)argument;
     host->closing = true;
     host_guests_stop_all(host);
+    (void)host_death_deliver(host);
     host_detached_end_all(host);
     host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
     host_streaming_end(host);

@@ -261,6 +261,7 @@ static int work(struct rapahub_host *host)
     int count = serve_lives(host);
 
     if (!is_deep(host)) {
+        count += host_death_deliver(host);
         count += host_threads_serve(host, false);
         host_requests_look(host);
         count += host_asyncs_serve(host);

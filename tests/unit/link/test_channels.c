@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ids of a link's channels, and what calls do to them. */
+#include <poll.h>
+#include <sched.h>
+
 #include "tests/unit/link/channel_pair.h"
 
 static struct hub_channel *open_one(struct hub_channels *set)
@@ -255,6 +258,36 @@ static void who_waits_for_an_id_gets_the_next_free_one(void **state)
     flow_close(&flow);
 }
 
+static void *close_host_side(void *user)
+{
+    struct flow *flow = user;
+
+    hub_link_close(flow->pair.host.connection.link, RAPAHUB_EDIED, "");
+    return NULL;
+}
+
+/* Who closes the link has ended the calls and not the streams yet. r[verify supervise.pending] */
+static void a_connection_is_over_behind_its_streams(void **state)
+{
+    struct hub_connection *connection;
+    struct flow flow;
+    pthread_t thread;
+
+    (void)state;
+    flow_open(&flow, true);
+    connection = &flow.pair.host.connection;
+    hub_mutex_lock(&connection->channels->lock);
+    assert_int_equal(pthread_create(&thread, NULL, close_host_side, &flow), 0);
+    while (!hub_link_closed(connection->link))
+        sched_yield();
+    poll(NULL, 0, 20);
+    assert_false(hub_connection_over(connection));
+    hub_mutex_unlock(&connection->channels->lock);
+    pthread_join(thread, NULL);
+    assert_true(hub_connection_over(connection));
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_reset_that_waits_for_space_goes_before_the_response),
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
+        cmocka_unit_test(a_connection_is_over_behind_its_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
