@@ -11,7 +11,7 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/stranger.h"
 
-#define CHAIN_SHORTER 22 /* bits: the rest is 6 bytes in each call, and no two guests meet */
+#define CHAIN_SHORTER 22 /* bits: the rest is 6 bytes in each call, and two guests hardly meet */
 
 static void on_request(void *user)
 {

@@ -117,7 +117,8 @@ RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
                RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
                RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));
 
-/* A container's id as the bytes of HUB_KEY_TARGET and back; 0 or RAPAHUB_EFORMAT. */
+/* A container's id as what stands behind the chain in HUB_KEY_TARGET, and back; 0 or
+ * RAPAHUB_EFORMAT. */
 #define HUB_LIFECYCLE_TARGET_MAX 16
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to);
 int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);

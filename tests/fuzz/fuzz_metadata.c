@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metadata from any bytes: what is read within the limits can be written again. */
+#include <string.h>
+
 #include "hub/base/bytes.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/metadata.h"
@@ -23,6 +25,25 @@ static void check_entries(const uint8_t *data, size_t size)
     FUZZ_HOLDS(writer.size <= size);
 }
 
+/* What was read, written in our own form, is read as the same. */
+static void check_ours(const struct hub_metadata *read)
+{
+    static uint8_t data[HUB_METADATA_TOTAL];
+    struct hub_metadata again;
+    struct hub_reader reader;
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, data, sizeof data);
+    if (hub_metadata_write(&writer, read) < 0)
+        return; /* a target without the room for a chain before it */
+    hub_reader_init(&reader, data, writer.size);
+    FUZZ_HOLDS(hub_metadata_read(&reader, &again) == 0 && hub_reader_left(&reader) == 0);
+    FUZZ_HOLDS(again.container == read->container && again.chain == read->chain &&
+               again.fault == read->fault && again.target.size == read->target.size);
+    FUZZ_HOLDS(read->target.size == 0 ||
+               memcmp(again.target.data, read->target.data, read->target.size) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rapahub_container_id id;
@@ -32,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hub_reader_init(&reader, data, size);
     if (hub_metadata_read(&reader, &metadata) == 0) {
         check_entries(data, size);
+        check_ours(&metadata);
         hub_lifecycle_take_target(metadata.target, &id);
     }
     return 0;
