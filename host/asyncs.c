@@ -140,7 +140,8 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
     return async->full ? r : host_life_explain(life, r, method);
 }
 
-/* Runs an offer for a caller on another thread, or on the owner: as a job of the owner. */
+/* For a turn, which sends it, or runs the offer. Behind the last look at what is parked nobody
+ * would tell its end. */
 static int park(struct rapahub_host *host, struct host_async *async)
 {
     bool closed;

@@ -132,6 +132,7 @@ void host_death_closed(struct host_life *life)
     settle(life);
 }
 
+/* r[impl supervise.pending] */
 int host_death_deliver(struct rapahub_host *host)
 {
     int count = 0;

@@ -166,8 +166,7 @@ static void keep_target(struct hub_metadata *metadata, struct rapahub_bytes valu
     if (reader.failure)
         return;
     metadata->target = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
-    if (chain != 0)
-        metadata->chain = chain;
+    metadata->chain = chain;
 }
 
 /* A key of ours with a value of another kind is an unknown one. */

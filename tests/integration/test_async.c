@@ -273,6 +273,56 @@ static void an_offer_is_called_without_waiting(void **state)
     close_host(&on);
 }
 
+/* Begins the same again as often as it is told of an end, as one that does not give up. */
+struct stubborn {
+    struct rapahub_host *host;
+    unsigned begun, ended, refused;
+    int status;
+};
+
+static void begin_again(void *user, int status, const void *result);
+
+static void begin_one(struct stubborn *stubborn)
+{
+    static const int64_t number = 21;
+    const struct rapahub_call call = {
+        .target = here, .method = "twice", .arguments = (const void *const[]){&number, NULL}};
+    int r = rapahub_host_call_async(stubborn->host, &call, begin_again, stubborn, NULL);
+
+    stubborn->begun += r == 0;
+    stubborn->refused += r == RAPAHUB_ESTALE;
+}
+
+static void begin_again(void *user, int status, const void *result)
+{
+    struct stubborn *stubborn = user;
+
+    (void)result;
+    stubborn->ended++;
+    stubborn->status = status;
+    if (stubborn->ended < 1000)
+        begin_one(stubborn);
+}
+
+/* A call to an offer waits for a turn, which never comes. */
+static void what_is_begun_while_the_host_ends_is_refused(void **state)
+{
+    const struct rapahub_container_options options = {.id = here, .pool_name = "offer"};
+    struct stubborn stubborn = {0};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(rapahub_host_offer(on.host, &options, methods, NULL));
+    stubborn.host = on.host;
+    begin_one(&stubborn);
+    close_host(&on);
+    assert_int_equal(stubborn.status, RAPAHUB_EDIED);
+    assert_int_equal(stubborn.begun, 1);
+    assert_int_equal(stubborn.ended, 1);
+    assert_int_equal(stubborn.refused, 1);
+}
+
 struct canceller {
     struct hosting *on;
     _Atomic uint64_t number; /* of the call to cancel */
@@ -421,6 +471,7 @@ int main(void)
         cmocka_unit_test(calls_open_at_the_end_of_the_host_end_too),
         cmocka_unit_test(a_callback_may_call_but_not_dispatch),
         cmocka_unit_test(an_offer_is_called_without_waiting),
+        cmocka_unit_test(what_is_begun_while_the_host_ends_is_refused),
         cmocka_unit_test(a_cancel_from_another_thread_ends_a_call_once),
         cmocka_unit_test(callbacks_that_call_do_not_pile_up),
         cmocka_unit_test(arguments_wait_for_space_whatever_a_callback_calls),

@@ -240,7 +240,8 @@ RAPAHUB_API void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahu
 
 /* Starts a call and returns; any thread. on_done runs once, on the owner, unless this fails.
  * `call->loan` must be NULL. `result` is NULL unless status is 0, and where it is void; it and the
- * diagnosis hold until on_done returns. `out` may be NULL. */
+ * diagnosis hold until on_done returns. `out` may be NULL. In an on_done that runs inside of
+ * rapahub_host_destroy it fails: RAPAHUB_ESTALE, for what would have to wait for a turn. */
 RAPAHUB_API_CHECKED int rapahub_host_call_async(struct rapahub_host *host,
                                                 const struct rapahub_call *call,
                                                 rapahub_on_done *on_done, void *user,

@@ -252,7 +252,7 @@ static void a_target_that_is_none_is_one_that_nobody_finds(void **state)
     assert_int_equal(got.chain, 7);
     got = read_target("\0\1\2\3", 4);
     assert_int_equal(got.target.size, 3);
-    assert_int_equal(got.chain, 5); /* that of the entry before */
+    assert_int_equal(got.chain, 0); /* it comes behind the other entry */
     got = read_target(longest, sizeof(longest));
     assert_int_equal(got.target.size, sizeof(longest) - 1);
 }
