@@ -33,11 +33,6 @@ static inline size_t hub_reader_left(const struct hub_reader *reader)
     return (size_t)(reader->end - reader->at);
 }
 
-/* The next `size` bytes, or NULL and failure RAPAHUB_EFORMAT where there are fewer. Of size 0 it
- * returns a pointer that is not NULL. */
-const uint8_t *hub_reader_take(struct hub_reader *reader, size_t size);
-uint8_t hub_reader_byte(struct hub_reader *reader); /* 0 on failure */
-
 static inline void hub_writer_init(struct hub_writer *writer, void *data, size_t capacity)
 {
     *writer = (struct hub_writer){.data = data, .capacity = capacity};

@@ -118,11 +118,6 @@ void *hub_id_map_remove(struct hub_id_map *map, uint64_t number)
     return value;
 }
 
-uint32_t hub_id_map_count(const struct hub_id_map *map)
-{
-    return map->count;
-}
-
 void hub_id_map_each(const struct hub_id_map *map, void (*visit)(void *user, uint64_t, void *value),
                      void *user)
 {

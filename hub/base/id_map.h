@@ -20,8 +20,6 @@ int hub_id_map_put(struct hub_id_map *map, uint64_t number, void *value);
 void *hub_id_map_get(const struct hub_id_map *map, uint64_t number);
 void *hub_id_map_remove(struct hub_id_map *map, uint64_t number);
 
-uint32_t hub_id_map_count(const struct hub_id_map *map);
-
 /* Calls `visit` for each entry, in no order; it must not change the map. */
 void hub_id_map_each(const struct hub_id_map *map, void (*visit)(void *user, uint64_t, void *value),
                      void *user);

@@ -24,12 +24,3 @@ const char *hub_states_name(const struct hub_states *states, uint32_t state)
 {
     return state < HUB_STATES_MAX && states->of[state].name ? states->of[state].name : "?";
 }
-
-void hub_states_print(const struct hub_states *states, FILE *to)
-{
-    fprintf(to, "stateDiagram-v2\n    %%%% %s\n", states->name);
-    for (uint32_t from = 0; from < HUB_STATES_MAX; from++)
-        for (uint32_t next = 0; next < HUB_STATES_MAX; next++)
-            if (hub_states_may(states, from, next))
-                fprintf(to, "    %s --> %s\n", states->of[from].name, states->of[next].name);
-}

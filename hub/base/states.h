@@ -5,13 +5,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define HUB_STATES_MAX 16
 #define HUB_TO(state)  (UINT32_C(1) << (state))
 
 struct hub_states {
-    const char *name; /* the log's topic, and the diagram's title */
+    const char *name; /* the log's topic */
     struct {
         const char *name; /* NULL: no such state */
         uint32_t to;      /* HUB_TO of each state that may follow */
@@ -27,8 +26,5 @@ void hub_states_move(const struct hub_states *states, uint32_t *state, uint32_t 
                      const char *why);
 
 const char *hub_states_name(const struct hub_states *states, uint32_t state); /* "?" if unknown */
-
-/* The machine as a Mermaid state diagram. */
-void hub_states_print(const struct hub_states *states, FILE *to);
 
 #endif

@@ -128,11 +128,6 @@ uint32_t hub_channel_id(const struct hub_channel *channel)
     return channel->id;
 }
 
-bool hub_channel_sends(const struct hub_channel *channel)
-{
-    return channel->sends;
-}
-
 struct rapahub_source *hub_channel_source(struct hub_channel *channel)
 {
     return &channel->source;

@@ -23,7 +23,6 @@ struct hub_channels;
 struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, bool ours);
 
 uint32_t hub_channel_id(const struct hub_channel *channel);
-bool hub_channel_sends(const struct hub_channel *channel); /* this side does */
 
 /* The channel as a stream; valid as long as the channel is held. Its `destroy` does nothing. */
 struct rapahub_source *hub_channel_source(struct hub_channel *channel);

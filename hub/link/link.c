@@ -368,11 +368,6 @@ uint64_t hub_link_deaf_until(const struct hub_link *link)
     return hub_flood_until(&link->wait.flood);
 }
 
-void hub_link_arm(struct hub_link *link)
-{
-    hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
-}
-
 bool hub_link_was_rung(const struct hub_link *link)
 {
     return (hub_peek(link->wait.own) & HUB_WAIT_RX_BELL) == 0;

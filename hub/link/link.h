@@ -193,9 +193,6 @@ uint64_t hub_link_deaf_until(const struct hub_link *link);
 void hub_link_hush(struct hub_link *link);
 void hub_link_listen(struct hub_link *link);
 
-/* Arms the doorbell bits, so that the peer rings; call when nobody of this side receives. */
-void hub_link_arm(struct hub_link *link);
-
 /* Is the doorbell not armed: it was rung, or is about to be, or a thread receives? Any thread. */
 bool hub_link_was_rung(const struct hub_link *link);
 

@@ -150,11 +150,6 @@ void hub_pump_stop(struct hub_pump *pump)
     set_stopped(pump, true);
 }
 
-bool hub_pump_over(const struct hub_pump *pump)
-{
-    return hub_observe(&pump->over) != 0;
-}
-
 int hub_pump_join(struct hub_pump **pointer, bool *at_source)
 {
     struct hub_pump *pump = *pointer;

@@ -27,9 +27,6 @@ int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out
 /* It ends soon, wherever it waits. Any thread. */
 void hub_pump_stop(struct hub_pump *pump);
 
-/* Has it ended? Then join does not wait. */
-bool hub_pump_over(const struct hub_pump *pump);
-
 /* Waits for its end and frees it: 0 where all was moved and the sink was ended; -ECANCELED after a
  * stop; else the failure of the source or of the sink, with its diagnosis; which of them to
  * *at_source. */

@@ -51,10 +51,3 @@ void hub_reclaim_empty(const struct hub_segment *segment, uint32_t peer)
     hub_segment_view(segment, peer, &view);
     hub_publish(&view.entry->state, HUB_PEER_EMPTY);
 }
-
-void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slots *host_slots,
-                      uint32_t peer)
-{
-    hub_reclaim_reset(segment, host_slots, peer);
-    hub_reclaim_empty(segment, peer);
-}

@@ -8,14 +8,13 @@
 #include "hub/shm/slots.h"
 
 /* Host slots lent to `peer` come back, indices become 0, the guest's pool is whole again, its
- * channels are Free, its words 0; the entry is Empty last. May be repeated from the start where a
- * host's thread stopped in between. r[impl shm.crash.recovery] */
-void hub_reclaim_peer(const struct hub_segment *segment, struct hub_slots *host_slots,
-                      uint32_t peer);
-
-/* Its two halves, for a host that has something to give back between them: its lock. */
+ * channels are Free, its words 0. May be repeated from the start where a host's thread stopped in
+ * between. r[impl shm.crash.recovery] */
 void hub_reclaim_reset(const struct hub_segment *segment, struct hub_slots *host_slots,
                        uint32_t peer);
+
+/* Last, after what the host holds of the guest was given back: the entry is Empty.
+ * r[impl shm.crash.recovery] */
 void hub_reclaim_empty(const struct hub_segment *segment, uint32_t peer);
 
 #endif

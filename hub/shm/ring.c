@@ -235,15 +235,6 @@ bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head)
     return before < ring->mask && ring->convention == HUB_RING_FREE_RUNNING;
 }
 
-bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
-{
-    *head = ring->head_seen != ring->tail_next ? ring->head_seen : hub_observe(ring->head);
-    if (!hub_ring_reaches(ring, *head))
-        return false;
-    take_cell(to, hub_ring_cell_to_read(ring));
-    return true;
-}
-
 void hub_ring_skip(struct hub_ring_consumer *ring, uint32_t head)
 {
     ring->tail_next++;

@@ -121,10 +121,6 @@ static inline const struct hub_ring_cell *hub_ring_cell_to_read(
 }
 bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head);
 
-/* Copies the next descriptor and leaves it where it is: false where there is none, or where what
- * the peer wrote is for hub_ring_take to judge. *head is for hub_ring_skip, which takes it.
- * r[impl hub.copy.descriptor] */
-bool hub_ring_look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head);
 void hub_ring_skip(struct hub_ring_consumer *ring, uint32_t head);
 
 /* Distance of a foreign head from our tail: 0 to size - 1, or RAPAHUB_EPROTOCOL. */

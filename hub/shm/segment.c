@@ -172,9 +172,8 @@ static int create_at(const char *path, size_t size, struct hub_mapping *out)
                         "'%s' is another host's, or no segment at all; it is left alone", path);
 }
 
-/* `path` NULL: a file of a new name, or a memfd. */
-static int create(const struct hub_geometry *geometry, bool shared, const char *path,
-                  struct hub_segment **out)
+int hub_segment_create_from(const struct hub_geometry *geometry, bool shared, const char *path,
+                            struct hub_segment **out)
 {
     OWN(hub_segment) struct hub_segment *segment = new_segment();
     size_t size;
@@ -200,12 +199,6 @@ static int create(const struct hub_geometry *geometry, bool shared, const char *
     return 0;
 }
 
-int hub_segment_create_from(const struct hub_geometry *geometry, bool shared,
-                            struct hub_segment **out)
-{
-    return create(geometry, shared, NULL, out);
-}
-
 /* r[impl shm.topology.hub] r[impl shm.file.mmap-posix] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out)
 {
@@ -216,7 +209,7 @@ int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_
         return rapahub_fail(RAPAHUB_EINVAL, "shm.topology.max-guests",
                             "a private segment has one guest, not %u", limits->guests_max);
     r = hub_geometry_compute(limits, &geometry);
-    return r < 0 ? r : create(&geometry, shared, NULL, out);
+    return r < 0 ? r : hub_segment_create_from(&geometry, shared, NULL, out);
 }
 
 int hub_segment_create_at(const struct hub_limits *limits, const char *path,
@@ -225,7 +218,7 @@ int hub_segment_create_at(const struct hub_limits *limits, const char *path,
     struct hub_geometry geometry;
     int r = hub_geometry_compute(limits, &geometry);
 
-    return r < 0 ? r : create(&geometry, true, path, out);
+    return r < 0 ? r : hub_segment_create_from(&geometry, true, path, out);
 }
 
 static void copy_header(const struct hub_segment *segment, struct hub_header *to)

@@ -38,8 +38,9 @@ int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_
 int hub_segment_create_at(const struct hub_limits *limits, const char *path,
                           struct hub_segment **out);
 
-/* The same with a layout that was computed before. */
-int hub_segment_create_from(const struct hub_geometry *geometry, bool shared,
+/* The same with a layout that was computed before. `path` NULL: a file of a new name, or a memfd.
+ */
+int hub_segment_create_from(const struct hub_geometry *geometry, bool shared, const char *path,
                             struct hub_segment **out);
 
 /* As the guest `peer`: waits at most 2 s for the magic, copies header and entry once, checks them.

@@ -203,14 +203,6 @@ void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out)
     slots->kind->count(slots, out);
 }
 
-uint32_t hub_slots_free_count(struct hub_slots *slots)
-{
-    struct hub_slot_counts counts;
-
-    hub_slots_count(slots, &counts);
-    return counts.free;
-}
-
 int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
                       const struct hub_geometry *geometry, uint8_t *memory, uint32_t peer)
 {

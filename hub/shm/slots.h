@@ -86,7 +86,6 @@ void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
  * host, or at hand of the guest. What there is in all, and claims of the other side that the
  * records denied, and that blamed nobody. */
 void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out);
-uint32_t hub_slots_free_count(struct hub_slots *slots);
 
 /* The slots the other side sends in. Under the receive token, but where something else is said. It
  * stays where it was initialised. */

@@ -484,9 +484,3 @@ int hub_invoke_call(struct hub_invoke *invoke, const struct hub_invoke_target *t
     invoke->depth--;
     return r;
 }
-
-int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arguments,
-                   struct hub_outcome *out)
-{
-    return hub_invoke_call(invoke, &(struct hub_invoke_target){self, NULL}, arguments, out);
-}

@@ -63,8 +63,4 @@ struct hub_invoke_target {
 int hub_invoke_call(struct hub_invoke *invoke, const struct hub_invoke_target *to,
                     struct hub_reader *arguments, struct hub_outcome *out);
 
-/* The same for a method without streams. */
-int hub_invoke_run(struct hub_invoke *invoke, void *self, struct hub_reader *arguments,
-                   struct hub_outcome *out);
-
 #endif

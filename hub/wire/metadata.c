@@ -30,47 +30,6 @@ static const char *broken_limit(const struct hub_metadata_entry *entry, size_t t
     return total > HUB_METADATA_TOTAL ? TOTAL_BROKEN : NULL;
 }
 
-static int check_limits(const struct hub_metadata_entry *entries, uint32_t count)
-{
-    const char *limit = count > HUB_METADATA_ENTRIES ? "there are more than 128 entries" : NULL;
-    size_t total = 0;
-
-    for (uint32_t i = 0; i < count && !limit; i++) {
-        total += entries[i].key.size + value_size(&entries[i]);
-        limit = broken_limit(&entries[i], total);
-    }
-    return limit ? rapahub_fail(RAPAHUB_EMSGSIZE, "call.metadata.limits", "metadata: %s", limit)
-                 : 0;
-}
-
-static void put_entry(struct hub_writer *writer, const struct hub_metadata_entry *entry)
-{
-    struct rapahub_string text = {entry->bytes.data, entry->bytes.size};
-
-    hub_postcard_put_string(writer, entry->key);
-    hub_postcard_put_unsigned(writer, entry->kind);
-    if (entry->kind == HUB_METADATA_STRING)
-        hub_postcard_put_string(writer, text);
-    else if (entry->kind == HUB_METADATA_BYTES)
-        hub_postcard_put_bytes(writer, entry->bytes);
-    else
-        hub_postcard_put_unsigned(writer, entry->number);
-}
-
-/* r[impl call.metadata.limits] r[impl call.metadata.order] r[impl call.metadata.duplicates] */
-int hub_metadata_put(struct hub_writer *writer, const struct hub_metadata_entry *entries,
-                     uint32_t count)
-{
-    int r = check_limits(entries, count);
-
-    if (r < 0)
-        return r;
-    hub_postcard_put_unsigned(writer, count);
-    for (uint32_t i = 0; i < count; i++)
-        put_entry(writer, &entries[i]);
-    return writer->failure;
-}
-
 /* Length, key and kind as they stand in front of a value of ours: in this form they are written,
  * and looked for first. */
 static const char before_container[] = "\x11" HUB_KEY_CONTAINER "\x02";
@@ -103,7 +62,8 @@ static void put_target(struct hub_writer *writer, const struct hub_metadata *met
     hub_writer_put(writer, metadata->target.data, metadata->target.size);
 }
 
-/* What is of ours keeps the limits of numbers and of keys; of the target it is looked at. */
+/* What is of ours keeps the limits of numbers and of keys; of the target it is looked at.
+ * r[impl call.metadata.limits] */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata)
 {
     bool targeted = metadata->target.size != 0;
@@ -249,7 +209,9 @@ static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, si
     return 0;
 }
 
-/* r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.keys] */
+/* Each entry is read, in order, also where its key has been there; of one of ours the last counts.
+ * r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.keys]
+ * r[impl call.metadata.order] r[impl call.metadata.duplicates] */
 int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out)
 {
     uint32_t count = hub_metadata_take_count(reader);

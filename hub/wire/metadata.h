@@ -49,11 +49,6 @@ struct hub_metadata {
     struct rapahub_bytes target; /* size 0: absent */
 };
 
-/* Writes `count` entries: -EMSGSIZE with rule call.metadata.limits where they are too many or too
- * large, else the writer's failure. */
-int hub_metadata_put(struct hub_writer *writer, const struct hub_metadata_entry *entries,
-                     uint32_t count);
-
 /* Writes the members that are not 0 under our own keys, chain and target in one entry; of none of
  * them one byte. */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata);

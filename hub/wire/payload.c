@@ -132,24 +132,23 @@ static void take_stream(struct hub_reader *reader, size_t size, void *value)
 static const struct {
     put_function *put;
     take_function *take;
-    size_t least;
 } codecs[] = {
-    [RAPAHUB_KIND_VOID] = {put_nothing, take_nothing, 0},
-    [RAPAHUB_KIND_BOOL] = {put_bool, take_bool, 1},
-    [RAPAHUB_KIND_I8] = {put_byte, take_byte, 1},
-    [RAPAHUB_KIND_I16] = {put_signed, take_signed, 1},
-    [RAPAHUB_KIND_I32] = {put_signed, take_signed, 1},
-    [RAPAHUB_KIND_I64] = {put_signed, take_signed, 1},
-    [RAPAHUB_KIND_U8] = {put_byte, take_byte, 1},
-    [RAPAHUB_KIND_U16] = {put_unsigned, take_unsigned, 1},
-    [RAPAHUB_KIND_U32] = {put_unsigned, take_unsigned, 1},
-    [RAPAHUB_KIND_U64] = {put_unsigned, take_unsigned, 1},
-    [RAPAHUB_KIND_F32] = {put_f32, take_f32, 4},
-    [RAPAHUB_KIND_F64] = {put_f64, take_f64, 8},
-    [RAPAHUB_KIND_STRING] = {put_string, take_string, 1},
-    [RAPAHUB_KIND_BYTES] = {put_bytes, take_bytes, 1},
-    [RAPAHUB_KIND_SOURCE] = {put_stream, take_stream, 1},
-    [RAPAHUB_KIND_SINK] = {put_stream, take_stream, 1},
+    [RAPAHUB_KIND_VOID] = {put_nothing, take_nothing},
+    [RAPAHUB_KIND_BOOL] = {put_bool, take_bool},
+    [RAPAHUB_KIND_I8] = {put_byte, take_byte},
+    [RAPAHUB_KIND_I16] = {put_signed, take_signed},
+    [RAPAHUB_KIND_I32] = {put_signed, take_signed},
+    [RAPAHUB_KIND_I64] = {put_signed, take_signed},
+    [RAPAHUB_KIND_U8] = {put_byte, take_byte},
+    [RAPAHUB_KIND_U16] = {put_unsigned, take_unsigned},
+    [RAPAHUB_KIND_U32] = {put_unsigned, take_unsigned},
+    [RAPAHUB_KIND_U64] = {put_unsigned, take_unsigned},
+    [RAPAHUB_KIND_F32] = {put_f32, take_f32},
+    [RAPAHUB_KIND_F64] = {put_f64, take_f64},
+    [RAPAHUB_KIND_STRING] = {put_string, take_string},
+    [RAPAHUB_KIND_BYTES] = {put_bytes, take_bytes},
+    [RAPAHUB_KIND_SOURCE] = {put_stream, take_stream},
+    [RAPAHUB_KIND_SINK] = {put_stream, take_stream},
 };
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "a pointer and an id take the same room");
@@ -206,21 +205,4 @@ void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_t
 {
     for (size_t i = 0; types[i]; i++)
         hub_payload_put(writer, types[i], values[i]);
-}
-
-static size_t least_at(const struct rapahub_type *type, unsigned depth)
-{
-    const struct rapahub_member *member = type->members;
-    size_t least = 0;
-
-    if (type->kind != RAPAHUB_KIND_RECORD)
-        return codecs[type->kind].least;
-    for (; depth < HUB_POSTCARD_DEPTH && member->name; member++)
-        least += least_at(member->type, depth + 1);
-    return least;
-}
-
-size_t hub_payload_least(const struct rapahub_type *type)
-{
-    return least_at(type, 0);
 }

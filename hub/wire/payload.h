@@ -18,7 +18,4 @@ void hub_payload_take(struct hub_reader *reader, const struct rapahub_type *type
 void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_type *const *types,
                                const void *const *values);
 
-/* The fewest bytes a value of this type takes on the wire. */
-size_t hub_payload_least(const struct rapahub_type *type);
-
 #endif

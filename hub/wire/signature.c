@@ -46,14 +46,6 @@ static void add_type(struct output *output, const struct rapahub_type *type, uns
     add(output, "}");
 }
 
-void hub_signature_print_type(const struct rapahub_type *type, char *to, size_t size)
-{
-    struct output output = {to, size, 0};
-
-    add_type(&output, type, 0);
-    end(&output);
-}
-
 size_t hub_signature_print(const char *name, const struct rapahub_type *const *types, char *to,
                            size_t size)
 {

@@ -53,7 +53,4 @@ bool hub_signature_is_name(const char *text);
 /* Is it `source` or `sink`, which stand for a channel? */
 bool hub_signature_is_stream(const struct rapahub_type *type);
 
-/* The canonical text of one type, cut at `size`. */
-void hub_signature_print_type(const struct rapahub_type *type, char *to, size_t size);
-
 #endif

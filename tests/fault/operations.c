@@ -10,6 +10,7 @@
 #include "hub/link/link_state.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
+#include "tests/unit/shm/free_slots.h"
 
 #define SMALL 20 /* bytes: a request that fits a descriptor, and so does its answer */
 
@@ -167,7 +168,8 @@ static int check_reserved(struct stage *stage, struct sweep_point *point)
     if (point->finished && (state != HUB_PEER_RESERVED || epoch != 1))
         return sweep_fail(point, "reserve finished in state %u, epoch %u", state, epoch);
     if (state == HUB_PEER_RESERVED)
-        hub_reclaim_peer(stage->segment, &stage->host_pool, 1);
+        hub_reclaim_reset(stage->segment, &stage->host_pool, 1);
+    hub_reclaim_empty(stage->segment, 1);
     stage->epoch = hub_peek(&entry->epoch);
     stage->peer = 1;
     if (stage_check_entry(stage, point) < 0)
@@ -201,7 +203,7 @@ static void free_a_slot(struct stage *stage)
 /* The host has the other slots, and this one as soon as its bit is set. */
 static int look_at_freeing(struct stage *stage, struct sweep_point *point)
 {
-    uint32_t left = hub_slots_free_count(&stage->host_pool);
+    uint32_t left = free_slots_of(&stage->host_pool);
 
     if (left != STAGE_SLOTS && left != STAGE_SLOTS - 1)
         return sweep_fail(point, "%u slots are free", left);

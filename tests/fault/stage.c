@@ -226,7 +226,8 @@ static int bury(struct stage *stage, struct sweep_point *point)
     if (cause != RAPAHUB_EDIED)
         return sweep_fail(point, "the link ended with %d %s", cause,
                           hub_link_rule(stage->host.connection.link));
-    hub_reclaim_peer(stage->segment, &stage->host_pool, stage->peer);
+    hub_reclaim_reset(stage->segment, &stage->host_pool, stage->peer);
+    hub_reclaim_empty(stage->segment, stage->peer);
     return 0;
 }
 

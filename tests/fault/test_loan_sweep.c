@@ -129,7 +129,8 @@ static int take_answer(struct stage *stage, struct sweep_point *point)
                     point);
     if (!point->finished && point->step % 2 == 0) {
         hub_link_dead(stage->host.connection.link);
-        hub_reclaim_peer(stage->segment, &stage->host_pool, stage->peer);
+        hub_reclaim_reset(stage->segment, &stage->host_pool, stage->peer);
+        hub_reclaim_empty(stage->segment, stage->peer);
     }
     hub_answers_fini(answer);
     return r;

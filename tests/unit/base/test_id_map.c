@@ -7,6 +7,23 @@
 #include "hub/base/random.h"
 #include "tests/support/testing.h"
 
+static void count_one(void *user, uint64_t number, void *value)
+{
+    uint32_t *count = user;
+
+    (void)number;
+    (void)value;
+    (*count)++;
+}
+
+static uint32_t count_of(const struct hub_id_map *map)
+{
+    uint32_t count = 0;
+
+    hub_id_map_each(map, count_one, &count);
+    return count;
+}
+
 static void what_was_put_is_got_and_removed_once(void **state)
 {
     struct hub_id_map *map = NULL;
@@ -17,11 +34,11 @@ static void what_was_put_is_got_and_removed_once(void **state)
     assert_int_equal(hub_id_map_put(map, 7, &value), 0);
     assert_ptr_equal(hub_id_map_get(map, 7), &value);
     assert_null(hub_id_map_get(map, 8));
-    assert_int_equal(hub_id_map_count(map), 1);
+    assert_int_equal(count_of(map), 1);
     assert_ptr_equal(hub_id_map_remove(map, 7), &value);
     assert_null(hub_id_map_remove(map, 7));
     assert_null(hub_id_map_get(map, 7));
-    assert_int_equal(hub_id_map_count(map), 0);
+    assert_int_equal(count_of(map), 0);
     hub_id_map_release(&map);
     assert_null(map);
     hub_id_map_release(&map);
@@ -52,7 +69,7 @@ static void a_number_that_is_in_it_is_refused_and_stays(void **state)
     assert_int_equal(hub_id_map_put(map, 7, &first), 0);
     assert_int_equal(hub_id_map_put(map, 7, &second), -EEXIST);
     assert_ptr_equal(hub_id_map_get(map, 7), &first);
-    assert_int_equal(hub_id_map_count(map), 1);
+    assert_int_equal(count_of(map), 1);
     hub_id_map_release(&map);
 }
 
@@ -72,7 +89,7 @@ static void a_full_map_refuses_until_something_is_removed(void **state)
             assert_int_equal(hub_id_map_put(map, n * 977, &value), 0);
         assert_int_equal(hub_id_map_put(map, UINT64_MAX, &value), -ENOSPC);
         assert_null(hub_id_map_get(map, UINT64_MAX));
-        assert_int_equal(hub_id_map_count(map), capacity);
+        assert_int_equal(count_of(map), capacity);
         if (capacity > 0) {
             assert_non_null(hub_id_map_remove(map, 0));
             assert_int_equal(hub_id_map_put(map, UINT64_MAX, &value), 0);
@@ -112,7 +129,7 @@ static void a_long_mix_of_puts_and_removes_behaves_like_an_array(void **state)
         }
         n = hub_random_below(&random, NUMBERS);
         assert_ptr_equal(hub_id_map_get(map, n), model[n] ? &places[n] : NULL);
-        assert_int_equal(hub_id_map_count(map), count);
+        assert_int_equal(count_of(map), count);
     }
     hub_id_map_release(&map);
 }

@@ -85,25 +85,6 @@ static void an_illegal_move_of_our_own_aborts(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void a_machine_is_printed_as_a_diagram(void **state)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-
-    (void)state;
-    assert_non_null(to);
-    hub_states_print(&door, to);
-    assert_int_equal(fclose(to), 0);
-    assert_string_equal(text, "stateDiagram-v2\n"
-                              "    %% door\n"
-                              "    Open --> Closed\n"
-                              "    Closed --> Open\n"
-                              "    Closed --> Locked\n"
-                              "    Locked --> Closed\n");
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,7 +92,6 @@ int main(void)
         cmocka_unit_test(any_numbers_may_be_asked_about),
         cmocka_unit_test(a_move_is_made_and_logged),
         cmocka_unit_test(an_illegal_move_of_our_own_aborts),
-        cmocka_unit_test(a_machine_is_printed_as_a_diagram),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

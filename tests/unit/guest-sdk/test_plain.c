@@ -57,7 +57,8 @@ static void a_function_is_called_by_the_signature_given(void **state)
     hub_postcard_put_unsigned(&writer, 84);
     hub_postcard_put_unsigned(&writer, 36);
     hub_reader_init(&reader, arguments, writer.size);
-    assert_int_equal(hub_invoke_run(invoke, NULL, &reader, &outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(invoke, &(struct hub_invoke_target){NULL, NULL}, &reader, &outcome), 0);
     assert_int_equal(outcome.status, 0);
     assert_int_equal(*(const uint64_t *)outcome.result, 12);
     guest_load_close(&module);

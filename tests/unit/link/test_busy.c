@@ -67,7 +67,8 @@ static void the_bell_is_armed_again_by_the_look_before_a_sleep(void **state)
 
     (void)state;
     pair_open(&pair, &limits, 0);
-    hub_link_arm(pair.host.connection.link);
+    assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0);
+    assert_true(is_armed(&pair));
     for (uint32_t i = 1; i <= 3; i++) {
         assert_int_equal(call_once(&pair), 0);
         assert_false(is_armed(&pair));

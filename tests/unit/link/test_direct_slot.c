@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/unit/link/direct_pair.h"
+#include "tests/unit/shm/free_slots.h"
 
 #define LARGE 5000 /* bytes: more than is copied where it may be shown */
 #define MANY  16384
@@ -62,7 +63,7 @@ static struct hub_descriptor *last_to_guest(const struct pair *pair)
 /* Of the guest's own slots: how many it can lend. */
 static uint32_t free_of(struct end *end)
 {
-    return hub_slots_free_count(&end->pool);
+    return free_slots_of(&end->pool);
 }
 
 static void check_answer(bool several)

@@ -4,6 +4,7 @@
 #include "hub/link/direct_wait.h"
 #include "hub/wire/metadata.h"
 #include "tests/unit/link/direct_pair.h"
+#include "tests/unit/shm/free_slots.h"
 
 #define ID    7
 #define LARGE 600 /* bytes of a payload: in a slot, and looked at privately */
@@ -122,12 +123,12 @@ static void one_in_a_slot_is_copied(void **state)
     open_waiting(&pair, &one);
     hub_writer_init(&writer, payload, sizeof payload);
     assert_int_equal(hub_metadata_write(&writer, &metadata), 0);
-    free = hub_slots_free_count(&pair.guest.pool);
+    free = free_slots_of(&pair.guest.pool);
     send_raw(&pair.guest, HUB_REQUEST, ID, payload, sizeof payload);
     assert_int_equal(next(&pair, &judge, &request), HUB_DIRECT_REQUEST);
     assert_true(judge.chain == UINT64_MAX - 1);
     assert_int_equal(request->arguments.size, sizeof payload - writer.size);
-    assert_int_equal(hub_slots_free_count(&pair.guest.pool), free);
+    assert_int_equal(free_slots_of(&pair.guest.pool), free);
     answer_ok(&pair, request);
     close_waiting(&pair, &one);
 }

@@ -4,6 +4,7 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
 #include "tests/support/testing.h"
+#include "tests/unit/shm/free_slots.h"
 
 #define PEER  1
 #define OTHER 2
@@ -114,9 +115,10 @@ static void all_that_a_dead_guest_had_is_given_back(void **state)
 
     (void)state;
     begin(&rig);
-    hub_reclaim_peer(rig.segment, &rig.pool, PEER);
+    hub_reclaim_reset(rig.segment, &rig.pool, PEER);
+    hub_reclaim_empty(rig.segment, PEER);
     assert_clean(&rig);
-    assert_int_equal(hub_slots_free_count(&rig.pool), 5);
+    assert_int_equal(free_slots_of(&rig.pool), 5);
     for (uint32_t slot = 0; slot < limits.slot_count; slot++)
         assert_int_equal(generation_in(&rig, rig.dead.guest_pool, slot), 1);
     assert_int_equal(generation_in(&rig, rig.dead.host_pool, 0), 2);
@@ -130,7 +132,8 @@ static void its_neighbour_notices_nothing(void **state)
 
     (void)state;
     begin(&rig);
-    hub_reclaim_peer(rig.segment, &rig.pool, PEER);
+    hub_reclaim_reset(rig.segment, &rig.pool, PEER);
+    hub_reclaim_empty(rig.segment, PEER);
     assert_memory_equal(rig.other.entry, rig.other_before, 64);
     assert_true(hub_peek64((struct hub_a64 *)(void *)rig.other.guest_pool) == 0xF0);
     assert_int_equal(hub_peek(&rig.other.channels[3].granted_total), 1003);
@@ -144,10 +147,12 @@ static void it_may_be_done_again_from_the_start(void **state)
 
     (void)state;
     begin(&rig);
-    hub_reclaim_peer(rig.segment, &rig.pool, PEER);
-    hub_reclaim_peer(rig.segment, &rig.pool, PEER);
+    hub_reclaim_reset(rig.segment, &rig.pool, PEER);
+    hub_reclaim_empty(rig.segment, PEER);
+    hub_reclaim_reset(rig.segment, &rig.pool, PEER);
+    hub_reclaim_empty(rig.segment, PEER);
     assert_clean(&rig);
-    assert_int_equal(hub_slots_free_count(&rig.pool), 5);
+    assert_int_equal(free_slots_of(&rig.pool), 5);
     end(&rig);
 }
 
@@ -158,7 +163,8 @@ static void the_entry_goes_to_a_successor_with_the_next_epoch(void **state)
 
     (void)state;
     begin(&rig);
-    hub_reclaim_peer(rig.segment, &rig.pool, PEER);
+    hub_reclaim_reset(rig.segment, &rig.pool, PEER);
+    hub_reclaim_empty(rig.segment, PEER);
     assert_int_equal(hub_peer_table_reserve(rig.segment, &peer, &epoch), 0);
     assert_int_equal(peer, PEER);
     assert_int_equal(epoch, 2);

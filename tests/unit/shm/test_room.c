@@ -30,7 +30,8 @@ static void what_a_guest_left_is_enough_for_the_next(void **state)
     come(rig, 1);
     before = there(rig);
     for (unsigned i = 0; i < 10; i++) {
-        hub_reclaim_peer(rig->host, &rig->slots, 1);
+        hub_reclaim_reset(rig->host, &rig->slots, 1);
+        hub_reclaim_empty(rig->host, 1);
         come(rig, 1);
     }
     assert_int_equal(there(rig), before);

@@ -92,7 +92,8 @@ static void the_host_holds_half_of_what_a_guest_has(void **state)
     assert_may_hold(&in, SHARE / 2);
     assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
     assert_may_hold(&in, SHARE / 2);
-    hub_reclaim_peer(rig->host, &rig->slots, 1);
+    hub_reclaim_reset(rig->host, &rig->slots, 1);
+    hub_reclaim_empty(rig->host, 1);
     assert_may_hold(&in, 0);
     hub_slots_in_fini(&in);
     end(rig);

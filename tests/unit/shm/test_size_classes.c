@@ -125,7 +125,7 @@ static void a_new_segment_with_classes_has_the_golden_bytes(void **state)
     (void)state;
     assert_int_equal(golden->size, GOLDEN_SIZE);
     assert_int_equal(hub_geometry_compute_classes(&limits, &golden_classes, &geometry), 0);
-    assert_int_equal(hub_segment_create_from(&geometry, false, &segment), 0);
+    assert_int_equal(hub_segment_create_from(&geometry, false, NULL, &segment), 0);
     assert_int_equal(segment->mapping.size, GOLDEN_SIZE);
     assert_memory_equal(segment->mapping.data, golden->bytes, GOLDEN_SIZE);
     hub_segment_release(&segment);

@@ -106,7 +106,8 @@ static struct run run(const struct rapahub_method *method, void *self, const voi
     if (run.r < 0)
         return run;
     hub_reader_init(&reader, data, writer.size);
-    run.r = hub_invoke_run(run.plan, self, &reader, &run.outcome);
+    run.r =
+        hub_invoke_call(run.plan, &(struct hub_invoke_target){self, NULL}, &reader, &run.outcome);
     return run;
 }
 
@@ -121,7 +122,8 @@ static void again(struct hub_invoke *plan, void *self, const void *const *values
     hub_writer_init(&writer, data, sizeof data);
     hub_payload_put_arguments(&writer, signature->types + 1, values);
     hub_reader_init(&reader, data, writer.size);
-    assert_int_equal(hub_invoke_run(plan, self, &reader, outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(plan, &(struct hub_invoke_target){self, NULL}, &reader, outcome), 0);
 }
 
 static void a_checked_method_gets_self_and_writes_its_result(void **state)
@@ -226,7 +228,8 @@ static void views_in_a_result_are_what_the_method_gave(void **state)
     (void)state;
     assert_int_equal(hub_invoke_prepare(&method, &plan), 0);
     hub_reader_init(&reader, data, sizeof(data));
-    assert_int_equal(hub_invoke_run(plan, NULL, &reader, &outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(plan, &(struct hub_invoke_target){NULL, NULL}, &reader, &outcome), 0);
     result = outcome.result;
     assert_ptr_equal(result->name.data, data + 1);
     assert_int_equal(result->number, 3);
@@ -243,7 +246,9 @@ static void a_result_begins_as_zeros_each_time(void **state)
     assert_int_equal(done.r, 0);
     memset((char *)(uintptr_t)done.outcome.result, 0xff, sizeof(struct named));
     hub_reader_init(&reader, "", 0);
-    assert_int_equal(hub_invoke_run(done.plan, NULL, &reader, &done.outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(done.plan, &(struct hub_invoke_target){NULL, NULL}, &reader, &done.outcome),
+        0);
     assert_null(((const struct named *)done.outcome.result)->name.data);
     assert_int_equal(((const struct named *)done.outcome.result)->number, 0);
     hub_invoke_release(&done.plan);
@@ -267,7 +272,9 @@ static void arguments_that_do_not_fit_call_nothing(void **state)
         struct hub_reader reader;
 
         hub_reader_init(&reader, cases[i].data, cases[i].size);
-        assert_int_equal(hub_invoke_run(plan, &self, &reader, &outcome), RAPAHUB_EARGUMENTS);
+        assert_int_equal(
+            hub_invoke_call(plan, &(struct hub_invoke_target){&self, NULL}, &reader, &outcome),
+            RAPAHUB_EARGUMENTS);
         assert_non_null(strstr(rapahub_last_error()->text, "arguments of 'add': "));
     }
     assert_int_equal(self, 0);
@@ -291,7 +298,8 @@ static int nested(void *self, uint32_t depth, struct point *result)
     if (!depth)
         return 0;
     hub_reader_init(&reader, data, sizeof(data));
-    assert_int_equal(hub_invoke_run(nest->plan, self, &reader, &outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(nest->plan, &(struct hub_invoke_target){self, NULL}, &reader, &outcome), 0);
     nest->kept =
         nest->kept && result->x == depth && ((const struct point *)outcome.result)->x == depth - 1;
     return 0;
@@ -308,7 +316,8 @@ static void a_run_inside_of_a_run_leaves_the_outer_result_alone(void **state)
     (void)state;
     assert_int_equal(hub_invoke_prepare(&method, &nest.plan), 0);
     hub_reader_init(&reader, data, sizeof(data));
-    assert_int_equal(hub_invoke_run(nest.plan, &nest, &reader, &outcome), 0);
+    assert_int_equal(
+        hub_invoke_call(nest.plan, &(struct hub_invoke_target){&nest, NULL}, &reader, &outcome), 0);
     assert_true(nest.kept);
     assert_true(((const struct point *)outcome.result)->x == 3);
     hub_invoke_release(&nest.plan);

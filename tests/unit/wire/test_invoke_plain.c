@@ -156,7 +156,8 @@ static struct run run(const struct rapahub_method *method, void *self, const voi
     if (run.r < 0)
         return run;
     hub_reader_init(&reader, data, writer.size);
-    run.r = hub_invoke_run(run.plan, self, &reader, &run.outcome);
+    run.r =
+        hub_invoke_call(run.plan, &(struct hub_invoke_target){self, NULL}, &reader, &run.outcome);
     return run;
 }
 
@@ -294,7 +295,8 @@ static void a_plan_may_be_run_with_longer_and_shorter_texts(void **state)
         data[0] = size;
         data[1 + size] = 0;
         hub_reader_init(&reader, data, 2U + size);
-        assert_int_equal(hub_invoke_run(plan, NULL, &reader, &outcome), 0);
+        assert_int_equal(
+            hub_invoke_call(plan, &(struct hub_invoke_target){NULL, NULL}, &reader, &outcome), 0);
         assert_int_equal(*(const uint64_t *)outcome.result, size);
         data[1 + size] = 'x';
     }

@@ -45,7 +45,7 @@ static int run(struct hub_invoke *plan, void *self, const void *data, size_t siz
     struct hub_reader reader;
 
     hub_reader_init(&reader, data, size);
-    return hub_invoke_run(plan, self, &reader, out);
+    return hub_invoke_call(plan, &(struct hub_invoke_target){self, NULL}, &reader, out);
 }
 
 static void bytes_to_bytes_is_called_directly(void **state)

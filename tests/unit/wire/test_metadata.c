@@ -14,6 +14,29 @@
 
 #define ENTRIES_MAX 200
 
+static void put_entry(struct hub_writer *writer, const struct hub_metadata_entry *entry)
+{
+    struct rapahub_string text = {entry->bytes.data, entry->bytes.size};
+
+    hub_postcard_put_string(writer, entry->key);
+    hub_postcard_put_unsigned(writer, entry->kind);
+    if (entry->kind == HUB_METADATA_STRING)
+        hub_postcard_put_string(writer, text);
+    else if (entry->kind == HUB_METADATA_BYTES)
+        hub_postcard_put_bytes(writer, entry->bytes);
+    else
+        hub_postcard_put_unsigned(writer, entry->number);
+}
+
+static void put_entries(struct hub_writer *writer, const struct hub_metadata_entry *entries,
+                        uint32_t count)
+{
+    hub_postcard_put_unsigned(writer, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_entry(writer, &entries[i]);
+    assert_int_equal(writer->failure, 0);
+}
+
 /* Reads all entries of a vector and writes them again. */
 static void check_vector(const struct vector *vector)
 {
@@ -34,7 +57,7 @@ static void check_vector(const struct vector *vector)
         hub_metadata_take_entry(&reader, &entries[i]);
     assert_int_equal(hub_postcard_end(&reader), 0);
     hub_writer_init(&writer, data, vector->size);
-    assert_int_equal(hub_metadata_put(&writer, entries, count), 0);
+    put_entries(&writer, entries, count);
     assert_int_equal(writer.size, vector->size);
     assert_int_equal(memcmp(data, vector->bytes, vector->size), 0);
     free(entries);
@@ -78,49 +101,19 @@ static void what_is_too_much_or_malformed_is_refused_by_its_rule(void **state)
     vectors_close(all);
 }
 
-static struct hub_metadata_entry entry_of(const char *key, size_t key_size, size_t value_size)
-{
-    struct hub_metadata_entry entry = {{key, key_size}, HUB_METADATA_BYTES, {key, value_size}, 0};
-
-    return entry;
-}
-
-static int put_times(const struct hub_metadata_entry *entry, uint32_t count)
-{
-    struct hub_metadata_entry entries[ENTRIES_MAX];
-    struct hub_writer writer;
-
-    for (uint32_t i = 0; i < count; i++)
-        entries[i] = *entry;
-    hub_writer_count(&writer);
-    return hub_metadata_put(&writer, entries, count);
-}
-
 /* r[verify call.metadata.limits] */
 static void a_sender_stays_within_the_limits(void **state)
 {
-    char *text = malloc(HUB_METADATA_VALUE + 1);
-    struct hub_metadata_entry small = entry_of(text, 1, 0), longest = entry_of(text, 256, 16384),
-                              key = entry_of(text, 257, 0), value = entry_of(text, 1, 16385),
-                              quarter = entry_of(text, 0, 16384);
-    struct hub_metadata_entry entries[5];
+    static const uint8_t target[HUB_METADATA_VALUE + 1];
+    struct hub_metadata metadata = {.chain = 1, .target = {target, HUB_METADATA_VALUE - 10}};
     struct hub_writer writer;
 
     (void)state;
-    memset(text, 'k', HUB_METADATA_VALUE + 1);
-    assert_int_equal(put_times(&small, 128), 0);
-    assert_int_equal(put_times(&small, 129), -EMSGSIZE);
-    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
-    assert_int_equal(put_times(&longest, 1), 0);
-    assert_int_equal(put_times(&key, 1), -EMSGSIZE);
-    assert_int_equal(put_times(&value, 1), -EMSGSIZE);
-    assert_int_equal(put_times(&quarter, 4), 0);
-    assert_int_equal(put_times(&longest, 4), -EMSGSIZE);
-    for (size_t i = 0; i < 5; i++)
-        entries[i] = i < 4 ? quarter : small;
     hub_writer_count(&writer);
-    assert_int_equal(hub_metadata_put(&writer, entries, 5), -EMSGSIZE);
-    free(text);
+    assert_int_equal(hub_metadata_write(&writer, &metadata), 0);
+    metadata.target.size++;
+    assert_int_equal(hub_metadata_write(&writer, &metadata), -EMSGSIZE);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
 }
 
 static int read_numbers(uint32_t count, size_t value_size)
@@ -227,7 +220,7 @@ static struct hub_metadata read_target(const void *value, size_t size)
     struct hub_writer writer;
 
     hub_writer_init(&writer, data, sizeof(data));
-    assert_int_equal(hub_metadata_put(&writer, entries, 2), 0);
+    put_entries(&writer, entries, 2);
     hub_reader_init(&reader, data, writer.size);
     assert_int_equal(hub_metadata_read(&reader, &got), 0);
     return got;
@@ -311,7 +304,7 @@ static void a_key_in_other_letters_or_of_another_kind_is_ignored(void **state)
 
     (void)state;
     hub_writer_init(&writer, data, sizeof(data));
-    assert_int_equal(hub_metadata_put(&writer, entries, 3), 0);
+    put_entries(&writer, entries, 3);
     hub_reader_init(&reader, data, writer.size);
     assert_int_equal(hub_metadata_read(&reader, &got), 0);
     assert_int_equal(got.chain + got.container + got.target.size + got.fault, 0);

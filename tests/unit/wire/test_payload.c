@@ -124,14 +124,6 @@ static void arguments_stand_one_behind_the_other(void **state)
     assert_memory_equal(data, expected, 2);
 }
 
-static void the_least_of_a_record_is_the_sum_of_its_members(void **state)
-{
-    (void)state;
-    assert_int_equal(hub_payload_least(&rapahub_type_void), 0);
-    assert_int_equal(hub_payload_least(&rapahub_type_u64), 1);
-    assert_int_equal(hub_payload_least(&rapahub_type_every), 7 + 4 + 8 + 2 + 2);
-}
-
 static void a_type_that_holds_itself_ends_with_a_failure(void **state)
 {
     struct rapahub_member members[] = {{"again", NULL, 0}, {NULL, NULL, 0}};
@@ -148,7 +140,6 @@ static void a_type_that_holds_itself_ends_with_a_failure(void **state)
     hub_writer_count(&writer);
     hub_payload_put(&writer, &type, &value);
     assert_int_equal(writer.failure, -EINVAL);
-    assert_int_equal(hub_payload_least(&type), 0);
 }
 
 int main(void)
@@ -159,7 +150,6 @@ int main(void)
         cmocka_unit_test(every_cut_of_a_record_is_refused),
         cmocka_unit_test(a_writer_that_is_too_small_says_so),
         cmocka_unit_test(arguments_stand_one_behind_the_other),
-        cmocka_unit_test(the_least_of_a_record_is_the_sum_of_its_members),
         cmocka_unit_test(a_type_that_holds_itself_ends_with_a_failure),
     };
 
