@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <rapahub/guest.h>
@@ -42,13 +41,13 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("rapahub-guest %s\n", rapahub_version()) < 0;
-    /* The second net under a host that dies: the first is the doorbell's hang-up. What the host
-     * gave is for this process, not for the programs a chimod starts. Whoever starts a guest
-     * without a ticket is not its host, and may end before it. r[impl supervise.orphan] */
-    if (has_ticket(argc, argv))
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    else
+    /* The second net under a host that dies: the first is the doorbell's hang-up. Whoever starts a
+     * guest without a ticket is not its host, and may end before it. What the host gave is for
+     * this process, not for the programs a chimod starts. */
+    if (!has_ticket(argc, argv))
         leave_when_asked();
+    else if (rapahub_guest_end_with_host() < 0)
+        return fprintf(stderr, "%s\n", rapahub_last_error()->text), RAPAHUB_GUEST_FAILED;
     (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what a chimod prints is logged line by line */
     rapahub_guest_last_words();

@@ -36,6 +36,7 @@ enum turn { TURN_IDLE, TURN_ORDERED, TURN_DONE, TURN_END };
 struct host_spawner {
     struct hub_a32 turn; /* enum turn */
     pthread_t thread;
+    pid_t host; /* this process */
     const struct host_spawn_order *order;
     struct host_spawned spawned;
     const char *step; /* of the child; written in the memory both share */
@@ -121,12 +122,27 @@ IN_CHILD static void leave_group(void)
     syscall(SYS_close, terminal);
 }
 
+/* The kernel sends the signal when the thread ends that made the child: the spawner's, which lives
+ * as long as the host. Set here and not by the guest, which does not know whose child it is. A host
+ * that died before has another process in its place by now; 0: it is in another namespace.
+ * r[impl supervise.orphan] */
+IN_CHILD static void end_with_host(pid_t host)
+{
+    pid_t parent;
+
+    syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    parent = (pid_t)syscall(SYS_getppid);
+    if (parent != host && parent != 0)
+        syscall(SYS_exit_group, STATUS_FAILED);
+}
+
 IN_CHILD static int run_child(void *argument)
 {
     struct host_spawner *spawner = argument;
     const struct host_spawn_order *order = spawner->order;
     const char *step;
 
+    end_with_host(spawner->host);
     reset_signals();
     leave_group();
     step = enter_cgroup(order);
@@ -170,6 +186,7 @@ static void make_child(struct host_spawner *spawner)
 
     spawner->failure = 0;
     spawner->step = "clone";
+    spawner->host = getpid();
     pid = clone(run_child, spawner->stack + STACK_SIZE, flags, spawner, &pidfd);
     if (pid < 0) {
         spawner->failure = -errno;

@@ -30,6 +30,13 @@ RAPAHUB_API int rapahub_guest_run(int argc, char **argv, const struct rapahub_ch
  * RAPAHUB_GUEST_DONE. From a method, or from a signal handler. */
 RAPAHUB_API void rapahub_guest_leave(const char *reason);
 
+/* For a program that a host starts with a ticket, as its first step: from now on the process ends
+ * when the process that started it does, with RAPAHUB_GUEST_ORPHAN or by SIGKILL, also where a
+ * method is stuck, blocks all signals, or is stopped. The end of the *thread* that started it
+ * changes nothing. One thread is added, or none where the host has set a signal for its end itself,
+ * as a rapahub host does. 0; -EAGAIN where there can be no thread. Rule supervise.orphan. */
+RAPAHUB_API int rapahub_guest_end_with_host(void);
+
 /* For a program: handlers for SEGV, BUS, ILL, FPE and ABRT that write one line to standard error,
  * what signal, where, in which method, and let the signal do what it does. */
 RAPAHUB_API void rapahub_guest_last_words(void);

@@ -2,7 +2,9 @@
 /* mirror: what a raw host asks of our guest: the same again, here, or by a container of the host.
  */
 #include <poll.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rapahub/chimod.h>
 
@@ -44,6 +46,19 @@ static int mirror_hang(void *self)
     return rapahub_fail(RAPAHUB_ECANCELED, "", "cancelled");
 }
 
+/* For ever: no Cancel, no goodbye, no signal is seen. */
+static int mirror_stick(void *self)
+{
+    sigset_t all;
+
+    (void)self;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    while (pause() < 0)
+        continue;
+    return 0;
+}
+
 static int mirror_copy(void *self, struct rapahub_source *from, struct rapahub_sink *to,
                        uint64_t *count)
 {
@@ -65,6 +80,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(reflect, mirror_reflect, bytes, bytes),
     RAPAHUB_METHOD(refuse, mirror_refuse, void, i32),
     RAPAHUB_METHOD(hang, mirror_hang, void, void),
+    RAPAHUB_METHOD(stick, mirror_stick, void, void),
     RAPAHUB_METHOD(copy, mirror_copy, u64, source, sink),
     RAPAHUB_METHOD_END,
 };
