@@ -67,13 +67,6 @@ static uint32_t calibrate_gap(void)
     return gap ? (uint32_t)gap : 1;
 }
 
-static bool has_one_cpu(void)
-{
-    cpu_set_t cpus;
-
-    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
-}
-
 void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *peer, int doorbell,
                    int pidfd)
 {
@@ -85,7 +78,6 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .nudge = -1,
         .host_lock = -1,
         .gap = calibrate_gap(),
-        .one_cpu = has_one_cpu(),
         .parent = pidfd < 0 && hub_doorbell_of_datagrams(doorbell) ? getppid() : 0,
     };
     hub_note64(&wait->spin_ns, SPIN_FULL);
@@ -203,11 +195,20 @@ void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
         (void)hub_clear_bits(wait->own, bits & BELL_BITS);
 }
 
+static bool may_use_one_cpu(void)
+{
+    cpu_set_t cpus;
+
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
+}
+
+/* By what both show, each time: threads are pinned, and move, at any time after the start. Where
+ * one of them shows nothing, who may use one CPU only is taken to share it. */
 static bool is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
 {
-    uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT;
+    uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT, ours = hub_peek(&wait->cpu);
 
-    return wait->one_cpu || (theirs != 0 && theirs == hub_peek(&wait->cpu));
+    return theirs != 0 && ours != 0 ? theirs == ours : may_use_one_cpu();
 }
 
 static bool on_same_cpu(const struct hub_wait *wait)
@@ -277,8 +278,8 @@ bool hub_wait_is_elsewhere(const struct hub_wait *wait)
 
 /* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
  * was in vain of late one look is enough. The first look says nothing of spinning: what it finds
- * may have been there before, such as what this side slept for. Never a part of its caller: a
- * profile shall tell the two apart. */
+ * may have been there before, such as what this side slept for. Behind looks in vain it is judged
+ * anew whether they pay. Never a part of its caller: a profile shall tell the two apart. */
 __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
                                                  uint32_t seen, const void *cell)
 {
@@ -294,6 +295,7 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
             hub_note64(&wait->spin_ns, SPIN_FULL);
         return true;
     }
+    hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
     return false;
 }
 

@@ -35,7 +35,6 @@ struct hub_wait {
     const struct hub_doorbell_inbox *inbox; /* of what comes with its bytes; NULL: unwanted */
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;  /* pauses between two looks */
-    bool one_cpu;  /* all our threads share one */
     bool watched;  /* set after init: who sleeps in the futex is told of the peer's end there */
     struct hub_a32 cpu;  /* as stored in our word; relaxed */
     struct hub_a64 near; /* their word when it was last found near; HUB_WAIT_UNJUDGED: it was not */
@@ -119,9 +118,8 @@ struct hub_wait_order {
 int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
 
 /* Does it pay to look for an answer before anything else is done: the peer takes part, and works on
- * another CPU? As long as its word and our CPU stay the same the answer does. A thread that judges
- * while another one moves to another CPU may leave an answer of before, until the peer's word
- * changes: looks in vain, and nothing else. */
+ * another CPU? As long as its word and our CPU stay the same, and no look was in vain, the answer
+ * does. */
 #define HUB_WAIT_UNJUDGED (UINT64_C(1) << 32) /* no word */
 bool hub_wait_judge_near(struct hub_wait *wait, uint32_t theirs);
 static inline bool hub_wait_is_near(struct hub_wait *wait)

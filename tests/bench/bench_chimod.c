@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_chimod: the methods that are measured. None does anything worth the name. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,32 @@ static int bench_hold(void *self, uint64_t bytes)
     return 0;
 }
 
+/* Its thread goes to a CPU, now: as a plugin does that knows its machine. */
+static int bench_pin(void *self, uint32_t cpu)
+{
+    cpu_set_t one;
+
+    (void)self;
+    CPU_ZERO(&one);
+    CPU_SET(cpu % CPU_SETSIZE, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "", "cannot go to CPU %" PRIu32, cpu);
+}
+
+/* With params: the CPU to go to. */
+static int bench_init(void *self, const struct rapahub_container_info *info)
+{
+    uint32_t cpu;
+
+    if (info->params.size != sizeof cpu)
+        return 0;
+    memcpy(&cpu, info->params.data, sizeof cpu);
+    return bench_pin(self, cpu);
+}
+
+static const struct rapahub_container_ops ops = {.init = bench_init};
+
 /* Reads all there is, and says how many bytes that were. */
 static int bench_blackhole(void *self, struct rapahub_source *from, uint64_t *count)
 {
@@ -138,8 +165,9 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(pour_corked, bench_pour_corked, void, u64, u32, sink),
 #endif
     RAPAHUB_METHOD(hold, bench_hold, void, u64),
+    RAPAHUB_METHOD(pin, bench_pin, void, u32),
     RAPAHUB_METHOD(blackhole, bench_blackhole, u64, source),
     RAPAHUB_METHOD_END,
 };
 
-RAPAHUB_CHIMOD(.name = "bench", .version = "1.0.0", .methods = methods);
+RAPAHUB_CHIMOD(.name = "bench", .version = "1.0.0", .ops = &ops, .methods = methods);

@@ -16,6 +16,14 @@
     LESS(C5, calls, "blocking call, same CPU", "add-sleep-same", P50, "futex-same", P50, 1.4,      \
          1.15, "ns")                                                                               \
     LESS(C6, calls, "default mode, cross", "add-adapt", P50, "futex-cross", P50, 0.15, 0.08, "ns") \
+    LESS(C6a, calls, "host pinned first, plugin in init", "pinned-before-init", P50,               \
+         "futex-cross", P50, 0.15, 0.08, "ns")                                                     \
+    LESS(C6b, calls, "host pinned last, plugin in init", "pinned-after-init", P50, "futex-cross",  \
+         P50, 0.15, 0.08, "ns")                                                                    \
+    LESS(C6c, calls, "host pinned first, plugin by call", "pinned-before-method", P50,             \
+         "futex-cross", P50, 0.15, 0.08, "ns")                                                     \
+    LESS(C6d, calls, "host pinned last, plugin by call", "pinned-after-method", P50,               \
+         "futex-cross", P50, 0.15, 0.08, "ns")                                                     \
     LESS(C7, calls, "default mode, same CPU", "add-adapt-same", P50, "futex-same", P50, 1.2, 0.8,  \
          "ns")                                                                                     \
     LESS(C8, calls, "default mode, free", "add-adapt-free", P50, "futex-free", P50, 1.2, 0.8,      \

@@ -45,6 +45,16 @@ static cpu_set_t set_of(int cpu)
     return set;
 }
 
+unsigned place_cpu(unsigned n)
+{
+    const cpu_set_t set = set_of((int)n);
+    unsigned cpu = 0;
+
+    while (cpu + 1 < CPU_SETSIZE && !CPU_ISSET(cpu, &set))
+        cpu++;
+    return cpu;
+}
+
 /* Every thread of the process; 0 is this thread alone. */
 static int threads_of(pid_t pid, pid_t out[THREADS_MAX])
 {

@@ -14,6 +14,9 @@
 void place_init(void);
 unsigned place_cpus(void);
 
+/* The n-th of those, as the kernel counts. */
+unsigned place_cpu(unsigned n);
+
 /* All threads of a process (0: this thread alone) to the n-th CPU of those; -1: to all of them. */
 int place_pin(pid_t pid, int cpu);
 

@@ -111,7 +111,7 @@ int stage_add(struct stage *stage, const struct stage_options *options)
 {
     const struct rapahub_guest_options plugin = {
         .chimod = BENCH_CHIMOD, .trust = options->trust, .supervision = options->supervision};
-    struct rapahub_container_options pool = {.pool_name = "bench"};
+    struct rapahub_container_options pool = {.pool_name = "bench", .params = options->params};
     uint32_t at = stage->count;
     int r = rapahub_host_spawn(stage->host, &plugin, &stage->guests[at]);
 
@@ -134,8 +134,18 @@ int stage_dispatch(struct stage *stage, bool (*holds)(void), double ms)
     return r < 0 ? r : holds && holds();
 }
 
+static int put_to_places(const struct suite_subject *subject, struct stage *stage,
+                         struct trial *out)
+{
+    int r = rapahub_host_guests(stage->host, note_pid, stage);
+
+    for (uint32_t i = 0; r == 0 && i < stage->count; i++)
+        r = place_guest(subject->place, stage->pids[i]);
+    return r == 0 ? place_host(subject->place, out) : r;
+}
+
 /* For SUITE_SAME all is born on one CPU, as under taskset; else each side is put to its place when
- * it knows what the machine has: a process that was born on one CPU expects to share it. */
+ * it is there. */
 int stage_open(const struct suite_subject *subject, const struct stage_options *options,
                struct trial *out, struct stage *stage)
 {
@@ -143,7 +153,7 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
     struct stage_options how = options ? *options : trusted;
     bool same = subject->place == SUITE_SAME;
     uint32_t guests = how.guests > 0 ? how.guests : 1;
-    int r = place_host(same ? SUITE_SAME : SUITE_FREE, out);
+    int r = how.as_it_is ? 0 : place_host(same ? SUITE_SAME : SUITE_FREE, out);
 
     *stage = (struct stage){0};
     if (r == 0 && subject->place == SUITE_CROSS && place_cpus() < 2)
@@ -167,13 +177,7 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
         r = await(stage);
     while (r == 0 && !attached_path && !how.nobody && stage->count < guests)
         r = stage_add(stage, &how);
-    if (r == 0)
-        r = rapahub_host_guests(stage->host, note_pid, stage);
-    for (uint32_t i = 0; r == 0 && i < stage->count; i++)
-        r = place_guest(subject->place, stage->pids[i]);
-    if (r == 0)
-        r = place_host(subject->place, out);
-    return r;
+    return r == 0 && !how.as_it_is ? put_to_places(subject, stage, out) : r;
 }
 
 void stage_close(struct stage *stage)

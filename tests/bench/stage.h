@@ -22,8 +22,10 @@ struct stage_options {
     struct rapahub_host_options host; /* what differs from the defaults */
     enum rapahub_trust trust;
     const struct rapahub_supervision *supervision;
-    uint32_t guests; /* 0 is 1 */
-    bool nobody;     /* the host alone */
+    uint32_t guests;             /* 0 is 1 */
+    bool nobody;                 /* the host alone */
+    bool as_it_is;               /* where both sides run the caller sees to itself */
+    struct rapahub_bytes params; /* of the containers */
 };
 
 /* 0; SUITE_NOT_HERE with trial->why; or less than 0, said on standard error. stage_close in every

@@ -221,18 +221,17 @@ static int setup_small_request(struct stage *stage)
 
     if (r < 0 || hub_link_sweep(stage->guest.connection.link, 8) != 0) /* it knows how they count */
         return -1;
-    stage->guest.connection.link->wait.one_cpu = false;
     stage->guest.connection.link->wait.gap = 1; /* each pause is a point */
     return hub_calls_begin(stage->host.connection.calls, &call, &stage->call);
 }
 
-/* A host of which no CPU is known is awake elsewhere. */
+/* The host is awake on a CPU that there is not. */
 static void serve_directly(struct stage *stage)
 {
     struct hub_served *served = stage->guest.connection.served;
     struct hub_request *request;
 
-    (void)hub_clear_bits(&stage->guest.view.entry->host_wait, UINT32_C(0xFFFF0000));
+    (void)hub_arm(&stage->guest.view.entry->host_wait, UINT32_C(0xFFFF0000));
     request = hub_direct_serve_next(served);
     if (request)
         (void)hub_direct_serve_bytes(served, request->arguments, false);

@@ -13,17 +13,16 @@
 #define FIRST_ID (UINT32_C(1) << 12) /* of the first call of a link: entry 0, its first turn */
 #define METHOD   3
 
-/* A side of which no CPU is known is elsewhere; each look of one side may show one again. */
+/* Each is on a CPU that there is not; each look of one side may show another one. */
 DIRECT void be_far(struct pair *pair)
 {
-    (void)hub_clear_bits(&pair->host.view.entry->host_wait, UINT32_C(0xFFFF0000));
-    (void)hub_clear_bits(&pair->host.view.entry->guest_wait, UINT32_C(0xFFFF0000));
+    (void)hub_arm(&pair->host.view.entry->host_wait, UINT32_C(0xFFFF0000));
+    (void)hub_arm(&pair->host.view.entry->guest_wait, UINT32_C(0xFFFF0000));
 }
 
 DIRECT void open_direct(struct pair *pair, const struct hub_limits *limits, uint32_t first_index)
 {
     pair_open(pair, limits, first_index);
-    pair->host.connection.link->wait.one_cpu = pair->guest.connection.link->wait.one_cpu = false;
     be_far(pair);
 }
 

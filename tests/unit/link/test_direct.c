@@ -297,6 +297,7 @@ static void who_cannot_be_asked_directly_is_not(void **state)
 {
     const struct hub_limits limits = pair_limits();
     struct attempt one;
+    uint32_t cpu;
     struct hub_link *link;
     struct pair pair;
 
@@ -306,9 +307,10 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     hub_publish(&pair.host.view.entry->guest_wait, 0); /* it takes no part */
     assert_refused(&pair, 0);
     hub_publish(&pair.host.view.entry->guest_wait, HUB_WAIT_PART);
-    link->wait.one_cpu = true;
+    cpu = hub_peek(&link->wait.cpu);
+    hub_note(&link->wait.cpu, UINT32_C(0xFFFF)); /* the CPU of its peer */
     assert_refused(&pair, 0);
-    link->wait.one_cpu = false;
+    hub_note(&link->wait.cpu, cpu);
     link->wait.manner = HUB_WAIT_MANNER_SLEEP;
     assert_refused(&pair, 0);
     link->wait.manner = HUB_WAIT_MANNER_POLL;

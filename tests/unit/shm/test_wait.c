@@ -138,10 +138,9 @@ static void the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time(void *
 
     (void)state;
     begin_pair(&pair);
-    pair.side[0].one_cpu = false;
     order.last = HUB_WAIT_SPIN;
     for (size_t i = 0; i < 6; i++) {
-        hub_note(&pair.words[1], HUB_WAIT_PART); /* on a CPU that is not known */
+        hub_note(&pair.words[1], HUB_WAIT_PART | OTHER_CPU);
         assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
         assert_int_equal(hub_peek64(&pair.side[0].spin_ns), budgets[i]);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where on the ladder a wait begins: seen by the bits that are armed when it looks. */
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,9 +11,10 @@
 #include "hub/shm/wait.h"
 #include "tests/support/testing.h"
 
-#define PATIENCE (10 * HUB_SECOND)
-#define SPAN     (20 * HUB_MILLISECOND)
-#define ARMED    (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
+#define PATIENCE  (10 * HUB_SECOND)
+#define SPAN      (20 * HUB_MILLISECOND)
+#define OTHER_CPU UINT32_C(0xFFFF0000) /* one that there is not */
+#define ARMED     (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
 
 struct side {
     struct hub_a32 own, peer;
@@ -21,20 +23,37 @@ struct side {
     unsigned looks, before; /* all; before the first that found a bit */
     unsigned rests, hang_ups;
     int bells[2];
+    bool pinned;
+    cpu_set_t allowed; /* before */
 };
 
 static void begin(struct side *side, enum hub_wait_manner manner)
 {
     *side = (struct side){.rests = 0};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, side->bells), 0);
-    hub_note(&side->peer, HUB_WAIT_PART);
+    hub_note(&side->peer, HUB_WAIT_PART | OTHER_CPU);
     hub_wait_init(&side->wait, &side->own, &side->peer, side->bells[0], -1);
-    side->wait.one_cpu = false;
     side->wait.manner = manner;
+}
+
+/* This thread and the peer are on one CPU, until the end. */
+static void share_a_cpu(struct side *side)
+{
+    int cpu = sched_getcpu();
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    assert_int_equal(sched_getaffinity(0, sizeof side->allowed, &side->allowed), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    side->pinned = true;
+    hub_note(&side->peer, HUB_WAIT_PART | ((uint32_t)cpu + 1) << HUB_WAIT_CPU_SHIFT);
 }
 
 static void end(struct side *side)
 {
+    if (side->pinned)
+        assert_int_equal(sched_setaffinity(0, sizeof side->allowed, &side->allowed), 0);
     close(side->bells[0]);
     if (side->bells[1] >= 0)
         close(side->bells[1]);
@@ -138,7 +157,8 @@ static void one_that_polls_arms_nothing(void **state)
     (void)state;
     for (int same = 0; same <= 1; same++) {
         begin(&side, HUB_WAIT_MANNER_POLL);
-        side.wait.one_cpu = same == 1;
+        if (same == 1)
+            share_a_cpu(&side);
         assert_int_equal(wait_for(&side, HUB_WAIT_SPIN, PATIENCE), -EAGAIN);
         for (int i = 0; i < 50 && side.rests < 2; i++) /* it may be kept from its CPU for a span */
             assert_int_equal(wait_for(&side, HUB_WAIT_SLEEP, SPAN), -ETIMEDOUT);

@@ -97,12 +97,11 @@ static void a_peer_is_near_where_it_pays_to_look(void **state)
 {
     static const struct {
         enum hub_wait_manner manner;
-        bool one_cpu, same, near;
+        bool same, near;
     } rows[] = {
-        {HUB_WAIT_MANNER_ADAPT, false, false, true},  {HUB_WAIT_MANNER_POLL, false, false, true},
-        {HUB_WAIT_MANNER_SLEEP, false, false, false}, {HUB_WAIT_MANNER_BELL, false, false, false},
-        {HUB_WAIT_MANNER_ADAPT, true, false, false},  {HUB_WAIT_MANNER_POLL, true, false, false},
-        {HUB_WAIT_MANNER_ADAPT, false, true, false},  {HUB_WAIT_MANNER_POLL, false, true, false},
+        {HUB_WAIT_MANNER_ADAPT, false, true},  {HUB_WAIT_MANNER_POLL, false, true},
+        {HUB_WAIT_MANNER_SLEEP, false, false}, {HUB_WAIT_MANNER_BELL, false, false},
+        {HUB_WAIT_MANNER_ADAPT, true, false},  {HUB_WAIT_MANNER_POLL, true, false},
     };
 
     (void)state;
@@ -111,7 +110,6 @@ static void a_peer_is_near_where_it_pays_to_look(void **state)
 
         begin_pair(&pair);
         pair.side[0].manner = rows[i].manner;
-        pair.side[0].one_cpu = rows[i].one_cpu;
         hub_note(&pair.side[0].cpu, 5);
         (void)hub_clear_bits(&pair.words[1], CPU_BITS);
         (void)hub_arm(&pair.words[1], (rows[i].same ? UINT32_C(5) : UINT32_C(6))
@@ -126,11 +124,8 @@ static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
 {
     static const struct {
         uint32_t ours, theirs;
-        bool one_cpu, elsewhere;
-    } rows[] = {
-        {5, 6, false, true}, {5, 5, false, false}, {5, 0, false, false},
-        {0, 6, false, true}, {0, 0, false, false}, {5, 6, true, false},
-    };
+        bool elsewhere;
+    } rows[] = {{5, 6, true}, {5, 5, false}, {5, 0, false}, {0, 0, false}};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -138,7 +133,6 @@ static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
 
         begin_pair(&pair);
         pair.side[0].manner = HUB_WAIT_MANNER_SLEEP;
-        pair.side[0].one_cpu = rows[i].one_cpu;
         hub_note(&pair.side[0].cpu, rows[i].ours);
         (void)hub_clear_bits(&pair.words[1], CPU_BITS);
         (void)hub_arm(&pair.words[1], rows[i].theirs << HUB_WAIT_CPU_SHIFT);
@@ -155,7 +149,6 @@ static void who_was_near_may_be_so_no_more(void **state)
 
     (void)state;
     begin_pair(&pair);
-    pair.side[0].one_cpu = false;
     (void)hub_clear_bits(&pair.words[1], CPU_BITS);
     (void)hub_arm(&pair.words[1], far << HUB_WAIT_CPU_SHIFT);
     for (int i = 0; i < 2; i++)
@@ -177,7 +170,6 @@ static void who_moves_to_the_cpu_of_its_peer_is_near_no_more(void **state)
 
     (void)state;
     begin_pair(&pair);
-    pair.side[0].one_cpu = false;
     here = hub_peek(&pair.side[0].cpu);
     hub_note(&pair.side[0].cpu, here + 1); /* where it was before */
     (void)hub_clear_bits(&pair.words[1], CPU_BITS);

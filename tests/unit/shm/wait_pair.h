@@ -17,8 +17,9 @@
 
 #define WAITING __attribute__((unused)) static
 
-#define PATIENCE (60 * HUB_SECOND)       /* no test waits so long */
-#define SLICE    (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
+#define PATIENCE  (60 * HUB_SECOND)       /* no test waits so long */
+#define OTHER_CPU UINT32_C(0xFFFF0000)    /* in a word: one that there is not */
+#define SLICE     (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
 
 /* One side, with the words of both and its end of the doorbell. */
 struct pair {
