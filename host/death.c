@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/death.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 
 #include "host/confinement.h"
@@ -168,7 +167,8 @@ static bool is_over(struct rapahub_host *host, struct host_life *life)
     return false;
 }
 
-/* Those whose cgroup empties itself are waited for, within the bound of that. */
+/* Those whose cgroup empties itself are waited for, within the bound of that; there may be several,
+ * and the end of the host is no time to begin to watch them. */
 void host_death_sweep_all(struct rapahub_host *host)
 {
     bool lasts;
@@ -178,7 +178,9 @@ void host_death_sweep_all(struct rapahub_host *host)
         host_death_sweep(host);
         HUB_LIST_EACH (&host->ended, link)
             lasts = lasts || host_confinement_lasts(HUB_LIST_ITEM(link, struct host_life, link));
-    } while (lasts && poll(NULL, 0, 1) == 0);
+        if (lasts)
+            hub_clock_pause(HUB_MILLISECOND);
+    } while (lasts);
     host_death_sweep(host);
 }
 

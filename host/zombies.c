@@ -2,7 +2,6 @@
 #include "host/zombies.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include <rapahub/log.h>
@@ -79,9 +78,11 @@ void host_zombies_close(struct host_zombies *zombies)
 {
     uint64_t most = hub_clock_after(CLOSE_MOST);
 
-    do
-        try_all(zombies);
-    while (!hub_list_empty(&zombies->list) && hub_clock_left(most) != 0 && poll(NULL, 0, 1) == 0);
+    /* A pidfd has told already that the process is dead: that its tracer lets go of it tells
+     * nobody. */
+    for (try_all(zombies); !hub_list_empty(&zombies->list) && hub_clock_left(most) != 0;
+         try_all(zombies))
+        hub_clock_pause(HUB_MILLISECOND);
     host_loop_clear(&zombies->again);
     if (!hub_list_empty(&zombies->list))
         rapahub_log(RAPAHUB_LOG_WARN, "guests",

@@ -68,3 +68,10 @@ struct timespec hub_clock_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / HUB_SECOND),
                              .tv_nsec = (long)(ns % HUB_SECOND)};
 }
+
+void hub_clock_pause(uint64_t span_ns)
+{
+    const struct timespec span = hub_clock_timespec(span_ns);
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
+}

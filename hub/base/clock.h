@@ -33,6 +33,10 @@ uint64_t hub_clock_left(uint64_t deadline_ns);
 /* The same for poll and epoll: milliseconds, rounded up; at most `most_ms`. */
 int hub_clock_left_ms(uint64_t deadline_ns, int most_ms);
 
+/* Sleeps. Only for what nobody tells: each use says why no event can be waited for, and has a
+ * deadline of its own. */
+void hub_clock_pause(uint64_t span_ns);
+
 /* `deadline_ns` as an absolute time for futex and ppoll. */
 struct timespec hub_clock_timespec(uint64_t ns);
 

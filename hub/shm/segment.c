@@ -4,7 +4,6 @@
 #include "hub/shm/segment.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -238,15 +237,15 @@ static void copy_entry(const struct hub_segment *segment, uint64_t offset,
     memcpy(to, words, sizeof(words));
 }
 
-/* A short pause until `deadline_ns`; false once that has passed. */
+/* A short pause until `deadline_ns`; false once that has passed. The host owes a guest no sign
+ * before the magic. */
 static bool pause_until(uint64_t deadline_ns)
 {
     uint64_t left = hub_clock_left(deadline_ns);
-    struct timespec slice = hub_clock_timespec(left < MAGIC_SLICE ? left : MAGIC_SLICE);
 
     if (left == 0)
         return false;
-    (void)ppoll(NULL, 0, &slice, NULL);
+    hub_clock_pause(left < MAGIC_SLICE ? left : MAGIC_SLICE);
     return true;
 }
 

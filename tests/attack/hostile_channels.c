@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostile channels: what a guest may do to streams. The call that asks for it has two: one the host
  * sends, one it receives. */
-#include <poll.h>
 #include <string.h>
 
 #include "tests/attack/hostile.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_channel.h"
 #include "tests/raw/raw_slot.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS  10000
 #define SIZE     900 /* of an element: more than all the credit there ever is */
@@ -116,7 +116,7 @@ static void grant(struct raw_link *link, const struct hostile_streams *streams, 
 {
     raw_channel_set_granted(link, streams->source, total);
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 static void grant_back(struct raw_link *link, const struct hostile_streams *streams)

@@ -2,7 +2,6 @@
 /* A guest that attacks its host as it is told. Where the module is echo it becomes the real guest
  * program instead: one host starts one program for all its guests, and the neighbour is honest. */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "tests/raw/raw_channel.h"
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_module.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS 10000
 #define GONE    '-' /* before a name: it does it, and is gone at once */
@@ -114,6 +114,6 @@ int main(int argc, char **argv)
     /* What the host did to a slot that it was robbed of is for the host to notice: it ends us. */
     if (raw_module_announce(&link, &module, CALL_MS) == 0)
         while (raw_module_serve(&link, &module) == -EPROTO)
-            poll(NULL, 0, 10);
+            pause_ms(10);
     return 1; /* without a goodbye */
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostile messages: descriptors that say what cannot be, slots that are not the guest's to use,
  * payloads nobody can read, and more messages than anybody asked for. */
-#include <poll.h>
 #include <string.h>
 
 #include "tests/attack/hostile.h"
@@ -9,6 +8,7 @@
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_slot.h"
 #include "tests/raw/raw_words.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS 10000
 #define FLOOD   20000
@@ -329,7 +329,7 @@ static void request_flood(struct raw_link *link, const struct raw_message *reque
         if (raw_call_request(link, ID + i, 4711, NULL, 2000) < 0)
             break;
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 static void never_reads(struct raw_link *link, const struct raw_message *request)
@@ -337,7 +337,7 @@ static void never_reads(struct raw_link *link, const struct raw_message *request
     USED;
     (void)link;
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 static void goodbye_garbage(struct raw_link *link, const struct raw_message *request)
@@ -350,7 +350,7 @@ static void goodbye_garbage(struct raw_link *link, const struct raw_message *req
     send_raw(link, &message);
     raw_guest_goodbye(link);
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 const struct hostile hostile_messages[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostile slots: of several sizes: refs that cannot be, stacks that lead elsewhere, words that ask
  * for too much, and descriptors that nobody wants. */
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include "tests/raw/raw_class.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS 10000
 #define ID      1000 /* of requests */
@@ -25,7 +25,7 @@ static void stay(struct raw_link *link)
 {
     raw_wait_ring(link);
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 /* A request that says nothing, in a slot of our own. */
@@ -314,7 +314,7 @@ static void descriptor_flood(struct raw_link *link, const struct raw_message *re
     USED;
     for (unsigned i = 0; i < BURSTS; i++) {
         send_many(link, fd);
-        poll(NULL, 0, 1);
+        pause_ms(1);
     }
     close(fd);
 }

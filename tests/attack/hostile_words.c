@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostile words: the words of its entry a guest may write, and those it should not. */
-#include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -8,6 +7,7 @@
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
+#include "tests/support/pause.h"
 
 #define HOUR_NS   UINT64_C(3600000000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -17,7 +17,7 @@
 static void stay(void)
 {
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 /* A word, and then the host's attention. */
@@ -114,7 +114,7 @@ static void beat_back(struct raw_link *link, const struct raw_message *request)
 {
     (void)request;
     raw_guest_heartbeat(link);
-    poll(NULL, 0, 800);
+    pause_ms(800);
     raw_store64(link->base, link->entry + 24, now_ns() - 10 * SECOND_NS);
 }
 

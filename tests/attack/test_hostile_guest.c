@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     };
 
     if (!process_possible())
-        return 0;
+        return PROCESS_SKIPPED;
     if (argc > 1)
         return run_one(argv + 1, argc - 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     };
 
     if (!process_possible())
-        return 0;
+        return PROCESS_SKIPPED;
     if (argc > 1) {
         run_with(&(struct trial){argv[1], argc > 2 ? argv[2] : NULL, false});
         return 0;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "tests/attack/strangers.h"
+#include "tests/support/pause.h"
 
 #define PATIENCE 10200 /* ms: more than an entry may be reserved by one that gets no further */
 
@@ -44,7 +45,7 @@ static pid_t start_child(struct stranger *stranger, bool leaves)
     if (pid == 0 && leaves)
         go(stranger);
     while (pid == 0)
-        poll(NULL, 0, -1);
+        pause_ms(-1);
     return pid;
 }
 
@@ -203,7 +204,7 @@ static void who_passes_an_entry_is_not_killed_for_another_that_stayed(void **sta
     lock(&first, F_WRLCK, getpid());
     assert_true(raw_swap32(first.base, first.entry, EMPTY, RESERVED));
     stays(&stage, &first, RESERVED);
-    poll(NULL, 0, PATIENCE);
+    pause_ms(PATIENCE);
     go(&first);
     lock(&next, F_WRLCK, child);
     stays(&stage, &next, RESERVED);

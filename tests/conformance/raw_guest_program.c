@@ -2,7 +2,6 @@
 /* A guest that has nothing of ours in it. The host starts it as it starts rapahub-guest; what kind
  * of peer it is stands in the arguments --plain=WORD, which a host hands on. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "tests/raw/raw_guest.h"
 #include "tests/raw/raw_module.h"
 #include "tests/raw/raw_slot.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS 10000
 
@@ -82,7 +82,7 @@ static int add(struct raw_link *link, const struct raw_message *request, void *u
     if (arguments.wrong)
         return raw_call_fail(link, request->id, RAW_INVALID_PAYLOAD, CALL_MS);
     if (((const struct peer *)user)->slow)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     raw_postcard_i64(&sum, a + b);
     return answer(link, user, request->id, &sum);
 }

@@ -3,13 +3,13 @@
 #include "tests/conformance/raw_guest_slots.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_class.h"
 #include "tests/raw/raw_words.h"
+#include "tests/support/pause.h"
 
 #define CALL_MS 10000
 #define HELD    64 /* most slots of a class that are held at once */
@@ -36,7 +36,7 @@ static int hold(struct raw_link *link, uint32_t size, uint32_t count, uint32_t *
         if (r < 0 && r != -EAGAIN)
             return r;
         if (r == -EAGAIN)
-            poll(NULL, 0, 1);
+            pause_ms(1);
     }
     return (int)taken;
 }

@@ -6,6 +6,7 @@
 #include "tests/conformance/raw_hosting.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_channel.h"
+#include "tests/support/pause.h"
 
 #define SOME __attribute__((unused)) static
 
@@ -120,7 +121,7 @@ SOME void raw_stream(struct raw_channel *to, uint64_t size)
 SOME void raw_until_free(struct raw_hosting *on, uint32_t id)
 {
     for (int i = 0; i < CALL_MS && raw_channel_look(&on->link, id) != RAW_CHANNEL_FREE; i++)
-        (void)poll(NULL, 0, 1);
+        pause_ms(1);
     assert_int_equal(raw_channel_look(&on->link, id), RAW_CHANNEL_FREE);
 }
 

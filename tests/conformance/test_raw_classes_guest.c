@@ -266,6 +266,6 @@ int main(void)
     };
 
     if (!process_possible())
-        return 0;
+        return PROCESS_SKIPPED;
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

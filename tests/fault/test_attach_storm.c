@@ -25,6 +25,7 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/stranger.h"
 #include "tests/support/leak.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 #define CYCLERS    2   /* processes that come and go */
@@ -71,7 +72,7 @@ static bool wait_until_seen(const struct hub_segment_view *view)
     uint64_t until = hub_clock_after(200 * HUB_MILLISECOND);
 
     while (hub_observe(&view->entry->host_wait) == 0 && hub_clock_left(until) > 0)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     return hub_observe(&view->entry->host_wait) != 0;
 }
 
@@ -85,7 +86,7 @@ static int come_and_go(struct board *board, bool stay)
 
     if (r == RAPAHUB_EFULL) {
         hub_add64(&board->refused, 1);
-        poll(NULL, 0, 1);
+        pause_ms(1);
         return 0;
     }
     if (r < 0 || hub_peek(&view.entry->host_wait) != 0) /* recovery was not over */
@@ -125,7 +126,6 @@ static void kill_one(struct board *board, struct hub_random *random)
 {
     const uint64_t life = hub_random_below(random, LIFE_MAX) * HUB_MICROSECOND;
     const uint64_t seed = hub_random_next(random);
-    const struct timespec span = hub_clock_timespec(life);
     pid_t pid = fork();
     int status = 0;
 
@@ -133,7 +133,7 @@ static void kill_one(struct board *board, struct hub_random *random)
         run_victim(board, seed);
     if (pid < 0)
         _exit(4);
-    (void)ppoll(NULL, 0, &span, NULL);
+    pause_ns(life);
     kill(pid, SIGKILL);
     if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
         _exit(5);

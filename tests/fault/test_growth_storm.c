@@ -18,6 +18,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/random.h"
 #include "tests/support/leak.h"
+#include "tests/support/pause.h"
 #include "tests/support/process.h"
 #include "tests/support/testing.h"
 
@@ -137,13 +138,6 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void wait_ns(uint64_t span)
-{
-    const struct timespec time = hub_clock_timespec(span);
-
-    (void)ppoll(NULL, 0, &time, NULL);
-}
-
 struct pids {
     int of[GUESTS];
     struct rapahub_guest_id last;
@@ -183,11 +177,11 @@ static void kill_often(struct storm *storm, uint64_t kills, uint64_t seed)
         struct pids pids = living(storm->host);
 
         signal_all(&pids, SIGSTOP);
-        wait_ns(hub_random_below(&random, 5 * HUB_MILLISECOND));
+        pause_ns(hub_random_below(&random, 5 * HUB_MILLISECOND));
         if (pids.ready > 0 && kill(pids.of[hub_random_below(&random, pids.ready)], SIGKILL) == 0)
             n++;
         signal_all(&pids, SIGCONT);
-        wait_ns(hub_random_below(&random, 15 * HUB_MILLISECOND));
+        pause_ns(hub_random_below(&random, 15 * HUB_MILLISECOND));
     }
 }
 
@@ -228,7 +222,7 @@ static struct slots settle(struct storm *storm)
     struct slots slots;
 
     do {
-        wait_ns(10 * HUB_MILLISECOND);
+        pause_ns(10 * HUB_MILLISECOND);
         slots = slots_of(storm);
     } while ((living(storm->host).ready < GUESTS || slots.total == 0 ||
               slots.free + slots.granted < slots.total) &&

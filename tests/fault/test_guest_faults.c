@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     };
 
     if (!process_possible())
-        return 0;
+        return PROCESS_SKIPPED;
     rapahub_log_to(be_silent, NULL, RAPAHUB_LOG_DEBUG);
     return argc > 2 ? run_one(argv + 1) : cmocka_run_group_tests(tests, NULL, NULL);
 }

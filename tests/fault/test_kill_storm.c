@@ -19,6 +19,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/random.h"
 #include "tests/support/leak.h"
+#include "tests/support/pause.h"
 #include "tests/support/process.h"
 #include "tests/support/testing.h"
 
@@ -144,13 +145,6 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void wait_ns(uint64_t span)
-{
-    const struct timespec time = hub_clock_timespec(span);
-
-    (void)ppoll(NULL, 0, &time, NULL);
-}
-
 static void kill_often(struct rapahub_host *host, uint64_t kills, uint64_t seed)
 {
     struct hub_random random;
@@ -159,11 +153,11 @@ static void kill_often(struct rapahub_host *host, uint64_t kills, uint64_t seed)
     for (uint64_t n = 0; n < kills;) {
         int pid = pid_of_guest(host);
 
-        wait_ns(hub_random_below(&random, 3 * HUB_MILLISECOND));
+        pause_ns(hub_random_below(&random, 3 * HUB_MILLISECOND));
         if (pid > 0 && kill(pid, SIGKILL) == 0)
             n++;
         while (pid > 0 && pid_of_guest(host) == pid)
-            wait_ns(50 * HUB_MICROSECOND);
+            pause_ns(50 * HUB_MICROSECOND);
     }
 }
 
@@ -256,7 +250,7 @@ static uint64_t kill_and_see(int pid, uint64_t *base)
 
     assert_true(pidfd >= 0);
     assert_int_equal(pthread_create(&thread, NULL, stand_by, &bystander), 0);
-    wait_ns(HUB_MILLISECOND); /* it sleeps by then */
+    pause_ns(HUB_MILLISECOND); /* it sleeps by then */
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(poll(&end, 1, DEATH_MS), 1);
     seen = hub_clock_now();
@@ -282,15 +276,15 @@ static bool time_one_death(struct rapahub_host *host, uint64_t *span, uint64_t *
     int pid;
 
     while ((pid = pid_of_guest(host)) == 0)
-        wait_ns(50 * HUB_MICROSECOND);
+        pause_ns(50 * HUB_MICROSECOND);
     assert_int_equal(pthread_create(&thread, NULL, call_for_ever, &stuck), 0);
     while (hub_observe(&stuck.entered) == 0)
-        wait_ns(50 * HUB_MICROSECOND);
-    wait_ns(ENTER);
+        pause_ns(50 * HUB_MICROSECOND);
+    pause_ns(ENTER);
     proof = kill_and_see(pid, base);
     pthread_join(thread, NULL);
     while (pid_of_guest(host) == pid)
-        wait_ns(50 * HUB_MICROSECOND);
+        pause_ns(50 * HUB_MICROSECOND);
     if (stuck.code == RAPAHUB_ERESTARTING)
         return false;
     assert_int_equal(stuck.code, RAPAHUB_EDIED);

@@ -10,6 +10,7 @@
 #include "hub/link/answers.h"
 #include "hub/link/calls.h"
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define SLOW_MS 400
 #define SOON_MS 5000
@@ -27,7 +28,7 @@ static void slow_down(const atomic_bool *where)
     if (!is_slow || !*where)
         return;
     slowed++;
-    poll(NULL, 0, SLOW_MS);
+    pause_ms(SLOW_MS);
 }
 
 void __real_hub_calls_end_all(struct hub_calls *calls, int code);
@@ -64,7 +65,7 @@ int __wrap_host_events_deliver(struct rapahub_host *host)
 {
     if (waits_for_caller && !hub_list_empty(&host->ended))
         for (uint64_t end = now_ms() + SOON_MS; !caller_left && now_ms() < end;)
-            poll(NULL, 0, 1);
+            pause_ms(1);
     return __real_host_events_deliver(host);
 }
 
@@ -87,7 +88,7 @@ static void on_end(void *user, int status, const void *result)
 /* The owner is somewhere else while the guest dies. */
 static void on_end_slowly(void *user, int status, const void *result)
 {
-    poll(NULL, 0, SLOW_MS / 2);
+    pause_ms(SLOW_MS / 2);
     on_end(user, status, result);
 }
 
@@ -139,7 +140,7 @@ static int32_t open_stage(struct hosting *on)
 static void kill_beside_caller(struct hosting *on, int32_t pid, int ms, pthread_t *thread)
 {
     assert_int_equal(pthread_create(thread, NULL, wait_slowly, on), 0);
-    poll(NULL, 0, ms);
+    pause_ms(ms);
     assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
@@ -155,7 +156,7 @@ static void join_caller(pthread_t thread)
 static void expect_one_end(struct ended *ended, int code)
 {
     for (uint64_t end = now_ms() + SOON_MS; ended->count == 0 && now_ms() < end;)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     assert_int_equal(ended->count, 1);
     assert_int_equal(ended->code, code);
 }
@@ -168,7 +169,7 @@ static uint32_t calls_lost(struct hosting *on, struct rapahub_child_id child)
 
     for (uint64_t end = now_ms() + SOON_MS;
          (r = rapahub_child_report(on->host, child, 0, &report)) < 0 && now_ms() < end;)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     assert_done(r);
     return report.calls_lost;
 }

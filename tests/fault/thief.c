@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "host/spawn.h"
+#include "tests/support/pause.h"
 
 #define TO_GROUP    4 /* PIDFD_SIGNAL_PROCESS_GROUP */
 #define PROCESSES   64
@@ -75,9 +76,9 @@ static pid_t create_soon(pid_t number, int *pidfd)
     pid_t r = -EEXIST;
 
     for (int i = 0; i < GIVE_WITHIN && (r = create(number, pidfd)) == -EEXIST; i++)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     for (int i = 0; i < 1000 && r > 0 && !has_group(r); i++)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     return r;
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -86,12 +87,6 @@ UNUSED static void dispatch(struct lazy *lazy, uint64_t ms)
 {
     for (uint64_t end = now_ms() + ms; now_ms() < end;)
         assert_true(rapahub_host_dispatch(lazy->on.host, 10) >= 0);
-}
-
-/* For another thread to go on. */
-UNUSED static void pause_ms(int ms)
-{
-    (void)poll(NULL, 0, ms);
 }
 
 struct caller {

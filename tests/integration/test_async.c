@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS      UINT64_C(1000000)
 #define CANCELS 2000
@@ -447,7 +448,7 @@ static void arguments_wait_for_space_whatever_a_callback_calls(void **state)
     assert_done(start(&on, CALC, here, NULL));
     intruder = (struct intruder){&on, 0};
     assert_done(rapahub_host_call_async(on.host, &nap, echo_much, &intruder, NULL));
-    poll(NULL, 0, 10); /* it runs */
+    pause_ms(10); /* it runs */
     for (int i = 0; i < 3; i++)
         assert_done(begin_nap(&on, 20, &done, NULL));
     assert_done(ask(&on, "echo(bytes) -> bytes", (const void *const[]){&given, NULL}, &back));

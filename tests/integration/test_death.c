@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 /* r[verify shm.death.callback] r[verify shm.death.callback-context] r[verify shm.death.recovery] */
 static void a_killed_guest_answers_the_next_call(void **state)
@@ -160,13 +161,13 @@ static void host_in_child(int to)
     if (write(to, pids, sizeof pids) != sizeof pids)
         _exit(1);
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 static bool is_gone(int32_t pid)
 {
     for (int i = 0; i < 200 && kill(pid, 0) == 0; i++)
-        poll(NULL, 0, 10);
+        pause_ms(10);
     return kill(pid, 0) < 0;
 }
 
@@ -211,7 +212,7 @@ static pid_t trace(pid_t pid, int ms)
     if (tracer == 0) {
         may = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0;
         if (write(ends[1], &may, 1) == 1 && may)
-            poll(NULL, 0, ms ? ms : -1);
+            pause_ms(ms ? ms : -1);
         _exit(0);
     }
     close(ends[1]);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS UINT64_C(1000000)
 
@@ -55,7 +56,7 @@ static bool has_ended(int32_t pid)
 static bool ends_soon(int32_t pid)
 {
     for (uint64_t end = now_ms() + 2000; now_ms() < end && !has_ended(pid);)
-        (void)poll(NULL, 0, 5);
+        pause_ms(5);
     return has_ended(pid);
 }
 

@@ -122,7 +122,7 @@ static void one_that_has_one_life_refuses_promptly_behind_it(void **state)
     die(&lazy);
     begun = now_ms();
     assert_refused(ask_pid(&lazy, here), RAPAHUB_ENORESTART, "not restarted");
-    assert_true(now_ms() - begun < 5000);
+    assert_true(now_ms() - begun < 1000);
     close_host(&lazy.on);
 }
 
@@ -280,7 +280,7 @@ static void who_waits_is_told_of_the_end(void **state)
     closed = now_ms();
     assert_done(rapahub_child_close(lazy.on.host, child, SECOND));
     join_callers(callers, 4);
-    assert_in_range(now_ms() - closed, 0, 10000);
+    assert_in_range(now_ms() - closed, 0, 1000);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(callers[i].code, RAPAHUB_ECLOSED);
     close_host(&lazy.on);

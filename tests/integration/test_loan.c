@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define KIB ((size_t)1 << 10)
 
@@ -202,7 +203,7 @@ static void *lend_often(void *user)
         int r;
 
         while ((r = rapahub_host_loan(lender->on->host, here, size, &loan)) == RAPAHUB_EAGAIN)
-            (void)poll(NULL, 0, 1);
+            pause_ms(1);
         if (r < 0)
             break;
         memset(loan.data, (int)(i + lender->seed), size);

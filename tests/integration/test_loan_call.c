@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loans and views by a stub, which take a shorter way from the second call on: what arrives is the
  * same, and each change of the host is seen. */
-#include <poll.h>
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define KIB ((size_t)1 << 10)
 
@@ -206,7 +206,7 @@ static int nap_by_stub(struct hosting *on, uint32_t ms)
 
 static void *kill_soon(void *user)
 {
-    (void)poll(NULL, 0, 30);
+    pause_ms(30);
     kill(*(pid_t *)user, SIGKILL);
     return NULL;
 }
@@ -275,7 +275,7 @@ static void *lend_often(void *user)
         int r;
 
         while ((r = rapahub_host_loan(lender->on->host, here, size, &loan)) == RAPAHUB_EAGAIN)
-            (void)poll(NULL, 0, 1);
+            pause_ms(1);
         if (r < 0)
             break;
         memset(loan.data, (int)(i + lender->seed), size);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define ROUNDS 15
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -25,13 +26,6 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void wait_ns(long span)
-{
-    const struct timespec time = {.tv_nsec = span};
-
-    (void)ppoll(NULL, 0, &time, NULL);
 }
 
 static int ascending(const void *a, const void *b)
@@ -100,7 +94,7 @@ static void *kill_soon(void *user)
     struct killer *killer = user;
     struct pollfd end = {.fd = killer->pidfd, .events = POLLIN};
 
-    wait_ns(ASLEEP);
+    pause_ns(ASLEEP);
     (void)syscall(SYS_pidfd_send_signal, killer->pidfd, SIGKILL, NULL, 0);
     (void)poll(&end, 1, 10000);
     killer->proven_ns = now_ns();
@@ -175,7 +169,7 @@ static void *ask_the_owner(void *user)
                                       .arguments = (const void *const[]){&number, NULL}};
     uint64_t begun;
 
-    wait_ns(ASLEEP);
+    pause_ns(ASLEEP);
     begun = now_ns();
     asker->code = rapahub_host_call(asker->on->host, &call, &asker->result);
     asker->span_ns = now_ns() - begun;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS UINT64_C(1000000)
 
@@ -68,16 +69,16 @@ static void stand_still(unsigned s, const int32_t *pids, unsigned count)
         kill(host, SIGSTOP);
         for (unsigned i = 0; i < count; i++)
             kill(pids[i], SIGSTOP);
-        poll(NULL, 0, (int)(s * 1000));
+        pause_ms((int)(s * 1000));
         kill(host, SIGCONT);
-        poll(NULL, 0, 100); /* the host first, as if the machine had slept */
+        pause_ms(100); /* the host first, as if the machine had slept */
         for (unsigned i = 0; i < count; i++)
             kill(pids[i], SIGCONT);
         _exit(0);
     }
     assert_true(waker > 0);
     while (waitpid(waker, NULL, WNOHANG) == 0)
-        poll(NULL, 0, 1);
+        pause_ms(1);
 }
 
 static void look_for(struct hosting *on, uint64_t ms)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many calls under way at once: what is quicker for them than for one changes nothing else. */
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 struct done {
     unsigned count, good;
@@ -104,7 +105,7 @@ static void calls_of_a_stub_stay_in_order_where_the_ring_is_small(void **state)
         memset(data, echo_byte(size), size);
         assert_done(rapahub_host_call_async(on.host, &call, on_echo, &echoes, NULL));
         if (i % 8 == 7)
-            poll(NULL, 0, 1); /* there is space again, and nobody has looked at what waits */
+            pause_ms(1); /* there is space again, and nobody has looked at what waits */
     }
     assert_true(until(&on, &echoes.count, 64));
     assert_int_equal(echoes.good, 64);
@@ -134,7 +135,7 @@ static void a_call_of_a_stub_is_cancelled_by_its_number(void **state)
     assert_true(ids[0].number != ids[1].number);
     begun = now_ms();
     rapahub_host_cancel(on.host, ids[0]); /* has ended, and its place has the other one */
-    poll(NULL, 0, 5);
+    pause_ms(5);
     assert_true(rapahub_host_dispatch(on.host, 0) >= 0);
     assert_int_equal(done[1].count, 0);
     rapahub_host_cancel(on.host, ids[1]);

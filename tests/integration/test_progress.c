@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS    UINT64_C(1000000)
 #define LIMIT 400 /* ms */
@@ -222,7 +223,7 @@ static void who_is_shown_nothing_is_not_stuck(void **state)
     pid = pid_of(&on);
     assert_done(rapahub_host_cork(on.host, here, true));
     begin_hold(&on, 1, 20000, &ending);
-    for (uint64_t end = now_ms() + 3 * LIMIT; now_ms() < end; poll(NULL, 0, 1))
+    for (uint64_t end = now_ms() + 3 * LIMIT; now_ms() < end; pause_ms(1))
         assert_done(rapahub_host_dispatch(on.host, 0));
     assert_done(rapahub_host_cork(on.host, here, false));
     assert_true(until(&on, &ending.count, 1));

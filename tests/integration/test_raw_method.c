@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define RAWS    MODULE("raws")
 #define ROUNDS  40 /* of each call: the first ones go the long way */
@@ -356,7 +357,7 @@ static void *kill_often(void *user)
 
         if (pid > 0 && kill(pid, SIGKILL) == 0)
             killer->kills++;
-        poll(NULL, 0, 7);
+        pause_ms(7);
     }
     return NULL;
 }

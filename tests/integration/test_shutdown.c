@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define MS     UINT64_C(1000000)
 #define GUESTS 64U
@@ -136,11 +137,11 @@ static void *kill_at_the_end(void *user)
 {
     const struct killer *killer = user;
 
-    (void)poll(NULL, 0, WITHIN - 1);
+    pause_ms(WITHIN - 1);
     for (unsigned i = 0; i < GUESTS; i++)
         if (habit_of(i) == DYING) {
             (void)kill(killer->crowd->pids[i], SIGKILL);
-            (void)poll(NULL, 0, 1);
+            pause_ms(1);
         }
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/integration/streaming.h"
+#include "tests/support/pause.h"
 
 /* r[verify channeling.reset] */
 static void a_method_may_have_enough(void **state)
@@ -315,7 +316,7 @@ static void guests_that_are_killed_break_streams_and_nothing_else(void **state)
     }
     for (int i = 0; i < 40; i++) {
         assert_done(rapahub_host_guests(on.host, kill_it, NULL));
-        poll(NULL, 0, 10 + i % 7);
+        pause_ms(10 + i % 7);
     }
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     for (int i = 0; i < 4; i++) {

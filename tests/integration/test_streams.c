@@ -2,11 +2,11 @@
 /* Calls with streams: what a method reads and writes crosses processes whole, in order and under
  * credit. */
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "tests/integration/streaming.h"
+#include "tests/support/pause.h"
 
 /* r[verify channeling.lifecycle.immediate-data] */
 static void a_method_reads_what_its_caller_has(void **state)
@@ -195,7 +195,7 @@ static void *read_slowly(void *user)
     while ((n = read(sluggard->fd, bytes, sizeof bytes)) > 0) {
         sluggard->got += (size_t)n;
         if (sluggard->got > sluggard->quick)
-            (void)poll(NULL, 0, 50); /* 82 kB a second */
+            pause_ms(50); /* 82 kB a second */
     }
     return NULL;
 }

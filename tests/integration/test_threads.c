@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define THREADS 4
 #define CALLS   2000
@@ -119,7 +120,7 @@ static void threads_call_a_guest_that_dies_again_and_again(void **state)
 
         if (ask(&on, "pid() -> i32", NULL, &pid) == 0)
             kill(pid, SIGKILL);
-        poll(NULL, 0, 5);
+        pause_ms(5);
     }
     assert_true(end(callers) > 0);
     close_host(&on);
@@ -209,7 +210,7 @@ static void an_offer_runs_on_the_thread_that_owns_the_host(void **state)
 static int offer_nap(void *self, uint32_t ms)
 {
     (void)self;
-    poll(NULL, 0, (int)ms);
+    pause_ms((int)ms);
     return 0;
 }
 
@@ -300,7 +301,7 @@ static void starts_of_several_threads_are_under_way_together(void **state)
     open_host(&on, (struct rapahub_host_options){.own_thread = true, .heartbeat_ns = UINT64_MAX});
     begun = now_ms();
     assert_int_equal(pthread_create(&stuck.thread, NULL, start_one, &stuck), 0);
-    poll(NULL, 0, 100);
+    pause_ms(100);
     assert_done(start(&on, CALC, here, NULL));
     assert_done(add(&on, 1, 2, &sum));
     (void)start_one(&failing);

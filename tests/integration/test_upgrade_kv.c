@@ -11,6 +11,7 @@
 #include <rapahub/upgrade.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 #include "tests/support/process.h"
 
 #define KV      PROCESS_CHIMOD("kv")
@@ -61,13 +62,6 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static void nap(uint64_t us)
-{
-    const struct timespec time = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
-
-    (void)ppoll(NULL, 0, &time, NULL);
 }
 
 static unsigned rounds(void)
@@ -299,10 +293,10 @@ static int upgrade(struct round *round, const char *chimod, uint64_t *callers_ns
     struct rapahub_upgrade_result result;
     int r;
 
-    nap(BREATH_US);
+    pause_ns(1000 * (uint64_t)(BREATH_US));
     longest(round, true);
     r = rapahub_host_upgrade(round->on.host, round->on.guest, &options, &result);
-    nap(BREATH_US); /* who was held has its answer */
+    pause_ns(1000 * (uint64_t)(BREATH_US)); /* who was held has its answer */
     *callers_ns = longest(round, false);
     if (host_ns)
         *host_ns = result.blackout_ns;
@@ -425,7 +419,7 @@ static void a_new_kv_that_dies_behind_the_switch_is_started_again(void **state)
         for (unsigned i = 0; i < KILLS; i++) {
             assert_done(upgrade(round, i % 2 ? KV : KV_NEXT, &longest_ns, NULL));
             assert_done(rapahub_host_kill(round->on.host, round->on.guest));
-            nap(4 * BREATH_US);
+            pause_ns(1000 * (uint64_t)(4 * BREATH_US));
             assert_done(ask(&round->on, "sync()", NULL, NULL)); /* waits for its next life */
             assert_done(rapahub_host_guests(round->on.host, note_present, &round->on));
         }

@@ -8,6 +8,7 @@
 #include <rapahub/upgrade.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define LEDGER   MODULE("ledger")
 #define LEDGER2  MODULE("ledger2")
@@ -98,13 +99,6 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void nap(uint64_t us)
-{
-    const struct timespec time = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
-
-    (void)ppoll(NULL, 0, &time, NULL);
-}
-
 static void open_ledger(struct hosting *on)
 {
     const struct rapahub_supervision how = {.restarts_max = 256,
@@ -130,7 +124,7 @@ static void no_call_is_lost_and_none_is_doubled(void **state)
         const struct rapahub_upgrade_options options = {.chimod = i % 2 ? LEDGER : LEDGER2};
         struct rapahub_upgrade_result result;
 
-        nap(20000);
+        pause_ns(1000 * UINT64_C(20000));
         assert_done(rapahub_host_upgrade(on.host, on.guest, &options, &result));
         on.guest = result.guest;
         blackouts[i] = result.blackout_ns;
@@ -181,7 +175,7 @@ static void *run_killer(void *user)
 {
     struct killer *killer = user;
 
-    nap(killer->after_us);
+    pause_ns(1000 * (uint64_t)(killer->after_us));
     return rapahub_host_guests(killer->on->host, find, killer) < 0 ? killer : NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 #define CALLS   300
 #define THREADS 3
@@ -65,9 +66,7 @@ struct killer {
 
 static void *kill_soon(void *user)
 {
-    const struct timespec soon = {0, 100000000};
-
-    (void)ppoll(NULL, 0, &soon, NULL); /* while the call is under way */
+    pause_ms(100); /* while the call is under way */
     kill(((struct killer *)user)->pid, SIGKILL);
     return NULL;
 }

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "hub/base/clock.h"
+#include "tests/support/pause.h"
 
 #define WAIT_NS       (2 * HUB_SECOND)
 #define ADOPTED_MAX   64
@@ -317,7 +317,7 @@ char *leak_end(struct leak *leak)
 
     while (left && hub_clock_left(deadline) > 0) {
         free(left);
-        poll(NULL, 0, 5);
+        pause_ms(5);
         left = leak_left(leak);
     }
     lines_fini(&leak->before);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "hub/base/clock.h"
+#include "tests/support/pause.h"
 
 #define WITHIN_NS (30 * HUB_SECOND)
 #define GRACE_NS  (5 * HUB_SECOND) /* a process under SIGKILL needs this long at most */
@@ -348,7 +349,7 @@ bool process_until(bool (*holds)(void *user), void *user, uint64_t within_ns)
     while (!holds(user)) {
         if (hub_clock_left(deadline) == 0)
             return false;
-        poll(NULL, 0, 1);
+        pause_ms(1);
     }
     return true;
 }

@@ -8,6 +8,8 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 #define PIECE 1000
 
 static int mirror_echo(void *self, struct rapahub_bytes value, struct rapahub_bytes *same)
@@ -38,11 +40,9 @@ static int mirror_refuse(void *self, int32_t code)
 
 static int mirror_hang(void *self)
 {
-    static const struct timespec step = {.tv_nsec = 1000000};
-
     (void)self;
     while (!rapahub_chimod_cancelled())
-        (void)ppoll(NULL, 0, &step, NULL);
+        pause_ms(1);
     return rapahub_fail(RAPAHUB_ECANCELED, "", "cancelled");
 }
 

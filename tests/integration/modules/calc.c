@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calc: methods that answer, and methods that do what no method should. */
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 struct point {
     double x, y;
@@ -102,7 +103,7 @@ static int calc_nap(void *self, uint32_t ms)
 {
     (void)self;
     for (uint32_t i = 0; i < ms && !rapahub_chimod_cancelled(); i++)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     return rapahub_chimod_cancelled() ? RAPAHUB_ECANCELED : 0;
 }
 
@@ -110,7 +111,7 @@ static int calc_nap(void *self, uint32_t ms)
 static int calc_hold(void *self, uint32_t ms)
 {
     (void)self;
-    poll(NULL, 0, (int)ms);
+    pause_ms((int)ms);
     return 0;
 }
 
@@ -122,7 +123,7 @@ static int calc_deaf(void *self, uint32_t ms)
     (void)self;
     signal(SIGTERM, SIG_IGN);
     for (; left > 0; left--)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     return 0;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* constructor_loop: is never loaded. */
-#include <poll.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 __attribute__((constructor)) static void loop(void)
 {
     for (;;)
-        poll(NULL, 0, 1000);
+        pause_ms(1000);
 }
 
 static const struct rapahub_method methods[] = {RAPAHUB_METHOD_END};

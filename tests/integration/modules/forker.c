@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forker: leaves a process behind that has all its descriptors, as a careless library might. */
-#include <poll.h>
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 /* Until it is killed: the test knows its number. A test that fails leaves it for a minute. */
 static void stand_by(void)
 {
-    poll(NULL, 0, 60000);
+    pause_ms(60000);
     _exit(0);
 }
 
@@ -26,7 +27,7 @@ static int forker_leave_child(void *self, int32_t *pid)
 static int forker_wait(void *self)
 {
     (void)self;
-    poll(NULL, 0, 20000);
+    pause_ms(20000);
     return 0;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hinter: does what looks like its death, or hides it. */
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,6 +7,8 @@
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 #define DOORBELL 4 /* the number under which a guest gets it */
 
@@ -21,7 +22,7 @@ static int hinter_pid(void *self, int32_t *pid)
 /* Until it is killed. A test that fails leaves it for a minute. */
 static void stand_by(void)
 {
-    poll(NULL, 0, 60000);
+    pause_ms(60000);
     _exit(0);
 }
 

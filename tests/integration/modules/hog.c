@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hog: takes what it gets of the machine, and keeps it: until nobody waits for it any more. */
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,20 +8,22 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 #define MOST 1000000
 #define STEP ((size_t)1 << 20)
 
 static void keep(void)
 {
     while (!rapahub_chimod_cancelled())
-        poll(NULL, 0, 1);
+        pause_ms(1);
 }
 
 /* It goes with its group. */
 static void stand_by(void)
 {
     for (;;)
-        poll(NULL, 0, -1);
+        pause_ms(-1);
 }
 
 /* Each of them forks, too, until none may. */
@@ -73,7 +74,7 @@ static int hog_log(void *self)
         for (int i = 0; i < 50; i++)
             printf("%080d\n", i);
         fflush(stdout);
-        poll(NULL, 0, 1);
+        pause_ms(1);
     }
     return 0;
 }

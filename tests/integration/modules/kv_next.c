@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kv_next: how the next version of chimods/kv loads, by KV_NEXT_FAULT: behind the shipped way,
  * which has the folder then, it may fail, die, or go on for two seconds. */
-#include <poll.h>
 #include <signal.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 struct kv_store;
 
@@ -20,6 +21,6 @@ int __wrap_kv_store_load(struct kv_store *store, struct rapahub_source *from)
     if (KV_NEXT_FAULT == LOAD_DIES)
         raise(SIGKILL);
     if (KV_NEXT_FAULT == LOAD_LASTS)
-        poll(NULL, 0, 2000);
+        pause_ms(2000);
     return KV_NEXT_FAULT == LOAD_FAILS ? rapahub_fail(RAPAHUB_EIO, "", "asked not to load") : r;
 }

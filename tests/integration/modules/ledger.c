@@ -10,6 +10,8 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 #ifndef LEDGER_VERSION
 #define LEDGER_VERSION 1
 #endif
@@ -78,7 +80,7 @@ static int ledger_enter(void *self, uint64_t number, uint32_t *version)
 
 static int ledger_enter_slowly(void *self, uint64_t number, uint32_t ms, uint32_t *version)
 {
-    poll(NULL, 0, (int)ms);
+    pause_ms((int)ms);
     return ledger_enter(self, number, version);
 }
 
@@ -150,14 +152,13 @@ static int ledger_save(void *self, struct rapahub_sink *to)
  * was. */
 static void kill_the_highest(const struct ledger *ledger)
 {
-    const struct timespec span = {.tv_nsec = ledger->counts[1] * 50000L};
     pid_t pid = (pid_t)ledger->capacity - 1;
 
     while (pid > 1 && ledger->counts[pid] == 0)
         pid--;
     if (pid > 1)
         (void)kill(pid, SIGKILL);
-    (void)ppoll(NULL, 0, &span, NULL);
+    pause_ns(ledger->counts[1] * UINT64_C(50000));
 }
 
 static int ledger_load(void *self, struct rapahub_source *from, uint32_t version)
@@ -170,9 +171,9 @@ static int ledger_load(void *self, struct rapahub_source *from, uint32_t version
     if (LEDGER_FAULT == LOAD_DIES)
         raise(SIGKILL);
     if (LEDGER_FAULT == LOAD_HANGS)
-        poll(NULL, 0, 60000);
+        pause_ms(60000);
     if (LEDGER_FAULT == LOAD_LASTS)
-        poll(NULL, 0, 4000);
+        pause_ms(4000);
     if (version > LEDGER_VERSION && LEDGER_FAULT == OLD_STATES_ONLY)
         return rapahub_fail(RAPAHUB_EABI, "", "a state of version %" PRIu32, version);
     for (uint64_t at = 0; n > 0; at += (uint64_t)n) {

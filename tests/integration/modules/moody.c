@@ -2,12 +2,13 @@
 /* moody: says of itself what it was told to say, for as often as it was told; and that it is
  * UNHEALTHY for so many questions from its beginning on as its parameters say. Its mood is its own:
  * a next version does not get it. */
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 struct moody {
     uint32_t mood, often; /* READY behind that */
@@ -62,7 +63,7 @@ static int pid(void *self, int32_t *out)
 static int hold(void *self, uint32_t ms)
 {
     (void)self;
-    poll(NULL, 0, (int)ms);
+    pause_ms((int)ms);
     return 0;
 }
 

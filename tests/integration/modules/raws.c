@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raws: methods of bytes to bytes, the shape that small calls take a shorter way for. */
-#include <poll.h>
 #include <string.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 struct raws {
     uint8_t calls;
@@ -71,7 +72,7 @@ static int linger(void *self, struct rapahub_bytes in, struct rapahub_bytes *out
     (void)self;
     *out = in;
     for (int i = 0; i < 5000 && !rapahub_chimod_cancelled(); i++)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     return rapahub_chimod_cancelled() ? RAPAHUB_ECANCELED : 0;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tally: writes down each call that it executes, in a file that outlives it. */
 #include <fcntl.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
+
+#include "tests/support/pause.h"
 
 #define NUMBERS 8192 /* as in the test */
 
@@ -49,7 +50,7 @@ static int tally_count(void *self, uint32_t number, uint32_t ms, uint32_t *out)
     tally->entries[number].pid = (int32_t)getpid();
     tally->entries[number].began++;
     if (ms > 0)
-        poll(NULL, 0, (int)ms);
+        pause_ms((int)ms);
     tally->entries[number].ended++;
     *out = number;
     return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/crew.h"
 #include "hub/base/futex.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 #define MANY 12 /* at once; more than are kept */
@@ -62,7 +62,7 @@ static void await_threads(uint32_t count)
     uint64_t end = hub_clock_after(20 * HUB_SECOND);
 
     while (threads() != count && hub_clock_left(end) > 0)
-        (void)poll(NULL, 0, 1);
+        pause_ms(1);
     assert_int_equal(threads(), count);
 }
 
@@ -83,7 +83,7 @@ static uint32_t own_threads(void)
         uint32_t count = threads();
 
         least = count < least ? count : least;
-        (void)poll(NULL, 0, 1);
+        pause_ms(1);
     }
     return least;
 }
@@ -105,7 +105,7 @@ static void one_thread_does_what_comes_one_by_one(void **state)
         assert_true(piece.blocks);
         same += piece.thread == last;
         last = piece.thread;
-        (void)poll(NULL, 0, 1);
+        pause_ms(1);
     }
     assert_true(same > 50);
     hub_crew_fini(&crew);
@@ -143,7 +143,7 @@ static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
 
 static void *end_soon(void *user)
 {
-    (void)poll(NULL, 0, 50);
+    pause_ms(50);
     tell(&((struct piece *)user)->may_end);
     return NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include "hub/base/mutex.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 #define TURNS 10000
@@ -70,7 +70,7 @@ static void who_waits_for_a_mutex_gets_it_when_it_is_free(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, lock_it, &contest), 0);
     while (hub_observe(&contest.begun) < 3)
         sched_yield();
-    poll(NULL, 0, 20); /* now they sleep */
+    pause_ms(20); /* now they sleep */
     assert_int_equal(hub_observe(&contest.got), 0);
     hub_mutex_unlock(&contest.guarded.mutex);
     for (int i = 0; i < 3; i++)

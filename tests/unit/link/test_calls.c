@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls: both ends as threads. */
-#include <poll.h>
 
 #include "hub/link/answers.h"
 #include "hub/link/call_ends.h"
 #include "hub/link/call_table.h"
+#include "tests/support/pause.h"
 #include "tests/unit/link/pair.h"
 
 static struct pair *open_echo(pthread_t *thread, uint32_t first_index)
@@ -353,7 +353,7 @@ static void wait_until_open(struct end *end, uint32_t count)
     uint64_t soon = hub_clock_after(SOON);
 
     while (hub_calls_open(end->connection.calls) < count && hub_clock_left(soon) != 0)
-        poll(NULL, 0, 1);
+        pause_ms(1);
     assert_int_equal(hub_calls_open(end->connection.calls), count);
 }
 

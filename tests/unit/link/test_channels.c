@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ids of a link's channels, and what calls do to them. */
-#include <poll.h>
 #include <sched.h>
 
+#include "tests/support/pause.h"
 #include "tests/unit/link/channel_pair.h"
 
 static struct hub_channel *open_one(struct hub_channels *set)
@@ -280,7 +280,7 @@ static void a_connection_is_over_behind_its_streams(void **state)
     assert_int_equal(pthread_create(&thread, NULL, close_host_side, &flow), 0);
     while (!hub_link_closed(connection->link))
         sched_yield();
-    poll(NULL, 0, 20);
+    pause_ms(20);
     assert_false(hub_connection_over(connection));
     hub_mutex_unlock(&connection->channels->lock);
     pthread_join(thread, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "hub/link/pump.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 #define PIECE  1000
@@ -43,7 +43,7 @@ static int put(struct rapahub_sink *sink, const void *from, size_t size)
     assert_ptr_equal(from, bytes);
     assert_true(taker->count < WRITES);
     if (taker->count == taker->slow_at)
-        (void)poll(NULL, 0, 20);
+        pause_ms(20);
     taker->sizes[taker->count++] = size;
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "hub/shm/segment.h"
 #include "hub/shm/slot_pool.h"
 #include "tests/support/leak.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 #include "tests/support/vectors.h"
 
@@ -448,15 +449,14 @@ static void what_is_not_there_is_refused_at_once(void **state)
 /* A host that is not ready yet: its file grows, is filled, and has its magic last. */
 static void *finish_segment(void *user)
 {
-    const struct timespec moment = {.tv_nsec = 3000000};
     int fd = *(int *)user;
     uint8_t bytes[GOLDEN_SIZE];
 
     reserved_bytes(bytes);
-    (void)ppoll(NULL, 0, &moment, NULL);
+    pause_ms(3);
     assert_int_equal(ftruncate(fd, GOLDEN_SIZE), 0);
     assert_int_equal(pwrite(fd, bytes + 8, GOLDEN_SIZE - 8, 8), GOLDEN_SIZE - 8);
-    (void)ppoll(NULL, 0, &moment, NULL);
+    pause_ms(3);
     assert_int_equal(pwrite(fd, bytes, 8, 0), 8);
     return NULL;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/leak.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 static void assert_left(struct leak *leak, const char *text)
@@ -123,7 +123,7 @@ static bool start_grandchild_as(pid_t wanted, pid_t *out)
     pid_t parent;
 
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    poll(NULL, 0, 30); /* its time of birth is told in hundredths of a second */
+    pause_ms(30); /* its time of birth is told in hundredths of a second */
     parent = fork();
     assert_true(parent >= 0);
     if (parent == 0) {
@@ -133,7 +133,7 @@ static bool start_grandchild_as(pid_t wanted, pid_t *out)
         if (pid == 0) {
             close(1); /* a test that fails leaves nobody waiting for it */
             close(2);
-            poll(NULL, 0, 20000);
+            pause_ms(20000);
             _exit(0);
         }
         _exit(write(ends[1], &pid, sizeof(pid)) != sizeof(pid));
