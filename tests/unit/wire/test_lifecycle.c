@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,39 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         assert_false(hub_signature_is_name(entry->name));
     }
     assert_int_equal(hub_lifecycle_of_id(0), HUB_LIFECYCLE_COUNT);
+}
+
+/* The text of an entry as the page has it: the record of a container by its word there. */
+static void shorten(char *text)
+{
+    const char *container = CONTAINER, *word = "{container}";
+    char *at = strstr(text, container);
+
+    if (!at)
+        return;
+    memcpy(at, word, strlen(word));
+    memmove(at + strlen(word), at + strlen(container), strlen(at + strlen(container)) + 1);
+}
+
+/* A peer of another kind is written from the pages alone. */
+static void each_method_is_on_the_page(void **state)
+{
+    static char page[1 << 16];
+    FILE *file = fopen(TEST_DATA "/../../docs/spec/core.md", "r");
+
+    (void)state;
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    (void)fclose(file);
+    for (int i = 0; i < HUB_LIFECYCLE_COUNT; i++) {
+        const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[i];
+        char text[RAPAHUB_SIGNATURE_MAX + 1];
+
+        hub_signature_print(entry->name, entry->types, text, sizeof(text));
+        shorten(text);
+        if (!strstr(page, text))
+            fail_msg("docs/spec/core.md lacks %s", text);
+    }
 }
 
 static void the_records_are_those_of_the_texts(void **state)
@@ -109,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_method_has_its_text_and_the_id_of_it),
+        cmocka_unit_test(each_method_is_on_the_page),
         cmocka_unit_test(the_records_are_those_of_the_texts),
         cmocka_unit_test(a_target_goes_there_and_back),
         cmocka_unit_test(a_target_with_more_behind_it_is_refused),
