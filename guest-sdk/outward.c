@@ -152,8 +152,8 @@ static bool is_ours(void *user, const struct hub_request *request)
 {
     const struct guest *guest = user;
 
-    if (request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_PING))
-        return true;
+    if (request->metadata.chain == 0)
+        return request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_PING);
     for (uint32_t i = 0; i < guest->depth; i++)
         if (request->metadata.chain == guest->chains[i])
             return true;

@@ -112,6 +112,13 @@ static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
         guest_answer_result(guest, &writer, answer);
 }
 
+/* The host's own messages bear no chain; whatever it sends on for another guest does.
+ * r[impl sec.call.own] */
+static bool is_of_host(const struct hub_request *request, enum hub_lifecycle_method method)
+{
+    return guest_lifecycle_serves(method) && request->metadata.chain == 0;
+}
+
 /* No module has methods of the names of the lifecycle, so what it has is looked for first. What
  * came before the module was loaded is looked for again. */
 static void run_any(struct guest *guest, struct guest_answer *answer)
@@ -125,7 +132,7 @@ static void run_any(struct guest *guest, struct guest_answer *answer)
         return;
     }
     lifecycle = hub_lifecycle_of_id(request->method_id);
-    if (guest->loaded && guest_lifecycle_serves(lifecycle))
+    if (guest->loaded && is_of_host(request, lifecycle))
         run_lifecycle(guest, lifecycle, answer);
     else
         answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;

@@ -146,7 +146,7 @@ static void clean(struct host_async *async)
     async->fini = NULL;
     async->chain = 0;
     async->container = NULL;
-    async->blind = async->full = async->held = async->mine = false;
+    async->foreign = async->full = async->held = async->mine = false;
 }
 
 void host_async_pieces_settle(struct rapahub_host *host)

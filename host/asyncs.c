@@ -183,14 +183,22 @@ static bool must_queue(struct host_asyncs *asyncs, const struct host_async *asyn
     return found;
 }
 
-/* Of a method that is known only now: its streams were not taken. */
-static bool lacks_streams(const struct host_async *async, const struct host_route *where)
+/* May what a guest asks for go there? -EAGAIN: what is declared there is not known yet. Nor were
+ * then its streams, so they were not taken. r[impl sec.call.own] */
+static int check_declared(const struct host_async *async, const struct host_route *where)
 {
-    const struct hub_signature *signature =
-        async->blind && where->methods ? host_methods_of_id(where->methods, async->method_id)
-                                       : NULL;
+    const struct hub_signature *signature;
 
-    return signature && host_methods_takes_streams(signature->types + 1);
+    if (!async->foreign)
+        return 0;
+    if (!where->methods)
+        return -EAGAIN;
+    signature = host_methods_of_id(where->methods, async->method_id);
+    if (!signature)
+        return rapahub_fail(RAPAHUB_ENOMETHOD, "", "%s has no method of this id", where->name);
+    if (!async->marks && host_methods_takes_streams(signature->types + 1))
+        return host_methods_refuse_streams();
+    return 0;
 }
 
 /* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
@@ -201,9 +209,9 @@ static int route(struct rapahub_host *host, struct host_async *async)
 
     async->full = false;
     host_route_count(&where, &async->held);
-    if (r == 0 && lacks_streams(async, &where))
-        r = host_methods_refuse_streams();
-    else if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
+    if (r == 0)
+        r = check_declared(async, &where);
+    if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
         async->full = true;
         r = -EAGAIN;
     } else if (r == 0 && where.life)

@@ -33,7 +33,8 @@ struct host_async {
     struct rapahub_bytes arguments;
     struct hub_stream_marks *marks; /* streams among the arguments, which outlive the call; freed
                                        with it; NULL: none */
-    bool blind;                     /* whether there are streams was not known when it was made */
+    bool foreign;                   /* a guest asked for it: what its target has not declared is
+                                       not sent there */
     void *owned; /* memory of the arguments; NULL: they are somebody else's and last long enough */
     void *data;  /* of who made it */
     char method[64];

@@ -149,7 +149,8 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
     uint8_t head[HOST_EXCHANGE_HEAD_MAX + HOST_EXCHANGE_BEFORE_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
-        .payload = {.head = {head, put_head(exchange, owner ? host->chain : 0, head)},
+        .payload = {.head = {head,
+                             put_head(exchange, owner && !exchange->own ? host->chain : 0, head)},
                     .tail = has_apart(exchange) ? exchange->apart : exchange->arguments,
                     .loan = exchange->loan},
         .deadline_ns = exchange->deadline_ns,
@@ -305,7 +306,8 @@ int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
                                            .arguments = {data, size},
                                            .deadline_ns =
                                                hub_clock_after(host->options.call_timeout_ns),
-                                           .method = entry->name};
+                                           .method = entry->name,
+                                           .own = true};
 
     answer = host_scratch_answer(scratch);
     r = host_exchange_run(host, &exchange, &answer);

@@ -18,6 +18,7 @@ struct host_exchange {
     struct hub_loan *loan;          /* NULL: none */
     struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
     bool view;                      /* a large answer may be shown where it lies */
+    bool own;                       /* a message of the host's own, of no chain */
     uint64_t deadline_ns;
     const char *method;                            /* for texts */
     struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */

@@ -7,6 +7,8 @@
 
 #include <rapahub/error.h>
 
+#include "hub/wire/lifecycle.h"
+
 #define NEAR_MAX      3 /* methods named as near */
 #define NEAR_DISTANCE 2 /* letters put in, left out or changed */
 
@@ -38,8 +40,21 @@ void host_methods_release(struct host_methods **methods)
     free(gone);
 }
 
+static int refuse_own(struct hub_signature *signature)
+{
+    int r = rapahub_fail(RAPAHUB_EFORMAT, "sec.call.own",
+                         "'%.80s' has the id of a message of the host's own: rename the method",
+                         signature->text);
+
+    hub_signature_release(&signature);
+    return r;
+}
+
+/* Who calls a method of such an id would be blamed for it. r[impl sec.call.own] */
 int host_methods_add(struct host_methods *methods, struct hub_signature *signature)
 {
+    if (hub_lifecycle_of_id(signature->id) != HUB_LIFECYCLE_COUNT)
+        return refuse_own(signature);
     if (methods->count == HOST_METHODS_MAX) {
         hub_signature_release(&signature);
         return rapahub_fail(RAPAHUB_EFULL, "", "more than %d methods", HOST_METHODS_MAX);

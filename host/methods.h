@@ -24,11 +24,12 @@ struct host_methods *host_methods_create(void);
 struct host_methods *host_methods_hold(struct host_methods *methods);
 void host_methods_release(struct host_methods **methods); /* accepts NULL */
 
-/* Adds the signatures in `lines`, one a line: RAPAHUB_EFORMAT where one is malformed, RAPAHUB_EFULL
- * where there are too many. */
+/* Adds the signatures in `lines`, one a line: RAPAHUB_EFORMAT where one is malformed, or cannot be
+ * a method's; RAPAHUB_EFULL where there are too many. */
 int host_methods_add_lines(struct host_methods *methods, struct rapahub_string lines);
 
-/* Takes the signature over, also on failure. */
+/* Takes the signature over, also on failure: RAPAHUB_EFULL, or RAPAHUB_EFORMAT where its id is that
+ * of a message of the host's own. */
 int host_methods_add(struct host_methods *methods, struct hub_signature *signature);
 
 /* NULL where there is none. */

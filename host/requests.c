@@ -42,6 +42,24 @@ static void refuse(struct host_life *life, struct hub_request *request, int code
     answer(life, request, &response, nothing);
 }
 
+/* It names no method of its target; nor is it told what else is there.
+ * r[impl call.error.unknown-method] */
+static void refuse_unknown(struct host_life *life, struct hub_request *request)
+{
+    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+
+    hub_add64(&life->connection.unknown, 1);
+    answer(life, request, &unknown, nothing);
+}
+
+/* A message of the host's own, in the name of a guest: no slip, for no signature has its id.
+ * r[impl sec.call.own] r[impl hub.violation] */
+static void blame(struct host_life *life, struct hub_request *request)
+{
+    hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "sec.call.own");
+    refuse_unknown(life, request);
+}
+
 /* Hands an answer that came from elsewhere on: head and body apart, the body unchanged. */
 static void hand_on(struct host_life *life, struct hub_request *request,
                     const struct hub_answer *from)
@@ -91,6 +109,8 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
         return;
     if (code == 0)
         hand_on(relay->life, relay->request, from);
+    else if (code == RAPAHUB_ENOMETHOD)
+        refuse_unknown(relay->life, relay->request);
     else
         refuse(relay->life, relay->request, code);
 }
@@ -186,7 +206,7 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
         refuse(life, request, r);
         return;
     }
-    async->blind = !types;
+    async->foreign = true;
     async->target = route->container->id;
     async->method_id = request->method_id;
     async->chain = request->metadata.chain;
@@ -282,12 +302,18 @@ static void serve_target(struct rapahub_host *host, struct host_life *life,
     struct host_route route;
     int r = hub_lifecycle_take_target(request->metadata.target, &target);
 
+    if (hub_lifecycle_of_id(request->method_id) != HUB_LIFECYCLE_COUNT) {
+        blame(life, request);
+        return;
+    }
     if (r < 0) {
         refuse(life, request, RAPAHUB_EARGUMENTS);
         return;
     }
     r = host_route_find(host, target, &route);
-    if (r == 0 && route.container->offer)
+    if (r == 0 && !types_of(&route, request) && route.methods)
+        refuse_unknown(life, request);
+    else if (r == 0 && route.container->offer)
         run_held(host, life, request, route.container);
     else if (r == 0 || r == -EAGAIN)
         send_on(host, life, request, &route);
@@ -369,7 +395,6 @@ static void serve_signature(struct rapahub_host *host, struct host_life *life,
 
 static void serve(struct rapahub_host *host, struct host_life *life, struct hub_request *request)
 {
-    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
     enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
 
     if (request->metadata.target.size > 0)
@@ -379,7 +404,7 @@ static void serve(struct rapahub_host *host, struct host_life *life, struct hub_
     else if (method == HUB_LIFECYCLE_SIGNATURE)
         serve_signature(host, life, request);
     else
-        answer(life, request, &unknown, nothing);
+        refuse_unknown(life, request);
 }
 
 uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, uint32_t most)

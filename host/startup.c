@@ -224,6 +224,7 @@ static void publish_methods(struct host_life *life)
     host_methods_release(&life->guest->methods);
     life->guest->methods = host_methods_hold(life->startup.methods);
     host_unlock(host);
+    host_loop_wake(&host->loop); /* requests may wait for them */
 }
 
 static void ask_methods(struct host_life *life)

@@ -29,9 +29,10 @@ struct hub_connection {
     struct hub_served *served; /* that we serve */
     struct hub_channels *channels;
     struct hub_connection_events events;
-    struct hub_crew crew; /* moves the streams of calls that we made */
-    struct hub_a32 over;  /* the link is closed, and all that hung on it has ended */
-    uint8_t reason[1040]; /* of a Goodbye, while it is received */
+    struct hub_crew crew;   /* moves the streams of calls that we made */
+    struct hub_a64 unknown; /* requests that named no method; of the room above, which counts */
+    struct hub_a32 over;    /* the link is closed, and all that hung on it has ended */
+    uint8_t reason[1040];   /* of a Goodbye, while it is received */
 };
 
 /* Is the link closed, and has every call, request and stream ended with it? Who closes it ends them

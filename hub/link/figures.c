@@ -19,6 +19,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_CALLS_ANSWERED] = {"calls_answered", false},
     [HUB_FIGURE_CALLS_LOST] = {"calls_lost", false},
     [HUB_FIGURE_CALLS_LATE] = {"calls_late", false},
+    [HUB_FIGURE_REQUESTS_UNKNOWN] = {"requests_unknown", false},
     [HUB_FIGURE_ORPHANS] = {"orphans", false},
     [HUB_FIGURE_STRAY_BITS] = {"stray_bits", true},
     [HUB_FIGURE_RING_OUT] = {"ring_out", true},
@@ -69,6 +70,7 @@ void hub_figures_read(const struct hub_connection *connection, uint64_t values[H
     values[HUB_FIGURE_CALLS_ANSWERED] = hub_calls_answered(connection->calls);
     values[HUB_FIGURE_CALLS_LOST] = hub_calls_lost(connection->calls);
     values[HUB_FIGURE_CALLS_LATE] = hub_calls_late(connection->calls);
+    values[HUB_FIGURE_REQUESTS_UNKNOWN] = hub_peek64(&connection->unknown);
     values[HUB_FIGURE_CALLS_OPEN] = hub_calls_open(connection->calls);
     values[HUB_FIGURE_CALLS_SERVED] = hub_served_open(connection->served);
     values[HUB_FIGURE_CHANNELS_OPEN] = hub_channels_count(connection->channels);

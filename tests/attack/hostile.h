@@ -4,6 +4,7 @@
 #define TESTS_ATTACK_HOSTILE_H
 
 #include "tests/raw/raw_link.h"
+#include "tests/raw/raw_module.h"
 
 /* Does it, while the host waits for the answer to `request`. Returns where the attack leaves the
  * guest able to go on, which then answers. */
@@ -30,5 +31,9 @@ struct hostile_on_streams {
 };
 
 extern const struct hostile_on_streams hostile_channels[]; /* credit, ids, ends */
+
+/* What it asks its host for: methods of its own. */
+#define HOSTILE_REQUESTS 4
+extern const struct raw_method hostile_requests[HOSTILE_REQUESTS];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A guest that attacks its host as it is told. Where the module is echo it becomes the real guest
+/* A guest that attacks its host as it is told. Where the module is not kv it becomes the real guest
  * program instead: one host starts one program for all its guests, and the neighbour is honest. */
 #include <errno.h>
 #include <stdio.h>
@@ -86,23 +86,23 @@ static int poke(struct raw_link *link, const struct raw_message *request, void *
 static bool is_neighbour(int argc, char *const argv[])
 {
     for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], "--module-name=", 14) == 0 && strstr(argv[i], "/echo.so"))
+        if (strncmp(argv[i], "--module-name=", 14) == 0 && !strstr(argv[i], "/kv.so"))
             return true;
     return false;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct raw_method methods[] = {
+    struct raw_method methods[3 + HOSTILE_REQUESTS + 1] = {
         {"attack(string) -> void", attack},
         {"attack_streams(string, source, sink) -> void", attack_streams},
         {"poke(bytes) -> void", poke},
-        {NULL, NULL},
     };
     const struct raw_module module = {.name = "hostile", .methods = methods};
     struct raw_ticket ticket;
     struct raw_link link;
 
+    memcpy(methods + 3, hostile_requests, sizeof(hostile_requests));
     if (is_neighbour(argc, argv)) {
         execv(HONEST_GUEST, argv);
         return 127;

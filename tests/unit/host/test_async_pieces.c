@@ -73,7 +73,7 @@ static void one_that_was_used_is_as_a_new_one(void **state)
     async->container = (struct host_container *)async;
     async->life = (struct host_life *)async;
     async->call = 1;
-    async->cancelled = async->blind = async->full = async->held = async->mine = true;
+    async->cancelled = async->foreign = async->full = async->held = async->mine = true;
     async->answer.data = malloc(256);
     async->answer.capacity = 256;
     host_async_pieces_free(async);
@@ -81,7 +81,7 @@ static void one_that_was_used_is_as_a_new_one(void **state)
     assert_ptr_equal(again, async);
     assert_true(!again->marks && !again->owned && !again->data && !again->fini);
     assert_true(!again->container && !again->life && again->chain == 0 && again->call == 0);
-    assert_false(again->cancelled || again->blind || again->full || again->held || again->mine);
+    assert_false(again->cancelled || again->foreign || again->full || again->held || again->mine);
     assert_int_equal(again->answer.capacity, 256);
     host_async_pieces_free(again);
     close_host(host);
