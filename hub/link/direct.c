@@ -180,7 +180,7 @@ static bool await(struct hub_link *link, const struct hub_ring_cell *cell, uint3
     if (seen == in->tail_next) {
         if (!hub_wait_for_word(&link->wait, in->head, seen, cell))
             return false;
-        seen = hub_observe(in->head);
+        seen = hub_ring_head(in);
     }
     *head = seen;
     return hub_ring_reaches(in, seen);
@@ -237,7 +237,7 @@ int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t
 
     if (!hub_wait_for_word(&link->wait, in->head, in->tail_next, cell))
         return -EAGAIN;
-    head = hub_observe(in->head);
+    head = hub_ring_head(in);
     if (!hub_ring_reaches(in, head))
         return -EAGAIN;
     place = hub_peek64(&cell->words[3]);

@@ -203,7 +203,7 @@ static void finish_if_dead(struct hub_link *link)
 /* Did something come behind `tail`? Needs no token: it reads what never changes, and the head. */
 static bool has_moved(const struct hub_link *link, uint32_t tail)
 {
-    return ((hub_observe(link->in.head) - tail) & (link->limits.ring_size - 1)) != 0;
+    return ((hub_ring_head(&link->in) - tail) & (link->limits.ring_size - 1)) != 0;
 }
 
 /* Whatever came while this thread had the token and could not be told is told now: to the next

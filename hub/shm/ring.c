@@ -199,7 +199,7 @@ static int refresh_head(struct hub_ring_consumer *ring)
     if (ring->head_seen != ring->tail_next)
         return 0;
     distance =
-        hub_ring_distance(hub_observe(ring->head), ring->tail_next, ring->size, &ring->convention);
+        hub_ring_distance(hub_ring_head(ring), ring->tail_next, ring->size, &ring->convention);
     if (distance < 0)
         return distance;
     ring->head_seen = ring->tail_next + (uint32_t)distance;
@@ -250,7 +250,7 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
         return true;
     /* Before the head: where both have changed, both lines are on their way at once. */
     __builtin_prefetch(&ring->cells[ring->tail_next & (ring->size - 1)]);
-    head = hub_observe(ring->head);
+    head = hub_ring_head(ring);
     return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
 }
 

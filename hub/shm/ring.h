@@ -121,6 +121,13 @@ static inline const struct hub_ring_cell *hub_ring_cell_to_read(
 }
 bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head);
 
+/* The head as the other side shows it now; what it shows may be read behind this.
+ * r[impl shm.ordering.ring-consume] */
+static inline uint32_t hub_ring_head(const struct hub_ring_consumer *ring)
+{
+    return hub_observe(ring->head);
+}
+
 void hub_ring_skip(struct hub_ring_consumer *ring, uint32_t head);
 
 /* Distance of a foreign head from our tail: 0 to size - 1, or RAPAHUB_EPROTOCOL. */
