@@ -185,6 +185,12 @@ static void a_thread_that_waits_holds_nothing_back(void **state)
     until.deadline_ns = hub_clock_after(HUB_MILLISECOND);
     assert_int_equal(hub_link_lead(flow_sender(&flow)->set->link, &until), -ETIMEDOUT);
     expect(&flow, "ghi", 3);
+    write_each(&flow, "j", 1, 1); /* however little it is */
+    until.deadline_ns = hub_clock_after(HUB_MILLISECOND);
+    assert_int_equal(hub_link_wait(flow_sender(&flow)->set->link, &until), -ETIMEDOUT);
+    flow_sweep(&flow);
+    assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 1);
+    expect(&flow, "j", 1);
     flow_close(&flow);
 }
 

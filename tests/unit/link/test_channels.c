@@ -288,6 +288,69 @@ static void a_connection_is_over_behind_its_streams(void **state)
     flow_close(&flow);
 }
 
+/* ---- ends ---- */
+
+static void *read_one(void *user)
+{
+    char byte;
+
+    return (void *)hub_channel_read(flow_receiver(user), &byte, 1);
+}
+
+/* r[verify message.goodbye.receive] */
+static void a_goodbye_ends_who_reads(void **state)
+{
+    struct timespec until;
+    struct flow flow;
+    pthread_t thread;
+    void *n = NULL;
+
+    (void)state;
+    flow_open(&flow, false);
+    assert_int_equal(pthread_create(&thread, NULL, read_one, &flow), 0);
+    hub_link_say_goodbye(flow.pair.guest.connection.link, "", "going home");
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &until), 0);
+    until.tv_sec += 10;
+    assert_int_equal(pthread_timedjoin_np(thread, &n, &until), 0);
+    assert_int_equal((ssize_t)n, RAPAHUB_ECLOSED);
+    assert_string_equal(flow.pair.host.goodbye, "going home");
+    flow_close(&flow);
+}
+
+static void *end_it(void *user)
+{
+    return (void *)(ssize_t)hub_outlet_end(flow_sender(user));
+}
+
+/* Nobody reads meanwhile. r[verify flow.channel.close-exempt] */
+static void a_stream_ends_without_credit(void **state)
+{
+    static char bytes[1024], got[1025];
+    struct hub_channel *sender;
+    struct timespec until;
+    struct flow flow;
+    pthread_t thread;
+    void *r = &flow;
+    size_t rest;
+
+    (void)state;
+    flow_open(&flow, true);
+    sender = flow_sender(&flow);
+    assert_int_equal(hub_outlet_write(sender, bytes, 500), 0);
+    rest = sender->granted - sender->sent - (sender->sent - 500); /* each has its length in front */
+    assert_int_equal(hub_outlet_write(sender, bytes, rest), 0);
+    assert_int_equal(sender->granted - sender->sent, 0);
+    assert_int_equal(pthread_create(&thread, NULL, end_it, &flow), 0);
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &until), 0);
+    until.tv_sec += 10;
+    assert_int_equal(pthread_timedjoin_np(thread, &r, &until), 0);
+    assert_null(r);
+    flow_sweep(&flow);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, sizeof got), 500 + rest);
+    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, sizeof got), 0);
+    flow_close(&flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +365,8 @@ int main(void)
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
         cmocka_unit_test(a_connection_is_over_behind_its_streams),
+        cmocka_unit_test(a_goodbye_ends_who_reads),
+        cmocka_unit_test(a_stream_ends_without_credit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,77 @@ static void a_receiver_counts_values_and_their_sum(void **state)
     assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
 }
 
+/* Values whose sum with their keys, and with a last entry of ours, is `total`; that entry is read
+ * on a shorter way. */
+static int read_with_ours_behind(size_t total)
+{
+    static const uint8_t zeros[HUB_METADATA_VALUE];
+    const size_t of_ours = sizeof HUB_KEY_CHAIN - 1 + 8;
+    uint8_t *data = malloc(100000);
+    struct hub_metadata_entry entries[5];
+    struct hub_metadata got;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    int r;
+
+    for (int i = 0; i < 4; i++)
+        entries[i] = (struct hub_metadata_entry){
+            {"k", 1}, HUB_METADATA_BYTES, {zeros, (total - of_ours) / 4 - 1}, 0};
+    entries[3].bytes.size += (total - of_ours) % 4;
+    entries[4] = (struct hub_metadata_entry){
+        {HUB_KEY_CHAIN, sizeof HUB_KEY_CHAIN - 1}, HUB_METADATA_U64, {NULL, 0}, 5};
+    hub_writer_init(&writer, data, 100000);
+    put_entries(&writer, entries, 5);
+    hub_reader_init(&reader, data, writer.size);
+    r = hub_metadata_read(&reader, &got);
+    assert_true(r < 0 || got.chain == 5);
+    free(data);
+    return r;
+}
+
+/* r[verify call.metadata.limits] */
+static void an_entry_of_ours_counts_to_the_byte(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with_ours_behind(HUB_METADATA_TOTAL), 0);
+    assert_int_equal(read_with_ours_behind(HUB_METADATA_TOTAL + 1), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+}
+
+static int read_entries_with_key(uint32_t count, size_t key_size)
+{
+    char key[HUB_METADATA_KEY + 1];
+    const struct hub_metadata_entry entry = {{key, key_size}, HUB_METADATA_U64, {NULL, 0}, 5};
+    uint8_t *data = malloc(100000);
+    struct hub_metadata got;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    int r;
+
+    memset(key, 'k', sizeof key);
+    hub_writer_init(&writer, data, 100000);
+    hub_postcard_put_unsigned(&writer, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_entry(&writer, &entry);
+    assert_int_equal(writer.failure, 0);
+    hub_reader_init(&reader, data, writer.size);
+    r = hub_metadata_read(&reader, &got);
+    free(data);
+    return r;
+}
+
+/* r[verify call.metadata.limits] */
+static void a_receiver_counts_entries_and_the_bytes_of_a_key(void **state)
+{
+    (void)state;
+    assert_int_equal(read_entries_with_key(HUB_METADATA_ENTRIES, 1), 0);
+    assert_int_equal(read_entries_with_key(HUB_METADATA_ENTRIES + 1, 1), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+    assert_int_equal(read_entries_with_key(1, HUB_METADATA_KEY), 0);
+    assert_int_equal(read_entries_with_key(1, HUB_METADATA_KEY + 1), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->rule, "call.metadata.limits");
+}
+
 /* How many bytes it takes. */
 static size_t send_over(const struct hub_metadata *sent, struct hub_metadata *got)
 {
@@ -317,6 +388,8 @@ int main(void)
         cmocka_unit_test(what_is_too_much_or_malformed_is_refused_by_its_rule),
         cmocka_unit_test(a_sender_stays_within_the_limits),
         cmocka_unit_test(a_receiver_counts_values_and_their_sum),
+        cmocka_unit_test(an_entry_of_ours_counts_to_the_byte),
+        cmocka_unit_test(a_receiver_counts_entries_and_the_bytes_of_a_key),
         cmocka_unit_test(our_own_keys_go_there_and_back),
         cmocka_unit_test(a_chain_goes_without_a_target_and_a_target_without_a_chain),
         cmocka_unit_test(what_a_nested_call_needs_leaves_room_in_a_descriptor),
