@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A mutation run: are there tests that notice when the code is wrong?
+
+usage: mutants.py [N] [--seed S] [--found PERCENT] [--only TEXT] [--jobs J]
+
+Copies the checkout to build/mutants/tree, places all mutants in it (mutate.py), and builds that once. One run of the
+tests records which mutants each of them meets. Then N mutants are drawn, and against each those tests run that meet
+it, the fast ones first, until one fails: twice, so that chance finds none. At the end a table of those that survived.
+equivalent.txt lists mutants that change nothing a test could see, each with its reason; they do not count.
+Exit 1 where less than PERCENT of those that count were found, or more than 8 % of all were equivalent.
+"""
+import argparse
+import collections
+import ctypes
+import hashlib
+import json
+import os
+import random
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import mutate
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FOLDER = os.path.join(ROOT, "build", "mutants")
+TREE, BUILD = os.path.join(FOLDER, "tree"), os.path.join(FOLDER, "build")
+EQUIVALENT = os.path.join(HERE, "equivalent.txt")
+KINDS = {"unit", "simulation", "conformance", "attack", "integration"}
+NONE, RECORD = 819200, 500000  # as in mutants.h
+SAME_WITHOUT = (".md", "run", "mutants/mutants.py", "mutants/equivalent.txt")  # the tree is the same whatever is in these
+EQUIVALENT_MOST = 8  # percent
+MET_SIZE = 1000000  # more than there are mutants
+KEPT_EACH = 24  # tests are recorded before they are written down
+LEAST = 10.0  # seconds that a test has at least
+SPENT_MOST = 300.0  # seconds of tests for one mutant: who survives so much has survived
+
+
+# ---- the tree ----
+
+def sources():
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout.split("\0")
+    return sorted(n for n in names if n and os.path.isfile(os.path.join(ROOT, n)))
+
+
+def digest(names):
+    sums = hashlib.sha256()
+    for name in names:
+        with open(os.path.join(ROOT, name), "rb") as file:
+            sums.update(name.encode() + b"\0" + hashlib.sha256(file.read()).digest())
+    return sums.hexdigest()
+
+
+def copy(names):
+    """Only what changed is written: so little is built again."""
+    for name in names:
+        source, to = os.path.join(ROOT, name), os.path.join(TREE, name)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        shutil.copyfile(source, to)
+        shutil.copymode(source, to)
+    for folder, _, files in os.walk(TREE):
+        for file in files:
+            path = os.path.join(folder, file)
+            if os.path.relpath(path, TREE) not in names:
+                os.unlink(path)
+
+
+def run_logged(name, command):
+    print(f"{name} ...", file=sys.stderr, flush=True)
+    log = os.path.join(FOLDER, f"{name}.log")
+    with open(log, "w", encoding="utf-8") as out:
+        if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+            sys.exit(f"error: {name} failed: {log}")
+
+
+def place():
+    commands = {}
+    with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
+        for entry in json.load(file):
+            commands.setdefault(os.path.relpath(entry["file"], TREE), shlex.split(entry["command"]))
+    placer = mutate.Placer(TREE)
+    for path in sorted(p for p in commands if p.startswith(mutate.ROOMS)):
+        arguments = [a for a in commands[path] if a.startswith(("-I", "-D", "-std"))]
+        placer.unit(os.path.join(TREE, path), arguments)
+    placer.finish()
+    return placer.mutants
+
+
+def prepare():
+    """The mutants; the tree is copied, and built, if it is not there as it is to be."""
+    os.makedirs(FOLDER, exist_ok=True)
+    names, listed = sources(), os.path.join(FOLDER, "mutants.json")
+    now = digest(n for n in names if not n.endswith(SAME_WITHOUT))
+    if os.path.exists(listed):
+        with open(listed, encoding="utf-8") as file:
+            known = json.load(file)
+        if known["digest"] == now:
+            mutants = [mutate.Mutant(*m) for m in known["mutants"]]
+            run_logged("build", ["cmake", "--build", BUILD])  # it may have been broken off
+            return mutants, now
+        os.unlink(listed)
+    copy(set(names))
+    flags = (f"-O1 -g0 -w -DMUTANTS_FOLDER='\"{FOLDER}\"' -DMUTANTS_SIZE={MET_SIZE} "
+             f"-include {TREE}/tests/mutants/mutants.h")
+    run_logged("configure", ["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DWITH_LTO=OFF",
+                             "-DRAPAHUB_WERROR=OFF", f"-DCMAKE_C_FLAGS={flags}"])
+    print("placing mutants ...", file=sys.stderr, flush=True)
+    mutants = place()
+    with open(listed, "w", encoding="utf-8") as file:
+        json.dump({"digest": now, "mutants": mutants}, file)
+    run_logged("build", ["cmake", "--build", BUILD])
+    return mutants, now
+
+
+# ---- tests ----
+
+Test = collections.namedtuple("Test", "name command folder variables limit alone")
+
+
+def list_tests():
+    shown = subprocess.run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"], check=True, capture_output=True).stdout
+    for test in json.loads(shown)["tests"]:
+        about = {p["name"]: p["value"] for p in test.get("properties", [])}
+        if "command" in test and KINDS & set(about.get("LABELS", [])):
+            yield Test(test["name"], test["command"], about.get("WORKING_DIRECTORY", BUILD),
+                       dict(v.split("=", 1) for v in about.get("ENVIRONMENT", [])), float(about.get("TIMEOUT", 60)),
+                       about.get("RUN_SERIAL", False))
+
+
+def end_all(process):
+    """The program, its process group, and what it left to us, who are its subreaper."""
+    for number in [process.pid] + children_of(threading.get_native_id()):
+        for end in (os.killpg, os.kill):
+            try:
+                end(number, signal.SIGKILL)
+            except OSError:
+                pass
+    process.wait()
+
+
+def children_of(task):
+    try:
+        with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
+            return [int(n) for n in file.read().split()]
+    except OSError:
+        return []
+
+
+def run_test(test, number, limit):
+    """How long it took, and whether it passed; number: a mutant, or what is to be recorded."""
+    def begin():
+        hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (number, hard))
+
+    start = time.monotonic()
+    process = subprocess.Popen(test.command, cwd=test.folder, env={**os.environ, **test.variables}, preexec_fn=begin,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True)
+    try:
+        passed = process.wait(limit) == 0
+    except subprocess.TimeoutExpired:
+        passed = False
+    end_all(process)
+    return time.monotonic() - start, passed
+
+
+def record(tests, count, now, jobs):
+    """Of each test: how long it takes, and which mutants it meets. Who does not pass without any is left out. What was
+    recorded before this run was broken off counts."""
+    kept = os.path.join(FOLDER, "met.json")
+    known = {"digest": now, "tests": {}, "broken": []}
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            found = json.load(file)
+        known = found if found["digest"] == now else known
+
+    def one(test, lane):
+        path = os.path.join(FOLDER, f"met.{lane:02}")
+        with open(path, "wb") as file:
+            file.truncate(MET_SIZE)
+        os.chmod(path, 0o666)
+        spent, passed = run_test(test, RECORD + lane, 2 * test.limit)
+        with open(path, "rb") as file:
+            met = [n for n, byte in enumerate(file.read(count + 1)) if byte]
+        if not passed:  # it may be the recording
+            spent, passed = run_test(test, NONE, 2 * test.limit)
+        if passed:
+            known["tests"][test.name] = {"spent": spent, "met": met}
+        else:
+            known["broken"].append(test.name)
+
+    left = [t for t in tests if t.name not in known["tests"] and t.name not in known["broken"]]
+    for at in range(0, len(left), KEPT_EACH):
+        in_lanes(left[at:at + KEPT_EACH], one, jobs, f"recording {at} of {len(left)}")
+        with open(kept + ".new", "w", encoding="utf-8") as file:
+            json.dump(known, file)
+        os.replace(kept + ".new", kept)
+    return known["tests"], known["broken"]
+
+
+def in_lanes(items, work, jobs, title):
+    """Each item once, `jobs` at a time. Each lane is a thread, which is the parent of what it starts."""
+    left, lock, done, total = list(items)[::-1], threading.Lock(), [0], len(items)
+
+    def lane(number):
+        while True:
+            with lock:
+                if not left:
+                    return
+                item = left.pop()
+            work(item, number)
+            with lock:
+                done[0] += 1
+                if sys.stderr.isatty() or done[0] % 25 == 0 or done[0] == total:
+                    print(f"{title}: {done[0]} of {total}", file=sys.stderr, flush=True)
+
+    lanes = [threading.Thread(target=lane, args=(n,)) for n in range(jobs)]
+    for thread in lanes:
+        thread.start()
+    for thread in lanes:
+        thread.join()
+
+
+# ---- mutants ----
+
+def key(mutant):
+    return " | ".join((mutant.file, mutant.function, mutant.operator, f"{mutant.before} -> {mutant.after}", mutant.source))
+
+
+def read_equivalent():
+    """By file, function, operator, change and source line, so that no line number has to be kept true: the reason."""
+    reasons, name = {}, None
+    with open(EQUIVALENT, encoding="utf-8") as file:
+        for at, line in enumerate(file, 1):
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("    "):
+                if name is None:
+                    sys.exit(f"error: {EQUIVALENT}:{at}: a reason without a mutant")
+                reasons[name] = line.strip()
+                name = None
+            elif name is None:
+                name = line
+            else:
+                sys.exit(f"error: {EQUIVALENT}:{at}: the mutant before has no reason; one line that is indented")
+    return reasons
+
+
+def try_mutant(number, meeting, tests, known):
+    """The test that found it, or None, and how many ran."""
+    spent, ran = 0.0, 0
+    for name in meeting:
+        normal = known[name]["spent"]
+        limit = LEAST + 3 * normal
+        if spent > SPENT_MOST:
+            break
+        ran += 1
+        took, passed = run_test(tests[name], number, limit)
+        spent += took
+        if not passed and not run_test(tests[name], number, limit)[1]:
+            return name, ran
+    return None, ran
+
+
+def draw(mutants, options):
+    numbers = [n for n, m in enumerate(mutants, 1) if not options.only or options.only in key(m)]
+    random.Random(options.seed).shuffle(numbers)
+    return numbers[:options.count]
+
+
+def report(drawn, mutants, results, meeting, reasons, options):
+    tally = collections.defaultdict(collections.Counter)
+    survivors = []
+    for number in drawn:
+        mutant, found = mutants[number - 1], results[number][0]
+        kind = "found" if found else "equivalent" if key(mutant) in reasons else "survived"
+        tally[mutant.operator][kind] += 1
+        if kind == "survived":
+            survivors.append(number)
+    for number in sorted(survivors, key=lambda n: mutants[n - 1][:3]):
+        mutant = mutants[number - 1]
+        print(f"survived: {number} {mutant.file}:{mutant.line} {mutant.function}: {mutant.operator}: {mutant.before} -> "
+              f"{mutant.after or '(left out)'}; met by {len(meeting[number])} tests\n    {key(mutant)}")
+    for operator in sorted(tally):
+        print(f"{operator:<11}" + "".join(f"{tally[operator][k]:6} {k}" for k in ("found", "survived", "equivalent")))
+    all_of = sum(tally.values(), collections.Counter())
+    counted = all_of["found"] + all_of["survived"]
+    share = 100 * all_of["found"] / counted if counted else 0
+    alike = 100 * all_of["equivalent"] / len(drawn)
+    print(f"{len(drawn)} of {len(mutants)} mutants, seed {options.seed}: {all_of['found']} found, {all_of['survived']} survived, "
+          f"{all_of['equivalent']} equivalent: found {share:.1f} % of those that count, equivalent {alike:.1f} % of all")
+    return share >= options.found and alike <= EQUIVALENT_MOST
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", nargs="?", type=int, default=400, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--found", type=float, default=92, metavar="PERCENT")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only of those whose line of equivalent.txt has it")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if not 1 <= options.jobs <= 100:
+        parser.error("--jobs: 1 to 100")
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    mutants, now = prepare()
+    tests = {t.name: t for t in list_tests()}
+    ordered = sorted(tests.values(), key=lambda t: (t.alone, t.name))
+    known, broken = record(ordered, len(mutants), now, options.jobs)
+    for name in broken:
+        print(f"left out, for it fails without a mutant: {name}")
+    drawn, reasons = draw(mutants, options), read_equivalent()
+    if not drawn:
+        sys.exit("error: no mutant is called so")
+    wanted = set(drawn)
+    meeting = {n: [] for n in drawn}
+    for name in sorted(known, key=lambda n: known[n]["spent"]):
+        for number in wanted.intersection(known[name]["met"]):
+            meeting[number].append(name)
+    results = {}
+
+    def one(number, _lane):
+        results[number] = try_mutant(number, meeting[number], tests, known)
+
+    in_lanes(drawn, one, options.jobs, "mutants")
+    return 0 if report(drawn, mutants, results, meeting, reasons, options) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
