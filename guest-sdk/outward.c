@@ -31,8 +31,6 @@ struct errand {
     struct hub_streams *streams;    /* NULL: its arguments hold none */
 };
 
-static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload);
-
 /* One deadline for all that it takes. */
 static uint64_t deadline_of(struct errand *errand)
 {
@@ -50,7 +48,7 @@ static int fail_as_host(const struct hub_response *response)
 }
 
 /* Reads the head of the answer; behind it stands the result. */
-static int open_answer(const struct errand *errand, const char *method, struct hub_reader *reader)
+static int open_answer(const struct errand *errand, struct hub_reader *reader)
 {
     struct hub_response response;
     int r;
@@ -60,45 +58,11 @@ static int open_answer(const struct errand *errand, const char *method, struct h
     if (r == 0 && response.kind == HUB_RESPONSE_USER && response.fault == HUB_FAULT_ROUTE)
         return fail_as_host(&response);
     if (r == 0 && response.kind != HUB_RESPONSE_OK)
-        r = hub_response_code(&response, method);
+        r = hub_response_code(&response, errand->name);
     return r;
 }
 
-/* A bare name without types: the host knows the signature. */
-static int ask_signature(struct errand *errand)
-{
-    const struct rapahub_container_id target = errand->call->target;
-    const struct hub_question question = {
-        .id = {target.pool.major, target.pool.minor, target.container},
-        .method = rapahub_string_of(errand->call->method)};
-    char text[RAPAHUB_SIGNATURE_MAX + 1];
-    struct rapahub_string found;
-    uint8_t payload[256];
-    struct hub_writer writer;
-    struct hub_reader reader;
-    int r;
-
-    (void)deadline_of(errand);
-    hub_writer_init(&writer, payload, sizeof payload);
-    hub_writer_byte(&writer, 0); /* no metadata */
-    hub_payload_put(&writer, &rapahub_type_hub_question, &question);
-    if (writer.failure < 0)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is no method's name", errand->call->method);
-    r = send_and_wait(errand, hub_lifecycle_id(HUB_LIFECYCLE_SIGNATURE),
-                      (struct rapahub_bytes){payload, writer.size});
-    if (r == 0)
-        r = open_answer(errand, errand->call->method, &reader);
-    if (r < 0)
-        return r;
-    found = hub_postcard_take_string(&reader);
-    if (hub_postcard_end(&reader) < 0 || found.size >= sizeof text)
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
-                            "the host's answer is no signature");
-    memcpy(text, found.data, found.size);
-    text[found.size] = '\0';
-    return hub_signature_parse(text, &errand->signature);
-}
-
+/* How this chimod's memory is read no other one says. r[impl hub.call.memory] */
 static int make_signature(struct errand *errand)
 {
     const struct rapahub_call *call = errand->call;
@@ -107,7 +71,9 @@ static int make_signature(struct errand *errand)
         return hub_signature_make(call->method, call->types, &errand->signature);
     if (!hub_signature_is_name(call->method))
         return hub_signature_parse(call->method, &errand->signature);
-    return ask_signature(errand);
+    return rapahub_fail(RAPAHUB_EINVAL, "hub.call.memory",
+                        "the types of %s are not said: give `types`, or its whole signature",
+                        call->method);
 }
 
 /* What is known from the last time need not be made again. */
@@ -202,7 +168,7 @@ static bool reserve(struct hub_answer *answer)
 
 /* Sent and answered while this thread looks, where that goes: 0; 1: it was sent, and is waited for;
  * -EAGAIN: nothing was sent. The clock is not read. What is held back goes first. */
-static int call_directly(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+static int call_directly(struct errand *errand, struct rapahub_bytes payload)
 {
     const struct hub_parts parts = {.head = payload};
     const bool small = payload.size <= HUB_INLINE_SIZE;
@@ -210,7 +176,7 @@ static int call_directly(struct errand *errand, uint64_t method_id, struct rapah
         .timeout_ns = errand->deadline_ns ? hub_clock_left(errand->deadline_ns) : errand->span_ns,
         .answer = errand->answer,
         .payload = small ? NULL : &parts};
-    struct hub_descriptor message = {.method_id = method_id};
+    struct hub_descriptor message = {.method_id = errand->id};
     enum hub_direct_outcome outcome;
 
     if (order.timeout_ns == 0 || !reserve(errand->answer))
@@ -228,10 +194,10 @@ static int call_directly(struct errand *errand, uint64_t method_id, struct rapah
     return outcome == HUB_DIRECT_ANSWERED ? 0 : outcome == HUB_DIRECT_SENT ? 1 : -EAGAIN;
 }
 
-static int begin(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+static int begin(struct errand *errand, struct rapahub_bytes payload)
 {
     const struct hub_call call = {
-        .method_id = method_id,
+        .method_id = errand->id,
         .payload = {.head = payload},
         .deadline_ns = deadline_of(errand),
         .answer = errand->answer,
@@ -243,14 +209,14 @@ static int begin(struct errand *errand, uint64_t method_id, struct rapahub_bytes
     return r == 0 ? 1 : r;
 }
 
-static int send_and_wait(struct errand *errand, uint64_t method_id, struct rapahub_bytes payload)
+static int send_and_wait(struct errand *errand, struct rapahub_bytes payload)
 {
     struct guest_heartbeat *heartbeat = &errand->guest->heartbeat;
     enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
-    int r = errand->streams ? -EAGAIN : call_directly(errand, method_id, payload);
+    int r = errand->streams ? -EAGAIN : call_directly(errand, payload);
 
     if (r == -EAGAIN)
-        r = begin(errand, method_id, payload);
+        r = begin(errand, payload);
     if (r == 1)
         r = wait_for_answer(errand);
     (void)guest_heartbeat_enter(heartbeat, stage);
@@ -280,7 +246,7 @@ static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
 
     if (r < 0)
         return r;
-    r = send_and_wait(errand, errand->id, hub_streams_arguments(errand->streams));
+    r = send_and_wait(errand, hub_streams_arguments(errand->streams));
     hub_streams_close(errand->streams, r == 0 && is_good(errand->answer));
     while (!hub_streams_settle(errand->streams, hub_clock_after(HUB_SECOND)))
         continue;
@@ -334,7 +300,7 @@ static int take_result(const struct errand *errand, void *result)
 {
     const struct rapahub_type *type = errand->types[0];
     struct hub_reader reader;
-    int r = open_answer(errand, errand->name, &reader);
+    int r = open_answer(errand, &reader);
 
     if (r < 0)
         return r;
@@ -355,11 +321,13 @@ static int run_errand(struct errand *errand, void *result)
     int r = find_method(errand);
 
     if (r == 0)
+        r = hub_payload_count(errand->name, errand->types + 1, errand->call->arguments);
+    if (r == 0)
         r = make_payload(errand, guest->chains[guest->depth - 1], small, &own, &payload);
     if (r == 0 && errand->marks->count > 0)
         r = stream_and_wait(errand, payload);
     else if (r == 0)
-        r = send_and_wait(errand, errand->id, payload);
+        r = send_and_wait(errand, payload);
     free(own);
     return r == 0 ? take_result(errand, result) : r;
 }

@@ -324,7 +324,7 @@ static void serve_target(struct rapahub_host *host, struct host_life *life,
 
 static bool is_own(enum hub_lifecycle_method method)
 {
-    return method == HUB_LIFECYCLE_READY || method == HUB_LIFECYCLE_SIGNATURE;
+    return method == HUB_LIFECYCLE_READY;
 }
 
 int host_requests_streams(void *user, struct hub_request *request,
@@ -345,54 +345,6 @@ int host_requests_streams(void *user, struct hub_request *request,
     return count;
 }
 
-static int find_signature(struct rapahub_host *host, const struct hub_question *question,
-                          struct host_route *route, const struct hub_signature **out)
-{
-    const struct rapahub_container_id target = {{question->id.major, question->id.minor},
-                                                question->id.container};
-    char name[RAPAHUB_METHOD_NAME_MAX + 1];
-    int r = host_route_find(host, target, route);
-
-    if (r < 0 && !route->methods)
-        return r;
-    if (question->method.size >= sizeof name)
-        return rapahub_fail(RAPAHUB_ENOMETHOD, "", "no method has such a long name");
-    memcpy(name, question->method.data, question->method.size);
-    name[question->method.size] = '\0';
-    *out = host_methods_of_name(route->methods, name);
-    return *out ? 0 : host_methods_refuse(route->methods, route->name, name);
-}
-
-static void serve_signature(struct rapahub_host *host, struct host_life *life,
-                            struct hub_request *request)
-{
-    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
-    const struct hub_response invalid = {.kind = HUB_RESPONSE_INVALID_PAYLOAD};
-    uint8_t body[RAPAHUB_SIGNATURE_MAX + 8];
-    const struct hub_signature *signature;
-    struct hub_question question;
-    struct host_route route;
-    struct hub_reader reader;
-    struct hub_writer writer;
-    int r;
-
-    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    hub_payload_take(&reader, &rapahub_type_hub_question, &question);
-    if (hub_postcard_end(&reader) < 0) {
-        answer(life, request, &invalid, nothing);
-        return;
-    }
-    r = find_signature(host, &question, &route, &signature);
-    hub_writer_init(&writer, body, sizeof body);
-    if (r == 0)
-        hub_postcard_put_string(&writer, rapahub_string_of(signature->text));
-    host_route_drop(&route);
-    if (r < 0)
-        refuse(life, request, r);
-    else
-        answer(life, request, &ok, (struct rapahub_bytes){body, writer.size});
-}
-
 static void serve(struct rapahub_host *host, struct host_life *life, struct hub_request *request)
 {
     enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
@@ -401,8 +353,6 @@ static void serve(struct rapahub_host *host, struct host_life *life, struct hub_
         serve_target(host, life, request);
     else if (method == HUB_LIFECYCLE_READY)
         host_startup_ready(host, life, request);
-    else if (method == HUB_LIFECYCLE_SIGNATURE)
-        serve_signature(host, life, request);
     else
         refuse_unknown(life, request);
 }

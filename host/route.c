@@ -161,38 +161,35 @@ static int check_served(const struct rapahub_call *call, const struct host_route
     return 0;
 }
 
-/* A bare name without types: its guest knows the rest. */
-static int look_up(const struct rapahub_call *call, const struct host_route *route,
-                   struct host_prepared *out, const struct rapahub_type *const **types)
+/* A bare name says nothing of the caller's memory, and how that is read or written no peer says:
+ * its guest's signature is named in the refusal, and that is all. r[impl hub.call.memory] */
+static int refuse_untyped(const struct rapahub_call *call, const struct host_route *route)
 {
     const struct hub_signature *has;
 
-    if (!route->methods)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "%s was never ready, so name the types of %.80s",
-                            route->name, call->method);
-    has = host_methods_of_name(route->methods, call->method);
-    if (!has && !hub_signature_is_name(call->method))
+    if (!hub_signature_is_name(call->method))
         return rapahub_fail(RAPAHUB_EINVAL, "", "'%.80s' is no name of a method", call->method);
-    if (!has)
+    has = route->methods ? host_methods_of_name(route->methods, call->method) : NULL;
+    if (route->methods && !has)
         return host_methods_refuse(route->methods, route->name, call->method);
-    out->method_id = has->id;
-    *types = has->types;
-    return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "hub.call.memory",
+                        "the types of %s are not said: give `types`, or its whole signature%s%s",
+                        call->method, has ? ": " : "", has ? has->text : "");
 }
 
 /* The way of a stub: name and types, and from the second call on the id. */
 static int resolve_name(const struct rapahub_call *call, const struct host_route *route,
-                        struct host_prepared *out, const struct rapahub_type *const **types)
+                        struct host_prepared *out, const struct rapahub_type *const *types)
 {
     size_t size = strnlen(call->method, sizeof out->name);
 
     if (size == sizeof out->name)
         return rapahub_fail(RAPAHUB_EINVAL, "", "no method has such a long name");
     memcpy(out->name, call->method, size + 1);
-    if (!*types)
-        return look_up(call, route, out, types);
+    if (!types)
+        return refuse_untyped(call, route);
     out->method_id = call->method_id ? hub_peek64(cache_of(call)) : 0;
-    return out->method_id != 0 ? 0 : check_served(call, route, *types, out);
+    return out->method_id != 0 ? 0 : check_served(call, route, types, out);
 }
 
 static int resolve(const struct rapahub_call *call, const struct host_route *route,
@@ -208,7 +205,7 @@ static int resolve(const struct rapahub_call *call, const struct host_route *rou
         if (r == 0)
             r = check_served(call, route, *types, out);
     } else {
-        r = resolve_name(call, route, out, types);
+        r = resolve_name(call, route, out, *types);
     }
     if (r == 0)
         out->result = (*types)[0];
@@ -378,8 +375,8 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
     out->of_offer = route->container && route->container->offer;
     out->buffer = (struct host_buffer){0};
     r = resolve(call, route, out, &types);
-    if (r == 0 && types[1] && !call->arguments)
-        r = rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s takes arguments; none were given", out->name);
+    if (r == 0)
+        r = hub_payload_count(out->name, types + 1, call->arguments);
     if (r == 0 && call->loan)
         r = prepare_loan(host, call, route, types + 1, out);
     if (r == 0 && !out->loan && !(waits && encode_in_place(host, call, types + 1, out)))

@@ -19,8 +19,6 @@
 const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT] = {
     [HUB_LIFECYCLE_READY] =
         HUB_ENTRY("ready", 0x4ccf8d3753c87616, HUB_TYPE(void), HUB_TYPE(hub_ready)),
-    [HUB_LIFECYCLE_SIGNATURE] =
-        HUB_ENTRY("signature", 0xd059950657c835c3, HUB_TYPE(string), HUB_TYPE(hub_question)),
     [HUB_LIFECYCLE_METHODS] =
         HUB_ENTRY("methods", 0x3077c6a4754718a3, HUB_TYPE(string), HUB_TYPE(u32)),
     [HUB_LIFECYCLE_BEGIN] =

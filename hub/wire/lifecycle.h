@@ -17,8 +17,7 @@
 
 enum hub_lifecycle_method {
     /* guest to host */
-    HUB_LIFECYCLE_READY,     /* (hub_ready) -> void: the module is loaded */
-    HUB_LIFECYCLE_SIGNATURE, /* (hub_question) -> string: the signature of a name in a container */
+    HUB_LIFECYCLE_READY, /* (hub_ready) -> void: the module is loaded */
     /* host to guest */
     HUB_LIFECYCLE_METHODS, /* (u32 from) -> string: signatures from that index on, a line each */
     HUB_LIFECYCLE_BEGIN,   /* (hub_begin) -> void: init, restart or recover */
@@ -82,11 +81,6 @@ struct hub_saved {
     uint32_t checksum; /* CRC32C of the bytes */
 };
 
-struct hub_question {
-    struct hub_container id;
-    struct rapahub_string method;
-};
-
 struct hub_down {
     struct rapahub_string name;
     uint32_t child;
@@ -110,9 +104,6 @@ RAPAHUB_RECORD(hub_begin, RAPAHUB_MEMBER(hub_begin, handle, u64),
                RAPAHUB_MEMBER(hub_begin, load_follows, bool));
 RAPAHUB_RECORD(hub_saved, RAPAHUB_MEMBER(hub_saved, size, u64),
                RAPAHUB_MEMBER(hub_saved, version, u32), RAPAHUB_MEMBER(hub_saved, checksum, u32));
-RAPAHUB_RECORD(hub_question, RAPAHUB_MEMBER(hub_question, id, hub_container),
-               RAPAHUB_MEMBER(hub_question, method, string));
-
 RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
                RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
                RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));

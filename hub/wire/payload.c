@@ -206,3 +206,18 @@ void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_t
     for (size_t i = 0; types[i]; i++)
         hub_payload_put(writer, types[i], values[i]);
 }
+
+int hub_payload_count(const char *name, const struct rapahub_type *const *types,
+                      const void *const *values)
+{
+    size_t takes = 0, given = 0;
+
+    while (types[takes])
+        takes++;
+    while (values && given < takes && values[given])
+        given++;
+    return given == takes
+               ? 0
+               : rapahub_fail(RAPAHUB_EARGUMENTS, "", "%s takes %zu argument%s, %zu given", name,
+                              takes, takes == 1 ? "" : "s", given);
+}

@@ -51,7 +51,8 @@ static void many_calls_end_each_with_its_result(void **state)
     (void)state;
     open_calc(&on);
     for (int64_t i = 0; i < 500; i++)
-        assert_done(begin(&on, "add", (const void *const[]){&i, &i, NULL}, &done, NULL));
+        assert_done(
+            begin(&on, "add(i64, i64) -> i64", (const void *const[]){&i, &i, NULL}, &done, NULL));
     assert_true(until(&on, &done.count, 500));
     assert_int_equal(done.good, 500);
     assert_int_equal(done.sum, 500 * 499);
@@ -186,7 +187,8 @@ static void a_call_to_a_guest_that_restarts_waits_for_it(void **state)
     (void)state;
     open_calc(&on);
     assert_int_equal(ask(&on, "crash()", NULL, NULL), RAPAHUB_EDIED);
-    assert_done(begin(&on, "add", (const void *const[]){&a, &b, NULL}, &done, NULL));
+    assert_done(
+        begin(&on, "add(i64, i64) -> i64", (const void *const[]){&a, &b, NULL}, &done, NULL));
     assert_true(until(&on, &done.count, 1));
     assert_int_equal(done.status, 0);
     assert_int_equal(done.sum, 42);
@@ -231,8 +233,9 @@ static void call_again(void *user, int status, const void *result)
 static void a_callback_may_call_but_not_dispatch(void **state)
 {
     const int64_t a = 1, b = 2;
-    const struct rapahub_call call = {
-        .target = here, .method = "add", .arguments = (const void *const[]){&a, &b, NULL}};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "add(i64, i64) -> i64",
+                                      .arguments = (const void *const[]){&a, &b, NULL}};
     struct chained chained = {0};
     struct hosting on;
 
@@ -267,7 +270,7 @@ static void an_offer_is_called_without_waiting(void **state)
     (void)state;
     open_host(&on, (struct rapahub_host_options){0});
     assert_done(rapahub_host_offer(on.host, &options, methods, NULL));
-    assert_done(begin(&on, "twice", (const void *const[]){&number, NULL}, &done, NULL));
+    assert_done(begin(&on, "twice(i64) -> i64", (const void *const[]){&number, NULL}, &done, NULL));
     assert_int_equal(done.count, 0);
     assert_true(until(&on, &done.count, 1));
     assert_int_equal(done.sum, 42);
@@ -286,8 +289,9 @@ static void begin_again(void *user, int status, const void *result);
 static void begin_one(struct stubborn *stubborn)
 {
     static const int64_t number = 21;
-    const struct rapahub_call call = {
-        .target = here, .method = "twice", .arguments = (const void *const[]){&number, NULL}};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "twice(i64) -> i64",
+                                      .arguments = (const void *const[]){&number, NULL}};
     int r = rapahub_host_call_async(stubborn->host, &call, begin_again, stubborn, NULL);
 
     stubborn->begun += r == 0;
@@ -361,7 +365,8 @@ static void a_cancel_from_another_thread_ends_a_call_once(void **state)
     for (unsigned i = 1; i <= CANCELS; i++) {
         struct rapahub_request_id id;
 
-        assert_done(begin(&on, "twice", (const void *const[]){&number, NULL}, &done, &id));
+        assert_done(
+            begin(&on, "twice(i64) -> i64", (const void *const[]){&number, NULL}, &done, &id));
         atomic_store(&canceller.number, id.number);
         assert_true(until(&on, &done.count, i));
         assert_int_equal(done.count, i);
@@ -395,8 +400,9 @@ static void call_inside(void *user, int status, const void *result)
 static void callbacks_that_call_do_not_pile_up(void **state)
 {
     const int64_t a = 1;
-    const struct rapahub_call call = {
-        .target = here, .method = "add", .arguments = (const void *const[]){&a, &a, NULL}};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "add(i64, i64) -> i64",
+                                      .arguments = (const void *const[]){&a, &a, NULL}};
     struct pile pile = {0};
     struct hosting on;
 

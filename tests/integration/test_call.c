@@ -26,17 +26,43 @@ static void a_call_is_answered(void **state)
     close_host(&on);
 }
 
-static void a_bare_name_is_resolved_by_the_guest(void **state)
+/* However well they would fit. r[verify hub.call.memory] */
+static void a_bare_name_without_types_is_refused(void **state)
 {
     const int64_t a = 40, b = 2;
     const void *const arguments[] = {&a, &b, NULL};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "add",
+                                      .types = RAPAHUB_TYPES(i64, i64, i64),
+                                      .arguments = arguments};
     struct hosting on;
     int64_t sum = 0;
 
     (void)state;
     open_calc(&on);
-    assert_done(ask(&on, "add", arguments, &sum));
+    assert_refused(ask(&on, "add", arguments, &sum), RAPAHUB_EINVAL,
+                   "the types of add are not said: give `types`, or its whole signature: "
+                   "add(i64, i64) -> i64");
+    assert_string_equal(rapahub_last_error()->rule, "hub.call.memory");
+    assert_refused(ask(&on, "pid", NULL, &sum), RAPAHUB_EINVAL, "the types of pid are not said");
+    assert_int_equal(sum, 0);
+    assert_done(rapahub_host_call(on.host, &call, &sum));
     assert_int_equal(sum, 42);
+    close_host(&on);
+}
+
+/* r[verify hub.call.memory] */
+static void too_few_arguments_are_refused(void **state)
+{
+    const int64_t a = 1;
+    struct hosting on;
+    int64_t sum;
+
+    (void)state;
+    open_calc(&on);
+    assert_refused(ask(&on, "add(i64, i64) -> i64", (const void *const[]){&a, NULL}, &sum),
+                   RAPAHUB_EARGUMENTS, "add takes 2 arguments, 1 given");
+    assert_refused(ask(&on, "add(i64, i64) -> i64", NULL, &sum), RAPAHUB_EARGUMENTS, "0 given");
     close_host(&on);
 }
 
@@ -130,7 +156,6 @@ static void wrong_types_are_refused_before_anything_is_sent(void **state)
                    RAPAHUB_EARGUMENTS, "add takes (i64, i64), (i32, i64) given");
     assert_refused(ask(&on, "add(i64, i64) -> i32", (const void *const[]){&a, &a, NULL}, &sum),
                    RAPAHUB_EARGUMENTS, "the method is add(i64, i64) -> i64");
-    assert_refused(ask(&on, "add", NULL, &sum), RAPAHUB_EARGUMENTS, "takes arguments");
     assert_refused(ask(&on, "a b", NULL, &sum), RAPAHUB_EINVAL, "no name of a method");
     close_host(&on);
 }
@@ -165,7 +190,7 @@ static void a_string_that_is_no_utf8_is_refused(void **state)
 static void an_unknown_container_is_named(void **state)
 {
     const struct rapahub_call call = {
-        .target = {.pool = {7, 3}, .container = 2}, .method = "pid", .timeout_ns = 1};
+        .target = {.pool = {7, 3}, .container = 2}, .method = "pid() -> i32", .timeout_ns = 1};
     struct hosting on;
     int32_t pid;
 
@@ -226,7 +251,7 @@ static void a_plain_library_is_called(void **state)
     open_host(&on, (struct rapahub_host_options){0});
     assert_done(rapahub_host_spawn(on.host, &options, &on.guest));
     assert_done(rapahub_host_add_container(on.host, on.guest, &container));
-    assert_done(ask(&on, "gcd", (const void *const[]){&a, &b, NULL}, &divisor));
+    assert_done(ask(&on, "gcd(u64, u64) -> u64", (const void *const[]){&a, &b, NULL}, &divisor));
     assert_int_equal(divisor, 6);
     close_host(&on);
 }
@@ -248,7 +273,7 @@ static void trusted_guests_share_a_segment_and_are_apart(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         const struct rapahub_container_options container = {.id = {.pool = {1, 0}, .container = i},
                                                             .pool_name = "test"};
-        const struct rapahub_call call = {.target = container.id, .method = "pid"};
+        const struct rapahub_call call = {.target = container.id, .method = "pid() -> i32"};
 
         assert_done(rapahub_host_add_container(on.host, i ? second : first, &container));
         assert_done(rapahub_host_call(on.host, &call, &pids[i]));
@@ -261,7 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_answered),
-        cmocka_unit_test(a_bare_name_is_resolved_by_the_guest),
+        cmocka_unit_test(a_bare_name_without_types_is_refused),
+        cmocka_unit_test(too_few_arguments_are_refused),
         cmocka_unit_test(a_stub_calls_and_keeps_the_id),
         cmocka_unit_test(a_record_travels),
         cmocka_unit_test(bytes_of_every_size_come_back),

@@ -150,7 +150,7 @@ static void host_in_child(int to)
         const struct rapahub_guest_options guest = {.chimod = CALC, .trust = levels[i]};
         const struct rapahub_container_options container = {.id = {.pool = {i, 0}},
                                                             .pool_name = "test"};
-        const struct rapahub_call call = {.target = container.id, .method = "pid"};
+        const struct rapahub_call call = {.target = container.id, .method = "pid() -> i32"};
         struct rapahub_guest_id id;
 
         if (rapahub_host_spawn(host, &guest, &id) < 0 ||

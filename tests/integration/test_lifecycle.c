@@ -152,8 +152,8 @@ static void a_plugged_container_takes_no_calls(void **state)
     (void)state;
     open_counter(&on);
     assert_done(rapahub_host_plug(on.host, here, true));
-    assert_refused(ask(&on, "add", (const void *const[]){&amount, NULL}, &total), RAPAHUB_EPLUGGED,
-                   "1.0[0]");
+    assert_refused(ask(&on, "add(i64) -> i64", (const void *const[]){&amount, NULL}, &total),
+                   RAPAHUB_EPLUGGED, "1.0[0]");
     assert_done(rapahub_host_plug(on.host, here, false));
     assert_int_equal(count(&on, 1), 1);
     assert_int_equal(seen(&on, "plugged"), 1);

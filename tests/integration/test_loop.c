@@ -28,7 +28,7 @@ static void on_done(void *user, int status, const void *result)
 
 static void the_descriptor_tells_of_answers(void **state)
 {
-    const struct rapahub_call call = {.target = here, .method = "pid"};
+    const struct rapahub_call call = {.target = here, .method = "pid() -> i32"};
     unsigned done = 0;
     struct hosting on;
 
@@ -139,7 +139,8 @@ static void an_idle_host_is_quiet(void **state)
  * ended: once in the second after that, and then with each ten. r[verify hub.wait.bound] */
 static void an_idle_host_looks_seldom_at_all_its_guests(void **state)
 {
-    const struct rapahub_call call = {.target = here, .method = "pid", .timeout_ns = 1500 * MS};
+    const struct rapahub_call call = {
+        .target = here, .method = "pid() -> i32", .timeout_ns = 1500 * MS};
     struct hosting on;
     unsigned done = 0;
 

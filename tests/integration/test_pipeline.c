@@ -45,12 +45,13 @@ static void answers_do_not_wait_for_a_method_that_runs_long(void **state)
     open_calc(&on);
     for (unsigned round = 1; round <= 20; round++) {
         for (unsigned i = 0; i < 32; i++)
-            assert_done(begin(&on, "add", (const void *const[]){&a, &a, NULL}, &adds));
+            assert_done(
+                begin(&on, "add(i64, i64) -> i64", (const void *const[]){&a, &a, NULL}, &adds));
         assert_true(until(&on, &adds.count, 32 * round));
     }
     assert_done(rapahub_host_cork(on.host, here, true)); /* they come at once */
     for (unsigned i = 0; i < 5; i++)
-        assert_done(begin(&on, "add", (const void *const[]){&a, &a, NULL}, &adds));
+        assert_done(begin(&on, "add(i64, i64) -> i64", (const void *const[]){&a, &a, NULL}, &adds));
     assert_done(begin_nap(&on, 1500, &naps));
     assert_done(rapahub_host_cork(on.host, here, false));
     assert_true(until(&on, &adds.count, 645));

@@ -54,7 +54,7 @@ static void its_containers_are_begun_and_called(void **state)
         assert_true(until(&on, &on.told.ready, life + 1));
         assert_int_not_equal(pid_of(&on), before);
     }
-    assert_done(ask(&on, "pid", NULL, &before));
+    assert_done(ask(&on, "pid() -> i32", NULL, &before));
     assert_int_equal(on.told.down, 3);
     close_host(&on);
 }

@@ -341,8 +341,9 @@ static void an_offer_reads_and_writes_streams(void **state)
     const struct rapahub_container_options options = {.id = there, .pool_name = "offer"};
     unsigned char *memory;
     struct rapahub_source *source;
-    const struct rapahub_call call = {
-        .target = there, .method = "total", .arguments = (const void *const[]){&source, NULL}};
+    const struct rapahub_call call = {.target = there,
+                                      .method = "total(source) -> u64",
+                                      .arguments = (const void *const[]){&source, NULL}};
     struct hosting on;
     uint64_t total;
 

@@ -201,7 +201,7 @@ static void an_offer_runs_on_the_thread_that_owns_the_host(void **state)
     (void)state;
     open_host(&on, (struct rapahub_host_options){.own_thread = true});
     assert_done(rapahub_host_offer(on.host, &options, methods, &ran_on));
-    assert_done(ask(&on, "twice", (const void *const[]){&number, NULL}, &result));
+    assert_done(ask(&on, "twice(i64) -> i64", (const void *const[]){&number, NULL}, &result));
     assert_int_equal(result, 42);
     assert_false(pthread_equal(ran_on, pthread_self()));
     close_host(&on);
@@ -225,7 +225,7 @@ static void who_waits_for_an_offer_sleeps(void **state)
     const struct rapahub_container_options options = {.id = here, .pool_name = "offer"};
     const uint32_t ms = 1500;
     const struct rapahub_call call = {.target = here,
-                                      .method = "doze",
+                                      .method = "doze(u32) -> void",
                                       .arguments = (const void *const[]){&ms, NULL},
                                       .timeout_ns = 300000000};
     struct timespec before, after;
@@ -256,7 +256,7 @@ static const struct rapahub_method rash_methods[] = {
 static void a_callback_cannot_destroy_a_host_with_a_thread(void **state)
 {
     const struct rapahub_container_options options = {.id = {.pool = {7, 0}}, .pool_name = "offer"};
-    const struct rapahub_call call = {.target = {.pool = {7, 0}}, .method = "rash"};
+    const struct rapahub_call call = {.target = {.pool = {7, 0}}, .method = "rash() -> void"};
     struct hosting on;
     int64_t sum;
 

@@ -22,12 +22,14 @@ struct rapahub_loan {
  */
 struct rapahub_call {
     struct rapahub_container_id target;
-    /* "add", or a whole signature, "add(i64, i64) -> i64". With a bare name and no `types` the
-     * target is asked for the signature. */
+    /* "add" with `types`, or a whole signature, "add(i64, i64) -> i64". These say how the memory of
+     * arguments and result is read and written, never the target: a bare name without types is
+     * refused, RAPAHUB_EINVAL. r[impl hub.call.memory] */
     const char *method;
-    const struct rapahub_type *const *types; /* result, arguments, NULL; default: the signature's */
-    const void *const *arguments;            /* the address of each; NULL where there are none */
-    uint64_t timeout_ns;                     /* 0: the host's default */
+    const struct rapahub_type *const *types; /* result, arguments, NULL, as RAPAHUB_TYPES makes
+                                                them; default: the signature's */
+    const void *const *arguments; /* the address of each, then NULL; NULL where there are none */
+    uint64_t timeout_ns;          /* 0: the host's default */
     struct rapahub_loan *loan; /* the last argument, of type bytes, lies at its start; what was sent
                                   is lent no more, what was not stays so; NULL: none */
     bool view; /* bytes of the result may be shown where the guest wrote them (rapahub_host_call) */

@@ -54,12 +54,23 @@ static int caller_known(void *self, uint32_t pool, int64_t number, int64_t *resu
     return r == 0 && id == 0 ? RAPAHUB_ESTATE : r;
 }
 
-/* The signature comes from the host. */
+/* Without types. */
 static int caller_by_name(void *self, uint32_t pool, int64_t number, int64_t *result)
 {
     const void *const arguments[] = {&number, NULL};
     const struct rapahub_call order = {
         .target = {.pool = {pool, 0}}, .method = "twice", .arguments = arguments};
+
+    (void)self;
+    return rapahub_chimod_call(&order, result);
+}
+
+/* Types, and nothing that they are of. */
+static int caller_too_few(void *self, uint32_t pool, int64_t number, int64_t *result)
+{
+    const void *const arguments[] = {NULL, &number};
+    const struct rapahub_call order = {
+        .target = {.pool = {pool, 0}}, .method = "twice(i64) -> i64", .arguments = arguments};
 
     (void)self;
     return rapahub_chimod_call(&order, result);
@@ -95,6 +106,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(linger, caller_linger, i64, u32, i64),
     RAPAHUB_METHOD(known, caller_known, i64, u32, i64),
     RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
+    RAPAHUB_METHOD(too_few, caller_too_few, i64, u32, i64),
     RAPAHUB_METHOD(hold, caller_hold, void, u32, u32),
     RAPAHUB_METHOD(twice, caller_twice, i64, i64),
     RAPAHUB_METHOD(descend, caller_descend, i64, i64),

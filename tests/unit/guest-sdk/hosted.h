@@ -32,7 +32,6 @@ struct hosted {
     char name[64];
     uint8_t bytes[2048]; /* of a payload */
     struct hub_answer answer;
-    const char *signature; /* answer to a question for one */
     /* Answers a call of the guest's chimod: as a method would. */
     int (*on_call)(struct hosted *hosted, const struct hub_request *request,
                    struct hub_writer *result);
@@ -127,8 +126,6 @@ static void hosted_answer(struct hosted *hosted, struct hub_request *request)
     hub_writer_init(&writer, result, sizeof result);
     if (request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_READY))
         hosted_take_ready(hosted, &reader);
-    else if (request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_SIGNATURE) && hosted->signature)
-        hub_postcard_put_string(&writer, rapahub_string_of(hosted->signature));
     else
         r = hosted->on_call ? hosted->on_call(hosted, request, &writer) : RAPAHUB_ENOMETHOD;
     if (r == RAPAHUB_ENOMETHOD)

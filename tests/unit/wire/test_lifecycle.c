@@ -18,7 +18,6 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
     static const char *const texts[HUB_LIFECYCLE_COUNT] = {
         "rapahub.ready({abi: u32, name: string, version: string, state_size: u64, "
         "state_version: u32, callbacks: u32, methods: u32}) -> void",
-        "rapahub.signature({id: " CONTAINER ", method: string}) -> string",
         "rapahub.methods(u32) -> string",
         "rapahub.begin({handle: u64, id: " CONTAINER ", pool_name: string, params: bytes, how: u8, "
         "load_follows: bool}) -> void",

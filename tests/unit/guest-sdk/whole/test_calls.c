@@ -103,8 +103,8 @@ static void an_unknown_method_is_told_and_nothing_ends(void **state)
     whole_open(&whole);
     assert_int_equal(whole_run_method(&whole, 1, "add(i64) -> i64", WHOLE_ARGUMENTS(&a), &sum),
                      RAPAHUB_ENOMETHOD);
-    assert_int_equal(whole_tell(&whole, HUB_LIFECYCLE_SIGNATURE,
-                                WHOLE_ARGUMENTS(&(struct hub_question){.method = {"x", 1}}), NULL),
+    assert_int_equal(whole_tell(&whole, HUB_LIFECYCLE_READY,
+                                WHOLE_ARGUMENTS(&(struct hub_ready){.name = {"x", 1}}), NULL),
                      RAPAHUB_ENOMETHOD); /* a message of guests to hosts */
     assert_int_equal(
         whole_run_method(&whole, 1, "add(i64, i64) -> i64", WHOLE_ARGUMENTS(&a, &b), &sum), 0);

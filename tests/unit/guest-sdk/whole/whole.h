@@ -42,7 +42,6 @@ struct whole {
     /* Answers a call of the guest's chimod, as a method would; NULL: there is none. */
     int (*on_call)(struct whole *whole, const struct hub_request *request,
                    struct hub_writer *result);
-    const char *signature; /* the answer to a question for one; NULL: there is none */
     void *user;
 
     struct hub_answer shown; /* what views in the last result show */
@@ -143,8 +142,6 @@ static void whole_answer(struct whole *whole, struct hub_request *request)
     hub_writer_init(&writer, result, sizeof result);
     if (request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_READY))
         whole_take_ready(whole, &reader);
-    else if (request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_SIGNATURE) && whole->signature)
-        hub_postcard_put_string(&writer, rapahub_string_of(whole->signature));
     else
         r = whole->on_call ? whole->on_call(whole, request, &writer) : RAPAHUB_ENOMETHOD;
     if (r == RAPAHUB_ENOMETHOD)
