@@ -10,12 +10,13 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/elf.h"
+#include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/json.h"
 #include "host/cli/process.h"
 #include "host/cli/program.h"
-#include "host/cli/session.h"
 #include "host/cli/units.h"
 #include "hub/base/clock.h"
 
@@ -109,21 +110,14 @@ static int compile(const struct building *building)
 struct built {
     struct cli_elf elf;
     struct cli_methods methods;
-    bool loaded;
+    bool known; /* the methods are */
 };
 
-/* What a module that does not start would tell is missing; `inspect` says why. */
-static void look_at(const struct building *building, const char *path, struct built *built)
+/* Nothing of it is run. */
+static void look_at(const char *path, struct built *built)
 {
-    const struct cli_session_options options = {.file = path,
-                                                .timeout_ns = building->cli->timeout_ns};
-    struct cli_session session;
-
-    if (cli_elf_read(path, &built->elf) < 0 || !built->elf.is_chimod)
-        return;
-    if (cli_session_open(building->cli, &options, &session) == 0)
-        built->loaded = cli_session_methods(&session, &built->methods) == 0;
-    cli_session_close(&session);
+    if (cli_elf_read(path, &built->elf) == 0 && built->elf.is_chimod)
+        built->known = cli_elf_methods_read(path, &built->methods) == 0;
 }
 
 static void print_line(const struct building *building, const char *path, const struct built *built)
@@ -133,11 +127,11 @@ static void print_line(const struct building *building, const char *path, const 
     printf("%s  %s", path, cli_units_print_size(built->elf.size_bytes, size));
     if (!built->elf.is_chimod)
         fputs("  no chimod: a call names the whole signature", stdout);
-    else if (built->loaded)
+    else if (built->known)
         printf("  abi %" PRIu32 "  %u method%s", built->elf.abi, built->methods.count,
                built->methods.count == 1 ? "" : "s");
     else
-        printf("  abi %" PRIu32 "  does not start: rapahub inspect says why", built->elf.abi);
+        printf("  abi %" PRIu32 "  methods unknown: rapahub inspect says why", built->elf.abi);
     cli_elf_glibc(&built->elf, glibc);
     if (glibc[0])
         printf("  needs glibc %s", glibc);
@@ -174,8 +168,8 @@ static int report(struct building *building)
         cli_json_list(&json, "modules");
     }
     for (unsigned i = 0; i < building->files.count; i++) {
-        *built = (struct built){.loaded = false};
-        look_at(building, building->files.paths[i], built);
+        *built = (struct built){.known = false};
+        look_at(building->files.paths[i], built);
         if (wants_json)
             write_module(&json, building->files.paths[i], built);
         else

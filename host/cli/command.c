@@ -152,7 +152,11 @@ static const struct cli_option call_options[] = {
     {.name = "raw", .text = "one argument, the POSTCARD tuple; the result as POSTCARD"},
     END};
 
-static const struct cli_option inspect_options[] = {PARAMS_OPTION, END};
+#define LOAD_OPTION                                                                           \
+    {                                                                                         \
+        .name = "load", .text = "also run the file, in a process of its own with your rights" \
+    }
+static const struct cli_option inspect_options[] = {LOAD_OPTION, PARAMS_OPTION, END};
 
 static const struct cli_option logs_options[] = {
     {.name = "follow", .letter = 'f', .text = "go on with new lines until Ctrl-C"},
@@ -166,7 +170,9 @@ static const struct cli_option logs_options[] = {
     END};
 
 static const struct cli_option upgrade_options[] = {
-    {.name = "check", .text = "only start the new version and compare; nothing changes"}, END};
+    {.name = "check", .text = "only compare the methods that the file says; nothing changes"},
+    LOAD_OPTION,
+    END};
 
 static const struct cli_option doctor_options[] = {
     {.name = "fix", .text = "remove segments whose host is dead"}, END};
@@ -341,8 +347,8 @@ const struct cli_command cli_command_table[] = {
     {.name = "inspect",
      .operands = "FILE|NAME",
      .summary = "what a module is and needs",
-     .text = "Reads the file without running it; then loads it in a guest process of its own to\n"
-             "ask for its methods. A module that cannot be loaded still shows the first part.",
+     .text = "Reads the file without running anything of it. With --load it is loaded, too, in a\n"
+             "guest process with a deadline, to see that it starts, and asked for its methods.",
      .example = "rapahub inspect build/calc.so",
      .schema = "rapahub.inspect/1",
      .members = "file, size_bytes, sha256, name, version, abi, state_bytes, callbacks[], "

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/image.h"
 #include "host/cli/sha256.h"
+#include "hub/base/elf.h"
 
 #define NOTES_MAX 64
 
@@ -21,27 +21,27 @@ enum {
 };
 
 static const char *const callback_names[] = {
-    "init",    "restart", "recover",          "save",   "load", "plugged", "work_remaining",
-    "migrate", "expand",  "schedule_recover", "health", "fini"};
+    "init",    "restart", "recover",          "save",   "load", "plugged",   "work_remaining",
+    "migrate", "expand",  "schedule_recover", "health", "fini", "child_down"};
 
 const char *cli_elf_callback(unsigned index)
 {
     return index < sizeof callback_names / sizeof *callback_names ? callback_names[index] : NULL;
 }
 
-static void read_string(const struct cli_image *image, uint64_t index, char to[CLI_ELF_WORD])
+static void read_string(const struct hub_elf *image, uint64_t index, char to[CLI_ELF_WORD])
 {
     to[0] = '\0';
     if (index < image->strings_size)
-        cli_image_text(image, image->strings + index, to, CLI_ELF_WORD);
+        hub_elf_text(image, image->strings + index, to, CLI_ELF_WORD);
 }
 
-static void read_needs(const struct cli_image *image, struct cli_elf *out)
+static void read_needs(const struct hub_elf *image, struct cli_elf *out)
 {
     uint64_t index;
 
     while (out->need_count < CLI_ELF_NEEDS &&
-           cli_image_dynamic(image, DT_NEEDED, out->need_count, &index))
+           hub_elf_dynamic(image, DT_NEEDED, out->need_count, &index))
         read_string(image, index, out->needs[out->need_count++].library);
 }
 
@@ -55,7 +55,7 @@ static struct cli_elf_need *find_need(struct cli_elf *elf, const char *library)
 }
 
 /* The versions wanted of one library. */
-static void read_library(const struct cli_image *image, uint64_t at, const Elf64_Verneed *head,
+static void read_library(const struct hub_elf *image, uint64_t at, const Elf64_Verneed *head,
                          struct cli_elf *out)
 {
     char library[CLI_ELF_WORD];
@@ -66,7 +66,7 @@ static void read_library(const struct cli_image *image, uint64_t at, const Elf64
     need = find_need(out, library);
     at += head->vn_aux;
     for (unsigned i = 0; need && i < head->vn_cnt && need->version_count < CLI_ELF_VERSIONS; i++) {
-        if (!cli_image_copy(image, at, &version, sizeof version))
+        if (!hub_elf_copy(image, at, &version, sizeof version))
             return;
         read_string(image, version.vna_name, need->versions[need->version_count++]);
         at += version.vna_next;
@@ -75,17 +75,16 @@ static void read_library(const struct cli_image *image, uint64_t at, const Elf64
     }
 }
 
-static void read_versions(const struct cli_image *image, struct cli_elf *out)
+static void read_versions(const struct hub_elf *image, struct cli_elf *out)
 {
     uint64_t address, count, at;
     Elf64_Verneed head;
 
-    if (!cli_image_dynamic(image, DT_VERNEED, 0, &address) ||
-        !cli_image_dynamic(image, DT_VERNEEDNUM, 0, &count) ||
-        !cli_image_offset(image, address, &at))
+    if (!hub_elf_dynamic(image, DT_VERNEED, 0, &address) ||
+        !hub_elf_dynamic(image, DT_VERNEEDNUM, 0, &count) || !hub_elf_offset(image, address, &at))
         return;
     for (uint64_t i = 0; i < count && i < CLI_ELF_NEEDS; i++) {
-        if (!cli_image_copy(image, at, &head, sizeof head))
+        if (!hub_elf_copy(image, at, &head, sizeof head))
             return;
         read_library(image, at, &head, out);
         if (head.vn_next == 0)
@@ -94,101 +93,99 @@ static void read_versions(const struct cli_image *image, struct cli_elf *out)
     }
 }
 
-static void read_flags(const struct cli_image *image, struct cli_elf *out)
+static void read_flags(const struct hub_elf *image, struct cli_elf *out)
 {
     uint64_t value;
     Elf64_Phdr segment;
 
-    if (cli_image_dynamic(image, DT_INIT_ARRAYSZ, 0, &value))
+    if (hub_elf_dynamic(image, DT_INIT_ARRAYSZ, 0, &value))
         out->constructors = value / 8;
     /* The start-up file that brings DT_INIT also brings one entry of its own. */
-    if (out->constructors > 0 && cli_image_dynamic(image, DT_INIT, 0, &value))
+    if (out->constructors > 0 && hub_elf_dynamic(image, DT_INIT, 0, &value))
         out->constructors--;
-    out->text_relocations = cli_image_dynamic(image, DT_TEXTREL, 0, &value) ||
-                            (cli_image_dynamic(image, DT_FLAGS, 0, &value) && value & DF_TEXTREL);
+    out->text_relocations = hub_elf_dynamic(image, DT_TEXTREL, 0, &value) ||
+                            (hub_elf_dynamic(image, DT_FLAGS, 0, &value) && value & DF_TEXTREL);
     out->executable_stack = true;
-    for (unsigned i = 0; cli_image_segment(image, i, &segment); i++) {
+    for (unsigned i = 0; hub_elf_segment(image, i, &segment); i++) {
         if (segment.p_type == PT_GNU_STACK)
             out->executable_stack = segment.p_flags & PF_X;
     }
 }
 
-static bool read_note(const struct cli_image *image, uint64_t at, const Elf64_Nhdr *head,
+static bool read_note(const struct hub_elf *image, uint64_t at, const Elf64_Nhdr *head,
                       struct cli_elf *out)
 {
     uint8_t bytes[32];
     char name[4];
 
     if (head->n_type != NT_GNU_BUILD_ID || head->n_namesz != 4 || head->n_descsz > sizeof bytes ||
-        !cli_image_copy(image, at + sizeof *head, name, sizeof name) ||
-        memcmp(name, "GNU", 4) != 0 ||
-        !cli_image_copy(image, at + sizeof *head + 4, bytes, head->n_descsz))
+        !hub_elf_copy(image, at + sizeof *head, name, sizeof name) || memcmp(name, "GNU", 4) != 0 ||
+        !hub_elf_copy(image, at + sizeof *head + 4, bytes, head->n_descsz))
         return false;
     for (unsigned i = 0; i < head->n_descsz; i++)
         snprintf(out->build_id + 2 * i, 3, "%02x", bytes[i]);
     return true;
 }
 
-static void read_notes(const struct cli_image *image, const Elf64_Phdr *segment,
-                       struct cli_elf *out)
+static void read_notes(const struct hub_elf *image, const Elf64_Phdr *segment, struct cli_elf *out)
 {
     uint64_t at = segment->p_offset;
     Elf64_Nhdr head;
 
     for (unsigned i = 0; i < NOTES_MAX && at - segment->p_offset < segment->p_filesz; i++) {
-        if (!cli_image_copy(image, at, &head, sizeof head) || read_note(image, at, &head, out))
+        if (!hub_elf_copy(image, at, &head, sizeof head) || read_note(image, at, &head, out))
             return;
         at += sizeof head + ((head.n_namesz + UINT64_C(3)) & ~UINT64_C(3)) +
               ((head.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
     }
 }
 
-static void read_build_id(const struct cli_image *image, struct cli_elf *out)
+static void read_build_id(const struct hub_elf *image, struct cli_elf *out)
 {
     Elf64_Phdr segment;
 
-    for (unsigned i = 0; !out->build_id[0] && cli_image_segment(image, i, &segment); i++) {
+    for (unsigned i = 0; !out->build_id[0] && hub_elf_segment(image, i, &segment); i++) {
         if (segment.p_type == PT_NOTE)
             read_notes(image, &segment, out);
     }
 }
 
-static void read_pointed_text(const struct cli_image *image, uint64_t address, char *to)
+static void read_pointed_text(struct hub_elf *image, uint64_t address, char *to)
 {
     uint64_t offset;
 
     to[0] = '\0';
-    if (cli_image_offset(image, cli_image_pointer(image, address), &offset))
-        cli_image_text(image, offset, to, CLI_ELF_WORD);
+    if (hub_elf_offset(image, hub_elf_pointer(image, address), &offset))
+        hub_elf_text(image, offset, to, CLI_ELF_WORD);
 }
 
 /* The chimod's description, as it lies in the file. */
-static void read_chimod(const struct cli_image *image, struct cli_elf *out)
+static void read_chimod(struct hub_elf *image, struct cli_elf *out)
 {
     uint64_t address, offset, ops;
     uint32_t sizes[2] = {0}; /* abi, ops_size */
 
-    out->is_chimod = cli_image_symbol(image, "rapahub_chimod", &address);
-    if (!out->is_chimod || !cli_image_offset(image, address, &offset))
+    out->is_chimod = hub_elf_symbol(image, "rapahub_chimod", &address);
+    if (!out->is_chimod || !hub_elf_offset(image, address, &offset))
         return;
-    cli_image_copy(image, offset + CHIMOD_ABI, sizes, sizeof sizes);
-    cli_image_copy(image, offset + CHIMOD_STATE_SIZE, &out->state_bytes, sizeof out->state_bytes);
-    cli_image_copy(image, offset + CHIMOD_STATE_VERSION, &out->state_version,
-                   sizeof out->state_version);
+    hub_elf_copy(image, offset + CHIMOD_ABI, sizes, sizeof sizes);
+    hub_elf_copy(image, offset + CHIMOD_STATE_SIZE, &out->state_bytes, sizeof out->state_bytes);
+    hub_elf_copy(image, offset + CHIMOD_STATE_VERSION, &out->state_version,
+                 sizeof out->state_version);
     out->abi = sizes[0];
     read_pointed_text(image, address + CHIMOD_NAME, out->name);
     read_pointed_text(image, address + CHIMOD_VERSION, out->version);
-    ops = cli_image_pointer(image, address + CHIMOD_OPS);
+    ops = hub_elf_pointer(image, address + CHIMOD_OPS);
     for (unsigned i = 0; ops && cli_elf_callback(i) && i < sizes[1] / 8; i++) {
-        if (cli_image_pointer(image, ops + UINT64_C(8) * i) != 0)
+        if (hub_elf_pointer(image, ops + UINT64_C(8) * i) != 0)
             out->callbacks |= UINT32_C(1) << i;
     }
 }
 
 int cli_elf_read(const char *path, struct cli_elf *out)
 {
-    struct cli_image image;
-    int r = cli_image_open(path, &image);
+    struct hub_elf image;
+    int r = hub_elf_open(path, &image);
 
     if (r < 0)
         return r;
@@ -200,7 +197,7 @@ int cli_elf_read(const char *path, struct cli_elf *out)
     read_flags(&image, out);
     read_build_id(&image, out);
     read_chimod(&image, out);
-    cli_image_fini(&image);
+    hub_elf_fini(&image);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/elf.h"
+#include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
@@ -39,7 +40,8 @@ static void add_problem(struct inspection *inspection, const char *text)
                  "%s", text);
 }
 
-/* In a guest process: whatever its constructors do, they do it there. */
+/* In a guest process, which is killed at its start time-out: its constructors run there, but with
+ * the rights of who asks. Only where that is asked for. */
 static void load(struct inspection *inspection)
 {
     const struct cli_session_options options = {
@@ -79,6 +81,18 @@ static void judge(struct inspection *inspection)
         add_problem(inspection, "wants an executable stack: link it with -z noexecstack");
 }
 
+static void read_methods(struct inspection *inspection)
+{
+    char text[1100];
+
+    if (cli_elf_methods_read(inspection->file, &inspection->methods) == 0)
+        return;
+    snprintf(text, sizeof text, "%.900s; --load runs it, in a process of its own, and asks",
+             rapahub_last_error()->text);
+    add_problem(inspection, text);
+}
+
+/* r[impl exp.inspect.unloaded] */
 static int inspect_file(struct inspection *inspection)
 {
     int r = cli_elf_read(inspection->file, &inspection->elf);
@@ -86,8 +100,10 @@ static int inspect_file(struct inspection *inspection)
     if (r < 0)
         return r;
     judge(inspection);
-    if (inspection->elf.is_chimod)
+    if (inspection->elf.is_chimod && cli_arguments_flag(&inspection->cli->arguments, "load"))
         load(inspection);
+    else if (inspection->elf.is_chimod)
+        read_methods(inspection);
     return 0;
 }
 

@@ -10,8 +10,11 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/elf.h"
+#include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
+#include "host/cli/remote.h"
 #include "host/cli/runtime.h"
 #include "host/cli/units.h"
 
@@ -73,7 +76,11 @@ static void report(const struct cli *cli, const struct cli_runtime_place *place,
     cli_units_print_span(told->start_ns, start);
     cli_units_print_span(told->blackout_ns, blackout);
     cli_units_print_size(told->state_bytes, size);
-    if (check)
+    if (check && told->start_ns == 0)
+        cli_failure_note(cli,
+                         "%s: %s could take over from %s, by what its file says; --load starts it",
+                         place->guest, outcome->after, outcome->before);
+    else if (check)
         cli_failure_note(cli, "%s: %s could take over from %s; ready in %s", place->guest,
                          outcome->after, outcome->before, start);
     else
@@ -95,13 +102,112 @@ static int find_file(struct cli *cli, const char *given, char path[PATH_MAX])
     return rapahub_fail(-errno, "", "cannot find %s: %s", given, strerror(errno));
 }
 
+/* ---- by the file alone ---- */
+
+struct comparison {
+    const char *guest;
+    struct outcome *outcome;
+    char chimod[PATH_MAX];
+};
+
+static int note_running(void *user, enum host_frame_kind kind,
+                        const union host_frame_record *record)
+{
+    struct comparison *comparison = user;
+    const struct control_guest *guest = &record->guest;
+
+    if (kind != HOST_FRAME_GUEST || guest->name.size != strlen(comparison->guest) ||
+        memcmp(guest->name.data, comparison->guest, guest->name.size) != 0)
+        return 0;
+    copy(guest->version, comparison->outcome->before);
+    snprintf(comparison->chimod, sizeof comparison->chimod, "%.*s", (int)guest->chimod.size,
+             guest->chimod.size ? guest->chimod.data : "");
+    return 0;
+}
+
+static void compare_methods(const struct cli_methods *before, const struct cli_methods *after,
+                            struct control_upgraded *told)
+{
+    for (unsigned i = 0; i < before->count; i++)
+        for (unsigned j = 0; j < after->count; j++)
+            told->methods_kept += strcmp(before->texts[i], after->texts[j]) == 0;
+    told->methods_lost = before->count - told->methods_kept;
+    told->methods_new = after->count - told->methods_kept;
+}
+
+static int compare_modules(const struct comparison *comparison, const char *path)
+{
+    struct cli_elf *elf = calloc(2, sizeof *elf); /* the new one, the running one */
+    int r = elf ? cli_elf_read(path, elf) : RAPAHUB_ENOMEM;
+
+    if (r == 0 && !elf[0].is_chimod)
+        r = rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
+    if (r == 0)
+        snprintf(comparison->outcome->after, VERSION_SIZE, "%s", elf[0].version);
+    /* The file of the running one may be gone, or another's by now: then its name is not known. */
+    if (r == 0 && cli_elf_read(comparison->chimod, &elf[1]) == 0 && elf[1].name[0] &&
+        strcmp(elf[0].name, elf[1].name) != 0)
+        r = rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
+                         elf[0].name, comparison->guest, elf[1].name);
+    free(elf);
+    return r;
+}
+
+/* Nothing of the new version is run. r[impl exp.inspect.unloaded] */
+static int compare(struct cli *cli, const char *guest, const char *path, struct outcome *outcome)
+{
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    struct cli_methods before = {0}, after = {0};
+    int r;
+
+    if (!comparison)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a comparison");
+    comparison->guest = guest;
+    comparison->outcome = outcome;
+    r = cli_runtime_ask(cli, HOST_FRAME_LIST, &(struct control_none){1}, note_running, comparison);
+    if (r == 0)
+        r = compare_modules(comparison, path);
+    if (r == 0)
+        r = cli_remote_methods(cli, guest, &before);
+    if (r == 0)
+        r = cli_elf_methods_read(path, &after);
+    if (r == 0)
+        compare_methods(&before, &after, &outcome->told);
+    outcome->there = r == 0;
+    cli_methods_fini(&before);
+    cli_methods_fini(&after);
+    free(comparison);
+    return r;
+}
+
+/* ---- by the host ---- */
+
+static int ask(struct cli *cli, const char *guest, const char *path, bool check,
+               struct outcome *outcome)
+{
+    /* The rest of the time is for the old process to end. */
+    const struct control_upgrade request = {.guest = rapahub_string_of(guest),
+                                            .chimod = rapahub_string_of(path),
+                                            .timeout_ns = cli->timeout_ns / 4 * 3,
+                                            .check = check};
+    int r = cli_runtime_ask(cli, HOST_FRAME_UPGRADE, &request, take, outcome);
+
+    if (r == RAPAHUB_EBUSY)
+        cli_failure_hint(cli, "wait for that to end; rapahub ps shows its '%s.next' until then",
+                         guest);
+    else if (r < 0)
+        cli_failure_hint(cli, "the old version serves on; rapahub inspect %s",
+                         cli->arguments.operands[1]);
+    return r;
+}
+
 int cli_upgrade(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0], *file = cli->arguments.operands[1];
     bool check = cli_arguments_flag(&cli->arguments, "check");
     struct outcome outcome = {.there = false};
+    bool load = !check || cli_arguments_flag(&cli->arguments, "load");
     struct cli_runtime_place place;
-    struct control_upgrade request;
     char path[PATH_MAX];
     int r = find_file(cli, file, path);
 
@@ -113,17 +219,8 @@ int cli_upgrade(struct cli *cli)
         return r;
     if (!place.guest[0])
         return rapahub_fail(RAPAHUB_EINVAL, "", "that is a host; upgrade takes a guest");
-    /* The rest of the time is for the old process to end. */
-    request = (struct control_upgrade){.guest = rapahub_string_of(place.guest),
-                                       .chimod = rapahub_string_of(path),
-                                       .timeout_ns = cli->timeout_ns / 4 * 3,
-                                       .check = check};
-    r = cli_runtime_ask(cli, HOST_FRAME_UPGRADE, &request, take, &outcome);
-    if (r == RAPAHUB_EBUSY)
-        cli_failure_hint(cli, "wait for that to end; rapahub ps shows its '%s.next' until then",
-                         place.guest);
-    else if (r < 0)
-        cli_failure_hint(cli, "the old version serves on; rapahub inspect %s", file);
+    r = load ? ask(cli, place.guest, path, check, &outcome)
+             : compare(cli, place.guest, path, &outcome);
     if (r < 0 || !outcome.there)
         return r;
     if (cli_json_wanted(cli))

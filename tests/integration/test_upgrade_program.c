@@ -60,6 +60,14 @@ static int upgrade(struct scene *scene, const char *file, const char *option)
     return say(scene, argv);
 }
 
+static int check_loaded(struct scene *scene, const char *file)
+{
+    const char *const argv[] = {PROCESS_RAPAHUB, "upgrade", "--check", "--load",
+                                "ledger",        file,      NULL};
+
+    return say(scene, argv);
+}
+
 static void close_scene(struct scene *scene)
 {
     const char *const argv[] = {PROCESS_RAPAHUB, "stop", "ledger/", NULL};
@@ -83,7 +91,9 @@ static void a_person_upgrades_a_guest_that_serves(void **state)
     open_scene(&scene);
     answers(&scene, "ledger.enter", "1\n");
     assert_int_equal(upgrade(&scene, TEST_MODULES "/ledger2.so", "--check"), 0);
-    assert_non_null(strstr(scene.said.err, "2.0 could take over from 1.0"));
+    assert_non_null(strstr(scene.said.err, "2.0 could take over from 1.0, by what its file says"));
+    assert_int_equal(check_loaded(&scene, TEST_MODULES "/ledger2.so"), 0);
+    assert_non_null(strstr(scene.said.err, "2.0 could take over from 1.0; ready in "));
     answers(&scene, "ledger.enter", "1\n");
     assert_int_equal(upgrade(&scene, TEST_MODULES "/ledger_load_fails.so", NULL), 12);
     assert_non_null(strstr(scene.said.err, "asked not to load"));
@@ -96,6 +106,26 @@ static void a_person_upgrades_a_guest_that_serves(void **state)
     answers(&scene, "ledger.count", "4\n");
     assert_int_equal(upgrade(&scene, TEST_MODULES "/ledger.so", "--json"), 0);
     assert_non_null(strstr(scene.said.out, "\"methods_lost\": 1"));
+    close_scene(&scene);
+}
+
+/* r[verify exp.inspect.unloaded] */
+static void a_check_runs_nothing_of_the_file(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene);
+    unlink(TRAP_MARK);
+    assert_int_equal(upgrade(&scene, TEST_MODULES "/trap.so", "--check"), 0);
+    assert_non_null(strstr(scene.said.err, "9.0 could take over from 1.0"));
+    assert_non_null(strstr(scene.said.err, "of its methods are not in 9.0"));
+    assert_int_not_equal(access(TRAP_MARK, F_OK), 0);
+    assert_int_equal(upgrade(&scene, TEST_MODULES "/calc.so", "--check"), 6);
+    assert_non_null(strstr(scene.said.err, "is a version of calc, and ledger runs ledger"));
+    assert_int_equal(check_loaded(&scene, TEST_MODULES "/trap.so"), 0); /* else nothing was shown */
+    assert_int_equal(access(TRAP_MARK, F_OK), 0);
+    unlink(TRAP_MARK);
     close_scene(&scene);
 }
 
@@ -208,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_person_upgrades_a_guest_that_serves),
+        cmocka_unit_test(a_check_runs_nothing_of_the_file),
         cmocka_unit_test(what_cannot_be_is_said),
         cmocka_unit_test(the_host_answers_while_an_upgrade_lasts),
         cmocka_unit_test(a_host_that_is_stopped_while_an_upgrade_lasts_ends),

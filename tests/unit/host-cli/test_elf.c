@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library itself is the shared object that is read; broken ones are made of its bytes. */
+#include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/elf.h"
+#include "host/cli/elf_methods.h"
 #include "hub/base/random.h"
 #include "tests/support/testing.h"
 
@@ -138,6 +141,106 @@ static void no_broken_head_leads_out_of_the_file(void **state)
     free(elf);
 }
 
+/* ---- its methods ---- */
+
+#define RELOCATIONS 100000
+#define METHODS     1000
+
+/* A chimod, its pointers in place, before a table of relocations in which none of them is. */
+struct made {
+    Elf64_Ehdr head;
+    Elf64_Phdr segments[2];
+    Elf64_Dyn dynamic[6];
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+    char strings[64];
+    uint64_t chimod[7];
+    struct rapahub_type type;
+    uint64_t types[2];
+    struct rapahub_method methods[METHODS + 1];
+    Elf64_Rela relocations[RELOCATIONS];
+};
+
+#define AT(member) ((uint64_t)offsetof(struct made, member))
+
+static void *pointer(uint64_t value)
+{
+    void *made;
+
+    memcpy(&made, &value, sizeof made);
+    return made;
+}
+
+static void make_methods(struct made *made)
+{
+    memcpy(made->strings, "\0rapahub_chimod\0take\0u8", 24);
+    made->chimod[0] = 1;
+    made->chimod[6] = AT(methods);
+    made->type = (struct rapahub_type){.kind = RAPAHUB_KIND_U8, .word = pointer(AT(strings) + 21)};
+    made->types[0] = AT(type);
+    for (unsigned i = 0; i < METHODS; i++)
+        made->methods[i] =
+            (struct rapahub_method){.name = pointer(AT(strings) + 16), .types = pointer(AT(types))};
+    for (unsigned i = 0; i < RELOCATIONS; i++)
+        made->relocations[i].r_offset = UINT64_MAX;
+}
+
+static struct made *make(const struct sample *sample, uint64_t relocations)
+{
+    struct made *made = calloc(1, sizeof *made);
+    const Elf64_Dyn dynamic[] = {{DT_STRTAB, {AT(strings)}},
+                                 {DT_STRSZ, {sizeof made->strings}},
+                                 {DT_SYMTAB, {AT(symbol)}},
+                                 {DT_RELA, {AT(relocations)}},
+                                 {DT_RELASZ, {relocations * sizeof(Elf64_Rela)}}};
+
+    assert_non_null(made);
+    memcpy(&made->head, sample->data, sizeof made->head);
+    made->head.e_phoff = AT(segments);
+    made->head.e_phnum = 2;
+    made->head.e_shoff = AT(section);
+    made->head.e_shnum = 1;
+    made->head.e_shentsize = sizeof made->section;
+    made->segments[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = sizeof *made};
+    made->segments[1] = (Elf64_Phdr){
+        .p_type = PT_DYNAMIC, .p_offset = AT(dynamic), .p_filesz = sizeof made->dynamic};
+    memcpy(made->dynamic, dynamic, sizeof dynamic);
+    made->section = (Elf64_Shdr){
+        .sh_type = SHT_DYNSYM, .sh_offset = AT(symbol), .sh_size = sizeof made->symbol};
+    made->symbol = (Elf64_Sym){.st_name = 1, .st_shndx = 1, .st_value = AT(chimod)};
+    make_methods(made);
+    return made;
+}
+
+static int read_made(const struct sample *sample, uint64_t relocations, struct cli_methods *out)
+{
+    struct made *made = make(sample, relocations);
+
+    assert_int_equal(ftruncate(sample->fd, 0), 0);
+    assert_int_equal(pwrite(sample->fd, made, sizeof *made, 0), (ssize_t)sizeof *made);
+    free(made);
+    return cli_elf_methods_read(sample->path, out);
+}
+
+static void methods_are_read_from_the_file(void **state)
+{
+    struct cli_methods methods = {0};
+
+    assert_int_equal(read_made(*state, 10, &methods), 0);
+    assert_int_equal(methods.count, METHODS);
+    assert_string_equal(methods.texts[METHODS - 1], "take() -> u8");
+    cli_methods_fini(&methods);
+}
+
+/* For each pointer all relocations would be looked at. */
+static void no_file_is_looked_at_for_long(void **state)
+{
+    struct cli_methods methods = {0};
+
+    assert_int_equal(read_made(*state, RELOCATIONS, &methods), RAPAHUB_ELOAD);
+    assert_int_equal(methods.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_shared_object_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_cut_of_a_file_is_read_beyond_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_broken_head_leads_out_of_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(methods_are_read_from_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_file_is_looked_at_for_long, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_methods: the signatures of a chimod's methods, as they stand in its file: nothing of it is
+ * run. */
+#ifndef CLI_ELF_METHODS_H
+#define CLI_ELF_METHODS_H
+
+#include "host/cli/methods.h"
+
+/* All of them, in their order. RAPAHUB_ELOAD, with nothing added, where the file does not say them
+ * all: they are made when it is loaded, or it is damaged; and the failures of cli_elf_read. */
+int cli_elf_methods_read(const char *path, struct cli_methods *to);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file of any bytes, as `rapahub inspect` reads it: taken, or refused with a diagnosis of its
+ * own; what is shown of it a terminal may see, and each method is a signature. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/elf.h"
+#include "host/cli/elf_methods.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_word(const char *word, size_t room)
+{
+    size_t size = strnlen(word, room);
+
+    FUZZ_HOLDS(size < room);
+    for (size_t i = 0; i < size; i++)
+        FUZZ_HOLDS((unsigned char)word[i] >= 0x20 && (unsigned char)word[i] < 0x7f);
+}
+
+static void check_elf(const struct cli_elf *elf)
+{
+    FUZZ_HOLDS(elf->need_count <= CLI_ELF_NEEDS);
+    check_word(elf->name, sizeof elf->name);
+    check_word(elf->version, sizeof elf->version);
+    for (unsigned i = 0; i < elf->need_count; i++) {
+        check_word(elf->needs[i].library, sizeof elf->needs[i].library);
+        FUZZ_HOLDS(elf->needs[i].version_count <= CLI_ELF_VERSIONS);
+        for (unsigned j = 0; j < elf->needs[i].version_count; j++)
+            check_word(elf->needs[i].versions[j], sizeof elf->needs[i].versions[j]);
+    }
+}
+
+static void check_methods(const char *path)
+{
+    struct cli_methods methods = {0};
+    int r = cli_elf_methods_read(path, &methods);
+
+    FUZZ_HOLDS(r == 0 || (rapahub_last_error()->code == r && methods.count == 0));
+    for (unsigned i = 0; i < methods.count; i++) {
+        struct hub_signature *signature;
+
+        FUZZ_HOLDS(hub_signature_parse(methods.texts[i], &signature) == 0);
+        FUZZ_HOLDS(strcmp(signature->text, methods.texts[i]) == 0);
+        hub_signature_release(&signature);
+    }
+    cli_methods_fini(&methods);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct cli_elf elf;
+    char path[64];
+    int fd = memfd_create("elf", MFD_CLOEXEC), r;
+
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        return 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    r = cli_elf_read(path, &elf);
+    FUZZ_HOLDS(r == 0 || rapahub_last_error()->code == r);
+    if (r == 0)
+        check_elf(&elf);
+    check_methods(path);
+    close(fd);
+    return 0;
+}
