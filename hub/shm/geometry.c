@@ -251,28 +251,30 @@ static int check_class_count(const struct hub_header *header)
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);
 }
 
-/* Bytes 88 to 127 have a meaning only where offset 80 is not 0. r[impl hub.layout.reserved] */
+/* Bytes 88 to 127 have a meaning only where offset 80 is not 0. Where all payloads are inline there
+ * need be no slots. r[impl hub.layout.reserved] */
 static int check_slots(const struct hub_header *header)
 {
     uint64_t payload_most = HUB_INLINE_SIZE;
+    bool used = header->max_payload_size > HUB_INLINE_SIZE;
 
     if (header->var_slot_pool_offset != 0)
         return check_class_count(header);
     if (header->slot_size > HUB_INLINE_SIZE + GENERATION_SIZE)
         payload_most = header->slot_size - GENERATION_SIZE;
     const struct range ranges[] = {
-        {"slot_size", header->slot_size, 8, SLOT_MAX, 4, "shm.slot.generation"},
-        {"slots_per_guest", header->slots_per_guest, 1, SLOTS_MAX, 1, "shm.slot.generation"},
+        {"slot_size", header->slot_size, used ? 8 : 0, SLOT_MAX, 4, "shm.slot.generation"},
+        {"slots_per_guest", header->slots_per_guest, used, SLOTS_MAX, 1, "shm.slot.generation"},
         {"max_payload_size", header->max_payload_size, 1, payload_most, 1, "shm.slot.generation"},
     };
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);
 }
 
-static int check_aligned(const char *name, uint64_t offset, uint32_t unit)
+static int check_aligned(const char *name, uint64_t offset, uint32_t unit, const char *rule)
 {
     if (offset % unit != 0)
-        return rapahub_fail(RAPAHUB_EFORMAT, "shm.ring.alignment",
-                            "%s is %" PRIu64 ", no multiple of %" PRIu32, name, offset, unit);
+        return rapahub_fail(RAPAHUB_EFORMAT, rule, "%s is %" PRIu64 ", no multiple of %" PRIu32,
+                            name, offset, unit);
     return 0;
 }
 
@@ -310,9 +312,12 @@ int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, ui
     if (r == 0)
         r = check_slots(header);
     if (r == 0)
-        r = check_aligned("peer_table_offset", header->peer_table_offset, 64);
+        r = check_aligned("peer_table_offset", header->peer_table_offset, sizeof(uint64_t),
+                          "shm.segment.peer-table");
     if (r == 0)
-        r = check_aligned("slot_region_offset", header->slot_region_offset, 64);
+        r = check_aligned("slot_region_offset", header->slot_region_offset,
+                          header->var_slot_pool_offset ? 64 : sizeof(uint64_t),
+                          "shm.slot.pool-layout");
     if (r == 0)
         r = check_inside(&table, header->total_size);
     if (r == 0 && header->var_slot_pool_offset != 0)
@@ -320,15 +325,18 @@ int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, ui
     return r;
 }
 
-/* r[impl shm.ring.alignment] */
+/* As the text has it: rings at lines, all else where its largest atomic word can be.
+ * r[impl shm.ring.alignment] */
 static int check_entry_aligned(const struct hub_peer_entry *entry)
 {
-    int r = check_aligned("ring_offset", entry->ring_offset, 64);
+    int r = check_aligned("ring_offset", entry->ring_offset, 64, "shm.ring.alignment");
 
     if (r == 0)
-        r = check_aligned("slot_pool_offset", entry->slot_pool_offset, 64);
+        r = check_aligned("slot_pool_offset", entry->slot_pool_offset, sizeof(uint64_t),
+                          "shm.slot.pool-layout");
     if (r == 0)
-        r = check_aligned("channel_table_offset", entry->channel_table_offset, 8);
+        r = check_aligned("channel_table_offset", entry->channel_table_offset, sizeof(uint32_t),
+                          "shm.flow.channel-table");
     return r;
 }
 

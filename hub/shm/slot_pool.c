@@ -66,7 +66,6 @@ int hub_slot_pool_init(struct hub_slot_pool *pool, const struct hub_geometry *ge
     struct hub_slot_record *records = calloc(count, sizeof(*records));
     uint64_t *bits = calloc((size_t)words_of(count) * 2, sizeof(*bits));
 
-    CHECK(count > 0);
     if (!records || !bits) {
         free(records);
         free(bits);

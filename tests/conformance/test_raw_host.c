@@ -78,6 +78,31 @@ static void calls_of_all_sizes_are_answered(void **state)
     raw_hosting_close(&on, 0);
 }
 
+/* Pools, but for the first, that begin at no multiple of 64, and slots that lie anywhere.
+ * r[verify hub.layout.validate] r[verify shm.segment.guest-slot-offset] */
+static void slots_of_odd_sizes_serve(void **state)
+{
+    static const struct {
+        uint32_t slot_size, slot_count, most;
+    } odd[] = {{72, 3, 68}, {1000, 10, 996}, {40, 6, 36}, {0, 0, 32}};
+    static uint8_t bytes[1000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        struct raw_config config = RAW_HOST_USUAL;
+        struct raw_hosting on;
+
+        config.slot_size = odd[i].slot_size;
+        config.slot_count = odd[i].slot_count;
+        config.max_payload = odd[i].most;
+        raw_hosting_open(&on, &config, RAW_BELL_STREAM);
+        for (uint32_t size = 0; size + 5 <= odd[i].most; size += 1 + size / 40)
+            for (int turn = 0; turn < 12; turn++)
+                check_echo_bytes(&on, bytes, size);
+        raw_hosting_close(&on, 0);
+    }
+}
+
 /* Calls in a window, all answered in the order they were made. */
 static void pump(struct raw_hosting *on, uint32_t count)
 {
@@ -323,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_of_all_sizes_are_answered),
+        cmocka_unit_test(slots_of_odd_sizes_serve),
         cmocka_unit_test(indices_run_over_their_end),
         cmocka_unit_test(errors_have_their_bytes),
         cmocka_unit_test(cancelled_calls_are_answered_once),
