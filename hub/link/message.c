@@ -8,6 +8,9 @@
 
 #include "hub/wire/postcard.h"
 
+#define LENGTH_SHORT   127 /* bytes of a string whose length takes one byte */
+#define CHARACTER_MOST 4   /* bytes of a character */
+
 /* r[impl shm.desc.flags] r[impl shm.desc.inline-fields] */
 void hub_message_pack(const struct hub_message *message, struct hub_descriptor *out)
 {
@@ -103,14 +106,30 @@ void hub_message_reason(const void *payload, size_t size, char *to, size_t capac
     to[length] = '\0';
 }
 
-/* r[impl core.error.goodbye-reason] */
+/* So many of the bytes of a text fit, behind their number, that no character is cut in two. */
+static size_t cut(const char *text, size_t size, size_t capacity)
+{
+    size_t most = capacity <= LENGTH_SHORT + 1 ? capacity - 1 : capacity - 2;
+
+    if (size > most)
+        size = most;
+    for (int i = 1; i < CHARACTER_MOST && !hub_postcard_utf8(text, size); i++)
+        size--;
+    return size;
+}
+
+/* The rule comes first: what does not fit is cut. r[impl core.error.goodbye-reason] */
 size_t hub_message_put_reason(const char *rule, const char *context, void *to, size_t capacity)
 {
     char text[1024];
+    struct rapahub_string reason = {text, 0};
     struct hub_writer writer;
 
     snprintf(text, sizeof text, "%s%s%s", rule, *rule && *context ? ": " : "", context);
+    reason.size = cut(text, strlen(text), capacity);
+    if (!hub_postcard_utf8(text, reason.size))
+        reason.size = cut(text, strlen(rule), capacity);
     hub_writer_init(&writer, to, capacity);
-    hub_postcard_put_string(&writer, rapahub_string_of(text));
+    hub_postcard_put_string(&writer, reason);
     return writer.failure == 0 ? writer.size : 0;
 }

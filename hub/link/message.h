@@ -49,7 +49,8 @@ static inline bool hub_message_is_large_call(const struct hub_descriptor *copy,
  * r[impl shm.goodbye.payload] */
 void hub_message_reason(const void *payload, size_t size, char *to, size_t capacity);
 
-/* A Goodbye's payload from a rule and a context: its size, at most `capacity`. */
+/* A Goodbye's payload from a rule and a context: its size, at most `capacity`, which is 1 at least.
+ * The context is cut where both do not fit, then the rule. */
 size_t hub_message_put_reason(const char *rule, const char *context, void *to, size_t capacity);
 
 #endif

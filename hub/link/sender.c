@@ -346,8 +346,7 @@ void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *con
     int r = -EAGAIN;
 
     hub_mutex_lock(&link->send);
-    if (parts.head.size <= link->limits.payload_max)
-        r = try_send(link, &goodbye, &parts);
+    r = try_send(link, &goodbye, &parts);
     hub_mutex_unlock(&link->send);
     if (r == 0)
         hub_sender_wake(link);

@@ -186,6 +186,28 @@ static void a_message_for_a_channel_that_was_never_opened_ends_the_link(void **s
     pair_close(&pair);
 }
 
+/* Of the smallest message, and of that of the golden example, in a slot.
+ * r[verify core.error.goodbye-reason] r[verify hub.violation] */
+static void a_goodbye_names_its_rule_however_small_messages_are(void **state)
+{
+    static const uint32_t most[] = {32, 60};
+    const struct hub_descriptor data = {.msg_type = HUB_DATA, .id = 1, .payload_slot = HUB_INLINE};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct hub_limits limits = pair_limits();
+        struct pair pair;
+
+        limits.payload_max = most[i];
+        pair_open(&pair, &limits, 0);
+        publish_raw(&pair.guest, &data);
+        assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), RAPAHUB_EPROTOCOL);
+        assert_int_equal(hub_link_sweep(pair.guest.connection.link, 64), 1);
+        assert_memory_equal(pair.guest.goodbye, "channeling.unknown: ", 20);
+        pair_close(&pair);
+    }
+}
+
 /* r[verify call.request-id.duplicate-detection] */
 static void an_id_that_is_served_already_ends_the_link(void **state)
 {
@@ -423,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_payload_beyond_the_limit_is_refused),
         cmocka_unit_test(both_sides_with_full_rings_never_wait_for_each_other),
         cmocka_unit_test(a_message_for_a_channel_that_was_never_opened_ends_the_link),
+        cmocka_unit_test(a_goodbye_names_its_rule_however_small_messages_are),
         cmocka_unit_test(an_id_that_is_served_already_ends_the_link),
         cmocka_unit_test(a_rule_that_was_broken_before_the_end_is_named_behind_it),
         cmocka_unit_test(a_response_nobody_asked_for_is_ignored),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -120,12 +121,42 @@ static void a_raw_reason_is_taken_as_text_and_garbage_as_none(void **state)
     assert_string_equal(text, "");
 }
 
-static void a_reason_that_does_not_fit_is_left_out(void **state)
+/* At the smallest a message may have, at that of the golden example, and about where the length
+ * takes a second byte; the last is a character of two bytes. r[verify core.error.goodbye-reason] */
+static void of_a_reason_that_does_not_fit_the_context_is_cut(void **state)
 {
-    uint8_t payload[8];
+    static const struct {
+        size_t capacity, shown;
+    } cuts[] = {{2, 1}, {8, 7}, {32, 31}, {60, 59}, {127, 126}, {128, 127}, {129, 127}, {130, 128}};
+    const char *rule = "shm.slot.free";
+    uint8_t payload[200];
+    char context[300] = "", text[300], whole[400];
 
     (void)state;
-    assert_int_equal(hub_message_put_reason("shm.slot.free", "", payload, sizeof payload), 0);
+    for (int i = 0; i < 60; i++)
+        snprintf(context + strlen(context), sizeof context - strlen(context),
+                 i % 2 ? "\u00e9" : "ab");
+    snprintf(whole, sizeof whole, "%s: %s", rule, context);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        size_t size = hub_message_put_reason(rule, context, payload, cuts[i].capacity);
+
+        assert_true(size > 0 && size <= cuts[i].capacity);
+        hub_message_reason(payload, size, text, sizeof text);
+        assert_in_range(strlen(text), cuts[i].shown - 1, cuts[i].shown);
+        assert_memory_equal(text, whole, strlen(text));
+    }
+}
+
+/* r[verify core.error.goodbye-reason] */
+static void a_context_that_is_no_text_does_not_cost_the_rule(void **state)
+{
+    uint8_t payload[64];
+    char text[64];
+    size_t size = hub_message_put_reason("shm.slot.free", "\xff\xff\xff\xff\xff", payload, 64);
+
+    (void)state;
+    hub_message_reason(payload, size, text, sizeof text);
+    assert_string_equal(text, "shm.slot.free");
 }
 
 int main(void)
@@ -136,7 +167,8 @@ int main(void)
         cmocka_unit_test(flags_and_reserved_bytes_are_ignored),
         cmocka_unit_test(a_reason_crosses_and_is_escaped),
         cmocka_unit_test(a_raw_reason_is_taken_as_text_and_garbage_as_none),
-        cmocka_unit_test(a_reason_that_does_not_fit_is_left_out),
+        cmocka_unit_test(of_a_reason_that_does_not_fit_the_context_is_cut),
+        cmocka_unit_test(a_context_that_is_no_text_does_not_cost_the_rule),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
