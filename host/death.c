@@ -54,7 +54,10 @@ static void end_watches(struct host_life *life)
 
 static void prove(struct host_life *life)
 {
-    life->detached = life->anonymous && host_life_said_goodbye(life);
+    if (host_life_said_goodbye(life)) {
+        life->detached = life->anonymous;
+        hub_publish(&life->leaving, 1); /* however soon it ended then */
+    }
     end_watches(life);
     host_life_finish(life);
     host_life_part(life);

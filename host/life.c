@@ -239,9 +239,10 @@ bool host_life_proven(const struct host_life *life)
     return hub_lock_seize_peer(life->group->segment->mapping.fd, life->id.peer) == 0;
 }
 
+/* One that has left said so by its state, whatever else it sent. r[impl shm.goodbye.guest] */
 void host_life_finish(struct host_life *life)
 {
-    if (life->anonymous && host_life_said_goodbye(life))
+    if (host_life_said_goodbye(life))
         hub_link_detached(life->connection.link);
     else
         hub_link_dead(life->connection.link);

@@ -240,6 +240,19 @@ static int leave(struct raw_link *link, const struct raw_message *request, void 
     _exit(0);
 }
 
+/* By the state alone; its process ends at once, or some time later. */
+static int leave_without_a_word(struct raw_link *link, const struct raw_message *request,
+                                void *user)
+{
+    struct raw_postcard_rest arguments = raw_call_arguments(request);
+    uint64_t later_ms = raw_postcard_take_u64(&arguments);
+
+    (void)user;
+    raw_guest_goodbye(link);
+    poll(NULL, 0, (int)later_ms);
+    _exit(0);
+}
+
 static int die(struct raw_link *link, const struct raw_message *request, void *user)
 {
     (void)link;
@@ -311,6 +324,7 @@ static const struct raw_method methods[] = {
     {"refuse(u64) -> void", refuse},
     {"fall_silent() -> void", fall_silent},
     {"leave() -> void", leave},
+    {"leave_without_a_word(u64) -> void", leave_without_a_word},
     {"die() -> void", die},
     {"die_before_publishing() -> void", die_before_publishing},
     {"die_before_waking() -> void", die_before_waking},

@@ -29,7 +29,7 @@ struct stage {
     struct rapahub_host *host;
     struct rapahub_guest_id guest;
     struct leak *leak;
-    unsigned ready, down, violations, failed;
+    unsigned ready, down, violations, failed, deaths;
     uint32_t calls_lost;
     char cause[128], rule[64];
 };
@@ -48,6 +48,13 @@ STAGED void on_event(void *user, const struct rapahub_event *event)
         return;
     stage->calls_lost = event->calls_lost;
     snprintf(stage->cause, sizeof(stage->cause), "%s", event->cause);
+}
+
+STAGED void on_death(void *user, struct rapahub_guest_id guest, const char *cause)
+{
+    (void)guest;
+    (void)cause;
+    ((struct stage *)user)->deaths++;
 }
 
 STAGED int add(void *self, int64_t a, int64_t b, int64_t *sum)
@@ -117,6 +124,8 @@ STAGED void open_stage_with(struct stage *stage, const struct staging *with)
     const struct rapahub_container_options begin = {.id = guest_side, .pool_name = "raw"};
     const struct rapahub_guest_options guest = {.chimod = PROCESS_CHIMOD("echo"),
                                                 .plain = with->words,
+                                                .on_death = on_death,
+                                                .user = stage,
                                                 .trust = with->trust,
                                                 .supervision = with->how,
                                                 .container = with->how ? &begin : NULL};

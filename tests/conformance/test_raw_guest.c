@@ -199,6 +199,27 @@ static void a_guest_that_says_goodbye_has_not_crashed(void **state)
     close_stage(&stage);
 }
 
+/* Its process ends at once, or long after the host has seen the state: it makes no difference.
+ * r[verify shm.goodbye.guest] r[verify shm.death.callback] */
+static void a_goodbye_by_the_state_alone_is_a_goodbye_however_soon_its_process_ends(void **state)
+{
+    static const uint64_t spans[] = {0, 1, 20, 300};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++) {
+        const void *const arguments[] = {&spans[i], NULL};
+        struct stage stage;
+
+        open_stage(&stage, NULL);
+        assert_int_equal(ask(&stage, "leave_without_a_word(u64) -> void", arguments, NULL),
+                         RAPAHUB_ECLOSED);
+        until(&stage, &stage.down, 1);
+        assert_int_equal(stage.deaths, 0);
+        assert_int_equal(stage.calls_lost, 1);
+        close_stage(&stage);
+    }
+}
+
 /* r[verify shm.goodbye.host] */
 static void a_guest_goes_when_the_host_asks(void **state)
 {
@@ -241,6 +262,7 @@ static void check_death(const char *method, int outcome)
     assert_int_equal(ask(&stage, method, NULL, NULL), outcome);
     until(&stage, &stage.ready, 2);
     assert_int_equal(stage.down, 1);
+    assert_int_equal(stage.deaths, 1);
     assert_int_equal(stage.calls_lost, outcome == 0 ? 0 : 1);
     check_add(&stage, 4, 5);
     close_stage(&stage);
@@ -280,6 +302,7 @@ int main(void)
         cmocka_unit_test(calls_end_though_nobody_wakes_us),
         cmocka_unit_test(a_host_that_rested_looks_each_second_again),
         cmocka_unit_test(a_guest_that_says_goodbye_has_not_crashed),
+        cmocka_unit_test(a_goodbye_by_the_state_alone_is_a_goodbye_however_soon_its_process_ends),
         cmocka_unit_test(a_guest_goes_when_the_host_asks),
         cmocka_unit_test(a_guest_that_dies_in_a_call_is_started_again),
         cmocka_unit_test(what_a_dead_guest_did_not_publish_never_was),
