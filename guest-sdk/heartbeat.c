@@ -6,6 +6,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/thread.h"
+#include "hub/shm/peer_table.h"
 
 /* ---- is the loop well? ---- */
 
@@ -64,13 +65,11 @@ static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
     }
 }
 
-/* One whose entry is somebody else's writes nothing into it. r[impl hub.death.guard] */
+/* One whose entry is somebody else's, or that has said goodbye, writes nothing into it.
+ * r[impl hub.death.guard] */
 static bool is_ours(const struct guest_heartbeat *heartbeat)
 {
-    uint32_t state = hub_observe(&heartbeat->entry->state);
-
-    return hub_peek(&heartbeat->entry->epoch) == heartbeat->epoch &&
-           (state == HUB_PEER_ATTACHED || state == HUB_PEER_GOODBYE);
+    return hub_observe_pair(&heartbeat->entry->state) == hub_peer_table_attached(heartbeat->epoch);
 }
 
 static void *beat(void *user)

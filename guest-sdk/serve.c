@@ -19,7 +19,7 @@
 #include "hub/wire/postcard.h"
 
 #define READY_PATIENCE (10 * HUB_SECOND)
-#define LEAVE_PATIENCE (5 * HUB_SECOND)
+#define LEAVE_PATIENCE HUB_SECOND
 #define IDLE_SLICE     HUB_SECOND
 #define IDLE_LONG      (10 * HUB_SECOND)
 #define EACH           16 /* requests between two looks at the link's end */
@@ -221,7 +221,7 @@ static bool serve_queued(struct guest *guest)
     bool served = false;
 
     hub_note(&guest->arrived, 0);
-    while (guest_serve_one(guest, NULL))
+    while (hub_link_ours(guest->connection.link) && guest_serve_one(guest, NULL))
         served = true;
     hub_link_push(guest->connection.link);
     return served;
@@ -358,6 +358,12 @@ int guest_serve_run(struct guest *guest)
     return exit_status(guest);
 }
 
+/* Nothing is taken or sent any more: the link is closed, or the entry is not this guest's. */
+static bool is_lost(const struct hub_link *link)
+{
+    return hub_link_closed(link) || !hub_link_ours(link);
+}
+
 /* Answers what the host still asks, until it has taken everything, or for a slice. */
 static bool settle(struct guest *guest)
 {
@@ -366,12 +372,14 @@ static bool settle(struct guest *guest)
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
     (void)hub_link_sweep(link, UINT32_MAX);
     (void)serve_queued(guest);
-    return hub_link_closed(link) || hub_link_quiet(link);
+    return is_lost(link) || hub_link_quiet(link);
 }
 
 /* Until both rings are empty, or nobody is there to take what is in them. */
-static void settle_all(struct guest *guest, uint64_t deadline)
+static void settle_all(struct guest *guest)
 {
+    uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
+
     while (!settle(guest) && hub_clock_left(deadline) != 0) {
         struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
 
@@ -380,27 +388,33 @@ static void settle_all(struct guest *guest, uint64_t deadline)
     }
 }
 
-/* The reason comes behind all answers: who hears a goodbye expects none any more.
- * r[impl shm.goodbye.guest] */
-void guest_serve_leave(struct guest *guest)
+/* All that was asked before it began to leave. A host that asks without end is not waited for. */
+static void drain(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
     uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
 
-    /* A host may take our state for the end: what it asked before is answered before. */
-    if (!hub_link_closed(link))
+    do
         (void)settle(guest);
-    if (hub_link_cause(link) == RAPAHUB_EPROTOCOL)
-        hub_link_leave(link); /* the host lives, and must not wait for us */
-    if (hub_link_closed(link))
-        return;
-    hub_link_leave(link);
-    settle_all(guest, deadline);
-    if (hub_observe(&guest->leave) != 0 && !hub_link_closed(link)) {
-        hub_link_say_goodbye(link, "", guest->reason ? guest->reason : "");
-        settle_all(guest, deadline);
+    while (!is_lost(link) && hub_link_has_news(link) && hub_clock_left(deadline) != 0);
+}
+
+/* All answers, then the reason, for who hears a goodbye expects none any more, then the state, for
+ * a host may take that for the end and hand the entry on: behind it nothing is taken and nothing
+ * written. r[impl shm.guest.detach] r[impl shm.goodbye.guest] */
+void guest_serve_leave(struct guest *guest)
+{
+    struct hub_link *link = guest->connection.link;
+
+    if (!hub_link_closed(link)) {
+        drain(guest);
+        if (hub_observe(&guest->leave) != 0)
+            hub_link_say_goodbye(link, "", guest->reason ? guest->reason : "");
+        settle_all(guest);
+        hub_link_rest(link);
     }
-    hub_link_rest(link);
+    if (!hub_link_closed(link) || hub_link_cause(link) == RAPAHUB_EPROTOCOL)
+        hub_link_leave(link); /* a host whose guest found it broken lives, and must not wait */
 }
 
 /* ---- the first call ---- */

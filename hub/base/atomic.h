@@ -57,6 +57,15 @@ static inline uint64_t hub_observe_pair(const struct hub_a32 *first)
     return __atomic_load_n((const aliased *)(const void *)first, __ATOMIC_ACQUIRE);
 }
 
+/* Compare and swap of two such words at once, acquire and release. */
+static inline bool hub_claim_pair(struct hub_a32 *first, uint64_t expected, uint64_t wanted)
+{
+    typedef uint64_t __attribute__((may_alias)) aliased;
+
+    return __atomic_compare_exchange_n((aliased *)(void *)first, &expected, wanted, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 /* What a signal handler of this thread sees behind it, it sees with all that was stored before. */
 static inline void hub_settle_for_signals(void)
 {

@@ -196,6 +196,8 @@ void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), voi
         (void)set->manner.wait(set->manner.user, set->link, &until);
     else
         (void)hub_link_wait(set->link, &until);
+    if (!hub_link_ours(set->link)) /* nothing comes any more, and nobody closes the link */
+        hub_channels_end_all(set, RAPAHUB_ECLOSED);
 }
 
 void hub_channel_owe_reset(struct hub_channel *channel)
@@ -244,7 +246,7 @@ void hub_channel_reset(struct hub_channel *channel)
     if (channel->stage == HUB_CHANNEL_OPEN && channel->set->open[channel->id] == channel) {
         hub_channel_owe_reset(channel);
         if (channel->sends) {
-            hub_channel_table_close(hub_channel_entry_of(channel));
+            hub_channel_table_close(hub_channel_entry_to_write(channel));
             hub_channels_close(channel, HUB_CHANNEL_RESET);
         } else {
             channel->stage = HUB_CHANNEL_DRAINS;
@@ -285,7 +287,7 @@ static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
         return false;
     channel->granted += channel->taken + hub_window_widen(channel);
     channel->taken = 0;
-    hub_channel_table_grant(hub_channel_entry_of(channel), channel->granted);
+    hub_channel_table_grant(hub_channel_entry_to_write(channel), channel->granted);
     return true;
 }
 

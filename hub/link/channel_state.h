@@ -59,7 +59,7 @@ struct hub_channel {
 
 struct hub_channels {
     struct hub_link *link;
-    struct hub_channel_entry *entries;
+    struct hub_channel_entry *entries, nobodys;
     enum hub_role role;
     uint32_t limit, credit;
     size_t longest;       /* bytes of an element that this side sends in such a window */
@@ -87,6 +87,15 @@ struct hub_channels {
 static inline struct hub_channel_entry *hub_channel_entry_of(const struct hub_channel *channel)
 {
     return &channel->set->entries[channel->id];
+}
+
+/* The same to write to: a private one where the table is another's by now.
+ * r[impl hub.death.guard] */
+static inline struct hub_channel_entry *hub_channel_entry_to_write(struct hub_channel *channel)
+{
+    struct hub_channels *set = channel->set;
+
+    return hub_link_ours(set->link) ? &set->entries[channel->id] : &set->nobodys;
 }
 
 /* Does nothing come any more, and may nothing be sent? What is queued can still be read. */

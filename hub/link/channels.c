@@ -123,7 +123,7 @@ void hub_channels_give_back(struct hub_channel *channel)
         return;
     channel->given_back = true;
     if (channel->frees)
-        hub_channel_table_free(hub_channel_entry_of(channel));
+        hub_channel_table_free(hub_channel_entry_to_write(channel));
     set->free[(set->free_at + set->free_count++) % set->own] = channel->id;
     if (set->seekers > 0)
         hub_link_tell(set->link);
@@ -173,7 +173,7 @@ static int try_open(struct hub_channels *set, struct hub_channel *channel)
     channel->id = set->code == 0 ? take_free(set) : 0;
     if (channel->id != 0) {
         channel->turn = ++set->turns[channel->id];
-        hub_channel_table_open(hub_channel_entry_of(channel), set->credit);
+        hub_channel_table_open(hub_channel_entry_to_write(channel), set->credit);
         enter(set, channel);
         r = 0;
     }
@@ -257,7 +257,7 @@ static void free_given_back(struct hub_channel *channel) REQUIRES(channel->set->
 
     if (!channel->given_back || set->turns[channel->id] != channel->turn)
         return;
-    hub_channel_table_free(hub_channel_entry_of(channel));
+    hub_channel_table_free(hub_channel_entry_to_write(channel));
     if (set->seekers > 0)
         hub_link_tell(set->link);
 }
@@ -362,7 +362,7 @@ void hub_channels_answer(struct hub_channel_list *list, bool refused)
         hub_outlet_flush(channel);
         hub_mutex_lock(&channel->set->lock);
         if (channel->sends && channel->stage == HUB_CHANNEL_OPEN && !refused)
-            hub_channel_table_close(hub_channel_entry_of(channel));
+            hub_channel_table_close(hub_channel_entry_to_write(channel));
         if (refused)
             hub_channels_close(channel, HUB_CHANNEL_RESET);
         else if (channel->sends && channel->stage == HUB_CHANNEL_OPEN)

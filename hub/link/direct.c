@@ -197,6 +197,8 @@ bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct h
         return false;
     }
     hub_copy_in_pairs(to, cell->words, HUB_DESCRIPTOR_WORDS / 2);
+    if (!hub_link_state_ours(link))
+        to->msg_type = 0;
     return (uint8_t)words[0] == type && is_inline(words[2], words[3]);
 }
 
@@ -217,6 +219,10 @@ bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to
     slot = hub_peek64(&cell->words[2]);
     place = hub_peek64(&cell->words[3]);
     hub_copy_in_pairs(&words[PAYLOAD], &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
+    if (!hub_link_state_ours(link)) {
+        to->msg_type = 0;
+        return false;
+    }
     request->id = (uint32_t)(first >> 32);
     request->size = (uint32_t)(place >> 32);
     if ((uint8_t)first == HUB_REQUEST && is_inline(slot, place))
@@ -245,6 +251,8 @@ int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t
         !is_inline(hub_peek64(&cell->words[2]), place))
         return -ENOMSG;
     hub_copy_in_pairs(to, &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
+    if (!hub_link_state_ours(link))
+        return -EAGAIN;
     take(link, (uint32_t)(place >> 32), head);
     return (int)(place >> 32);
 }

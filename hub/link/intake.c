@@ -50,7 +50,7 @@ static void free_entry(struct hub_channel *channel)
 {
     if (channel->ours)
         return; /* freed with the Response */
-    hub_channel_table_free(hub_channel_entry_of(channel));
+    hub_channel_table_free(hub_channel_entry_to_write(channel));
     hub_link_wake_peer(channel->set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->state);
 }
 
@@ -82,7 +82,7 @@ static void accept_end(struct hub_channel *channel, enum hub_channel_stage stage
  * r[impl shm.flow.reset] */
 static void accept_reset(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
-    hub_channel_table_close(hub_channel_entry_of(channel));
+    hub_channel_table_close(hub_channel_entry_to_write(channel));
     if (channel->on_stop)
         channel->on_stop(channel->user);
     if (channel->ours)

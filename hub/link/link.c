@@ -76,7 +76,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->options = *options;
     link->options.pended = options->pended ? options->pended : &never;
     link->view = *options->view;
-    link->usual = hub_link_state_attached(options->epoch);
+    link->usual = hub_peer_table_attached(options->epoch);
     link->limits = options->segment->geometry.limits;
     link->rule = "";
     link->wait.nudge = -1;
@@ -86,6 +86,8 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     hub_wait_init(&link->wait, host ? &link->view.entry->host_wait : &link->view.entry->guest_wait,
                   host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,
                   options->doorbell, options->pidfd);
+    link->wait.life = host ? NULL : &link->view.entry->state;
+    link->wait.attached = link->usual;
     link->wait.manner = options->waiting;
     link->wait.watched = options->watched || !host; /* no guest's call has to end with its host */
     link->wait.messages[0] = &link->counters.sent;
@@ -175,12 +177,18 @@ void hub_link_close(struct hub_link *link, int code, const char *rule)
     link->options.on_close(link->options.user);
 }
 
+/* A host may take the state for the end, and hand the entry on: so it is the last that is written.
+ * r[impl shm.guest.detach] */
 void hub_link_leave(struct hub_link *link)
 {
     hub_sender_push(link);
-    hub_publish(&link->leaving, 1);
-    hub_peer_table_goodbye(link->view.entry);
-    hub_wait_wake(&link->wait, HUB_WAIT_RX, link->out.head);
+    if (hub_peer_table_leave(link->view.entry, link->options.epoch))
+        hub_wait_wake_all(&link->wait, link->out.head);
+}
+
+bool hub_link_ours(const struct hub_link *link)
+{
+    return hub_link_state_ours(link);
 }
 
 void hub_link_alert(struct hub_link *link)
@@ -257,11 +265,13 @@ void hub_link_push(struct hub_link *link)
 }
 
 /* The goodbye may meet another violation: the first is the one that is named.
- * r[impl hub.violation] */
+ * r[impl hub.violation] r[impl hub.death.guard] */
 int hub_link_violated(struct hub_link *link)
 {
     const struct rapahub_diagnosis why = *rapahub_last_error();
 
+    if (!hub_link_state_ours(link))
+        return RAPAHUB_ESTALE; /* it was read in what is another's */
     hub_sender_goodbye(link, why.rule, why.text);
     hub_link_close(link, RAPAHUB_EPROTOCOL, why.rule);
     return RAPAHUB_EPROTOCOL;
@@ -389,7 +399,8 @@ void hub_link_listen(struct hub_link *link)
 
 void hub_link_rest(struct hub_link *link)
 {
-    hub_slots_rest(link->options.pool);
+    if (hub_link_state_ours(link))
+        hub_slots_rest(link->options.pool);
 }
 
 const struct hub_limits *hub_link_limits(const struct hub_link *link)

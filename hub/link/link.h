@@ -223,7 +223,8 @@ bool hub_link_broken(const struct hub_link *link);
 const char *hub_link_rule(const struct hub_link *link);
 
 /* The thread's diagnosis says which rule the peer broke: says goodbye with it, and ends the link:
- * RAPAHUB_EPROTOCOL. Any thread. */
+ * RAPAHUB_EPROTOCOL. A guest whose entry is another's by now blames nobody: RAPAHUB_ESTALE. Any
+ * thread. */
 int hub_link_violated(struct hub_link *link);
 
 /* Says goodbye with a reason if there is room now; never waits. r[impl message.goodbye.send] */
@@ -232,9 +233,13 @@ void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *c
 /* Host: wakes the guest, whatever it sleeps for: it shall look at `host_goodbye`. */
 void hub_link_alert(struct hub_link *link);
 
-/* Guest: sets its state to Goodbye, and wakes the host; what is in the rings is still handled.
+/* Guest: sets its state to Goodbye, and wakes the host. It is the last that this side writes, and
+ * nothing is received any more: what is to be answered is answered before.
  * r[impl shm.goodbye.guest] */
 void hub_link_leave(struct hub_link *link);
+
+/* Is the entry this side's: a host's always, a guest's while it is Attached in its own life? */
+bool hub_link_ours(const struct hub_link *link);
 
 /* Do waits begin with a sleep, so that one that may only spin would be none? */
 bool hub_link_naps(const struct hub_link *link);

@@ -6,6 +6,7 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/link.h"
+#include "hub/shm/peer_table.h"
 #include "hub/shm/ring.h"
 
 struct hub_link {
@@ -41,7 +42,6 @@ struct hub_link {
     struct hub_wait wait;
     struct hub_a32 bell_pending; /* the doorbell rang while another thread had the token */
     struct hub_a32 hung_up;      /* a hint not yet handed on */
-    struct hub_a32 leaving;      /* guest: it set Goodbye itself */
     struct hub_a32 dead;         /* the peer is proven dead */
     struct hub_a32 detached;     /* it is gone by its own will */
     struct hub_a32 closing;      /* claimed by who closes */
@@ -54,33 +54,29 @@ struct hub_link {
     struct hub_link_counters counters;
 };
 
-/* Before each publication a guest looks whether its entry is still its own: one that was stopped,
- * given up and continued must write nothing. r[impl hub.death.guard] */
-static inline __attribute__((always_inline)) bool hub_link_state_ours(const struct hub_link *link)
-{
-    const struct hub_peer_entry *entry = link->view.entry;
-    uint32_t state;
-
-    if (link->options.role == HUB_ROLE_HOST)
-        return true;
-    state = hub_observe(&entry->state);
-    return hub_peek(&entry->epoch) == link->options.epoch &&
-           (state == HUB_PEER_ATTACHED ||
-            (state == HUB_PEER_GOODBYE && hub_observe(&link->leaving) != 0));
-}
-
 /* State and epoch of the entry, which lie side by side, as one word. */
 static inline uint64_t hub_link_state_life(const struct hub_link *link)
 {
     return hub_observe_pair(&link->view.entry->state);
 }
 
-static inline uint64_t hub_link_state_attached(uint32_t epoch)
+/* Is the entry this side's? A host's always; a guest's while it is Attached in its own life. Before
+ * each publication a guest looks: one that was stopped, given up and continued, or has said
+ * goodbye, must write nothing. And behind each read of a head or a descriptor: what it has read
+ * then was meant for it, for whoever resets a ring has changed the state before. r[impl
+ * hub.death.guard] */
+static inline __attribute__((always_inline)) bool hub_link_state_ours(const struct hub_link *link)
 {
-    return HUB_PEER_ATTACHED | (uint64_t)epoch << 32;
+    return hub_link_state_life(link) == link->usual || link->options.role == HUB_ROLE_HOST;
 }
 
-/* May this side write to the segment: open, peer alive, and a guest's entry still its own? */
+/* Nothing is taken any more: the link is closed, or the entry is another's. */
+static inline bool hub_link_state_over(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) != 0 || !hub_link_state_ours(link);
+}
+
+/* May this side write to the segment: open, peer alive, the entry its own? */
 static inline __attribute__((always_inline)) bool hub_link_state_may_send(
     const struct hub_link *link)
 {

@@ -87,7 +87,8 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
 {
     if (!loan->data)
         return;
-    hub_slots_drop(link->options.pool, loan->slot);
+    if (hub_link_state_ours(link)) /* else the slot is the next one's already */
+        hub_slots_drop(link->options.pool, loan->slot);
     leave(link);
     loan->data = NULL;
     hub_link_tell(link); /* who waits for a slot of ours */

@@ -475,7 +475,7 @@ static int begin_end(struct hub_channel *channel)
         r = hub_channel_explain(channel);
     } else {
         channel->writing = true;
-        hub_channel_table_close(hub_channel_entry_of(channel));
+        hub_channel_table_close(hub_channel_entry_to_write(channel));
         hub_channels_close(channel, HUB_CHANNEL_ENDED);
     }
     hub_mutex_unlock(&channel->set->lock);

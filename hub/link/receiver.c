@@ -34,7 +34,7 @@ static bool take_token(struct hub_link *link)
 
 static void show_tail(struct hub_link *link)
 {
-    if (hub_ring_show_tail(&link->in))
+    if (hub_link_state_ours(link) && hub_ring_show_tail(&link->in))
         hub_wait_wake(&link->wait, HUB_WAIT_TX, link->in.tail);
 }
 
@@ -133,8 +133,8 @@ static int next_batch(struct hub_link *link)
     if (takes_part)
         hub_ring_trust(&link->in.convention);
     n = hub_ring_take(&link->in, link->batch, HUB_RING_BATCH);
-    if (n <= 0)
-        return n;
+    if (n <= 0 || !hub_link_state_ours(link))
+        return hub_link_state_ours(link) ? n : 0;
     link->batch_at = 0;
     link->batch_count = (uint32_t)n;
     if (!takes_part || hub_ring_tail_due(&link->in))
@@ -152,8 +152,8 @@ static int handle_batch(struct hub_link *link, uint32_t max)
     do {
         r = handle_next(link, max - count);
         count += r > 0 ? (uint32_t)r : 0;
-    } while (r > 0 && count < max && link->batch_at < link->batch_count && !is_closed(link) &&
-             !events->full(events->user));
+    } while (r > 0 && count < max && link->batch_at < link->batch_count &&
+             !hub_link_state_over(link) && !events->full(events->user));
     return r < 0 ? r : (int)count;
 }
 
@@ -164,7 +164,7 @@ static int receive_batch(struct hub_link *link, uint32_t max)
     const struct hub_link_events *events = &link->options.events;
     int r;
 
-    if (is_closed(link) || events->full(events->user))
+    if (hub_link_state_over(link) || events->full(events->user))
         return 0;
     r = next_batch(link);
     if (r > 0)

@@ -141,7 +141,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
         hub_ring_trust(&link->out.convention);
     r = hub_ring_room(&link->out);
     if (r <= 0)
-        return r < 0 ? r : -EAGAIN;
+        return r == 0 ? -EAGAIN : hub_link_state_ours(link) ? r : RAPAHUB_ESTALE;
     hub_message_pack(message, &descriptor);
     r = place_payload(link, payload, &descriptor);
     if (r < 0)
@@ -341,9 +341,11 @@ void hub_sender_goodbye(struct hub_link *link, const char *rule, const char *con
 {
     static const struct hub_message goodbye = {HUB_GOODBYE, 0, 0};
     uint8_t reason[1040];
+    size_t most =
+        link->limits.payload_max < sizeof reason ? link->limits.payload_max : sizeof reason;
     const struct hub_parts parts = {
-        .head = {reason, hub_message_put_reason(rule, context, reason, sizeof reason)}};
-    int r = -EAGAIN;
+        .head = {reason, hub_message_put_reason(rule, context, reason, most)}};
+    int r;
 
     hub_mutex_lock(&link->send);
     r = try_send(link, &goodbye, &parts);

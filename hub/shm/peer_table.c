@@ -89,12 +89,19 @@ int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch)
     return 0;
 }
 
-/* Reserved first: what attaches after that claim has failed is met by the second.
- * r[impl shm.goodbye.guest] */
+/* Reserved first: what attaches after that claim has failed is met by the second. */
 void hub_peer_table_goodbye(struct hub_peer_entry *entry)
 {
     if (!hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_GOODBYE))
         (void)hub_claim(&entry->state, HUB_PEER_ATTACHED, HUB_PEER_GOODBYE);
+}
+
+/* One that was given up and replaced a moment ago must not end its successor.
+ * r[impl hub.death.guard] */
+bool hub_peer_table_leave(struct hub_peer_entry *entry, uint32_t epoch)
+{
+    return hub_claim_pair(&entry->state, hub_peer_table_attached(epoch),
+                          HUB_PEER_GOODBYE | (uint64_t)epoch << 32);
 }
 
 /* r[impl shm.host.poll-peers] */

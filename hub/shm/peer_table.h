@@ -29,8 +29,20 @@ bool hub_peer_table_claim(struct hub_peer_entry *entry);
  * that. RAPAHUB_ESTALE where it is not Reserved. r[impl shm.spawn.guest-init] */
 int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch);
 
-/* Guest: Attached to Goodbye. Host: Attached or Reserved to Goodbye. Harmless where it is there. */
+/* Host: Attached or Reserved to Goodbye. Harmless where it is there. */
 void hub_peer_table_goodbye(struct hub_peer_entry *entry);
+
+/* Guest: Attached to Goodbye, its last write. False, and nothing is written, where the entry is not
+ * its own any more: state and epoch are compared at once. r[impl shm.guest.detach] */
+bool hub_peer_table_leave(struct hub_peer_entry *entry, uint32_t epoch);
+
+/* State and epoch of an entry whose guest of this epoch is attached, as hub_observe_pair reads
+ * them.
+ */
+static inline uint64_t hub_peer_table_attached(uint32_t epoch)
+{
+    return HUB_PEER_ATTACHED | (uint64_t)epoch << 32;
+}
 
 /* Host: what the entry says now against what was seen last, `*seen`, and the epoch recorded: 0 and
  * `*seen` moved on, or RAPAHUB_EPROTOCOL with rule shm.segment.peer-state or shm.crash.epoch. */

@@ -86,6 +86,12 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
     hub_wait_show_cpu(wait);
 }
 
+static void clear(const struct hub_wait *wait, struct hub_a32 *word, uint32_t bits)
+{
+    if (hub_wait_is_ours(wait))
+        (void)hub_clear_bits(word, bits);
+}
+
 /* An end that is gone needs no bell; who waits for it sees the hang-up itself, but for datagrams.
  */
 static void ring(struct hub_wait *wait)
@@ -118,6 +124,8 @@ __attribute__((noinline)) void hub_wait_wake_sleeper(struct hub_wait *wait, uint
 {
     uint32_t claimed;
 
+    if (!hub_wait_is_ours(wait))
+        return;
     if (!hub_wait_takes_part(wait)) {
         wake_foreign(wait, seed_word);
         return;
@@ -129,6 +137,12 @@ __attribute__((noinline)) void hub_wait_wake_sleeper(struct hub_wait *wait, uint
     }
     if ((claimed & BELL_BITS) && wait->doorbell >= 0)
         ring(wait);
+}
+
+void hub_wait_wake_all(struct hub_wait *wait, struct hub_a32 *seed_word)
+{
+    hub_futex_wake(wait->peer, ANY_BITS);
+    wake_foreign(wait, seed_word);
 }
 
 void hub_wait_note_bell(struct hub_wait *wait)
@@ -156,7 +170,7 @@ void hub_wait_pay(struct hub_wait *wait)
 void hub_wait_wake_own(struct hub_wait *wait)
 {
     hub_settle(wait->own);
-    (void)hub_clear_bits(wait->own, FUTEX_BITS);
+    clear(wait, wait->own, FUTEX_BITS);
     hub_futex_wake(wait->own, HUB_WAIT_RX | HUB_WAIT_TX);
     if (wait->nudge >= 0)
         (void)eventfd_write(wait->nudge, 1); /* full means that it will be read */
@@ -169,7 +183,7 @@ void hub_wait_show_cpu(struct hub_wait *wait)
     int cpu = sched_getcpu();
     uint32_t field = cpu < 0 || cpu >= CPU_MAX ? 0 : (uint32_t)cpu + 1;
 
-    if (field == hub_peek(&wait->cpu))
+    if (field == hub_peek(&wait->cpu) || !hub_wait_is_ours(wait))
         return;
     for (int i = 0; i < CPU_TRIES; i++) {
         uint32_t word = hub_peek(wait->own);
@@ -184,7 +198,8 @@ void hub_wait_show_cpu(struct hub_wait *wait)
 
 void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
 {
-    (void)hub_arm(wait->own, bits & BELL_BITS);
+    if (hub_wait_is_ours(wait))
+        (void)hub_arm(wait->own, bits & BELL_BITS);
     hub_settle(wait->own);
 }
 
@@ -192,7 +207,7 @@ void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
 {
     if (hub_peek(wait->own) & bits & BELL_BITS)
-        (void)hub_clear_bits(wait->own, bits & BELL_BITS);
+        clear(wait, wait->own, bits & BELL_BITS);
 }
 
 static bool may_use_one_cpu(void)
@@ -336,13 +351,15 @@ static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order
 static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *order,
                            uint64_t until)
 {
-    uint32_t bits = order->bits & FUTEX_BITS;
-    uint32_t word = hub_arm(wait->own, bits) | bits;
+    uint32_t bits = order->bits & FUTEX_BITS, word;
 
+    if (!hub_wait_is_ours(wait))
+        return; /* which is what `ready` finds */
+    word = hub_arm(wait->own, bits) | bits;
     hub_settle(wait->own);
     if (!order->ready(order->user))
         (void)hub_futex_wait(wait->own, word, order->bits, until);
-    (void)hub_clear_bits(wait->own, bits);
+    clear(wait, wait->own, bits);
 }
 
 /* Step 4: a bell that we owe ourselves is tried again soon. */

@@ -26,12 +26,14 @@ enum hub_wait_manner {
 };
 
 struct hub_wait {
-    enum hub_wait_manner manner;            /* set after init */
-    struct hub_a32 *own;                    /* our word */
-    struct hub_a32 *peer;                   /* theirs */
-    int doorbell;                           /* our end; -1: none */
-    int pidfd;                              /* of the peer; -1: unknown */
-    int nudge;                              /* eventfd that ends a poll; -1: none */
+    enum hub_wait_manner manner; /* set after init */
+    struct hub_a32 *own;         /* our word */
+    struct hub_a32 *peer;        /* theirs */
+    const struct hub_a32 *life; /* guest, set after init: state and epoch of the entry; else NULL */
+    uint64_t attached;          /* what they are as long as the entry is ours */
+    int doorbell;               /* our end; -1: none */
+    int pidfd;                  /* of the peer; -1: unknown */
+    int nudge;                  /* eventfd that ends a poll; -1: none */
     const struct hub_doorbell_inbox *inbox; /* of what comes with its bytes; NULL: unwanted */
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;  /* pauses between two looks */
@@ -67,6 +69,10 @@ static inline void hub_wait_wake_settled(struct hub_wait *wait, uint32_t mask,
 /* What that finds out first: nobody is to be woken. */
 static inline bool hub_wait_is_awake(struct hub_wait *wait, uint32_t mask);
 
+/* Wakes whoever sleeps at the other end, and writes nothing to the segment: for the last word of a
+ * guest. */
+void hub_wait_wake_all(struct hub_wait *wait, struct hub_a32 *seed_word);
+
 /* The part of it for a peer that may sleep, or takes no part. */
 void hub_wait_wake_sleeper(struct hub_wait *wait, uint32_t mask, struct hub_a32 *seed_word);
 
@@ -75,6 +81,13 @@ void hub_wait_wake_sleeper(struct hub_wait *wait, uint32_t mask, struct hub_a32 
 static inline bool hub_wait_takes_part(const struct hub_wait *wait)
 {
     return (hub_peek(wait->peer) & HUB_WAIT_PART) != 0;
+}
+
+/* A guest that was given up while it stood still writes nothing into what is another's.
+ * r[impl hub.death.guard] */
+static inline bool hub_wait_is_ours(const struct hub_wait *wait)
+{
+    return !wait->life || hub_observe_pair(wait->life) == wait->attached;
 }
 
 /* Our doorbell woke us: a peer that rings for nothing again and again is not listened to for a

@@ -249,7 +249,7 @@ static int leave_without_a_word(struct raw_link *link, const struct raw_message 
 
     (void)user;
     raw_guest_goodbye(link);
-    poll(NULL, 0, (int)later_ms);
+    pause_ms((int)later_ms);
     _exit(0);
 }
 

@@ -2,7 +2,8 @@
 /* life: one entry of the peer table; its host; a guest with a ticket, guests that come by
  * themselves with the lock of the entry's range, and one that knows nothing of locks. The host
  * reserves, starts, looks who came, finds a hint of death, kills, waits for proof, resets, and hands
- * the entry on. A guest may stand still before any of its steps and go on later, or die there.
+ * the entry on. Or it is one that cleans up as soon as it sees that a guest has said goodbye, and looks
+ * at no process. A guest may stand still before any of its steps and go on later, or die there.
  *
  * A guest that writes owns the entry alone; one that attaches finds all of it reset; nobody has an
  * entry that is reserved for another; and in the end the entry is Empty, but for the one whose end
@@ -18,8 +19,10 @@
  *   MUTANT_EARLY_UNLOCK   a guest that leaves gives up its lock before its last write
  *   MUTANT_STRAIGHT       a guest with a lock goes straight from Empty to Attached
  *   MUTANT_ANY_LOCK       a lock on the range is taken for the lock of the guest in the entry
+ *   MUTANT_LATE_WRITE     a guest says goodbye first, and then sends what it owes
  * r[verify shm.crash.recovery] r[verify shm.spawn.reserved-state] r[verify hub.death.proof]
- * r[verify hub.death.recycle] r[verify hub.file.lock] */
+ * r[verify hub.death.recycle] r[verify hub.file.lock] r[verify shm.guest.detach]
+ * r[verify hub.death.guard] */
 
 #define EMPTY    0
 #define ATTACHED 1
@@ -65,7 +68,11 @@ inline swap(from, to, done)
 inline publish()
 {
     if
+#ifdef MUTANT_LATE_WRITE
     :: (state == ATTACHED || (state == GOODBYE && leaving)) && epoch == mine ->
+#else
+    :: state == ATTACHED && epoch == mine ->
+#endif
         d_step { assert(owner == self); soiled = true }
     :: else
     fi
@@ -77,19 +84,25 @@ inline serve()
     publish()
 }
 
-/* What is owed is sent behind it. */
+/* What is owed is sent before it: it is the last write, by one compare and swap of state and epoch. */
 inline say_goodbye()
 {
+#ifndef MUTANT_LATE_WRITE
+    publish();
+#endif
     d_step {
         leaving = true;
         if
-        :: state == RESERVED || state == ATTACHED ->
+        :: state == ATTACHED && epoch == mine ->
             assert(owner == self);
             state = GOODBYE
         :: else
         fi
-    };
+    }
+#ifdef MUTANT_LATE_WRITE
+    ;
     publish()
+#endif
 }
 
 /* Before each of its steps a guest may be found dead: then it does none any more. */
@@ -301,6 +314,7 @@ inline life_of_child()
 {
     do
     :: IS_PROVEN(!alive[started]) -> break
+    :: state == GOODBYE && !parted -> break /* a host that takes that for the end */
     :: !hinted -> part(started, true)
     od;
     recover()
