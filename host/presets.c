@@ -2,13 +2,22 @@
 /* presets: options that are known by a name. */
 #include <rapahub/supervise.h>
 
+/* None is -1, for 0 means the default. What no `restarts_max` can say becomes a number that is
+ * refused with the reason where the options are used. */
+static int32_t in_all(unsigned restarts)
+{
+    if (restarts == 0)
+        return -1;
+    return restarts > INT32_MAX ? INT32_MIN : (int32_t)restarts;
+}
+
 /* r[impl supervise.preset] */
 void rapahub_supervision_seed(unsigned restarts_max, struct rapahub_supervision *out)
 {
     *out = (struct rapahub_supervision){
         .start = RAPAHUB_START_LAZY,
         .when_down = RAPAHUB_WHEN_DOWN_WAIT,
-        .restarts_max = restarts_max == 0 ? -1 : (int32_t)(restarts_max & INT32_MAX),
+        .restarts_max = in_all(restarts_max),
         .period_ns = RAPAHUB_FOREVER,
         .on_exhausted = RAPAHUB_EXHAUSTED_PARK,
         .backoff_initial_ns = RAPAHUB_NONE,

@@ -8,14 +8,15 @@
 
 #define HOST_BUDGET_MAX 256 /* the most restarts within a period that can be asked for */
 
-/* The times of the last `max` failures, oldest first from `next` on once it is full. */
+/* The times of the last `max` failures, oldest first from `next` on once it is full. For life they
+ * are only counted, and may be more. */
 struct host_budget {
     uint64_t period_ns; /* 0: for life */
     uint32_t max, count, next;
     uint64_t times[HOST_BUDGET_MAX];
 };
 
-/* -EINVAL where `max` is above HOST_BUDGET_MAX. r[impl supervise.window] */
+/* -EINVAL where `max` is above HOST_BUDGET_MAX, and not for life. r[impl supervise.window] */
 int host_budget_init(struct host_budget *budget, uint32_t max, uint64_t period_ns);
 
 /* Counts a failure at `now_ns`, not before the last one. False: it is over budget, because `max`

@@ -17,6 +17,9 @@
 
 #define IN_A_ROW_MAX 1000
 
+#define BUDGET_REFUSED \
+    "restarts_max is not -1 to 256, nor, with a period_ns of RAPAHUB_FOREVER, to 2,147,483,647"
+
 #define LIMIT_LEAST  (10 * HUB_MILLISECOND)
 #define LIMIT_MOST   (24 * 60 * 60 * HUB_SECOND)
 #define LOG_RING     (64U << 10)
@@ -56,6 +59,12 @@ static bool is_zero(const uint64_t *reserved)
     for (size_t i = 0; i < 8; i++)
         all |= reserved[i];
     return all == 0;
+}
+
+/* For life failures are only counted; within a period the time of each is kept. */
+static bool is_budget(int32_t max, uint64_t period_ns)
+{
+    return max >= -1 && (max <= HOST_BUDGET_MAX || period_ns == RAPAHUB_FOREVER);
 }
 
 static int refuse_reserved(const char *name)
@@ -125,8 +134,8 @@ static int check_values(const char *name, const struct rapahub_supervision *how)
         what = "on_exhausted is none of RAPAHUB_EXHAUSTED_…";
     else if ((unsigned)how->jitter > RAPAHUB_JITTER_ADDITIVE)
         what = "jitter is none of RAPAHUB_JITTER_…";
-    else if (how->restarts_max < -1 || how->restarts_max > HOST_BUDGET_MAX)
-        what = "restarts_max is not -1 to 256";
+    else if (!is_budget(how->restarts_max, how->period_ns))
+        what = BUDGET_REFUSED;
     else if (how->heartbeat_misses > MISSES_MAX)
         what = "heartbeat_misses is above 1,000";
     else if (how->watchdog_signal < 0 || how->watchdog_signal > SIGNAL_MAX)
@@ -415,8 +424,8 @@ static const char *wrong_with(const struct rapahub_supervisor_options *how)
         return "strategy is none of RAPAHUB_ONE_FOR_ONE …";
     if ((unsigned)how->auto_shutdown > RAPAHUB_AUTO_SHUTDOWN_ALL_SIGNIFICANT)
         return "auto_shutdown is none of RAPAHUB_AUTO_SHUTDOWN_…";
-    if (how->restarts_max < -1 || how->restarts_max > HOST_BUDGET_MAX)
-        return "restarts_max is not -1 to 256";
+    if (!is_budget(how->restarts_max, how->period_ns))
+        return BUDGET_REFUSED;
     if ((unsigned)how->on_exhausted > RAPAHUB_EXHAUSTED_CALLBACK ||
         how->on_exhausted == RAPAHUB_EXHAUSTED_SLOW_RETRY)
         return "on_exhausted is none of PARK, ESCALATE, CALLBACK";

@@ -25,6 +25,37 @@ static void the_presets_are_what_is_said_of_them(void **state)
     assert_int_equal(never.start, RAPAHUB_START_LAZY);
 }
 
+static int add_seed(struct lazy *lazy, unsigned restarts_max, struct rapahub_child_id *out)
+{
+    struct rapahub_supervision seed;
+    char name[32];
+    const struct rapahub_guest_options guest = {.chimod = CALC, .name = name, .supervision = &seed};
+
+    snprintf(name, sizeof name, "of-%u", restarts_max);
+    rapahub_supervision_seed(restarts_max, &seed);
+    return rapahub_supervisor_add(lazy->root, &guest, out);
+}
+
+/* What it may be, and what is refused with its reason. r[verify supervise.preset] */
+static void a_preset_means_the_number_it_was_given(void **state)
+{
+    static const unsigned good[] = {0, 1, 256, 257, 100000, 0x7fffffff};
+    static const unsigned bad[] = {0x80000000, 0x80000005, 0xffffffff};
+    struct rapahub_child_id child;
+    struct lazy lazy;
+
+    (void)state;
+    open_lazy(&lazy, false);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_done(add_seed(&lazy, good[i], &child));
+        assert_int_equal(status_of(&lazy, child).failures_max, good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_refused(add_seed(&lazy, bad[i], &child), RAPAHUB_EINVAL,
+                       "restarts_max is not -1 to 256, nor, with a period_ns of RAPAHUB_FOREVER");
+    close_host(&lazy.on);
+}
+
 static void each_life_begins_with_a_call(void **state)
 {
     struct rapahub_supervision seed;
@@ -406,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_presets_are_what_is_said_of_them),
+        cmocka_unit_test(a_preset_means_the_number_it_was_given),
         cmocka_unit_test(each_life_begins_with_a_call),
         cmocka_unit_test(a_container_given_to_one_that_is_down_begins_once),
         cmocka_unit_test(the_budget_of_the_seed_bounds_its_restarts),

@@ -157,7 +157,7 @@ struct rapahub_supervision {
     uint32_t restart_mask; /* of RAPAHUB_RESTART_MASK */
     enum rapahub_start start;
     enum rapahub_when_down when_down;
-    int32_t restarts_max; /* within period_ns; 5; at most 256; -1: none */
+    int32_t restarts_max; /* within period_ns; 5; at most 256, of FOREVER any; -1: none */
     uint64_t period_ns;   /* 60 s; RAPAHUB_FOREVER */
     enum rapahub_exhausted on_exhausted;
     uint64_t backoff_initial_ns; /* 100 ms, behind the first restart, which comes at once;
@@ -217,7 +217,8 @@ struct rapahub_supervision {
 };
 
 /* Presets, to be changed at will. `seed`: starts when it is called, each time without a delay, and
- * is given up after so many restarts in all its time; calls wait meanwhile. `never`: the same, and
+ * is given up after so many restarts in all its time, up to INT32_MAX (with more the options are
+ * refused where they are used, RAPAHUB_EINVAL); calls wait meanwhile. `never`: the same, and
  * it has one life. Any thread. */
 RAPAHUB_API void rapahub_supervision_seed(unsigned restarts_max, struct rapahub_supervision *out);
 RAPAHUB_API void rapahub_supervision_never(struct rapahub_supervision *out);

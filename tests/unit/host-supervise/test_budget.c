@@ -103,6 +103,20 @@ static void more_restarts_than_the_ring_holds_are_refused(void **state)
     assert_false(host_budget_spend(&budget, 1));
 }
 
+/* r[verify supervise.window] */
+static void for_life_there_may_be_any_number(void **state)
+{
+    struct host_budget budget;
+
+    (void)state;
+    fill(&budget, 100000, 0, 1);
+    assert_int_equal(host_budget_used(&budget, UINT64_MAX), 100000);
+    assert_false(host_budget_spend(&budget, UINT64_MAX));
+    host_budget_reset(&budget);
+    assert_true(host_budget_spend(&budget, 1));
+    assert_int_equal(host_budget_init(&budget, UINT32_MAX, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +128,7 @@ int main(void)
         cmocka_unit_test(a_failure_over_the_budget_counts_too),
         cmocka_unit_test(a_reset_forgets_all_failures),
         cmocka_unit_test(more_restarts_than_the_ring_holds_are_refused),
+        cmocka_unit_test(for_life_there_may_be_any_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

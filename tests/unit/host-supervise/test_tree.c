@@ -74,6 +74,8 @@ static void a_value_that_is_none_is_refused(void **state)
                 "supervise.lint.values", "start is none");
     assert_lint((struct rapahub_supervision){.restarts_max = -2}, "supervise.lint.values", "-1");
     assert_lint((struct rapahub_supervision){.restarts_max = 257}, "supervise.lint.values", "256");
+    assert_lint((struct rapahub_supervision){.restarts_max = -2, .period_ns = RAPAHUB_FOREVER},
+                "supervise.lint.values", "to 2,147,483,647");
     assert_lint((struct rapahub_supervision){.jitter = (enum rapahub_jitter)5},
                 "supervise.lint.values", "jitter is none");
     assert_lint((struct rapahub_supervision){.jitter_share = -1}, "supervise.lint.values", "share");
