@@ -12,7 +12,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-#include "hub/wire/postcard.h"
+#include "hub/base/printable.h"
 
 #define BUDGET ((size_t)64 << 10)
 #define PIECE  4096
@@ -20,41 +20,9 @@
 /* So begins what the SDK says of a signal that ends its guest. */
 static const char last_words[] = "last words: signal ";
 
-/* Bytes of the character that begins here, 0 where there is none. */
-static size_t character_size(const char *text, size_t left)
-{
-    for (size_t size = 1; size <= 4 && size <= left; size++)
-        if (hub_postcard_utf8(text, size))
-            return size;
-    return 0;
-}
-
-static bool is_control(const char *text, size_t size)
-{
-    unsigned char first = (unsigned char)text[0];
-
-    return (size == 1 && (first < 0x20 || first == 0x7f)) ||
-           (size == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0);
-}
-
 void host_output_escape(const char *text, size_t length, char *to, size_t size)
 {
-    size_t at = 0;
-
-    while (length > 0 && at + 4 < size) {
-        size_t n = text[0] >= 0x20 && text[0] < 0x7f ? 1 : character_size(text, length);
-
-        if (n > 0 && (!is_control(text, n) || text[0] == '\t')) {
-            memcpy(to + at, text, n);
-            at += n;
-        } else {
-            n = 1;
-            at += (size_t)snprintf(to + at, size - at, "\\x%02x", (unsigned char)text[0]);
-        }
-        text += n;
-        length -= n;
-    }
-    to[at] = '\0';
+    (void)hub_printable_escape(text, length, "\t", to, size);
 }
 
 int host_output_open(struct host_output *output, struct host_loop *loop, int ends[2])

@@ -17,6 +17,7 @@
 #include "host/cli/remote.h"
 #include "host/cli/session.h"
 #include "host/cli/target.h"
+#include "host/cli/terminal.h"
 #include "host/cli/units.h"
 #include "host/cli/values.h"
 #include "hub/base/own.h"
@@ -212,8 +213,7 @@ static int print_text(const struct calling *calling, const void *value)
     text = hub_text_print(calling->signature->types[0], value);
     if (!text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
-    fprintf(output(calling), "%s\n", text);
-    return 0;
+    return cli_terminal_print(output(calling), text);
 }
 
 static int print_result(struct calling *calling)

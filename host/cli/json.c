@@ -2,33 +2,18 @@
 #include "host/cli/json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/cli/units.h"
-#include "hub/wire/postcard.h"
-
-static void put_character(FILE *to, unsigned char c, bool utf8)
-{
-    if (c == '"' || c == '\\')
-        fprintf(to, "\\%c", c);
-    else if (c == '\n')
-        fputs("\\n", to);
-    else if (c == '\t')
-        fputs("\\t", to);
-    else if (c < 0x20 || c == 0x7f)
-        fprintf(to, "\\u%04x", c);
-    else
-        fputc(c < 0x80 || utf8 ? c : '?', to);
-}
+#include "hub/wire/text.h"
 
 static void put_text(FILE *to, struct rapahub_string text)
 {
-    bool utf8 = hub_postcard_utf8(text.data, text.size);
+    char *escaped = hub_text_json(&rapahub_type_string, &text);
 
-    fputc('"', to);
-    for (size_t i = 0; i < text.size; i++)
-        put_character(to, (unsigned char)text.data[i], utf8);
-    fputc('"', to);
+    fputs(escaped ? escaped : "\"\"", to);
+    free(escaped);
 }
 
 static void begin_member(struct cli_json *json, const char *key)

@@ -12,6 +12,7 @@
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
+#include "host/cli/terminal.h"
 #include "host/cli/units.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -43,9 +44,11 @@ static void print_line(const struct printing *printing, const struct control_lin
     if (!is_wanted(printing, line->topic))
         return;
     if (!cli_json_wanted(printing->cli)) {
-        printf("%s %-5s %.*s: %.*s\n", cli_units_print_clock(line->time_ns, time), level,
-               (int)line->topic.size, line->topic.data, (int)line->text.size,
-               line->text.size ? line->text.data : "");
+        printf("%s %-5s ", cli_units_print_clock(line->time_ns, time), level);
+        cli_terminal_put(stdout, line->topic);
+        fputs(": ", stdout);
+        cli_terminal_put(stdout, line->text);
+        putchar('\n');
         return;
     }
     cli_json_begin(&json, stdout, printing->cli->command->schema);

@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hub/base/printable.h"
+
 #define GAP 2
 
 static bool grow(struct cli_table *table)
@@ -36,6 +38,8 @@ void cli_table_add(struct cli_table *table, const char *const *cells)
     for (unsigned i = 0; i < table->columns; i++) {
         table->cells[table->rows][i] = strdup(cells[i]);
         table->failed |= !table->cells[table->rows][i];
+        if (table->cells[table->rows][i])
+            hub_printable_mend(table->cells[table->rows][i]);
     }
     table->rows++;
 }

@@ -6,6 +6,8 @@
 #include <rapahub/error.h>
 #include <rapahub/version.h>
 
+#include "hub/base/printable.h"
+
 #define TEXT_MAX 1024
 
 struct entry {
@@ -37,16 +39,9 @@ static const struct entry *find(int code)
     return NULL;
 }
 
-static void escape(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
-
 static int note(int code, const char *rule, int application)
 {
-    escape(text_of_thread);
+    hub_printable_mend(text_of_thread);
     diagnosis = (struct rapahub_diagnosis){code, rule, text_of_thread, application};
     return code;
 }

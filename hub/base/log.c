@@ -7,6 +7,8 @@
 
 #include <rapahub/log.h>
 
+#include "hub/base/printable.h"
+
 #define LINE_MAX_BYTES  8192
 #define TOPIC_MAX_BYTES 100 /* on standard error, so that a line always has its end */
 
@@ -23,13 +25,6 @@ const char *rapahub_log_level_name(enum rapahub_log_level level)
     return (unsigned)level < sizeof names / sizeof *names ? names[level] : "?";
 }
 
-static void escape(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
-
 /* One write, so that lines of several processes do not mix. */
 static void to_standard_error(enum rapahub_log_level level, const char *topic, const char *text)
 {
@@ -37,7 +32,7 @@ static void to_standard_error(enum rapahub_log_level level, const char *topic, c
     int n = snprintf(line, sizeof line, "%s %.*s: %s", rapahub_log_level_name(level),
                      TOPIC_MAX_BYTES, topic, text);
 
-    escape(line);
+    hub_printable_mend(line);
     line[n] = '\n';
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
         return; /* nobody to tell */
@@ -63,7 +58,7 @@ void rapahub_log(enum rapahub_log_level level, const char *topic, const char *fo
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        escape(text);
+        hub_printable_mend(text);
         if (sink_now)
             sink_now(sink_user, level, topic, text);
         else

@@ -6,6 +6,7 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/printable.h"
 #include "hub/wire/postcard.h"
 
 #define LENGTH_SHORT   127 /* bytes of a string whose length takes one byte */
@@ -101,9 +102,9 @@ void hub_message_reason(const void *payload, size_t size, char *to, size_t capac
         size = 0;
     }
     for (; length < size && length + 1 < capacity; length++)
-        to[length] =
-            (unsigned char)text[length] < 0x20 || text[length] == 0x7f ? '?' : text[length];
+        to[length] = text[length] ? text[length] : '?';
     to[length] = '\0';
+    hub_printable_mend(to);
 }
 
 /* So many of the bytes of a text fit, behind their number, that no character is cut in two. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hub/base/bytes.h"
+#include "hub/base/printable.h"
 #include "hub/wire/number.h"
 #include "hub/wire/postcard.h"
 #include "hub/wire/text.h"
@@ -13,31 +14,48 @@ static void put(struct hub_writer *writer, const char *text)
     hub_writer_put(writer, text, strlen(text));
 }
 
-static void put_character(struct hub_writer *writer, uint8_t byte, bool utf8)
+/* Of a character that a terminal had better not see: what JSON makes of it is the same to a
+ * program.
+ */
+static size_t put_hidden(struct hub_writer *writer, const char *text, size_t left)
 {
+    uint32_t code = (unsigned char)*text;
     char escape[8];
+    size_t size = 1;
 
-    if (byte == '"' || byte == '\\') {
-        hub_writer_byte(writer, '\\');
-        hub_writer_byte(writer, byte);
-    } else if (byte < ' ' || byte == 0x7f) {
-        snprintf(escape, sizeof(escape), "\\u%04x", byte);
-        put(writer, escape);
-    } else if (byte >= 0x80 && !utf8) {
+    while (size < 3 && size < left && !hub_postcard_utf8(text, size))
+        size++;
+    if (!hub_postcard_utf8(text, size)) {
         put(writer, "\\ufffd");
-    } else {
-        hub_writer_byte(writer, byte);
+        return 1;
     }
+    if (size > 1)
+        code &= size == 2 ? 0x1f : 0x0f;
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    snprintf(escape, sizeof escape, "\\u%04x", code & 0xffff);
+    put(writer, escape);
+    return size;
+}
+
+static size_t put_character(struct hub_writer *writer, const char *text, size_t left)
+{
+    size_t size = hub_printable_size(text, left);
+
+    if (*text == '"' || *text == '\\')
+        hub_writer_byte(writer, '\\');
+    if (size == 0)
+        return put_hidden(writer, text, left);
+    hub_writer_put(writer, text, size);
+    return size;
 }
 
 /* A string that is not UTF-8, which a library may hold but no wire, becomes one that is. */
 static void put_string(struct hub_writer *writer, struct rapahub_string string)
 {
-    bool utf8 = hub_postcard_utf8(string.data, string.size);
-
     hub_writer_byte(writer, '"');
-    for (size_t i = 0; i < string.size; i++)
-        put_character(writer, (uint8_t)string.data[i], utf8);
+    for (size_t i = 0; i < string.size;)
+        i += put_character(writer, string.data + i, string.size - i);
     hub_writer_byte(writer, '"');
 }
 

@@ -76,8 +76,9 @@ static void control_characters_become_question_marks(void **state)
 
     (void)state;
     rapahub_log_to(catch_line, &caught, RAPAHUB_LOG_ERROR);
-    rapahub_log(RAPAHUB_LOG_ERROR, "t", "%s", "a\nerror host: false\x1b[2J\x7f\xc3\xa4");
-    assert_string_equal(caught.text, "a?error host: false?[2J?\xc3\xa4");
+    rapahub_log(RAPAHUB_LOG_ERROR, "t", "%s", "a\nerror host: false\x1b[2J\x7f\xc3\xa4\xc2\x9b!");
+    assert_string_equal(caught.text, "a?error host: false?[2J?\xc3\xa4?"
+                                     "?!");
 }
 
 static void a_long_line_is_cut(void **state)

@@ -101,11 +101,12 @@ static void a_reason_crosses_and_is_escaped(void **state)
 {
     uint8_t payload[64];
     char text[64];
-    size_t size = hub_message_put_reason("shm.slot.free", "slot 3\x1b[0m", payload, sizeof payload);
+    size_t size =
+        hub_message_put_reason("shm.slot.free", "slot 3\x1b[0m\xc2\x9b", payload, sizeof payload);
 
     (void)state;
     hub_message_reason(payload, size, text, sizeof text);
-    assert_string_equal(text, "shm.slot.free: slot 3?[0m");
+    assert_string_equal(text, "shm.slot.free: slot 3?[0m??");
 }
 
 static void a_raw_reason_is_taken_as_text_and_garbage_as_none(void **state)
