@@ -84,8 +84,10 @@ static int enter_by_ticket(struct guest *guest)
     int r = hub_segment_attach(guest->ticket.hub_path, guest->ticket.peer, &guest->segment,
                                &guest->view);
 
-    if (r == 0)
+    if (r == 0) {
+        hub_mapping_forget_file(&guest->segment->mapping, guest->ticket.hub_path);
         r = hub_doorbell_adopt(guest->ticket.doorbell);
+    }
     return r == 0 ? check_host_is_there(guest->ticket.doorbell) : r;
 }
 

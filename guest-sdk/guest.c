@@ -49,16 +49,18 @@ static int open_file(struct guest *guest, int argc, char **argv, const char **na
     if (i == argc)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "no module is named");
     *name = argv[i];
-    guest->file = open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    guest->file = open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* of a FIFO, too */
     if (guest->file < 0)
         return rapahub_fail(-errno, "", "cannot open '%s': %s", argv[i], strerrordesc_np(errno));
     return 0;
 }
 
+/* Its file is closed once it is loaded. r[impl hub.spawn.closed] */
 static int load_module(struct guest *guest, int argc, char **argv)
 {
     const char **plain = plain_signatures(argc, argv);
-    int file = guest->file >= 0 ? guest->file : guest->ticket.module, r;
+    OWN(hub_fd) int file = guest->file >= 0 ? TAKE(guest->file) : TAKE(guest->ticket.module);
+    int r;
 
     if (!plain)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments");

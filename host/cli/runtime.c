@@ -21,9 +21,9 @@
 
 #define EXIT_NOBODY 4 /* no host reached */
 
-/* The two places where hosts may be: one that was started where the variable was not set must be
- * found where it is. */
-enum place { PLACE_SESSION, PLACE_SHARED, PLACES };
+/* The places where hosts may be: one that was started where the variable was not set must be found
+ * where it is. Anybody may have made the folder in /dev/shm before; then the next one serves. */
+enum place { PLACE_SESSION, PLACE_SHARED, PLACE_USER, PLACE_TEMPORARY, PLACES };
 
 static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
 {
@@ -31,6 +31,10 @@ static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
 
     if (place == PLACE_SHARED)
         snprintf(to, CLI_RUNTIME_PATH, "/dev/shm/rapahub-%u", (unsigned)geteuid());
+    else if (place == PLACE_USER)
+        snprintf(to, CLI_RUNTIME_PATH, "/run/user/%u/rapahub", (unsigned)geteuid());
+    else if (place == PLACE_TEMPORARY)
+        snprintf(to, CLI_RUNTIME_PATH, "/tmp/rapahub-%u", (unsigned)geteuid());
     else if (session && session[0] == '/' && access(session, W_OK) == 0)
         snprintf(to, CLI_RUNTIME_PATH, "%.4000s/rapahub", session);
     else
@@ -44,18 +48,35 @@ static int check_folder(const char *path)
 
     if (lstat(path, &status) < 0)
         return rapahub_fail(-errno, "", "no folder '%s'", path);
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is not a folder of this user alone", path);
+    if (!S_ISDIR(status.st_mode))
+        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is no folder", path);
+    if (status.st_uid != geteuid())
+        return rapahub_fail(RAPAHUB_EACCES, "",
+                            "'%s' belongs to user %u; name a folder of yours in XDG_RUNTIME_DIR",
+                            path, (unsigned)status.st_uid);
+    if ((status.st_mode & 077) != 0)
+        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is open to others: chmod 700 it", path);
     return 0;
 }
 
+static int use_folder(bool make, const char *path)
+{
+    if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+        return rapahub_fail(-errno, "", "cannot make the folder '%s'", path);
+    return check_folder(path);
+}
+
+/* The first place that is this user's alone, or can be made so. Where there is none the refusal is
+ * that of the first. r[impl exp.runtime.folder] */
 int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH])
 {
-    if (!folder_of(PLACE_SESSION, to))
-        folder_of(PLACE_SHARED, to);
-    if (make && mkdir(to, 0700) < 0 && errno != EEXIST)
-        return rapahub_fail(-errno, "", "cannot make the folder '%s'", to);
-    return check_folder(to);
+    enum place first = folder_of(PLACE_SESSION, to) ? PLACE_SESSION : PLACE_SHARED;
+
+    for (int place = (int)first; place < PLACES; place++)
+        if (folder_of((enum place)place, to) && use_folder(make, to) == 0)
+            return 0;
+    folder_of(first, to);
+    return use_folder(make, to);
 }
 
 int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH])

@@ -13,7 +13,8 @@ struct cli;
 #define CLI_RUNTIME_PATH 4096
 #define CLI_RUNTIME_NAME 64
 
-/* $XDG_RUNTIME_DIR/rapahub, else /dev/shm/rapahub-UID; made with mode 0700 where `make` says so.
+/* $XDG_RUNTIME_DIR/rapahub, else /dev/shm/rapahub-UID, else, where that is another user's,
+ * /run/user/UID/rapahub or /tmp/rapahub-UID; made with mode 0700 where `make` says so.
  * -EACCES where somebody else could write to it. */
 int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH]);
 

@@ -323,6 +323,17 @@ int hub_mapping_adopt_sealed(int sent, uint64_t size, struct hub_mapping *out)
     return map_part(fd, 0, size, out);
 }
 
+void hub_mapping_forget_file(struct hub_mapping *mapping, const char *path)
+{
+    int given = descriptor_of(path), seals = fcntl(mapping->fd, F_GET_SEALS);
+
+    if (given < 0 || seals < 0 || !(seals & F_SEAL_GROW))
+        return;
+    close(given);
+    close(mapping->fd);
+    mapping->fd = -1;
+}
+
 /* r[impl shm.file.cleanup] */
 void hub_mapping_fini(struct hub_mapping *mapping)
 {

@@ -59,6 +59,11 @@ int hub_mapping_open_part(int fd, uint64_t offset, uint64_t size, struct hub_map
  * against shrinking, or of another size. r[impl hub.file.seal] */
 int hub_mapping_adopt_sealed(int fd, uint64_t size, struct hub_mapping *out);
 
+/* Closes what is no longer needed of memory that can never be larger: the mapping's descriptor, and
+ * the one that `path` is, from which it was opened. Nothing of any other. r[impl hub.spawn.closed]
+ */
+void hub_mapping_forget_file(struct hub_mapping *mapping, const char *path);
+
 /* Unmaps, closes, unlinks what this side created. Accepts the empty mapping; keeps errno. */
 void hub_mapping_fini(struct hub_mapping *mapping);
 

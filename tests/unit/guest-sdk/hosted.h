@@ -4,7 +4,9 @@
 #ifndef TESTS_UNIT_GUEST_SDK_HOSTED_H
 #define TESTS_UNIT_GUEST_SDK_HOSTED_H
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <rapahub/guest.h>
 
@@ -25,7 +27,8 @@ struct hosted {
     char *arguments[ARGUMENTS_MAX + 1];
     int count;
     pthread_t thread;
-    int status; /* what the guest's run returned */
+    int segment; /* the ticket's descriptor, which the guest closes once it has attached */
+    int status;  /* what the guest's run returned */
     struct hub_a32 ended;
     bool ready;
     struct hub_ready says; /* without its texts */
@@ -81,7 +84,9 @@ __attribute__((unused)) static void hosted_reserve(struct hosted *hosted,
     hub_segment_view(pair->host.segment, pair->peer, &pair->host.view);
     assert_int_equal(hub_doorbell_create(&pair->host.doorbell, &pair->guest.doorbell), 0);
     pair_open_end(pair, &pair->host, HUB_ROLE_HOST);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", pair->host.segment->mapping.fd);
+    hosted->segment = fcntl(pair->host.segment->mapping.fd, F_DUPFD_CLOEXEC, 90);
+    assert_true(hosted->segment >= 90);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", hosted->segment);
     hosted_argue(hosted, "guest", "");
     hosted_argue(hosted, "--hub-path=", path);
     hosted_argue_number(hosted, "--peer-id=", (int)pair->peer);
@@ -294,9 +299,20 @@ __attribute__((unused)) static int hosted_await_end(struct hosted *hosted)
     return hosted->status;
 }
 
+/* Where no guest has closed it. */
+static void hosted_close_segment(const struct hosted *hosted)
+{
+    struct stat own, given;
+
+    if (fstat(hosted->segment, &given) == 0 &&
+        fstat(hosted->pair.host.segment->mapping.fd, &own) == 0 && own.st_ino == given.st_ino)
+        close(hosted->segment);
+}
+
 __attribute__((unused)) static void hosted_release(struct hosted *hosted)
 {
     hub_answers_fini(&hosted->answer);
+    hosted_close_segment(hosted);
     pair_close_end(&hosted->pair.host);
     if (hosted->pair.guest.doorbell >= 0)
         close(hosted->pair.guest.doorbell);

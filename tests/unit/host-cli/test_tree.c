@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tree files: every way to get one wrong: where, why, what to do.
  * r[verify exp.config] r[verify exp.config.limits] */
+#include <sys/stat.h>
+
 #include "tests/unit/host-cli/tree_file.h"
 
 /* ---- what is wrong with it ---- */
@@ -263,6 +265,28 @@ static void supervisors_are_counted(void **state)
     close_file(&file);
 }
 
+/* It would be waited for until somebody writes; a device may have no end.
+ * r[verify exp.config.limits] */
+static void only_a_plain_file_is_read(void **state)
+{
+    char folder[] = "/tmp/rapahub-fifo-XXXXXX", path[64];
+    struct cli_tree tree;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/tree.yaml", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20);
+    assert_int_equal(cli_tree_open(path, RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
+    assert_non_null(strstr(rapahub_last_error()->text, "is no plain file; copy it into one"));
+    cli_tree_close(&tree);
+    assert_int_equal(cli_tree_open("/dev/zero", RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
+    cli_tree_close(&tree);
+    alarm(0);
+    unlink(path);
+    rmdir(folder);
+}
+
 static void a_file_that_is_not_there_is_no_such_thing(void **state)
 {
     struct cli_tree tree;
@@ -278,6 +302,7 @@ static void a_file_that_is_not_there_is_no_such_thing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_plain_file_is_read),
         cmocka_unit_test(each_mistake_has_its_place_and_its_remedy),
         cmocka_unit_test(the_line_is_shown_with_a_caret),
         cmocka_unit_test(of_a_long_line_a_part_is_shown),
