@@ -71,7 +71,7 @@ int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_opti
     if (r == 0)
         r = host_finish_create(guest, options->supervision, &guest->finish);
     if (r == 0)
-        r = host_keep_create(options->supervision, &guest->keep);
+        r = host_keep_create(options->supervision, host->closer, &guest->keep);
     if (r < 0)
         return r;
     guest->on_death = options->on_death;

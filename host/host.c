@@ -99,6 +99,7 @@ static void free_host(struct rapahub_host *host)
     pthread_rwlock_destroy(&host->routes);
     host_children_free(host);
     free(host->guests);
+    hub_closer_release(&host->closer);
     free(host);
 }
 
@@ -111,8 +112,10 @@ static struct rapahub_host *new_host(void)
 {
     struct rapahub_host *host = calloc(1, sizeof *host);
 
-    if (!host)
+    if (!host || hub_closer_create(&host->closer) < 0) {
+        free(host);
         return NULL;
+    }
     pthread_rwlock_init(&host->routes, NULL);
     hub_note(&host->version, 1);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;

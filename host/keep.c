@@ -10,11 +10,14 @@
 #include <sys/epoll.h>
 
 #include "host/guest.h"
+#include "hub/base/clock.h"
+#include "hub/base/closer.h"
 #include "hub/base/own.h"
 #include "hub/shm/deposit.h"
 
 #define IN_ONE_TURN 16
 #define AT_THE_END  1024 /* more than its socket holds; a grandchild may go on sending */
+#define AGAIN       (100 * HUB_MILLISECOND)
 
 struct place {
     char name[HUB_DEPOSIT_NAME_MAX + 1];
@@ -23,6 +26,8 @@ struct place {
 };
 
 struct host_keep {
+    struct hub_closer *closer;
+    struct host_timer again; /* hears the guest, for whose descriptor there was no number */
     uint32_t count;
     struct place places[HUB_DEPOSIT_NAMES_MAX];
 };
@@ -67,14 +72,15 @@ int host_keep_check(const struct rapahub_guest_options *options)
 
 /* ---- the table ---- */
 
-static void put(struct place *place, int fd)
+static void put(const struct host_keep *keep, struct place *place, int fd)
 {
-    hub_fd_release(&place->fd);
+    hub_closer_give(keep->closer, &place->fd);
     place->fd = fd;
     place->fresh = true;
 }
 
-int host_keep_create(const struct rapahub_supervision *how, struct host_keep **out)
+int host_keep_create(const struct rapahub_supervision *how, struct hub_closer *closer,
+                     struct host_keep **out)
 {
     struct host_keep *keep;
 
@@ -83,6 +89,7 @@ int host_keep_create(const struct rapahub_supervision *how, struct host_keep **o
     keep = calloc(1, sizeof *keep);
     if (!keep)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for descriptors to keep");
+    keep->closer = closer;
     while (keep->count < HUB_DEPOSIT_NAMES_MAX && how->keep_fds[keep->count]) {
         struct place *place = &keep->places[keep->count];
 
@@ -102,6 +109,7 @@ int host_keep_copy(const struct host_keep *of, struct host_keep **out)
     keep = calloc(1, sizeof *keep);
     if (!keep)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for descriptors to keep");
+    keep->closer = of->closer;
     for (; keep->count < of->count; keep->count++) {
         struct place *place = &keep->places[keep->count];
         const struct place *old = &of->places[keep->count];
@@ -117,10 +125,10 @@ int host_keep_copy(const struct host_keep *of, struct host_keep **out)
 
 void host_keep_drop(struct host_keep *keep)
 {
-    for (uint32_t i = 0; keep && i < keep->count; i++) {
-        hub_fd_release(&keep->places[i].fd);
-        keep->places[i].fd = -1;
-    }
+    for (uint32_t i = 0; keep && i < keep->count; i++)
+        hub_closer_give(keep->closer, &keep->places[i].fd);
+    if (keep)
+        hub_closer_settle(keep->closer);
 }
 
 void host_keep_release(struct host_keep **keep)
@@ -167,35 +175,56 @@ size_t host_keep_descriptors(const struct host_keep *keep, int *out)
 
 /* ---- what comes from it ---- */
 
+static void on_again(void *user);
+
 static int take(struct host_life *life, struct hub_deposit *deposit)
 {
     struct host_keep *keep = life->guest->keep;
-    OWN(hub_fd) int fd = TAKE(deposit->fd);
 
     for (uint32_t i = 0; i < keep->count; i++)
         if (strcmp(keep->places[i].name, deposit->name) == 0) {
-            put(&keep->places[i], TAKE(fd));
+            put(keep, &keep->places[i], TAKE(deposit->fd));
             return 0;
         }
+    hub_closer_give(keep->closer, &deposit->fd);
     return rapahub_fail(RAPAHUB_EPROTOCOL, "supervise.keep.message",
                         "it gave away '%s', which is none of its keep_fds", deposit->name);
 }
 
-/* Reads at most so many. Behind what breaks a rule nothing more is heard.
+/* Where there is no number for what comes, it waits in the socket. */
+static void hear_later(struct host_life *life)
+{
+    struct host_timer *again = &life->guest->keep->again;
+
+    if (life->proven_ns != 0) { /* no later life hears this one */
+        rapahub_log(RAPAHUB_LOG_WARN, "keep",
+                    "%s: no number is free for what it gave away last: it is lost", life->name);
+        return;
+    }
+    if (life->on_keep.number != 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "keep",
+                    "%s: no number is free for what it gives away: it waits", life->name);
+    host_loop_unwatch(life->loop, &life->on_keep);
+    again->on = on_again;
+    again->user = life;
+    host_loop_set(life->loop, again, hub_clock_after(AGAIN));
+}
+
+/* Reads at most so many. After what breaks a rule nothing more is heard.
  * r[impl supervise.keep.bounds] */
 static void hear(struct host_life *life, unsigned most)
 {
     struct hub_deposit deposit;
     int r = 0;
 
-    for (unsigned i = 0; i < most && (r == 0 || r == -ENFILE); i++) {
-        r = hub_deposit_receive(life->on_keep.fd, &deposit);
+    for (unsigned i = 0; i < most && r == 0; i++) {
+        r = hub_deposit_receive(life->on_keep.fd, life->guest->keep->closer, &deposit);
         if (r == 0)
             r = take(life, &deposit);
-        if (r == -ENFILE)
-            rapahub_log(RAPAHUB_LOG_WARN, "keep", "%s: no number is free for '%s': it is lost",
-                        life->name, deposit.name);
     }
+    hub_closer_settle(life->guest->keep->closer);
+    if (r == -ENFILE)
+        hear_later(life);
     if (r == 0 || r == -ENFILE || r == -EAGAIN)
         return;
     if (r == RAPAHUB_EPROTOCOL) {
@@ -203,6 +232,16 @@ static void hear(struct host_life *life, unsigned most)
         hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "supervise.keep.message");
     }
     host_keep_close(life);
+}
+
+static void on_again(void *user)
+{
+    struct host_life *life = user;
+
+    hear(life, IN_ONE_TURN);
+    if (life->on_keep.fd >= 0 && !host_loop_is_set(&life->guest->keep->again) &&
+        host_keep_watch(life) < 0)
+        hear_later(life);
 }
 
 static void on_deposit(void *user, uint32_t events)
@@ -229,9 +268,9 @@ void host_keep_close(struct host_life *life)
 {
     if (life->on_keep.fd < 0)
         return;
+    host_loop_clear(&life->guest->keep->again);
     host_loop_unwatch(life->loop, &life->on_keep);
-    hub_fd_release(&life->on_keep.fd);
-    life->on_keep.fd = -1;
+    hub_closer_give_end(life->guest->keep->closer, &life->on_keep.fd);
 }
 
 void host_keep_hear(struct host_life *life)
@@ -246,5 +285,5 @@ void host_keep_change_over(struct host_guest *guest, struct host_guest *successo
 
     for (uint32_t i = 0; to && from && i < to->count; i++)
         if (from->places[i].fresh)
-            put(&to->places[i], TAKE(from->places[i].fd));
+            put(to, &to->places[i], TAKE(from->places[i].fd));
 }

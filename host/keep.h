@@ -9,14 +9,17 @@
 struct host_guest;
 struct host_keep;
 struct host_life;
+struct hub_closer;
 struct rapahub_guest_options;
 struct rapahub_supervision;
 
 /* Are the names good, and may the guest have them? -EINVAL with the rule supervise.lint.keep. */
 int host_keep_check(const struct rapahub_guest_options *options);
 
-/* A copy of the names, which need not be checked yet; *out stays NULL where there are none. */
-int host_keep_create(const struct rapahub_supervision *how, struct host_keep **out);
+/* A copy of the names, which need not be checked yet; *out stays NULL where there are none. What is
+ * kept is closed by `closer`: a guest chose it. */
+int host_keep_create(const struct rapahub_supervision *how, struct hub_closer *closer,
+                     struct host_keep **out);
 
 /* For the next version of a guest: the same names, and descriptors of its own. `of` may be NULL. */
 int host_keep_copy(const struct host_keep *of, struct host_keep **out);

@@ -20,6 +20,7 @@
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
+#include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
 
 #define NAP       (10 * HUB_MILLISECOND)  /* of an owner that somebody wakes for what comes */
@@ -51,6 +52,15 @@ static void give_back_entry(struct host_life *life, bool born)
         host_group_abandon(life->group, life->id.peer);
 }
 
+/* One that took no descriptors holds none. r[impl hub.descriptor.elsewhere] */
+static void close_doorbell(struct host_life *life)
+{
+    if (life->doorbell < 0 || hub_doorbell_is_sealed(life->doorbell))
+        hub_fd_release(&life->doorbell);
+    else
+        hub_closer_give_end(life->host->closer, &life->doorbell);
+}
+
 /* r[impl shm.crash.recovery] r[impl shm.death.recovery] */
 void host_life_release(struct host_life **pointer)
 {
@@ -69,7 +79,7 @@ void host_life_release(struct host_life **pointer)
         hub_connection_close(&life->connection);
     if (born && !life->anonymous)
         host_zombies_reap(&life->host->zombies, &life->pidfd);
-    hub_fd_release(&life->doorbell);
+    close_doorbell(life);
     hub_fd_release(&life->pidfd);
     host_confinement_leave(life);
     if (life->entered)

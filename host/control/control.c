@@ -86,6 +86,8 @@ int rapahub_control_open(const struct rapahub_control_options *options,
     if (r == 0)
         r = new_control(options, &control);
     if (r == 0)
+        r = hub_closer_create(&control->closer);
+    if (r == 0)
         r = host_lines_create(&control->lines);
     if (r == 0)
         r = open_descriptors(control, options->path);
@@ -114,7 +116,9 @@ void rapahub_control_close(struct rapahub_control *control)
     host_errand_forget_all(control);
     if (control->path[0])
         unlink(control->path);
-    hub_fd_release(&control->listener);
+    /* clients that were not accepted may have sent descriptors */
+    hub_closer_give(control->closer, &control->listener);
+    hub_closer_release(&control->closer);
     hub_fd_release(&control->wake);
     hub_fd_release(&control->epoll);
     host_lines_release(&control->lines);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/own.h"
+#include "hub/base/received.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -217,63 +218,69 @@ void host_frame_drop(struct host_frame_buffer *buffer)
     buffer->start += HEAD + length_at(buffer->data + buffer->start);
 }
 
+static void close_one(const struct host_frame_buffer *buffer, int *fd)
+{
+    if (buffer->closer)
+        hub_closer_give(buffer->closer, fd);
+    else
+        hub_fd_release(fd);
+}
+
 void host_frame_close(struct host_frame_buffer *buffer)
 {
     while (buffer->fds_count > 0)
-        close(buffer->fds[--buffer->fds_count]);
+        close_one(buffer, &buffer->fds[--buffer->fds_count]);
 }
 
-/* Room for what may come with a piece, or go. */
-union descriptors {
-    struct cmsghdr head;
-    char room[CMSG_SPACE(HOST_FRAME_FDS * sizeof(int))];
-};
-
 /* Those of one message replace those that nobody took. */
-static int keep_descriptors(struct host_frame_buffer *buffer, struct msghdr *message)
+static int keep_descriptors(struct host_frame_buffer *buffer, struct hub_received *received)
 {
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-        size_t size = at->cmsg_len - CMSG_LEN(0);
-
-        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS ||
-            size > sizeof buffer->fds)
-            continue;
-        host_frame_close(buffer);
-        memcpy(buffer->fds, CMSG_DATA(at), size);
-        buffer->fds_count = (unsigned)(size / sizeof(int));
-    }
-    if ((message->msg_flags & MSG_CTRUNC) == 0)
+    if (received->fds_count == 0)
         return 0;
+    host_frame_close(buffer);
+    if (received->fds_count <= HOST_FRAME_FDS) {
+        memcpy(buffer->fds, received->fds, received->fds_count * sizeof(int));
+        buffer->fds_count = received->fds_count;
+        return 0;
+    }
+    while (received->fds_count > 0)
+        close_one(buffer, &received->fds[--received->fds_count]);
     return rapahub_fail(RAPAHUB_EPROTOCOL, "", "more than %d descriptors", HOST_FRAME_FDS);
+}
+
+static int failed(ssize_t error)
+{
+    if (error == 0 || error == -ECONNRESET)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+    if (error == -EAGAIN)
+        return 0;
+    if (error == -ENFILE)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "descriptors came that no number is free for");
+    return rapahub_fail((int)error, "", "cannot read from a control socket");
 }
 
 int host_frame_fill(struct host_frame_buffer *buffer, int fd)
 {
-    union descriptors descriptors;
-    struct iovec piece = {.iov_len = PIECE_SIZE};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = &descriptors,
-                             .msg_controllen = sizeof descriptors};
+    struct hub_received received = {.room = PIECE_SIZE};
     ssize_t n;
     int r = reserve(buffer, PIECE_SIZE);
 
     if (r < 0)
         return r;
-    piece.iov_base = buffer->data + buffer->size;
-    n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n > 0)
-        buffer->size += (size_t)n;
-    if (n > 0 && keep_descriptors(buffer, &message) < 0)
-        return RAPAHUB_EPROTOCOL;
-    if (n > 0)
-        return 1;
-    if (n == 0 || errno == ECONNRESET)
-        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
-    if (errno == EAGAIN || errno == EINTR)
-        return 0;
-    return rapahub_fail(-errno, "", "cannot read from a control socket");
+    received.bytes = buffer->data + buffer->size;
+    n = hub_received_take(fd, &received);
+    if (n <= 0)
+        return failed(n);
+    buffer->size += (size_t)n;
+    r = keep_descriptors(buffer, &received);
+    return r < 0 ? r : 1;
 }
+
+/* Room for what may go with a piece. */
+union descriptors {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(HOST_FRAME_FDS * sizeof(int))];
+};
 
 static void add_descriptors(const struct host_frame_buffer *buffer, struct msghdr *message,
                             union descriptors *to)

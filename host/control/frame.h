@@ -15,6 +15,7 @@
 #include <rapahub/value.h>
 
 #include "hub/base/bytes.h"
+#include "hub/base/closer.h"
 
 #define HOST_FRAME_MAX     ((size_t)1 << 20) /* bytes of a frame behind its length */
 #define HOST_FRAME_FDS     16                /* descriptors with a request: its streams */
@@ -145,11 +146,12 @@ struct host_frame_buffer {
      * next byte, and then somebody else's. */
     int fds[HOST_FRAME_FDS];
     unsigned fds_count;
+    struct hub_closer *closer; /* of those that were received; NULL: none are wanted of this peer */
 };
 
 void host_frame_fini(struct host_frame_buffer *buffer);
 
-/* Closes the descriptors that were received and that nobody took. */
+/* Gives the descriptors that were received and that nobody took to the closer. */
 void host_frame_close(struct host_frame_buffer *buffer);
 
 /* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE where the frame or what is pending

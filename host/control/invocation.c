@@ -20,7 +20,7 @@ static void close_streams(struct host_server_call *call)
     for (unsigned i = 0; i < call->streams_count; i++) {
         rapahub_source_destroy(call->streams[i].source);
         rapahub_sink_destroy(call->streams[i].sink);
-        close(call->streams[i].fd);
+        hub_closer_give(call->closer, &call->streams[i].fd);
     }
     call->streams_count = 0;
 }
@@ -31,6 +31,7 @@ static void host_server_call_release(struct host_server_call **call)
         return;
     close_streams(*call);
     hub_signature_release(&(*call)->signature);
+    hub_closer_release(&(*call)->closer);
     free(*call);
     *call = NULL;
 }
@@ -48,6 +49,7 @@ static int new_call(struct rapahub_control *control, const char *signature,
         return r;
     hub_list_init(&call->link);
     call->control = control;
+    call->closer = hub_closer_hold(control->closer);
     *out = TAKE(call);
     return 0;
 }

@@ -14,6 +14,7 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/closer.h"
 #include "hub/base/own.h"
 
 #define BACKLOG 16
@@ -117,17 +118,22 @@ static int check_user(int fd)
     return 0;
 }
 
-int host_listener_accept(int listener, int *out)
+int host_listener_accept(int listener, struct hub_closer *closer, int *out)
 {
-    OWN(hub_fd) int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    static const int yes = 1;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
         return 0;
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot accept a client");
-    if (check_user(fd) < 0)
+    if (check_user(fd) < 0) {
+        hub_closer_give_end(closer, &fd);
         return 0;
-    *out = TAKE(fd);
+    }
+    /* Urgent bytes stay in line: a read would skip one, and close what came with it. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof yes);
+    *out = fd;
     return 1;
 }
 

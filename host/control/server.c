@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
@@ -119,7 +120,9 @@ void host_server_drop(struct rapahub_control *control, struct host_server_client
 {
     host_invocation_abandon(control, client);
     host_errand_abandon(client);
-    close(client->fd); /* which also ends its watch */
+    (void)epoll_ctl(control->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+    (void)shutdown(client->fd, SHUT_RDWR); /* it need not wait for what it sent to be closed */
+    hub_closer_give_end(control->closer, &client->fd);
     host_frame_close(&client->in);
     host_frame_fini(&client->in);
     host_frame_fini(&client->out);
@@ -160,6 +163,7 @@ static int admit(struct rapahub_control *control, int fd)
         return r;
     *client =
         (struct host_server_client){.fd = fd, .interest = EPOLLIN, .last_active = hub_clock_now()};
+    client->in.closer = control->closer;
     return 0;
 }
 
@@ -170,11 +174,11 @@ static int accept_clients(struct rapahub_control *control)
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS && r > 0; i++) {
         int fd;
 
-        r = host_listener_accept(control->listener, &fd);
+        r = host_listener_accept(control->listener, control->closer, &fd);
         if (r > 0 && admit(control, fd) < 0) {
             rapahub_log(RAPAHUB_LOG_WARN, "control", "client refused: %s",
                         rapahub_last_error()->text);
-            close(fd);
+            hub_closer_give_end(control->closer, &fd);
         }
     }
     return r;

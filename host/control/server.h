@@ -28,6 +28,7 @@ struct host_server_call {
     struct host_server_client *client; /* NULL: nobody waits */
     struct rapahub_request_id request;
     struct hub_signature *signature;
+    struct hub_closer *closer; /* it is a user of it */
     struct rapahub_guest_id guest;
     int32_t pid;
     unsigned streams_count; /* over descriptors of the client */
@@ -65,6 +66,7 @@ struct host_server_offer {
 
 struct rapahub_control {
     int epoll, listener, wake; /* wake: an eventfd; lines have come, or a client is doomed */
+    struct hub_closer *closer; /* of clients, and of what they have sent */
     struct rapahub_control_host host;
     void (*on_stop)(void *user);
     void *user;

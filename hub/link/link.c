@@ -60,7 +60,7 @@ static int open_slots(struct hub_link *link)
                               host ? link->view.guest_pool : link->view.host_pool, options->peer);
 
     if (r == 0)
-        link->wait.inbox = hub_slots_connect(options->pool, &line);
+        link->wait.ear.inbox = hub_slots_connect(options->pool, &line);
     return r;
 }
 
@@ -275,6 +275,17 @@ int hub_link_violated(struct hub_link *link)
     hub_sender_goodbye(link, why.rule, why.text);
     hub_link_close(link, RAPAHUB_EPROTOCOL, why.rule);
     return RAPAHUB_EPROTOCOL;
+}
+
+void hub_link_hint(struct hub_link *link)
+{
+    if (hub_observe(&link->wait.smuggled) == 0) {
+        link->options.on_hint(link->options.user);
+        return;
+    }
+    (void)rapahub_fail(RAPAHUB_EPROTOCOL, "hub.doorbell.descriptor",
+                       "a descriptor came with a byte of the doorbell");
+    (void)hub_link_violated(link);
 }
 
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context)

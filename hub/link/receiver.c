@@ -267,7 +267,7 @@ static void answer_bell(struct hub_link *link)
         return;
     hub_publish(&link->bell_pending, 0);
     if (!hub_wait_drain(&link->wait))
-        link->options.on_hint(link->options.user);
+        hub_link_hint(link);
 }
 
 int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
@@ -423,7 +423,7 @@ static int lead_once(struct leader *leader)
     if (is_closed(link) || events->full(events->user) || hub_link_state_host_left(link))
         return 1;
     if (hub_observe(&link->hung_up) != 0 && hub_exchange(&link->hung_up, 0) != 0) {
-        link->options.on_hint(link->options.user);
+        hub_link_hint(link);
         return 0;
     }
     leader->order.bits = choose_bits(link);

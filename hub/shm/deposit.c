@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deposit: there is room for one descriptor in what is received, so the kernel closes any other. */
+/* deposit: all descriptors of a message are received, for nobody knows how long it takes to close
+ * one of them; what is too many goes to the closer. */
 #include "hub/shm/deposit.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/own.h"
+#include "hub/base/received.h"
 
 #define RULE  "supervise.keep.message"
 #define CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
@@ -66,57 +67,39 @@ int hub_deposit_send(int socket, const char *name, int fd)
     return n < 0 ? failed(errno, name) : 0;
 }
 
-static int take_descriptor(struct msghdr *message)
-{
-    const struct cmsghdr *header = CMSG_FIRSTHDR(message);
-    int fd = -1;
-
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    return fd;
-}
-
 static int refuse(const char *what)
 {
     return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "a descriptor to keep came with %s", what);
 }
 
-/* An empty message, and the end, look the same: so it is the end. A message that was cut without a
- * descriptor in it had one that this process has no number for. */
-static int check(const struct msghdr *message, ssize_t size, int fd)
+/* An empty message, and the end, look the same: so it is the end. */
+static int check(const struct hub_received *received, ssize_t size, const char *name)
 {
     if (size == 0)
         return -EPIPE;
-    if (message->msg_flags & MSG_CTRUNC)
-        return fd < 0 ? -ENFILE : refuse("others");
-    return message->msg_flags & MSG_TRUNC ? refuse("a name that is too long") : 0;
+    if (received->fds_count > 1)
+        return refuse("others");
+    if (received->flags & MSG_TRUNC)
+        return refuse("a name that is too long");
+    return strlen(name) == (size_t)size && hub_deposit_is_name(name) ? 0
+                                                                     : refuse("what is no name");
 }
 
-int hub_deposit_receive(int socket, struct hub_deposit *out)
+int hub_deposit_receive(int socket, struct hub_closer *closer, struct hub_deposit *out)
 {
-    union control control;
-    struct iovec text = {out->name, HUB_DEPOSIT_NAME_MAX};
-    struct msghdr message = {.msg_iov = &text,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* padding holds another */
-    OWN(hub_fd) int fd = -1;
+    struct hub_received received = {.bytes = out->name, .room = HUB_DEPOSIT_NAME_MAX};
     ssize_t n;
     int r;
 
     out->fd = -1;
     memset(out->name, 0, sizeof out->name);
-    do
-        n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    n = hub_received_take(socket, &received);
     if (n < 0)
-        return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS ? -EAGAIN : -EPIPE;
-    fd = take_descriptor(&message);
-    r = check(&message, n, fd);
-    if (r == 0 && (strlen(out->name) != (size_t)n || !hub_deposit_is_name(out->name)))
-        r = refuse("what is no name");
-    if (r == 0)
-        out->fd = TAKE(fd);
+        return n == -EAGAIN || n == -ENFILE ? (int)n : -EPIPE;
+    r = check(&received, n, out->name);
+    if (r == 0 && received.fds_count > 0)
+        out->fd = received.fds[--received.fds_count];
+    while (received.fds_count > 0)
+        hub_closer_give(closer, &received.fds[--received.fds_count]);
     return r;
 }

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "hub/base/closer.h"
+
 #define HUB_DEPOSIT_NAMES_MAX 16
 #define HUB_DEPOSIT_NAME_MAX  63 /* bytes */
 
@@ -25,9 +27,9 @@ struct hub_deposit {
 };
 
 /* Never blocks: 0; -EAGAIN where nothing is there, -EPIPE where nothing comes any more, -ENFILE
- * where this process had no number for the descriptor, which is closed: all without a diagnosis.
- * RAPAHUB_EPROTOCOL (supervise.keep.message) where it is none, or has more than one descriptor:
- * those are closed. r[impl supervise.keep.message] */
-int hub_deposit_receive(int socket, struct hub_deposit *out);
+ * where this process has no number for the descriptor now: then the message stays. All without a
+ * diagnosis. RAPAHUB_EPROTOCOL (supervise.keep.message) where it is none, or has more than one
+ * descriptor: those are the closer's. r[impl supervise.keep.message] */
+int hub_deposit_receive(int socket, struct hub_closer *closer, struct hub_deposit *out);
 
 #endif

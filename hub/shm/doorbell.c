@@ -15,15 +15,38 @@
 #define READ_ROUNDS 16 /* of READ_SIZE: 64 KiB */
 #define RING_ROUNDS 16 /* interrupted sends in a row, then the byte is owed */
 
+#ifndef SO_PASSRIGHTS /* not in the headers of before Linux 6.16 */
+#define SO_PASSRIGHTS 83
+#endif
+
+/* A kernel that knows nothing of this leaves it to who reads. Urgent bytes stay in line: a read
+ * would skip one, and drop the descriptors that came with it. */
+static void seal(int fd)
+{
+    static const int no = 0, yes = 1;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no);
+    (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof yes);
+}
+
 int hub_doorbell_create(int *own, int *peer)
 {
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return rapahub_fail(-errno, "shm.doorbell.socketpair", "cannot make a doorbell");
+    seal(ends[0]);
     *own = ends[0];
     *peer = ends[1];
     return 0;
+}
+
+bool hub_doorbell_is_sealed(int fd)
+{
+    int may = 1;
+    socklen_t size = sizeof may;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &may, &size) == 0 && may == 0;
 }
 
 /* -1 where it is no socket. */
@@ -118,9 +141,8 @@ static void hand_over(struct msghdr *message, const struct hub_doorbell_inbox *i
         inbox->cut(inbox->user);
 }
 
-/* Without an inbox no control data is asked for, so the kernel closes what a peer sends along. With
- * one there is room for one descriptor. */
-static ssize_t read_some(int fd, const struct hub_doorbell_inbox *inbox)
+/* There is room for one descriptor. */
+static ssize_t read_with(int fd, const struct hub_doorbell_inbox *inbox)
 {
     char bytes[READ_SIZE];
     union {
@@ -128,32 +150,52 @@ static ssize_t read_some(int fd, const struct hub_doorbell_inbox *inbox)
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec into = {bytes, sizeof bytes};
-    struct msghdr message = {.msg_iov = &into, .msg_iovlen = 1};
-    ssize_t n;
+    struct msghdr message = {.msg_iov = &into,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             /* no padding: it would hold another */
+                             .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-    if (inbox) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = CMSG_LEN(sizeof(int)); /* no padding: it would hold another */
-    }
-    n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n >= 0 && inbox)
+    if (n >= 0)
         hand_over(&message, inbox);
     return n;
 }
 
+/* To receive a message without its descriptors closes them, and that may take as long as who sent
+ * them wants. So there is a look first, which drops none, and no more is read than was looked at.
+ * r[impl hub.doorbell.descriptor] */
+static ssize_t read_without(int fd, bool sealed, bool *unwanted)
+{
+    char bytes[READ_SIZE];
+    struct iovec into = {bytes, sizeof bytes};
+    struct msghdr message = {.msg_iov = &into, .msg_iovlen = 1};
+    ssize_t n = sealed ? READ_SIZE : recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0)
+        return n;
+    *unwanted = (message.msg_flags & MSG_CTRUNC) != 0;
+    return *unwanted ? n : recv(fd, bytes, (size_t)n, MSG_DONTWAIT);
+}
+
 /* A datagram may be empty; on a stream, nothing read is its end.
  * r[impl shm.doorbell.wait] r[impl shm.doorbell.death] */
-bool hub_doorbell_drain(int fd, const struct hub_doorbell_inbox *inbox)
+enum hub_heard hub_doorbell_drain(int fd, const struct hub_doorbell_ear *ear)
 {
-    for (int i = 0; i < READ_ROUNDS; i++) {
-        ssize_t n = read_some(fd, inbox);
+    bool unwanted = false;
 
+    for (int i = 0; i < READ_ROUNDS; i++) {
+        ssize_t n =
+            ear->inbox ? read_with(fd, ear->inbox) : read_without(fd, ear->sealed, &unwanted);
+
+        if (unwanted)
+            return HUB_HEARD_DESCRIPTOR;
         if (n < 0 && (errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS))
-            return true;
+            return HUB_HEARD_BELLS;
         if (n < 0 && errno != EINTR)
-            return false;
+            return HUB_HEARD_END;
         if (n == 0 && !hub_doorbell_of_datagrams(fd))
-            return false;
+            return HUB_HEARD_END;
     }
-    return true;
+    return HUB_HEARD_BELLS;
 }

@@ -5,9 +5,13 @@
 
 #include <stdbool.h>
 
-/* Both ends CLOEXEC and non-blocking; the child's becomes inheritable in the child only.
+/* Both ends CLOEXEC and non-blocking; the child's becomes inheritable in the child only. Where the
+ * kernel can (from 6.16 on) it refuses descriptors that are sent to `own`.
  * r[impl shm.doorbell.socketpair] */
 int hub_doorbell_create(int *own, int *peer);
+
+/* Can no descriptor be sent to this end? Then none ever lies in it. */
+bool hub_doorbell_is_sealed(int fd);
 
 /* Makes an inherited descriptor CLOEXEC and non-blocking. -EINVAL where it is no socket. */
 int hub_doorbell_adopt(int fd);
@@ -35,8 +39,19 @@ struct hub_doorbell_inbox {
     void *user;
 };
 
-/* Reads what is there, at most 64 KiB: false where the other end is gone. Without an inbox
- * descriptors that came along are closed, unseen. */
-bool hub_doorbell_drain(int fd, const struct hub_doorbell_inbox *inbox);
+enum hub_heard {
+    HUB_HEARD_BELLS,     /* or nothing */
+    HUB_HEARD_END,       /* the other end is gone: a hint of death */
+    HUB_HEARD_DESCRIPTOR /* one came that nobody wants: it was not received, and lies there still */
+};
+
+/* How one end is read. Zeroed: descriptors are not wanted, but may come. */
+struct hub_doorbell_ear {
+    const struct hub_doorbell_inbox *inbox; /* NULL: they are not wanted */
+    bool sealed;                            /* none can come: see hub_doorbell_is_sealed */
+};
+
+/* Reads what is there, at most 64 KiB. By one thread at a time. */
+enum hub_heard hub_doorbell_drain(int fd, const struct hub_doorbell_ear *ear);
 
 #endif

@@ -74,6 +74,7 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .own = own,
         .peer = peer,
         .doorbell = doorbell,
+        .ear = {.sealed = doorbell >= 0 && hub_doorbell_is_sealed(doorbell)},
         .pidfd = pidfd,
         .nudge = -1,
         .host_lock = -1,
@@ -152,11 +153,6 @@ void hub_wait_note_bell(struct hub_wait *wait)
     for (int i = 0; i < 2; i++)
         traffic += wait->messages[i] ? hub_peek64(wait->messages[i]) : 0;
     hub_flood_note(&wait->flood, hub_clock_now(), traffic);
-}
-
-bool hub_wait_drain(struct hub_wait *wait)
-{
-    return hub_doorbell_drain(wait->doorbell, wait->inbox);
 }
 
 void hub_wait_pay(struct hub_wait *wait)

@@ -34,7 +34,7 @@ struct hub_wait {
     int doorbell;               /* our end; -1: none */
     int pidfd;                  /* of the peer; -1: unknown */
     int nudge;                  /* eventfd that ends a poll; -1: none */
-    const struct hub_doorbell_inbox *inbox; /* of what comes with its bytes; NULL: unwanted */
+    struct hub_doorbell_ear ear; /* its inbox is set after init */
     int host_lock; /* segment file: without a doorbell its host is gone with its lock; -1: not */
     uint32_t gap;  /* pauses between two looks */
     bool watched;  /* set after init: who sleeps in the futex is told of the peer's end there */
@@ -48,8 +48,9 @@ struct hub_wait {
     struct hub_flood flood;            /* of the peer, by its doorbell */
     const struct hub_a64 *messages[2]; /* sent and received so far, which explain bells; or NULL */
     struct hub_a32 peer_gone;          /* a hang-up was seen: the doorbell is not polled any more */
-    pid_t parent;           /* of a guest with a doorbell of datagrams, at the start; else 0 */
-    struct hub_a32 refused; /* a datagram found nobody */
+    pid_t parent;            /* of a guest with a doorbell of datagrams, at the start; else 0 */
+    struct hub_a32 refused;  /* a datagram found nobody */
+    struct hub_a32 smuggled; /* a descriptor came that nobody wants */
 };
 
 /* Marks our side as taking part; sleep bits that are armed stay so. Without a doorbell the peer's
@@ -94,8 +95,16 @@ static inline bool hub_wait_is_ours(const struct hub_wait *wait)
  * while. */
 void hub_wait_note_bell(struct hub_wait *wait);
 
-/* Reads our doorbell: false where the other end is gone. Nobody else reads it. */
-bool hub_wait_drain(struct hub_wait *wait);
+/* Reads our doorbell: false where the other end is gone, or a descriptor came that nobody wants:
+ * then `smuggled` is set. Nobody else reads it. */
+static inline bool hub_wait_drain(struct hub_wait *wait)
+{
+    enum hub_heard heard = hub_doorbell_drain(wait->doorbell, &wait->ear);
+
+    if (heard == HUB_HEARD_DESCRIPTOR)
+        hub_publish(&wait->smuggled, 1);
+    return heard == HUB_HEARD_BELLS;
+}
 
 /* Rings again if a bell is owed. */
 void hub_wait_pay(struct hub_wait *wait);

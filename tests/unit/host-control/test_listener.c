@@ -72,8 +72,8 @@ static void a_stale_socket_is_replaced(void **state)
     assert_int_equal(host_listener_connect(place->path, &client), RAPAHUB_ENOENT);
     assert_int_equal(host_listener_open(place->path, &fd), 0);
     assert_int_equal(host_listener_connect(place->path, &client), 0);
-    assert_int_equal(host_listener_accept(fd, &served), 1);
-    assert_int_equal(host_listener_accept(fd, &served), 0);
+    assert_int_equal(host_listener_accept(fd, NULL, &served), 1);
+    assert_int_equal(host_listener_accept(fd, NULL, &served), 0);
     close(served);
     close(client);
     close(fd);

@@ -36,7 +36,9 @@ static void hear(void *user)
 {
     struct rig *rig = user;
 
-    (void)hub_doorbell_drain(rig->bells[1], &rig->purse.purse->arrivals.inbox);
+    const struct hub_doorbell_ear ear = {.inbox = &rig->purse.purse->arrivals.inbox};
+
+    (void)hub_doorbell_drain(rig->bells[1], &ear);
 }
 
 /* Classes of 64 bytes (for one guest 8 slots) and 1,024 (8). */
