@@ -242,7 +242,8 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
     }
     life->pid = spawned.pid;
     life->pidfd = spawned.pidfd;
-    life->born_ns = life->pulse_seen_ns = hub_clock_now();
+    life->born_ns = hub_clock_now();
+    host_pulse_forgive(&life->pulse, life->born_ns);
     return 0;
 }
 

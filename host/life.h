@@ -19,6 +19,7 @@
 #include "host/output.h"
 #include "host/probes.h"
 #include "host/supervise/exits.h"
+#include "host/supervise/pulse.h"
 #include "host/supervise/stall.h"
 #include "hub/base/proof.h"
 #include "hub/link/connection.h"
@@ -101,9 +102,9 @@ struct host_life {
     bool flooded;                /* that was said */
     bool blamed;                 /* it broke a rule, and that was told */
     bool settled;                /* its end is told and decided about */
-    uint64_t pulse;              /* the heartbeat seen last */
-    uint64_t pulse_seen_ns;      /* when it changed */
-    struct host_stall progress;  /* see progress.h */
+    struct host_pulse pulse;
+    uint64_t traced_ns;         /* since then a debugger excuses it; 0: none did */
+    struct host_stall progress; /* see progress.h */
     struct host_timer progress_timer;
     struct host_probes probes;
     struct host_nested nested;

@@ -51,7 +51,8 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     life->view = visitor->view;
     life->pid = visitor->pid;
     life->peer_state = HUB_PEER_ATTACHED;
-    life->born_ns = life->pulse_seen_ns = hub_clock_now();
+    life->born_ns = hub_clock_now();
+    host_pulse_forgive(&life->pulse, life->born_ns);
     life->id.group = visitor->group->number;
     life->id.peer = visitor->peer;
     memcpy(life->name, guest->name, sizeof life->name);

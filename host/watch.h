@@ -6,14 +6,14 @@
 
 #include "host/life.h"
 
-/* One under a debugger stands still for good reasons. */
-bool host_watch_is_traced(const struct host_life *life);
+/* One under a debugger that it did not start itself stands still for good reasons, for an hour. */
+bool host_watch_is_traced(struct host_life *life);
 
 /* Is it one that may be found stuck: attached, open, and not being killed for anything? */
 bool host_watch_is_judged(const struct host_life *life);
 
 /* One with `debug`, or that a debugger looks at, is not stuck. Asked last: it reads /proc. */
-bool host_watch_is_excused(const struct host_life *life);
+bool host_watch_is_excused(struct host_life *life);
 
 /* Looks at the state of the entry now: attached, leaving, or a violation. */
 void host_watch_look(struct host_life *life);

@@ -109,6 +109,16 @@ static void beat_max(struct raw_link *link, const struct raw_message *request)
     raw_store64(link->base, link->entry + 24, UINT64_MAX);
 }
 
+/* Each is later than the one before, and an hour old: for 3 s. */
+static void beat_stale(struct raw_link *link, const struct raw_message *request)
+{
+    (void)request;
+    for (int i = 0; i < 300; i++) {
+        raw_store64(link->base, link->entry + 24, now_ns() - HOUR_NS);
+        poll(NULL, 0, 10);
+    }
+}
+
 /* First the host must have seen one. */
 static void beat_back(struct raw_link *link, const struct raw_message *request)
 {
@@ -165,10 +175,23 @@ static void bell_flood(struct raw_link *link, const struct raw_message *request)
 }
 
 const struct hostile hostile_words[] = {
-    {"head_max", head_max},     {"head_far", head_far},       {"head_back", head_back},
-    {"tail_max", tail_max},     {"tail_far", tail_far},       {"tail_back", tail_back},
-    {"state_77", state_77},     {"state_empty", state_empty}, {"state_reserved", state_reserved},
-    {"epoch_up", epoch_up},     {"beat_ahead", beat_ahead},   {"beat_max", beat_max},
-    {"beat_back", beat_back},   {"overwrite", overwrite},     {"wait_storm", wait_storm},
-    {"bell_storm", bell_storm}, {"bell_flood", bell_flood},   {NULL, NULL},
+    {"head_max", head_max},
+    {"head_far", head_far},
+    {"head_back", head_back},
+    {"tail_max", tail_max},
+    {"tail_far", tail_far},
+    {"tail_back", tail_back},
+    {"state_77", state_77},
+    {"state_empty", state_empty},
+    {"state_reserved", state_reserved},
+    {"epoch_up", epoch_up},
+    {"beat_ahead", beat_ahead},
+    {"beat_max", beat_max},
+    {"beat_stale", beat_stale},
+    {"beat_back", beat_back},
+    {"overwrite", overwrite},
+    {"wait_storm", wait_storm},
+    {"bell_storm", bell_storm},
+    {"bell_flood", bell_flood},
+    {NULL, NULL},
 };

@@ -68,6 +68,26 @@ static void a_heartbeat_of_another_time_is_a_violation(void **state)
     run(trials, 500 * MS);
 }
 
+/* That they rise is no sign of life: how old they are counts. r[verify shm.crash.heartbeat-clock]
+ * r[verify shm.crash.heartbeat] */
+static void a_heart_that_beats_in_the_past_is_none(void **state)
+{
+    struct stage stage;
+    uint64_t begun;
+
+    (void)state;
+    open_stage(&stage, 200 * MS);
+    begun = now_ms();
+    begin_attack(&stage, "beat_stale");
+    for (int i = 0; i < POKES; i++)
+        poke(&stage);
+    assert_true(until(&stage, &stage.down, 1));
+    assert_in_range(now_ms() - begun, 0, 2500); /* it would beat so for 3 s, and then answer */
+    assert_int_equal(stage.violations, 0);
+    assert_int_equal(stage.status, RAPAHUB_EDIED);
+    close_stage(&stage);
+}
+
 /* r[verify message.unknown-variant] r[verify shm.desc.inline-fields] r[verify shm.payload.inline]
  * r[verify message.hello.enforcement] r[verify channeling.data.size-limit]
  * r[verify shm.payload.slot] r[verify shm.slot.payload-offset] r[verify hub.slot.twice]
@@ -214,6 +234,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(indices_that_cannot_be_are_a_violation),
         cmocka_unit_test(a_state_that_cannot_follow_is_a_violation),
         cmocka_unit_test(a_heartbeat_of_another_time_is_a_violation),
+        cmocka_unit_test(a_heart_that_beats_in_the_past_is_none),
         cmocka_unit_test(each_row_of_the_check_on_receipt_is_kept),
         cmocka_unit_test(slots_are_given_back_by_who_holds_them),
         cmocka_unit_test(calls_that_cannot_be_read_are_a_violation),

@@ -130,6 +130,32 @@ static void nobody_is_judged_by_time_the_host_did_not_see(void **state)
     close_host(&on);
 }
 
+/* Its last beat is seen, it stops, and the host stands still: for two intervals from then on it is
+ * not missed, though that beat is old. r[verify shm.crash.heartbeat]
+ * r[verify supervise.watchdog.pause] */
+static void a_beat_that_grew_old_while_the_host_stood_still_is_no_silence(void **state)
+{
+    const uint64_t interval = 400;
+    struct hosting on;
+    int32_t pid;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = interval * MS});
+    assert_done(start(&on, CALC, here, NULL));
+    pid = pid_of(&on);
+    kill(pid, SIGSTOP);
+    look_for(&on, interval + interval / 4); /* its last beat is seen */
+    for (uint64_t end = now_ms() + 6 * interval; now_ms() < end;)
+        poll(NULL, 0, 10);
+    look_for(&on, interval + interval / 4); /* two looks */
+    assert_int_equal(on.told.down, 0);
+    kill(pid, SIGCONT);
+    look_for(&on, 4 * interval);
+    assert_int_equal(pid_of(&on), pid);
+    assert_int_equal(on.told.down, 0);
+    close_host(&on);
+}
+
 /* It is not dead before it is proven dead: it is stopped, then killed. r[verify hub.death.proof] */
 static void a_stopped_guest_is_killed_and_then_proven_dead(void **state)
 {
@@ -262,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_method_that_goes_on_when_nobody_waits_is_stuck),
         cmocka_unit_test(a_guest_that_waits_for_an_answer_is_well),
         cmocka_unit_test(nobody_is_judged_by_time_the_host_did_not_see),
+        cmocka_unit_test(a_beat_that_grew_old_while_the_host_stood_still_is_no_silence),
         cmocka_unit_test(a_stopped_guest_is_killed_and_then_proven_dead),
         cmocka_unit_test(it_is_found_within_three_intervals),
         cmocka_unit_test(who_is_stuck_has_time_for_its_last_words),

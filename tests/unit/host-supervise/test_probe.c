@@ -189,6 +189,56 @@ static void who_does_not_answer_is_asked_no_more_and_fails_once_a_period(void **
     assert_int_equal(stage.news, HOST_PROBE_SERVES);
 }
 
+/* One failure between two successes: they are not in a row. r[verify supervise.probe.readiness]
+ * r[verify supervise.probe.startup] */
+static void successes_count_in_a_row_only(void **state)
+{
+    const struct rapahub_supervision how = {
+        .startup = {100 * MS, 50 * MS, 2, 100}, .readiness = each, .ready = RAPAHUB_READY_PROBE};
+    struct stage stage;
+
+    (void)state;
+    begin(&stage, &how);
+    for (unsigned i = 0; i < 20; i++) {
+        stage.ill[HOST_PROBE_STARTUP] = i % 2 != 0;
+        run(&stage, 100);
+    }
+    assert_int_equal(stage.asked[HOST_PROBE_READINESS], 0); /* it did not start up */
+    stage.ill[HOST_PROBE_STARTUP] = false;
+    stage.ill[HOST_PROBE_READINESS] = true;
+    run(&stage, 200);
+    for (unsigned i = 0; i < 20; i++) {
+        stage.ill[HOST_PROBE_READINESS] = i % 2 != 0;
+        run(&stage, 100);
+    }
+    assert_int_equal(stage.news, HOST_PROBE_NONE); /* it is not ready */
+    stage.ill[HOST_PROBE_READINESS] = false;
+    run(&stage, 200);
+    assert_int_equal(stage.news, HOST_PROBE_SERVES);
+}
+
+/* It came after the question had failed: neither good nor bad counts, and the failures before it
+ * are still in a row. r[verify supervise.probe.open] */
+static void a_late_answer_counts_neither_way(void **state)
+{
+    const struct rapahub_supervision how = {.liveness = each};
+    struct stage stage;
+
+    (void)state;
+    for (int well = 0; well <= 1; well++) {
+        begin(&stage, &how);
+        stage.deaf[HOST_PROBE_LIVENESS] = true;
+        run(&stage, 200); /* two failures: 50 ms, and a period after that, and the last looks */
+        assert_int_equal(stage.news, HOST_PROBE_NONE);
+        assert_int_equal(stage.set.all[HOST_PROBE_LIVENESS].failures, 2);
+        take(&stage, host_probe_answered(&stage.set, HOST_PROBE_LIVENESS, well != 0, stage.now));
+        assert_int_equal(stage.news, HOST_PROBE_NONE);
+        assert_int_equal(stage.set.all[HOST_PROBE_LIVENESS].failures, 2);
+        run(&stage, 70); /* the next one is not answered either */
+        assert_int_equal(stage.news, HOST_PROBE_STUCK);
+    }
+}
+
 /* r[verify supervise.probe.open] */
 static void a_question_that_finds_no_room_is_tried_again_and_fails_in_time(void **state)
 {
@@ -260,6 +310,8 @@ int main(void)
         cmocka_unit_test(a_liveness_that_fails_in_a_row_is_stuck),
         cmocka_unit_test(a_readiness_that_fails_only_degrades),
         cmocka_unit_test(who_does_not_answer_is_asked_no_more_and_fails_once_a_period),
+        cmocka_unit_test(successes_count_in_a_row_only),
+        cmocka_unit_test(a_late_answer_counts_neither_way),
         cmocka_unit_test(a_question_that_finds_no_room_is_tried_again_and_fails_in_time),
         cmocka_unit_test(one_that_is_ready_by_its_probes_serves_when_they_passed),
         cmocka_unit_test(time_that_is_forgiven_does_not_count),
