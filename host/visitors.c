@@ -63,16 +63,30 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     return life;
 }
 
-/* The process of that number has the segment open, and it is not another one that got the number
- * meanwhile: of the one we took hold of before, the range is still locked. Nobody else is to be
- * killed for what a guest says of itself. */
-static bool is_the_one(const struct visitor *visitor)
+/* This process, or one that is known as a guest already: what it does there it answers for there.
+ */
+static bool is_known(const struct visitor *visitor)
 {
-    int fd = visitor->group->segment->mapping.fd;
-    pid_t pid;
+    struct rapahub_host *host = visitor->host;
 
-    return hub_proof_has_file(visitor->pid, fd) &&
-           hub_lock_ask_peer(fd, visitor->peer, &pid) == 1 && pid == visitor->pid;
+    if (visitor->pid == getpid())
+        return true;
+    HUB_LIST_EACH (&host->lives, link)
+        if (HUB_LIST_ITEM(link, struct host_life, link)->pid == visitor->pid)
+            return true;
+    return false;
+}
+
+/* Nobody is killed for what a guest says of itself. The process of that number, and it alone, holds
+ * the lock of this entry: the kernel says so; and the number was its own all the time, for it
+ * lives, and `pidfd` was had before. r[impl hub.death.named] */
+static bool is_the_one(const struct visitor *visitor, int pidfd)
+{
+    const uint64_t start = HUB_LOCK_HOST + visitor->peer * HUB_LOCK_SPAN;
+    int fd = visitor->group->segment->mapping.fd;
+
+    return !is_known(visitor) && hub_proof_has_lock(visitor->pid, fd, start) &&
+           !hub_proof_of_death(pidfd);
 }
 
 /* 0, or why it cannot be taken hold of now. Without a lock, gone already, or where its number is
@@ -87,7 +101,7 @@ static int open_process(const struct visitor *visitor, int *pidfd)
     fd = hub_proof_open(visitor->pid);
     if (fd < 0)
         return fd == -ESRCH ? 0 : fd;
-    if (is_the_one(visitor))
+    if (is_the_one(visitor, fd))
         *pidfd = TAKE(fd);
     return 0;
 }

@@ -71,7 +71,10 @@ int hub_lock_ask_peer(int fd, uint32_t peer, pid_t *pid)
 
     if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
         return -errno;
-    *pid = lock.l_type == F_UNLCK || lock.l_len < 1 ? 0 : (pid_t)(lock.l_len - 1);
+    /* A length that is no number of a process names none; it would wrap. */
+    *pid = lock.l_type == F_UNLCK || lock.l_len < 1 || lock.l_len > INT32_MAX
+               ? 0
+               : (pid_t)(lock.l_len - 1);
     return lock.l_type == F_UNLCK ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -27,8 +28,39 @@ static bool same_file(const struct statx *a, const struct statx *b)
            a->stx_dev_minor == b->stx_dev_minor;
 }
 
+/* The kernel writes these lines, and the process has no word in them; "EOF" as an end is no number.
+ */
+static bool tells_of_lock(FILE *info, uint64_t start)
+{
+    char line[256];
+    bool found = false;
+
+    while (!found && fgets(line, sizeof line, info)) {
+        uint64_t begin;
+
+        found = sscanf(line, "lock: %*d: OFDLCK %*s WRITE %*d %*x:%*x:%*u %" SCNu64, &begin) == 1 &&
+                begin == start;
+    }
+    return found;
+}
+
+static bool holds_lock(pid_t pid, const char *number, uint64_t start)
+{
+    char path[64];
+    FILE *info;
+    bool holds;
+
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", (int)pid, number);
+    info = fopen(path, "re");
+    if (!info)
+        return false;
+    holds = tells_of_lock(info, start);
+    (void)fclose(info);
+    return holds;
+}
+
 /* Nothing is asked of a file system that may not answer. */
-bool hub_proof_has_file(pid_t pid, int fd)
+bool hub_proof_has_lock(pid_t pid, int fd, uint64_t start)
 {
     const int flags = AT_STATX_DONT_SYNC;
     struct statx wanted, found;
@@ -44,7 +76,7 @@ bool hub_proof_has_file(pid_t pid, int fd)
     while (folder && !has && (entry = readdir(folder)))
         has = entry->d_name[0] != '.' &&
               statx(dirfd(folder), entry->d_name, flags, STATX_INO, &found) == 0 &&
-              same_file(&wanted, &found);
+              same_file(&wanted, &found) && holds_lock(pid, entry->d_name, start);
     if (folder)
         closedir(folder);
     return has;

@@ -11,10 +11,12 @@
 /* A pidfd, CLOEXEC, of any process, by its number at this moment: -ESRCH where there is none. */
 int hub_proof_open(pid_t pid);
 
-/* Has the process `pid` a descriptor of the very file of `fd`? False also where this process may
- * not see its descriptors. Its number may be told by anybody, from another namespace too: what it
- * has open is not. */
-bool hub_proof_has_file(pid_t pid, int fd);
+/* Has the process `pid` a descriptor through which a write lock that begins at `start` of the very
+ * file of `fd` is held? False also where this process may not see that. The number of a process may
+ * be told by anybody, from another namespace too, and what others have open can be known: the
+ * kernel alone says whose a lock is. What is said is of that process only where a pidfd that was
+ * opened before says afterwards that it lives. */
+bool hub_proof_has_lock(pid_t pid, int fd, uint64_t start);
 
 /* Is the process of this pidfd dead? Its status need not be taken yet. */
 bool hub_proof_of_death(int pidfd);

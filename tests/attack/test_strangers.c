@@ -245,6 +245,106 @@ static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
     close_stage(&stage);
 }
 
+/* It breaks a rule, and for that whoever it named would be killed. */
+static void break_a_rule(struct stage *stage, struct stranger *stranger, pid_t named)
+{
+    lock(stranger, F_WRLCK, named);
+    attach(stranger);
+    say_locked(stranger);
+    UNTIL(stage, raw_load32(stranger->base, stranger->entry + 60) != 0); /* it is taken in */
+    raw_store32(stranger->base, stranger->entry + 8, 7777);              /* its head */
+    UNTIL(stage, stage->violations > 0);
+    assert_string_equal(stage->rule, "shm.ring.capacity");
+    until_state(stage, stranger, GOODBYE);
+    stays(stage, stranger, GOODBYE);
+}
+
+/* In a process of its own it names `named`, and waits. It has opened the file itself, so that
+ * nobody else has its lock. */
+static pid_t start_liar(const char *path, pid_t named)
+{
+    pid_t pid = fork();
+    struct stranger stranger;
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    come(&stranger, path, 1);
+    lock(&stranger, F_WRLCK, named);
+    attach(&stranger);
+    say_locked(&stranger);
+    while (raw_load32(stranger.base, stranger.entry + 60) == 0) /* it is taken in */
+        poll(NULL, 0, 1);
+    raw_store32(stranger.base, stranger.entry + 8, 7777); /* its head */
+    for (;;)
+        poll(NULL, 0, -1);
+}
+
+/* Who named its host's number, whether the host holds that very lock too or not; the host lives.
+ * r[verify hub.death.named] */
+static void the_host_is_not_killed_for_what_a_guest_says(void **state)
+{
+    struct stranger stranger;
+    struct stage stage;
+    pid_t liar;
+
+    (void)state;
+    open_stage(&stage, UINT64_MAX);
+    come(&stranger, rapahub_host_path(stage.host), 1);
+    break_a_rule(&stage, &stranger, getpid());
+    go(&stranger);
+    close_stage(&stage);
+    open_stage(&stage, UINT64_MAX);
+    liar = start_liar(rapahub_host_path(stage.host), getpid());
+    UNTIL(&stage, stage.violations > 0);
+    assert_string_equal(stage.rule, "shm.ring.capacity");
+    come(&stranger, rapahub_host_path(stage.host), 1);
+    until_state(&stage, &stranger, GOODBYE);
+    stays(&stage, &stranger, GOODBYE);
+    check_neighbour(&stage);
+    ends_by(liar, SIGTERM); /* nobody killed it either: it gave no number of its own */
+    until_state(&stage, &stranger, EMPTY);
+    go(&stranger);
+    close_stage(&stage);
+}
+
+static void note_pid(void *user, const struct rapahub_guest_status *status)
+{
+    if (status->pid > 0)
+        *(int32_t *)user = status->pid;
+}
+
+/* Who named another guest, started by the host or come by itself. r[verify hub.death.named] */
+static void no_other_guest_is_killed_for_what_one_says(void **state)
+{
+    const struct rapahub_guest_options options = {.chimod = ECHO, .trust = RAPAHUB_TRUST_TRUSTED};
+    struct rapahub_guest_id guest;
+    struct stranger stranger;
+    struct stage stage;
+    int32_t named = 0;
+    pid_t liar;
+
+    (void)state;
+    open_stage(&stage, UINT64_MAX);
+    come(&stranger, rapahub_host_path(stage.host), 1); /* so the neighbour has another entry */
+    lock(&stranger, F_WRLCK, getpid());
+    assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, RESERVED));
+    assert_int_equal(rapahub_host_spawn(stage.host, &options, &guest), 0);
+    assert_int_equal(rapahub_host_guests(stage.host, note_pid, &named), 0);
+    assert_true(named > 0);
+    raw_store32(stranger.base, stranger.entry, EMPTY);
+    lock(&stranger, F_UNLCK, getpid());
+    liar = start_liar(rapahub_host_path(stage.host), (pid_t)named);
+    UNTIL(&stage, stage.violations > 0);
+    until_state(&stage, &stranger, GOODBYE);
+    stays(&stage, &stranger, GOODBYE);
+    assert_int_equal(stage.down, 0); /* the neighbour is there */
+    ends_by(liar, SIGTERM);
+    go(&stranger);
+    close_stage(&stage);
+}
+
 /* r[verify shm.segment.peer-state] */
 static void a_state_there_is_none_of_costs_that_entry(void **state)
 {
@@ -326,6 +426,8 @@ int main(void)
         cmocka_unit_test(who_does_not_hold_the_lock_is_not_killed_for_the_entry),
         cmocka_unit_test(who_passes_an_entry_is_not_killed_for_another_that_stayed),
         cmocka_unit_test(nobody_is_killed_for_what_a_guest_says_of_itself),
+        cmocka_unit_test(the_host_is_not_killed_for_what_a_guest_says),
+        cmocka_unit_test(no_other_guest_is_killed_for_what_one_says),
         cmocka_unit_test(a_state_there_is_none_of_costs_that_entry),
         cmocka_unit_test(one_that_does_not_raise_its_epoch_breaks_a_rule),
         cmocka_unit_test(one_that_raises_it_late_is_waited_for),

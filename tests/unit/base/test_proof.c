@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
@@ -108,27 +109,46 @@ static void any_process_is_taken_hold_of_by_its_number(void **state)
     close(pidfd);
 }
 
-/* r[verify hub.death.proof] */
-static void what_a_process_has_open_is_seen(void **state)
+static void lock(int fd, short type, off_t start)
 {
-    int one = memfd_create("one", MFD_CLOEXEC), other = memfd_create("other", MFD_CLOEXEC);
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = 5};
+
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &range), 0);
+}
+
+/* Another opening of the same file holds nothing. r[verify hub.death.named] */
+static void who_holds_a_lock_is_seen_and_nobody_else(void **state)
+{
+    const uint64_t far = UINT64_C(1) << 40;
+    int one = memfd_create("one", MFD_CLOEXEC);
     struct child child = start(-1); /* it has what this process has, but what it opens later */
-    int third = memfd_create("third", MFD_CLOEXEC);
     struct hub_exit end;
+    char path[64];
+    int again;
 
     (void)state;
-    assert_true(hub_proof_has_file(getpid(), one));
-    assert_true(hub_proof_has_file(child.pid, other));
-    assert_false(hub_proof_has_file(child.pid, third));
-    assert_false(hub_proof_has_file(child.pid, -1));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", one);
+    again = open(path, O_RDWR | O_CLOEXEC);
+    assert_false(hub_proof_has_lock(child.pid, one, far));
+    lock(one, F_WRLCK, (off_t)far);
+    lock(again, F_WRLCK, 7);
+    assert_true(hub_proof_has_lock(getpid(), one, far));
+    assert_true(hub_proof_has_lock(child.pid, one, far));
+    assert_true(hub_proof_has_lock(child.pid, again, far));
+    assert_false(hub_proof_has_lock(child.pid, one, far + 1));
+    assert_true(hub_proof_has_lock(getpid(), one, 7));
+    assert_false(hub_proof_has_lock(child.pid, one, 7)); /* its file, and open; not by that */
+    assert_false(hub_proof_has_lock(child.pid, -1, far));
+    lock(one, F_UNLCK, (off_t)far);
+    assert_false(hub_proof_has_lock(child.pid, one, far));
+    lock(one, F_WRLCK, (off_t)far);
     assert_int_equal(kill(child.pid, SIGKILL), 0);
     assert_int_equal(hub_proof_wait(child.pidfd, hub_clock_after(SOON)), 0);
-    assert_false(hub_proof_has_file(child.pid, one)); /* a dead one has nothing */
+    assert_false(hub_proof_has_lock(child.pid, one, far)); /* a dead one has nothing */
     assert_int_equal(hub_proof_reap(child.pidfd, &end), 0);
     close(child.pidfd);
     close(one);
-    close(other);
-    close(third);
+    close(again);
 }
 
 /* As long as nobody took the status the pid belongs to nobody else. */
@@ -231,7 +251,7 @@ int main(void)
         cmocka_unit_test(a_killed_process_is_proven_dead_with_its_signal),
         cmocka_unit_test(the_status_of_who_exited_is_told),
         cmocka_unit_test(any_process_is_taken_hold_of_by_its_number),
-        cmocka_unit_test(what_a_process_has_open_is_seen),
+        cmocka_unit_test(who_holds_a_lock_is_seen_and_nobody_else),
         cmocka_unit_test(a_status_that_is_looked_at_stays),
         cmocka_unit_test(a_status_is_taken_once_and_the_proof_stays),
         cmocka_unit_test(what_is_no_descriptor_proves_nothing),
