@@ -8,6 +8,8 @@
 #include "hub/base/thread.h"
 #include "hub/shm/peer_table.h"
 
+#define INTERVAL_MOST (3600 * HUB_SECOND) /* a host may say more: so no sum of them wraps */
+
 /* ---- is the loop well? ---- */
 
 /* Both indices are in shared memory: no lock of the link is needed. Before the loop sleeps it has
@@ -109,7 +111,8 @@ int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
     heartbeat->epoch = order->epoch;
     heartbeat->link = order->link;
     heartbeat->served = order->served;
-    heartbeat->interval_ns = order->interval_ns;
+    heartbeat->interval_ns =
+        order->interval_ns < INTERVAL_MOST ? order->interval_ns : INTERVAL_MOST;
     hub_note64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
     return start_thread(heartbeat);
 }

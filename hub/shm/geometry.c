@@ -20,6 +20,7 @@
 #define CREDIT_MAX       UINT32_C(0x7FFFFFFF)
 #define GENERATION_SIZE  4
 #define HEARTBEAT_LEAST  (10 * HUB_MILLISECOND)
+#define HEARTBEAT_SERVED HUB_MILLISECOND /* a guest would do nothing but beat */
 #define HEARTBEAT_MOST   (3600 * HUB_SECOND)
 #define POWER_OF_TWO     0
 #define COUNT_OF(things) (sizeof(things) / sizeof((things)[0]))
@@ -227,6 +228,7 @@ static int check_identity(const struct hub_header *header, uint64_t file_size)
 
 static int check_topology(const struct hub_header *header, uint32_t peer)
 {
+    uint64_t beat = header->heartbeat_interval ? header->heartbeat_interval : HEARTBEAT_SERVED;
     const struct range ranges[] = {
         {"max_guests", header->max_guests, 1, HUB_GUESTS_MAX, 1, "shm.topology.max-guests"},
         {"the peer id", peer, 1, header->max_guests, 1, "shm.topology.max-guests"},
@@ -235,6 +237,8 @@ static int check_topology(const struct hub_header *header, uint32_t peer)
         {"max_payload_size", header->max_payload_size, 1, UINT32_MAX, 1,
          "shm.handshake.no-negotiation"},
         {"max_channels", header->max_channels, 1, CHANNELS_MAX, 1, "shm.handshake.no-negotiation"},
+        {"heartbeat_interval", beat, HEARTBEAT_SERVED, UINT64_MAX, 1,
+         "shm.handshake.no-negotiation"},
     };
 
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);

@@ -55,6 +55,8 @@ static const struct spoil spoils[] = {
     {"too much credit", 28, 4, UINT32_C(1) << 31, "RAPAHUB_EFORMAT", "shm.flow.wrap-rule"},
     {"no payload", 24, 4, 0, "RAPAHUB_EFORMAT", "shm.handshake.no-negotiation"},
     {"no channels", 64, 4, 0, "RAPAHUB_EFORMAT", "shm.handshake.no-negotiation"},
+    {"a heart without rest", 72, 8, 1, "RAPAHUB_EFORMAT", "shm.handshake.no-negotiation"},
+    {"a heart with little", 72, 8, 999999, "RAPAHUB_EFORMAT", "shm.handshake.no-negotiation"},
     {"slots of 6 bytes", 56, 4, 6, "RAPAHUB_EFORMAT", "shm.slot.generation"},
     {"slots of 4 GiB", 56, 4, UINT32_MAX - 3, "RAPAHUB_EFORMAT", "shm.slot.generation"},
     {"no slots", 60, 4, 0, "RAPAHUB_EFORMAT", "shm.slot.generation"},

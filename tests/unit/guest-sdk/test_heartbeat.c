@@ -80,6 +80,41 @@ static void it_writes_the_monotonic_time_again_and_again(void **state)
     leak_assert_none(leak);
 }
 
+/* A host that looks once an interval must find a new one each time, also where one comes late: so
+ * they are half an interval apart. Of a few rounds one is not disturbed.
+ * r[verify shm.crash.heartbeat] */
+static void beats_are_half_an_interval_apart(void **state)
+{
+    const uint64_t interval = 5 * INTERVAL;
+    struct heart heart = {0};
+    unsigned most = 0;
+
+    (void)state;
+    assert_int_equal(start(&heart, interval), 0);
+    for (int round = 0; round < 10 && most < 9; round++) {
+        uint64_t until = hub_clock_after(6 * interval), last = beat_of(&heart);
+        unsigned count = 0;
+
+        for (; hub_clock_left(until) > 0; last = beat_of(&heart))
+            count += beat_of(&heart) != last;
+        most = count > most ? count : most;
+    }
+    assert_in_range(most, 9, 13); /* of 12; one an interval would be 6 */
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
+/* A host may say any number; nothing of it wraps. r[verify shm.crash.heartbeat] */
+static void an_interval_beyond_all_bounds_is_an_hour(void **state)
+{
+    struct heart heart = {0};
+
+    (void)state;
+    assert_int_equal(start(&heart, UINT64_MAX), 0);
+    assert_true(process_until(went_on, &heart, SOON));
+    assert_true(heart.heartbeat.interval_ns == 3600 * HUB_SECOND);
+    guest_heartbeat_stop(&heart.heartbeat);
+}
+
 /* ---- what a beat says ---- */
 
 /* r[verify shm.crash.heartbeat] */
@@ -247,6 +282,8 @@ int main(void)
         /* Behind a test with a thread: ThreadSanitizer starts one of its own with the first, and
          * what is left behind is counted here. */
         cmocka_unit_test(it_writes_the_monotonic_time_again_and_again),
+        cmocka_unit_test(beats_are_half_an_interval_apart),
+        cmocka_unit_test(an_interval_beyond_all_bounds_is_an_hour),
         cmocka_unit_test(a_loop_that_takes_no_step_has_no_heart),
         cmocka_unit_test(a_loop_that_sleeps_over_its_messages_has_no_heart),
         cmocka_unit_test(a_method_has_a_heart_while_somebody_waits_for_it),

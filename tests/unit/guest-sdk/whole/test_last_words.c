@@ -85,6 +85,12 @@ static void send_bus(void)
     raise(SIGBUS);
 }
 
+/* As another process does: with si_code 0. */
+static void kill_by_bus(void)
+{
+    kill(getpid(), SIGBUS);
+}
+
 /* Who was sent a signal must not go on when the handler returns. */
 static void a_signal_that_was_sent_kills_too(void **state)
 {
@@ -92,6 +98,8 @@ static void a_signal_that_was_sent_kills_too(void **state)
 
     (void)state;
     assert_int_equal(words_of(send_bus, text, sizeof text), SIGBUS);
+    assert_int_equal(strncmp(text, "last words: signal SIGBUS", 25), 0);
+    assert_int_equal(words_of(kill_by_bus, text, sizeof text), SIGBUS);
     assert_int_equal(strncmp(text, "last words: signal SIGBUS", 25), 0);
 }
 
