@@ -275,10 +275,10 @@ static pid_t start_liar(const char *path, pid_t named)
     attach(&stranger);
     say_locked(&stranger);
     while (raw_load32(stranger.base, stranger.entry + 60) == 0) /* it is taken in */
-        poll(NULL, 0, 1);
+        pause_ms(1);
     raw_store32(stranger.base, stranger.entry + 8, 7777); /* its head */
     for (;;)
-        poll(NULL, 0, -1);
+        pause_ms(-1);
 }
 
 /* Who named its host's number, whether the host holds that very lock too or not; the host lives.

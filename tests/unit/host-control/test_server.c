@@ -2,6 +2,8 @@
 #include <sys/socket.h>
 
 #include "host/control/listener.h"
+#include "hub/base/clock.h"
+#include "tests/support/linger.h"
 #include "tests/unit/host-control/fixture.h"
 
 static void guests_are_listed(void **state)
@@ -296,6 +298,32 @@ static void garbage_drops_the_client_and_nobody_else(void **state)
     host_client_release(&other);
 }
 
+/* Too many, with what is a request and with what is none; and of one that has hung up: each would
+ * take 20 s to close. r[verify hub.descriptor.elsewhere] */
+static void descriptors_that_take_long_to_close_hold_up_nobody(void **state)
+{
+    const struct fixture *f = *state;
+    struct host_client *other = connect_to(f);
+    uint64_t start_ns = hub_clock_now();
+
+    for (unsigned count = 1; count <= 40; count += 13) {
+        int peer, last = linger_open(20, &peer), fd;
+
+        assert_int_equal(host_listener_connect(f->path, &fd), 0);
+        assert_int_equal(linger_send(fd, last, count, 0), 0);
+        assert_int_equal(linger_send(fd, last, count, MSG_OOB), 0);
+        close(last);
+        serve(f);
+        close(fd);
+        serve(f);
+        close(peer);
+    }
+    ask(f, other, HOST_FRAME_LIST, &none);
+    assert_int_equal(end_of(other), 0);
+    assert_true(hub_clock_now() - start_ns < 3 * HUB_SECOND);
+    host_client_release(&other);
+}
+
 static void a_client_that_does_not_read_is_dropped(void **state)
 {
     const struct fixture *f = *state;
@@ -423,6 +451,7 @@ int main(void)
         TEST(a_call_may_end_after_the_socket_is_closed),
         TEST(a_request_while_a_call_is_open_drops_the_client),
         TEST(garbage_drops_the_client_and_nobody_else),
+        TEST(descriptors_that_take_long_to_close_hold_up_nobody),
         TEST(a_client_that_does_not_read_is_dropped),
         TEST(the_idlest_client_makes_room_for_a_new_one),
         TEST(kept_lines_are_given_by_level),
