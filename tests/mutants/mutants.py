@@ -73,6 +73,14 @@ def copy(names):
                 os.unlink(path)
 
 
+def write_json(name, what):
+    """All of it, or nothing."""
+    path = os.path.join(FOLDER, name)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(what, file)
+    os.replace(path + ".new", path)
+
+
 def run_logged(name, command):
     print(f"{name} ...", file=sys.stderr, flush=True)
     log = os.path.join(FOLDER, f"{name}.log")
@@ -114,8 +122,7 @@ def prepare():
                              "-DRAPAHUB_WERROR=OFF", f"-DCMAKE_C_FLAGS={flags}"])
     print("placing mutants ...", file=sys.stderr, flush=True)
     mutants = place()
-    with open(listed, "w", encoding="utf-8") as file:
-        json.dump({"digest": now, "mutants": mutants}, file)
+    write_json("mutants.json", {"digest": now, "mutants": mutants})
     run_logged("build", ["cmake", "--build", BUILD])
     return mutants, now
 
@@ -126,13 +133,28 @@ Test = collections.namedtuple("Test", "name command folder variables limit alone
 
 
 def list_tests():
+    behind = wall()
     shown = subprocess.run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"], check=True, capture_output=True).stdout
     for test in json.loads(shown)["tests"]:
         about = {p["name"]: p["value"] for p in test.get("properties", [])}
         if "command" in test and KINDS & set(about.get("LABELS", [])):
-            yield Test(test["name"], test["command"], about.get("WORKING_DIRECTORY", BUILD),
+            yield Test(test["name"], behind + test["command"], about.get("WORKING_DIRECTORY", BUILD),
                        dict(v.split("=", 1) for v in about.get("ENVIRONMENT", [])), float(about.get("TIMEOUT", 60)),
                        about.get("RUN_SERIAL", False))
+
+
+def wall():
+    """In front of each test: process ids of its own, so that a mutant cannot kill what is not its own, nor leave anything
+    running. Nothing where the system does not have it; then only children are ended."""
+    own = [] if os.geteuid() == 0 else ["--user", "--map-current-user"]
+    command = ["unshare", *own, "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]
+    try:
+        works = subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except FileNotFoundError:
+        works = False
+    if not works:
+        print("warning: no process ids apart: mutants may kill other processes of yours", file=sys.stderr)
+    return command if works else []
 
 
 def end_all(process):
@@ -200,9 +222,7 @@ def record(tests, count, now, jobs):
     left = [t for t in tests if t.name not in known["tests"] and t.name not in known["broken"]]
     for at in range(0, len(left), KEPT_EACH):
         in_lanes(left[at:at + KEPT_EACH], one, jobs, f"recording {at} of {len(left)}")
-        with open(kept + ".new", "w", encoding="utf-8") as file:
-            json.dump(known, file)
-        os.replace(kept + ".new", kept)
+        write_json("met.json", known)
     return known["tests"], known["broken"]
 
 
@@ -271,6 +291,17 @@ def try_mutant(number, meeting, tests, known):
     return None, ran
 
 
+def read_results(now):
+    """Of the same tree, which are the same tests too: what a run had found out before it was broken off, or ended."""
+    path = os.path.join(FOLDER, "results.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            known = json.load(file)
+        if known["digest"] == now:
+            return {int(n): tuple(r) for n, r in known["results"].items()}
+    return {}
+
+
 def draw(mutants, options):
     numbers = [n for n, m in enumerate(mutants, 1) if not options.only or options.only in key(m)]
     random.Random(options.seed).shuffle(numbers)
@@ -326,12 +357,15 @@ def main():
     for name in sorted(known, key=lambda n: known[n]["spent"]):
         for number in wanted.intersection(known[name]["met"]):
             meeting[number].append(name)
-    results = {}
+    results, lock = read_results(now), threading.Lock()
 
     def one(number, _lane):
-        results[number] = try_mutant(number, meeting[number], tests, known)
+        result = try_mutant(number, meeting[number], tests, known)
+        with lock:
+            results[number] = result
+            write_json("results.json", {"digest": now, "results": results})
 
-    in_lanes(drawn, one, options.jobs, "mutants")
+    in_lanes([n for n in drawn if n not in results], one, options.jobs, "mutants")
     return 0 if report(drawn, mutants, results, meeting, reasons, options) else 1
 
 

@@ -25,7 +25,7 @@ ROOMS = ("hub/", "host/", "guest-sdk/")
 HINTS = {"rapahub_log", "hub_pause", "hub_foresee", "hub_wait_gap", "hub_far_foresee", "__builtin_prefetch", "sched_yield"}
 OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 WEAKER = {"hub_publish": "hub_note", "hub_publish64": "hub_note64", "hub_observe": "hub_peek", "hub_observe64": "hub_peek64"}
-NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}")
+NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}|__ATOMIC_[A-Z_]+")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")
 UNNAMED = re.compile(r"NULL|UINT\d+_MAX|INT\d+_MAX|SIZE_MAX|CHECK|ENSURE|SYS_\w+|__\w+")  # no constants of ours
 NUMBERS = {getattr(cindex.TypeKind, n) for n in "INT UINT LONG ULONG LONGLONG ULONGLONG SHORT USHORT UCHAR SCHAR".split()}
