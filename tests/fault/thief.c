@@ -48,7 +48,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"), noreturn)) static 
     __real_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     __real_syscall(SYS_setpgid, 0, 0);
     for (;;)
-        __real_syscall(SYS_poll, NULL, 0, -1);
+        __real_syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
 }
 
 /* Its pid, or -errno. */
