@@ -2,7 +2,10 @@
 /* Programs that treat children their own way: they take every status, or want none to be kept. The
  * host's guests live, die and come back all the same; only how they died may be unknown. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/wait.h>
+
+#include <rapahub/stream.h>
 
 #include "tests/integration/hosting.h"
 
@@ -83,9 +86,57 @@ static void nor_does_a_program_that_wants_no_status_lose_a_guest(void **state)
     assert_int_equal(sigaction(SIGCHLD, &before, NULL), 0);
 }
 
+#define NUMBERS 256 /* no descriptor here has a higher one */
+
+/* Those that are open and not closed by exec: a bit for each, so many. */
+static unsigned count_inherited(bool open[NUMBERS])
+{
+    unsigned count = 0;
+
+    for (int fd = 0; fd < NUMBERS; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+
+        if (flags >= 0 && !(flags & FD_CLOEXEC) && !open[fd]) {
+            print_message("descriptor %d is inherited\n", fd);
+            count++;
+        }
+        open[fd] = flags >= 0;
+    }
+    return count;
+}
+
+/* A program that is started by exec, by a thread that knows nothing of rapahub, gets none of it. */
+static void nothing_of_a_host_is_inherited(void **state)
+{
+    bool open[NUMBERS] = {false};
+    struct rapahub_source *source, *paired;
+    struct rapahub_sink *sink, *other;
+    struct hosting on;
+
+    (void)state;
+    (void)count_inherited(open);
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_int_equal(count_inherited(open), 0);
+    assert_done(start(&on, CALC, here, &at_once));
+    assert_int_equal(count_inherited(open), 0);
+    assert_done(rapahub_source_of_fd(0, &source));
+    assert_done(rapahub_sink_of_fd(1, &sink));
+    assert_done(rapahub_stream_pair(&other, &paired));
+    assert_int_equal(count_inherited(open), 0);
+    assert_int_equal(kill(pid_of(&on), SIGKILL), 0);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_int_equal(count_inherited(open), 0);
+    rapahub_source_destroy(source);
+    rapahub_sink_destroy(sink);
+    rapahub_sink_destroy(other);
+    rapahub_source_destroy(paired);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_of_a_host_is_inherited),
         cmocka_unit_test(a_status_that_somebody_else_took_is_unknown_and_no_more),
         cmocka_unit_test(nor_does_a_program_that_wants_no_status_lose_a_guest),
     };
