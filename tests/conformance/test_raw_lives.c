@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/conformance/raw_hosting.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_manners.h"
+#include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
 #include "tests/support/pause.h"
 #include "tests/support/process.h"
@@ -316,6 +318,52 @@ static void lives_that_leave_at_a_signal_leave_nothing_behind(void **state)
     live_in_all_sizes(BY_ITSELF, false);
 }
 
+/* ---- one that stands still ---- */
+
+/* In what it had, another lives, and sleeps. */
+static void replace(struct lives *lives)
+{
+    uint64_t entry = lives->link.entry;
+
+    raw_manners_clean_up(&lives->host, lives->link.peer);
+    raw_store32(lives->host.base, entry + 4, lives->link.epoch + 1);
+    raw_store32(lives->host.base, entry + 56, 0x00090007);
+    raw_store32(lives->host.base, entry + 60, 0x0009001f);
+    raw_store32(lives->host.base, entry, 1);
+}
+
+/* Stopped with calls open, or asleep with none; given up, replaced, and continued: it writes
+ * nothing, clears no sleep bit, and ends as an orphan. r[verify hub.death.guard] r[verify
+ * supervise.orphan] */
+static void a_guest_that_was_replaced_while_it_was_stopped_writes_nothing(void **state)
+{
+    const struct kind kind = {16, 1, BY_SIGNAL, false};
+    struct lives lives;
+
+    (void)state;
+    open_lives(&lives, &kind);
+    for (uint32_t life = 0; life < LIVES; life++) {
+        struct raw_watch watch;
+        siginfo_t info = {0};
+
+        begin_life(&lives, 1);
+        call(&lives, life);
+        if (life % 2 == 0)
+            pause_ms(20); /* it has answered all, and sleeps */
+        pidfd_send_signal(lives.program.pidfd, SIGSTOP, NULL, 0);
+        assert_int_equal(waitid(P_PIDFD, (id_t)lives.program.pidfd, &info, WSTOPPED | WNOWAIT), 0);
+        replace(&lives);
+        assert_int_equal(raw_manners_watch(&lives.host, 1, &watch), 0);
+        pidfd_send_signal(lives.program.pidfd, SIGCONT, NULL, 0);
+        raw_wait_ring(&lives.link);
+        assert_int_equal(raw_host_reap(&lives.program, CALL_MS), 75);
+        lives.written += raw_manners_written(&watch);
+        raw_manners_clean_up(&lives.host, 1);
+        raw_link_fini(&lives.link);
+    }
+    close_lives(&lives);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +371,7 @@ int main(void)
         cmocka_unit_test(lives_under_a_foreign_host_leave_nothing_behind),
         cmocka_unit_test(lives_that_a_signal_ends_leave_nothing_behind),
         cmocka_unit_test(lives_that_leave_at_a_signal_leave_nothing_behind),
+        cmocka_unit_test(a_guest_that_was_replaced_while_it_was_stopped_writes_nothing),
     };
 
     if (!process_possible())
