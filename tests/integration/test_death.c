@@ -102,7 +102,8 @@ static void a_stale_id_is_refused(void **state)
     assert_true(until(&on, &on.told.ready, 2));
     assert_refused(rapahub_host_kill(on.host, on.guest), RAPAHUB_ESTALE, "ended");
     assert_refused(rapahub_host_stop(on.host, on.guest), RAPAHUB_ESTALE, "ended");
-    assert_refused(rapahub_host_add_container(on.host, on.guest, &other), RAPAHUB_ESTALE, "");
+    assert_refused(rapahub_host_add_container(on.host, on.guest, &other), RAPAHUB_ESTALE,
+                   "there is no such guest any more");
     close_host(&on);
 }
 
@@ -199,6 +200,54 @@ static void guests_end_with_a_host_that_is_killed(void **state)
     leak_assert_none(leak);
 }
 
+/* Kills another guest in a callback, and calls it there until that is known. */
+struct chain_of_deaths {
+    struct hosting *on;
+    pid_t second;
+    unsigned depth, deepest, downs;
+};
+
+static void kill_in_callback(void *user, const struct rapahub_event *event)
+{
+    static const struct rapahub_container_id there = {.pool = {2, 0}};
+    const struct rapahub_call call = {.target = there, .method = "pid() -> i32"};
+    struct chain_of_deaths *deaths = user;
+    int32_t pid = 0;
+
+    deaths->depth++;
+    if (deaths->depth > deaths->deepest)
+        deaths->deepest = deaths->depth;
+    if (event->kind == RAPAHUB_EVENT_DOWN && deaths->downs++ == 0) {
+        kill(deaths->second, SIGKILL);
+        while (rapahub_host_call(deaths->on->host, &call, &pid) == 0)
+            continue;
+    }
+    deaths->depth--;
+}
+
+/* r[verify shm.death.callback-context] */
+static void an_event_is_not_told_inside_of_another_callback(void **state)
+{
+    static const struct rapahub_supervision once = {.restart = RAPAHUB_RESTART_TEMPORARY};
+    static const struct rapahub_container_id there = {.pool = {2, 0}};
+    const struct rapahub_call call = {.target = there, .method = "pid() -> i32"};
+    struct chain_of_deaths deaths = {0};
+    struct hosting on;
+    int32_t pid = 0;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.on_event = kill_in_callback, .user = &deaths});
+    deaths.on = &on;
+    assert_done(start(&on, CALC, there, &once));
+    assert_done(rapahub_host_call(on.host, &call, &pid));
+    deaths.second = pid;
+    assert_done(start(&on, CALC, here, &once));
+    kill(pid_of(&on), SIGKILL);
+    assert_true(until(&on, &deaths.downs, 2));
+    assert_int_equal(deaths.deepest, 1);
+    close_host(&on);
+}
+
 /* A debugger, in a process of its own; 0: it may not. It lets go after so long; 0: when it dies. */
 static pid_t trace(pid_t pid, int ms)
 {
@@ -271,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_method_that_leaves_is_diagnosed),
         cmocka_unit_test(a_method_that_never_returns_holds_up_nobody_for_ever),
         cmocka_unit_test(a_stale_id_is_refused),
+        cmocka_unit_test(an_event_is_not_told_inside_of_another_callback),
         cmocka_unit_test(a_trusted_guest_gives_its_entry_back),
         cmocka_unit_test(nothing_is_left_when_a_guest_dies_while_the_host_ends),
         cmocka_unit_test(guests_end_with_a_host_that_is_killed),

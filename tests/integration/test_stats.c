@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a guest: counted in all its lives, shown by `rapahub stats`. */
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,33 @@ static void call_often(struct hosting *on)
 
     for (int i = 0; i < CALLS; i++)
         assert_done(add(on, i, 1, &sum));
+}
+
+static void *read_figures(void *user)
+{
+    struct hosting *on = user;
+    struct wanted wanted = {.name = "calls_answered"};
+
+    if (rapahub_host_figures(on->host, on->guest, look_for, &wanted) < 0)
+        return NULL;
+    return wanted.seen == 1 && wanted.value >= CALLS ? on : NULL;
+}
+
+static void any_thread_reads_the_figures(void **state)
+{
+    struct hosting on;
+    pthread_t thread;
+    void *read = NULL;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.own_thread = true});
+    assert_done(start(&on, CALC, here, NULL));
+    call_often(&on);
+    assert_ptr_equal(read_figures(&on), &on);
+    assert_int_equal(pthread_create(&thread, NULL, read_figures, &on), 0);
+    assert_int_equal(pthread_join(thread, &read), 0);
+    assert_ptr_equal(read, &on);
+    close_host(&on);
 }
 
 static void what_a_guest_counted_outlives_its_process(void **state)
@@ -145,6 +173,7 @@ static void the_command_shows_figures_of_running_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_thread_reads_the_figures),
         cmocka_unit_test(what_a_guest_counted_outlives_its_process),
         cmocka_unit_test(a_guest_that_is_unknown_has_none),
         cmocka_unit_test(the_command_shows_figures_of_running_hosts),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* caller: a chimod that calls containers: of the host, of other guests, of its own. */
+#include <string.h>
+
 #include <rapahub/chimod.h>
 
 static int call(uint32_t pool, const char *method, int64_t number, int64_t *result)
@@ -101,7 +103,59 @@ static int caller_hold(void *self, uint32_t pool, uint32_t ms)
     return rapahub_chimod_call(&order, NULL);
 }
 
+/* So many bytes, each the lowest byte of that number. */
+static int caller_fill(void *self, uint32_t size, struct rapahub_bytes *result)
+{
+    uint8_t *bytes = rapahub_chimod_alloc(size > 0 ? size : 1);
+
+    (void)self;
+    if (!bytes)
+        return RAPAHUB_ENOMEM;
+    memset(bytes, (int)(size & 0xff), size);
+    *result = (struct rapahub_bytes){bytes, size};
+    return 0;
+}
+
+static bool is_filled(struct rapahub_bytes bytes)
+{
+    const uint8_t *data = bytes.data;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        if (data[i] != (bytes.size & 0xff))
+            return false;
+    return true;
+}
+
+/* Has a pool fill bytes of many sizes in turn: how many answers were as they should be. */
+static int caller_sizes(void *self, uint32_t pool, uint32_t rounds, uint32_t *right)
+{
+    static const uint32_t sizes[] = {0, 5000, 1, 20, 21, 22, 23, 24, 25, 31, 32, 33, 7, 70000, 2};
+    static const struct rapahub_type *const types[] = {&rapahub_type_bytes, &rapahub_type_u32,
+                                                       NULL};
+    uint64_t id = 0;
+    int r = 0;
+
+    (void)self;
+    *right = 0;
+    for (uint32_t i = 0; i < rounds && r == 0; i++) {
+        uint32_t size = sizes[i % (sizeof sizes / sizeof *sizes)];
+        const void *const arguments[] = {&size, NULL};
+        const struct rapahub_call order = {.target = {.pool = {pool, 0}},
+                                           .method = "fill",
+                                           .method_id = &id,
+                                           .types = types,
+                                           .arguments = arguments};
+        struct rapahub_bytes bytes = {NULL, 0};
+
+        r = rapahub_chimod_call(&order, &bytes);
+        *right += r == 0 && bytes.size == size && is_filled(bytes);
+    }
+    return r;
+}
+
 static const struct rapahub_method methods[] = {
+    RAPAHUB_METHOD(fill, caller_fill, bytes, u32),
+    RAPAHUB_METHOD(sizes, caller_sizes, u32, u32, u32),
     RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
     RAPAHUB_METHOD(linger, caller_linger, i64, u32, i64),
     RAPAHUB_METHOD(known, caller_known, i64, u32, i64),
