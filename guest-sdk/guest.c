@@ -80,7 +80,9 @@ static int prepare(struct guest *guest, int argc, char **argv, const struct rapa
         .epoch = guest->epoch,
         .link = guest->connection.link,
         .served = guest->connection.served,
-        .interval_ns = hub_link_limits(guest->connection.link)->heartbeat_ns};
+        .interval_ns = hub_link_limits(guest->connection.link)->heartbeat_ns,
+        .on_end = guest_last_words_of_thread,
+        .user = guest};
     int r = guest_containers_init(&guest->containers);
 
     if (r == 0)
@@ -139,6 +141,19 @@ static int serve(struct guest *guest, int argc, char **argv, const struct rapahu
     return status;
 }
 
+/* What pthread_exit leaves behind: a process that serves nobody, and whose heart beats. The beat
+ * thread sees this end, too, and the one by the bare system call, if there is such a thread. */
+static int serve_guarded(struct guest *guest, int argc, char **argv,
+                         const struct rapahub_chimod *chimod)
+{
+    int status;
+
+    pthread_cleanup_push(guest_last_words_of_thread, NULL); /* what it ran is off the stack */
+    status = serve(guest, argc, argv, chimod);
+    pthread_cleanup_pop(0);
+    return status;
+}
+
 static int refuse(const struct guest *guest, int code)
 {
     tell(code);
@@ -165,7 +180,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
         r = guest_attach_open(guest, argc, argv);
     if (r == 0 && name)
         guest->ticket.name = name;
-    status = r < 0 ? refuse(guest, r) : serve(guest, argc, argv, chimod);
+    status = r < 0 ? refuse(guest, r) : serve_guarded(guest, argc, argv, chimod);
     guest_heartbeat_stop(&guest->heartbeat);
     guest_current_set(NULL);
     guest_attach_close(guest);

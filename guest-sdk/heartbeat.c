@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest-sdk/heartbeat.h"
 
+#include <errno.h>
+#include <time.h>
+
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/base/futex.h"
 #include "hub/base/thread.h"
 #include "hub/shm/peer_table.h"
 
@@ -74,30 +76,64 @@ static bool is_ours(const struct guest_heartbeat *heartbeat)
     return hub_observe_pair(&heartbeat->entry->state) == hub_peer_table_attached(heartbeat->epoch);
 }
 
+/* Until the next beat; back early where the serving thread lets go of its mutex, to stop this one
+ * (0), or because it has ended (-EOWNERDEAD). */
+static int rest(struct guest_heartbeat *heartbeat)
+{
+    const struct timespec until = hub_clock_timespec(hub_clock_after(heartbeat->interval_ns / 2));
+
+    return -pthread_mutex_clocklock(&heartbeat->serving, CLOCK_MONOTONIC, &until);
+}
+
+/* r[impl supervise.thread] */
 static void *beat(void *user)
 {
     struct guest_heartbeat *heartbeat = user;
+    int r;
 
-    while (hub_observe(&heartbeat->stop) == 0) {
+    do {
         uint64_t now = hub_clock_now();
 
         if (is_well(heartbeat, now) && is_ours(heartbeat))
             hub_publish64(&heartbeat->entry->last_heartbeat, now);
-        (void)hub_futex_wait_private(&heartbeat->stop, 0,
-                                     hub_clock_after(heartbeat->interval_ns / 2));
-    }
+        r = rest(heartbeat);
+    } while (r == -ETIMEDOUT);
+    if (r == -EOWNERDEAD && heartbeat->on_end)
+        heartbeat->on_end(heartbeat->user);
+    pthread_mutex_unlock(&heartbeat->serving);
     return NULL;
 }
 
 /* ---- start and stop ---- */
 
+static void hold_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t robust;
+
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(mutex, &robust);
+    pthread_mutexattr_destroy(&robust);
+    pthread_mutex_lock(mutex);
+}
+
+static void drop_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutex_unlock(mutex);
+    pthread_mutex_destroy(mutex);
+}
+
 /* Signals are the serving thread's. */
 static int start_thread(struct guest_heartbeat *heartbeat)
 {
-    int r = hub_thread_start(&heartbeat->thread, beat, heartbeat);
+    int r;
 
-    if (r < 0)
+    hold_mutex(&heartbeat->serving);
+    r = hub_thread_start(&heartbeat->thread, beat, heartbeat);
+    if (r < 0) {
+        drop_mutex(&heartbeat->serving);
         return rapahub_fail(r, "", "cannot start the heartbeat's thread");
+    }
     heartbeat->runs = true;
     return 0;
 }
@@ -113,6 +149,8 @@ int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
     heartbeat->served = order->served;
     heartbeat->interval_ns =
         order->interval_ns < INTERVAL_MOST ? order->interval_ns : INTERVAL_MOST;
+    heartbeat->on_end = order->on_end;
+    heartbeat->user = order->user;
     hub_note64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
     return start_thread(heartbeat);
 }
@@ -121,8 +159,8 @@ void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
 {
     if (!heartbeat->runs)
         return;
-    hub_publish(&heartbeat->stop, 1);
-    hub_futex_wake_private(&heartbeat->stop);
+    pthread_mutex_unlock(&heartbeat->serving);
     pthread_join(heartbeat->thread, NULL);
+    pthread_mutex_destroy(&heartbeat->serving);
     heartbeat->runs = false;
 }

@@ -8,7 +8,8 @@
  *   - it runs a method, and somebody waits for what that does: the call was not cancelled, as the
  *     host does when its deadline passes, or not for longer than ten intervals;
  *   - the module is being loaded, or the host does not take an answer: others judge that.
- * Else it stays silent, and the host does what it does with a guest that has no heartbeat. */
+ * Else it stays silent, and the host does what it does with a guest that has no heartbeat. When the
+ * serving thread ends without a stop, be it by the bare system call, it says so at once. */
 #ifndef GUEST_SDK_HEARTBEAT_H
 #define GUEST_SDK_HEARTBEAT_H
 
@@ -34,7 +35,9 @@ enum guest_heartbeat_stage {
 struct guest_heartbeat {
     pthread_t thread;
     bool runs;
-    struct hub_a32 stop;
+    pthread_mutex_t serving; /* the serving thread has it; the kernel says so when it ends */
+    void (*on_end)(void *user);
+    void *user;
     struct hub_peer_entry *entry;
     struct hub_link *link; /* NULL: none */
     struct hub_served *served;
@@ -56,9 +59,13 @@ struct guest_heartbeat_order {
     struct hub_link *link;     /* received from while a method runs, so that a Cancel is seen */
     struct hub_served *served; /* knows what was cancelled; not NULL if the link is not */
     uint64_t interval_ns;      /* 0: the host wants none */
+    void (*on_end)(
+        void *user); /* on the beat thread: the serving thread has ended; NULL: nothing */
+    void *user;
 };
 
-/* Begins, with the loop excused. -errno where there can be no thread.
+/* Begins, with the loop excused; start and stop are for the serving thread. -errno where there can
+ * be no thread.
  * r[impl shm.crash.heartbeat] r[impl shm.crash.heartbeat-clock] */
 int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
                           const struct guest_heartbeat_order *order);

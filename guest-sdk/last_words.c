@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest-sdk/last_words.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <rapahub/guest.h>
 
 #include "guest-sdk/current.h"
 #include "guest-sdk/guest_state.h"
@@ -62,6 +65,20 @@ static uintptr_t place_of(const void *context)
 #endif
 }
 
+static void add_method(struct line *line, const struct guest *guest)
+{
+    if (!guest->frame)
+        return;
+    add(line, ", method ");
+    if (guest->frame->container) {
+        add(line, guest->module.chimod->name);
+        add(line, ".");
+    }
+    add(line, guest->frame->method);
+    add(line, ", request ");
+    add_number(line, guest->frame->request->id, 10);
+}
+
 static void add_guest(struct line *line, const struct guest *guest, uintptr_t place)
 {
     const struct guest_module *module = &guest->module;
@@ -72,16 +89,7 @@ static void add_guest(struct line *line, const struct guest *guest, uintptr_t pl
         add(line, "+0x");
         add_number(line, place - module->start, 16);
     }
-    if (guest->frame) {
-        add(line, ", method ");
-        if (guest->frame->container) {
-            add(line, module->chimod->name);
-            add(line, ".");
-        }
-        add(line, guest->frame->method);
-        add(line, ", request ");
-        add_number(line, guest->frame->request->id, 10);
-    }
+    add_method(line, guest);
 }
 
 /* The handler is gone already: to return from a fault repeats it, and a signal that was sent is
@@ -102,6 +110,20 @@ static void speak(int signal, siginfo_t *info, void *context)
     add(&line, "\n");
     if (write(STDERR_FILENO, line.text, line.size) < 0 || info->si_code <= 0)
         (void)raise(signal);
+}
+
+/* r[impl supervise.thread] */
+void guest_last_words_of_thread(void *guest)
+{
+    struct line line = {.size = 0};
+
+    add(&line, "last words: the serving thread ended");
+    if (guest)
+        add_method(&line, guest);
+    add(&line, "\n");
+    while (write(STDERR_FILENO, line.text, line.size) < 0 && errno == EINTR)
+        continue;
+    _exit(RAPAHUB_GUEST_THREAD);
 }
 
 void guest_last_words_install(void)

@@ -17,8 +17,8 @@
 #define BUDGET ((size_t)64 << 10)
 #define PIECE  4096
 
-/* So begins what the SDK says of a signal that ends its guest. */
-static const char last_words[] = "last words: signal ";
+/* So begins what the SDK says of the signal, or the end of its thread, that ends its guest. */
+static const char last_words[] = "last words: ";
 
 void host_output_escape(const char *text, size_t length, char *to, size_t size)
 {

@@ -17,6 +17,7 @@ enum { CODE_EXITED = 1, CODE_KILLED = 2, CODE_DUMPED = 3 };
 enum { NUMBER_XCPU = 24, NUMBER_XFSZ = 25 };
 
 #define STATUS_ABORTED 134 /* 128 + SIGABRT */
+#define STATUS_THREAD  77  /* RAPAHUB_GUEST_THREAD */
 #define TEXT_SIZE      64  /* more than any of the texts */
 
 static bool died_violently(const struct hub_exit *exit)
@@ -103,6 +104,8 @@ static void put_status(struct hub_writer *to, int status)
 {
     put_text(to, "exit status ");
     put_number(to, (unsigned)status);
+    if (status == STATUS_THREAD)
+        put_text(to, ", its serving thread ended");
 }
 
 void host_exits_print(enum rapahub_exit_class class, const struct hub_exit *exit, char *to,

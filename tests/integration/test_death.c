@@ -64,6 +64,34 @@ static void a_method_that_crashes_is_diagnosed(void **state)
     close_host(&on);
 }
 
+/* The other threads of the guest live on, and its heart would beat: it took the time-out of the
+ * call, and of the heartbeat. */
+static void check_end_of_thread(const char *method, const char *text)
+{
+    int64_t sum = 0;
+    uint64_t start;
+    struct hosting on;
+
+    open_calc(&on);
+    start = now_ms();
+    assert_refused(ask(&on, method, NULL, NULL), RAPAHUB_EDIED, text);
+    assert_in_range(now_ms() - start, 0, 2000);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_int_equal(on.told.down, 1);
+    assert_done(add(&on, 40, 2, &sum));
+    close_host(&on);
+}
+
+/* r[verify supervise.thread] */
+static void a_method_that_ends_its_thread_ends_the_guest(void **state)
+{
+    (void)state;
+    check_end_of_thread("end_thread()", "the guest calc died during end_thread: exit status 77, "
+                                        "its serving thread ended");
+    check_end_of_thread("end_task()", "the guest calc died during end_task: exit status 77, its "
+                                      "serving thread ended");
+}
+
 static void a_method_that_leaves_is_diagnosed(void **state)
 {
     const int32_t status = 3;
@@ -317,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_killed_guest_answers_the_next_call),
         cmocka_unit_test(a_call_right_after_the_death_waits_for_the_next_life),
         cmocka_unit_test(a_method_that_crashes_is_diagnosed),
+        cmocka_unit_test(a_method_that_ends_its_thread_ends_the_guest),
         cmocka_unit_test(a_method_that_leaves_is_diagnosed),
         cmocka_unit_test(a_method_that_never_returns_holds_up_nobody_for_ever),
         cmocka_unit_test(a_stale_id_is_refused),

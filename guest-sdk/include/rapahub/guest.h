@@ -9,16 +9,18 @@ RAPAHUB_BEGIN_DECLS
 
 /* Exit statuses of a guest. */
 enum rapahub_guest_exit {
-    RAPAHUB_GUEST_DONE = 0,     /* after a goodbye */
-    RAPAHUB_GUEST_USAGE = 64,   /* the ticket is missing or malformed; nothing was touched */
-    RAPAHUB_GUEST_FAILED = 70,  /* it could not start: the reason is on standard error */
-    RAPAHUB_GUEST_ORPHAN = 75,  /* its host died */
-    RAPAHUB_GUEST_PROTOCOL = 76 /* the host broke a rule */
+    RAPAHUB_GUEST_DONE = 0,      /* after a goodbye */
+    RAPAHUB_GUEST_USAGE = 64,    /* the ticket is missing or malformed; nothing was touched */
+    RAPAHUB_GUEST_FAILED = 70,   /* it could not start: the reason is on standard error */
+    RAPAHUB_GUEST_ORPHAN = 75,   /* its host died */
+    RAPAHUB_GUEST_PROTOCOL = 76, /* the host broke a rule */
+    RAPAHUB_GUEST_THREAD = 77    /* a method ended the thread that serves, by pthread_exit */
 };
 
 /* Attaches with the ticket in the program's arguments, serves `chimod` until the host says goodbye
- * or dies, and returns the exit status. The calling thread is the serving thread. With `chimod`
- * NULL the module is loaded as the ticket says.
+ * or dies, and returns the exit status. The calling thread is the serving thread: where a method
+ * ends it the process ends, at once, with RAPAHUB_GUEST_THREAD (rule supervise.thread). With
+ * `chimod` NULL the module is loaded as the ticket says.
  *
  * Without --peer-id and --doorbell-fd there is no ticket, and no host started this program: it
  * attaches to the segment at --hub-path=PATH, whose host must have the option `anonymous`; with

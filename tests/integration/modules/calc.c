@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calc: methods that answer, and methods that do what no method should. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rapahub/chimod.h>
@@ -135,6 +137,19 @@ static int calc_crash(void *self)
     return 0;
 }
 
+static int calc_end_thread(void *self)
+{
+    (void)self;
+    pthread_exit(NULL);
+}
+
+/* The same, without anything of the C library. */
+static int calc_end_task(void *self)
+{
+    (void)self;
+    return (int)syscall(SYS_exit, 0);
+}
+
 /* Where nothing is, by an instruction of this very file. */
 static int calc_fault(void *self)
 {
@@ -205,6 +220,8 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(nap, calc_nap, void, u32),
     RAPAHUB_METHOD(hold, calc_hold, void, u32),
     RAPAHUB_METHOD(deaf, calc_deaf, void, u32),
+    RAPAHUB_METHOD(end_thread, calc_end_thread, void, void),
+    RAPAHUB_METHOD(end_task, calc_end_task, void, void),
     RAPAHUB_METHOD(crash, calc_crash, void, void),
     RAPAHUB_METHOD(fault, calc_fault, void, void),
     RAPAHUB_METHOD(leave, calc_leave, void, i32),
