@@ -9,6 +9,7 @@
 #include "host/asyncs.h"
 #include "host/corks.h"
 #include "host/exchange.h"
+#include "host/forked.h"
 #include "host/host.h"
 #include "host/near.h"
 #include "host/route.h"
@@ -148,8 +149,10 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
     struct host_prepared prepared = {0};
     struct piece *piece = NULL;
     struct host_route where;
-    int r;
+    int r = host_forked_check(host);
 
+    if (r < 0)
+        return r;
     if (order->call->loan)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
     r = host_route_find(host, order->call->target, &where);

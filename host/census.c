@@ -64,9 +64,7 @@ int rapahub_child_status(struct rapahub_host *host, struct rapahub_child_id chil
 {
     struct status_job job = {child, out};
 
-    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
-        return run_status(host, &job);
-    return host_threads_run(host, run_status, &job);
+    return host_threads_look(host, run_status, &job); /* from a callback too */
 }
 
 /* ---- all ---- */
@@ -101,7 +99,5 @@ int rapahub_host_children(struct rapahub_host *host,
 {
     struct children_job job = {visit, user};
 
-    if (host_threads_is_owner(host))
-        return run_children(host, &job);
-    return host_threads_run(host, run_children, &job);
+    return host_threads_look(host, run_children, &job);
 }

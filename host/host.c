@@ -13,6 +13,8 @@
 #include "host/death.h"
 #include "host/detached.h"
 #include "host/enrol.h"
+#include "host/forked.h"
+#include "host/forked_end.h"
 #include "host/guests.h"
 #include "host/observer.h"
 #include "host/offers.h"
@@ -60,6 +62,10 @@ void host_wait_change(struct rapahub_host *host, uint32_t seen, uint64_t deadlin
 
 int host_check_owner(struct rapahub_host *host)
 {
+    int r = host_forked_check(host);
+
+    if (r < 0)
+        return r;
     if (!host_threads_is_owner(host))
         return rapahub_fail(RAPAHUB_ESTATE, "", "only the thread that owns the host may do this");
     if (host->callbacks > 0)
@@ -100,7 +106,7 @@ static void free_host(struct rapahub_host *host)
     host_children_free(host);
     free(host->guests);
     hub_closer_release(&host->closer);
-    free(host);
+    host_forked_free(host);
 }
 
 static void on_linger(void *user)
@@ -110,12 +116,14 @@ static void on_linger(void *user)
 
 static struct rapahub_host *new_host(void)
 {
-    struct rapahub_host *host = calloc(1, sizeof *host);
+    struct rapahub_host *host = host_forked_new();
 
-    if (!host || hub_closer_create(&host->closer) < 0) {
-        free(host);
-        return NULL;
+    if (host && hub_closer_create(&host->closer) < 0) {
+        host_forked_free(host);
+        host = NULL;
     }
+    if (!host)
+        return NULL;
     pthread_rwlock_init(&host->routes, NULL);
     hub_note(&host->version, 1);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;
@@ -225,6 +233,10 @@ void rapahub_host_destroy(struct rapahub_host *host)
 {
     if (!host)
         return;
+    if (host_forked_check(host) < 0) {
+        host_forked_end(host);
+        return;
+    }
     if (check_may_destroy(host) < 0) {
         rapahub_log(RAPAHUB_LOG_ERROR, "host", "destroyed from a wrong place: %s",
                     rapahub_last_error()->text);
@@ -247,12 +259,14 @@ int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_opt
 
 const char *rapahub_host_path(const struct rapahub_host *host)
 {
+    if (host_forked_check(host) < 0)
+        return NULL;
     return host->options.anonymous ? host->shared->segment->mapping.path : NULL;
 }
 
 uint32_t rapahub_host_quarantined(const struct rapahub_host *host)
 {
-    return host->shared ? host->shared->quarantined : 0;
+    return host_forked_check(host) == 0 && host->shared ? host->shared->quarantined : 0;
 }
 
 static int run_add(struct rapahub_host *host, void *argument)
@@ -300,8 +314,11 @@ int rapahub_host_methods(struct rapahub_host *host, struct rapahub_container_id 
                          void (*visit)(void *user, const char *signature), void *user)
 {
     struct host_route route;
-    int r = host_route_find(host, target, &route);
+    int r = host_forked_check(host);
 
+    if (r < 0)
+        return r;
+    r = host_route_find(host, target, &route);
     if (route.methods) {
         visit_methods(route.methods, visit, user);
         r = 0;
@@ -315,7 +332,10 @@ int rapahub_host_guest_methods(struct rapahub_host *host, struct rapahub_guest_i
 {
     struct host_methods *methods = NULL;
     const struct host_guest *guest;
+    int r = host_forked_check(host);
 
+    if (r < 0)
+        return r;
     host_read_lock(host);
     guest = host_guest_find(host, id);
     if (guest && guest->methods)
@@ -362,9 +382,7 @@ int rapahub_host_guests(struct rapahub_host *host,
 {
     struct visit_job job = {visit, user};
 
-    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
-        return run_guests(host, &job);
-    return host_threads_run(host, run_guests, &job);
+    return host_threads_look(host, run_guests, &job); /* from a callback too */
 }
 
 struct figures_job {
@@ -392,9 +410,7 @@ int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id gues
 {
     struct figures_job job = {guest, visit, user};
 
-    if (host_threads_is_owner(host)) /* it changes nothing: from a callback too */
-        return run_figures(host, &job);
-    return host_threads_run(host, run_figures, &job);
+    return host_threads_look(host, run_figures, &job); /* from a callback too */
 }
 
 /* ---- calls ---- */
@@ -407,12 +423,15 @@ int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call
 int rapahub_host_loan(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
                       struct rapahub_loan *out)
 {
-    return host_loans_take(host, target, size, out);
+    int r = host_forked_check(host);
+
+    return r < 0 ? r : host_loans_take(host, target, size, out);
 }
 
 void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahub_loan *loan)
 {
-    host_loans_drop(host, loan);
+    if (host_forked_check(host) == 0)
+        host_loans_drop(host, loan);
 }
 
 int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call *call,
@@ -432,18 +451,25 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
 
 int rapahub_host_cork(struct rapahub_host *host, struct rapahub_container_id target, bool corked)
 {
-    return host_corks_set(host, target, corked);
+    int r = host_forked_check(host);
+
+    return r < 0 ? r : host_corks_set(host, target, corked);
 }
 
 void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request)
 {
-    host_asyncs_cancel(host, request.number);
+    if (host_forked_check(host) == 0)
+        host_asyncs_cancel(host, request.number);
 }
 
 /* ---- loop ---- */
 
 int rapahub_host_fd(const struct rapahub_host *host)
 {
+    int r = host_forked_check(host);
+
+    if (r < 0)
+        return r;
     host_turn_show((struct rapahub_host *)(uintptr_t)host);
     return host->loop.epoll;
 }

@@ -28,9 +28,9 @@
 #include "hub/base/crew.h"
 
 struct rapahub_host {
+    struct host_scratches scratches; /* first: see forked.h */
     struct host_options options;
     struct host_threads threads;
-    struct host_scratches scratches;
     struct host_loans loans;
     struct host_asyncs asyncs;
 

@@ -24,6 +24,7 @@ struct rapahub_observer {
     struct hub_a32 closed; /* by the reader */
     struct hub_a32 ended;  /* by the owner */
     int bell;
+    pid_t process;        /* whose it is: a forked child has none */
     uint32_t number;      /* of the supervisor */
     struct hub_list link; /* of the host's; owner */
 };
@@ -128,6 +129,13 @@ void host_observer_reaped(struct rapahub_host *host, const struct host_life *lif
                                           .incarnation = life->incarnation});
 }
 
+void host_observer_forget_all(struct rapahub_host *host)
+{
+    HUB_LIST_EACH (&host->observers, link)
+        drop(HUB_LIST_ITEM(link, struct rapahub_observer, link));
+    hub_list_init(&host->observers);
+}
+
 void host_observer_end_all(struct rapahub_host *host)
 {
     HUB_LIST_EACH (&host->observers, link)
@@ -168,6 +176,7 @@ static struct rapahub_observer *make(uint32_t max)
     }
     hub_list_init(&made->link);
     hub_note(&made->holders, 1);
+    made->process = getpid(); /* a forked child has none of it */
     made->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->bell < 0)
         rapahub_fail(-errno, "", "cannot make the descriptor of an observer");
@@ -230,9 +239,19 @@ int rapahub_supervisor_observe(struct rapahub_supervisor *supervisor,
 
 /* ---- the reader's side ---- */
 
+/* r[impl hub.host.fork] */
+static int check_process(const struct rapahub_observer *observer)
+{
+    return observer->process == getpid()
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTATE, "hub.host.fork", "a forked child has no host");
+}
+
 int rapahub_observer_fd(const struct rapahub_observer *observer)
 {
-    return observer->bell;
+    int r = check_process(observer);
+
+    return r < 0 ? r : observer->bell;
 }
 
 /* What comes behind this look rings anew. */
@@ -241,7 +260,10 @@ int rapahub_observer_read(struct rapahub_observer *observer, struct rapahub_obse
 {
     bool ended = hub_observe(&observer->ended) != 0;
     eventfd_t count;
+    int r = check_process(observer);
 
+    if (r < 0)
+        return r;
     (void)eventfd_read(observer->bell, &count);
     *out = host_observations_take(&observer->ring, list, max);
     if (*out == max || ended)

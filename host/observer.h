@@ -24,4 +24,7 @@ void host_observer_reaped(struct rapahub_host *host, const struct host_life *lif
 /* Nothing follows any more, for anybody. */
 void host_observer_end_all(struct rapahub_host *host);
 
+/* In a forked child: its copies go, and nobody is told. */
+void host_observer_forget_all(struct rapahub_host *host);
+
 #endif

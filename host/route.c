@@ -7,6 +7,7 @@
 #include "host/corks.h"
 #include "host/demand.h"
 #include "host/exchange.h"
+#include "host/forked.h"
 #include "host/host.h"
 #include "host/loan_call.h"
 #include "host/loans.h"
@@ -468,8 +469,10 @@ static __attribute__((noinline)) int find_and_call(struct rapahub_host *host,
 {
     struct patience patience = {.deadline_ns = host_route_deadline(host, call)};
     struct host_route route;
-    int r;
+    int r = host_forked_check(host);
 
+    if (r < 0)
+        return r;
     do {
         r = try_call(host, call, &patience, &route, result);
         if (r == RAPAHUB_ESTALE && !call->loan && route.life && look_again(host, &route, &patience))

@@ -5,7 +5,7 @@
 
 #include <rapahub/error.h>
 
-_Thread_local struct host_scratch_last host_scratch_last_of_thread;
+_Thread_local struct host_scratch_last host_scratch_last_of_thread = {HOST_SCRATCH_NEVER, NULL};
 
 static void set_life(struct host_scratch *scratch, struct host_life *life)
 {
@@ -40,7 +40,7 @@ static void on_thread_end(void *value)
     struct host_scratch *scratch = value;
     struct host_scratches *owner = scratch->owner;
 
-    host_scratch_last_of_thread = (struct host_scratch_last){0};
+    host_scratch_last_of_thread = (struct host_scratch_last){HOST_SCRATCH_NEVER, NULL};
     hub_mutex_lock(&owner->lock);
     free_one(scratch);
     hub_mutex_unlock(&owner->lock);
@@ -79,8 +79,13 @@ static struct host_scratch *remember(const struct host_scratches *scratches,
 
 __attribute__((noinline)) struct host_scratch *host_scratch_find(struct host_scratches *scratches)
 {
-    struct host_scratch *scratch = pthread_getspecific(scratches->key);
+    struct host_scratch *scratch;
 
+    if (scratches->number == 0) { /* closed by a fork */
+        rapahub_fail(RAPAHUB_ESTATE, "hub.host.fork", "a forked child has no host");
+        return NULL;
+    }
+    scratch = pthread_getspecific(scratches->key);
     if (scratch)
         return remember(scratches, scratch);
     scratch = calloc(1, sizeof *scratch);

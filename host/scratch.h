@@ -16,9 +16,12 @@
 #include "hub/link/calls.h"
 #include "hub/link/direct_call.h"
 
+#define HOST_SCRATCH_LINE 64
+
 struct host_scratches {
+    uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
+    uint8_t alone[HOST_SCRATCH_LINE - sizeof(uint64_t)];
     pthread_key_t key;
-    uint64_t number; /* from 1: no two that are open have the same; 0: closed */
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
 };
@@ -57,7 +60,9 @@ struct host_scratch {
 int host_scratch_open(struct host_scratches *scratches);
 void host_scratch_close(struct host_scratches *scratches); /* no thread is inside */
 
-/* The one that the calling thread has asked for last, and of which that was. */
+/* The one that the calling thread has asked for last, and of which that was. Before it has asked:
+ * of none that there can be, nor of a closed one. */
+#define HOST_SCRATCH_NEVER UINT64_MAX
 struct host_scratch_last {
     uint64_t number;
     struct host_scratch *scratch;
@@ -65,7 +70,8 @@ struct host_scratch_last {
 extern _Thread_local struct host_scratch_last host_scratch_last_of_thread
     __attribute__((tls_model("initial-exec"))); /* no function is called to find it */
 
-/* The calling thread's; NULL with the diagnosis where there is no memory. */
+/* The calling thread's; NULL with the diagnosis where there is no memory, or, in a forked child, no
+ * host. */
 struct host_scratch *host_scratch_find(struct host_scratches *scratches);
 
 static inline struct host_scratch *host_scratch_get(struct host_scratches *scratches)

@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/forked.h"
 #include "host/host.h"
 #include "host/turn.h"
 #include "host/verdict.h"
@@ -192,7 +193,7 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
 
     if (host_threads_is_owner(host))
         return r < 0 ? r : job(host, argument);
-    if (!host->threads.own)
+    if (!host->threads.own || host_forked_check(host) < 0)
         return r;
     post(host, &posted);
     return wait_for(host, &posted, HUB_NEVER);
@@ -200,8 +201,11 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
 
 int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *argument)
 {
-    return host_threads_is_owner(host) ? job(host, argument)
-                                       : host_threads_run(host, job, argument);
+    int r = host_forked_check(host);
+
+    if (r < 0 || !host_threads_is_owner(host))
+        return r < 0 ? r : host_threads_run(host, job, argument);
+    return job(host, argument);
 }
 
 static int await_as_owner(struct rapahub_host *host, const struct host_threads_task *task,
@@ -225,7 +229,7 @@ int host_threads_await(struct rapahub_host *host, const struct host_threads_task
 
     if (host_threads_is_owner(host))
         return r < 0 ? r : await_as_owner(host, task, argument);
-    if (!host->threads.own)
+    if (!host->threads.own || host_forked_check(host) < 0)
         return r;
     post(host, &posted);
     return wait_for(host, &posted, HUB_NEVER);

@@ -47,6 +47,7 @@ static int new_control(const struct rapahub_control_options *options, struct rap
     if (!control)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a control socket");
     control->epoll = control->listener = control->wake = -1;
+    control->process = getpid();
     control->host = options->host;
     control->on_stop = options->on_stop;
     control->user = options->user;
@@ -102,12 +103,8 @@ static void forget_calls(struct rapahub_control *control)
         HUB_LIST_ITEM(link, struct host_server_call, link)->control = NULL;
 }
 
-void rapahub_control_close(struct rapahub_control *control)
+static void let_go(struct rapahub_control *control)
 {
-    int kept_errno = errno;
-
-    if (!control)
-        return;
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++) {
         if (control->clients[i].fd >= 0)
             host_server_drop(control, &control->clients[i]);
@@ -119,6 +116,27 @@ void rapahub_control_close(struct rapahub_control *control)
     /* clients that were not accepted may have sent descriptors */
     hub_closer_give(control->closer, &control->listener);
     hub_closer_release(&control->closer);
+}
+
+/* In a forked child: the clients, the calls and the socket are its parent's, and so is the thread
+ * that closes. */
+static void close_copies(struct rapahub_control *control)
+{
+    for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++)
+        hub_fd_release(&control->clients[i].fd);
+    hub_fd_release(&control->listener);
+}
+
+void rapahub_control_close(struct rapahub_control *control)
+{
+    int kept_errno = errno;
+
+    if (!control)
+        return;
+    if (host_server_check(control) == 0)
+        let_go(control);
+    else
+        close_copies(control);
     hub_fd_release(&control->wake);
     hub_fd_release(&control->epoll);
     host_lines_release(&control->lines);

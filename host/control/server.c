@@ -258,12 +258,21 @@ static int serve(struct rapahub_control *control, const struct epoll_event *even
     return 0;
 }
 
+int host_server_check(const struct rapahub_control *control)
+{
+    return control->process == getpid()
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTATE, "hub.host.fork", "a forked child has no host");
+}
+
 int rapahub_control_dispatch(struct rapahub_control *control)
 {
     struct epoll_event events[HOST_SERVER_CLIENTS + 2];
-    int n = epoll_wait(control->epoll, events, HOST_SERVER_CLIENTS + 2, 0);
-    int failure = 0;
+    int failure = 0, n = host_server_check(control);
 
+    if (n < 0)
+        return n;
+    n = epoll_wait(control->epoll, events, HOST_SERVER_CLIENTS + 2, 0);
     if (n < 0 && errno != EINTR)
         return rapahub_fail(-errno, "", "cannot wait at the control socket");
     for (int i = 0; i < n; i++) {
@@ -278,7 +287,9 @@ int rapahub_control_dispatch(struct rapahub_control *control)
 
 int rapahub_control_fd(const struct rapahub_control *control)
 {
-    return control->epoll;
+    int r = host_server_check(control);
+
+    return r < 0 ? r : control->epoll;
 }
 
 void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level level,
@@ -287,6 +298,8 @@ void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level
     int kept_errno = errno;
     char clean[HOST_LINES_TEXT];
 
+    if (host_server_check(control) < 0)
+        return;
     clean_text(clean, sizeof clean, text);
     host_lines_add(control->lines, level, topic, clean);
     wake_up(control);
@@ -297,7 +310,10 @@ int rapahub_control_offer(struct rapahub_control *control, const char *name,
                           struct rapahub_pool_id pool)
 {
     struct host_server_offer *offer = &control->offers[control->offers_count];
+    int r = host_server_check(control);
 
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < control->offers_count; i++) {
         if (strcmp(control->offers[i].name, name) == 0)
             return rapahub_fail(RAPAHUB_EEXIST, "", "'%s' is offered already", name);
@@ -315,6 +331,8 @@ int rapahub_control_offer(struct rapahub_control *control, const char *name,
 
 void rapahub_control_withdraw(struct rapahub_control *control, const char *name)
 {
+    if (host_server_check(control) < 0)
+        return;
     for (uint32_t i = 0; i < control->offers_count; i++) {
         if (strcmp(control->offers[i].name, name) != 0)
             continue;

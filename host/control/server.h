@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <rapahub/control.h>
 
@@ -65,6 +66,7 @@ struct host_server_offer {
 };
 
 struct rapahub_control {
+    pid_t process;             /* whose it is: a forked child has none */
     int epoll, listener, wake; /* wake: an eventfd; lines have come, or a client is doomed */
     struct hub_closer *closer; /* of clients, and of what they have sent */
     struct rapahub_control_host host;
@@ -77,6 +79,9 @@ struct rapahub_control {
     struct host_server_offer offers[HOST_SERVER_OFFERS];
     struct host_server_client clients[HOST_SERVER_CLIENTS];
 };
+
+/* 0, or RAPAHUB_ESTATE in a forked child. r[impl hub.host.fork] */
+int host_server_check(const struct rapahub_control *control);
 
 /* Adds to, or changes in, what the one descriptor watches; `how` as of epoll_ctl. */
 int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,

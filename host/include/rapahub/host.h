@@ -123,7 +123,11 @@ struct rapahub_container_options {
 };
 
 /* Options are copied; those of create may be NULL. destroy takes NULL; it says goodbye, waits,
- * kills, and ends every call with RAPAHUB_EDIED; no other thread may be inside the library then. */
+ * kills, and ends every call with RAPAHUB_EDIED; no other thread may be inside the library then.
+ *
+ * A child that was forked without exec has no host: all functions but this fail there with
+ * RAPAHUB_ESTATE, and this one frees the child's copies and descriptors only (rule hub.host.fork).
+ */
 RAPAHUB_API_CHECKED int rapahub_host_create(const struct rapahub_host_options *options,
                                             struct rapahub_host **out);
 RAPAHUB_API void rapahub_host_destroy(struct rapahub_host *host);

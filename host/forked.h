@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forked: a child that was forked from the process of a host, and runs no other program, has no
+ * host: its threads are not there, nor is the shared memory, and what descriptors it has are its
+ * parent's. Each function says so (host_forked_check).
+ *
+ * The kernel tells: the number of the host's scratches, by which a call finds the memory of its
+ * thread anyway, lies in a page that is zero in such a child (MADV_WIPEONFORK). So a call looks at
+ * nothing more than it did. Where a kernel cannot do that, nothing is refused. */
+#ifndef HOST_FORKED_H
+#define HOST_FORKED_H
+
+struct rapahub_host;
+
+/* Zeroed memory for a host, of which the scratches' number lies in such a page; NULL for none. */
+struct rapahub_host *host_forked_new(void);
+void host_forked_free(struct rapahub_host *host);
+
+/* 0, or RAPAHUB_ESTATE in a forked child. r[impl hub.host.fork] */
+int host_forked_check(const struct rapahub_host *host);
+
+#endif

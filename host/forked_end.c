@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/forked_end.h"
+
+#include <stdlib.h>
+
+#include "host/forked.h"
+#include "host/host.h"
+#include "host/observer.h"
+#include "hub/base/own.h"
+
+static void close_group(struct host_group *group)
+{
+    if (group && group->segment)
+        hub_fd_release(&group->segment->mapping.fd);
+}
+
+static void close_life(struct host_life *life)
+{
+    int nudge = life->connection.link ? hub_link_wakes(life->connection.link)->nudge : -1;
+
+    hub_fd_release(&nudge);
+    hub_fd_release(&life->doorbell);
+    hub_fd_release(&life->pidfd);
+    hub_fd_release(&life->on_keep.fd);
+    hub_fd_release(&life->output.pipes[0].watch.fd);
+    hub_fd_release(&life->output.pipes[1].watch.fd);
+    if (life->cgroup.open)
+        hub_fd_release(&life->cgroup.folder);
+    close_group(life->group);
+}
+
+static void close_lives(struct hub_list *lives)
+{
+    HUB_LIST_EACH (lives, link)
+        close_life(HUB_LIST_ITEM(link, struct host_life, link));
+}
+
+static void close_guests(struct rapahub_host *host)
+{
+    for (uint32_t i = 0; i < host->guests_max; i++)
+        if (host->guests[i])
+            hub_fd_release(&host->guests[i]->module);
+}
+
+static void close_own(struct rapahub_host *host)
+{
+    close_group(host->shared);
+    host_modules_fini(&host->modules);
+    host_loop_fini(&host->loop);
+    if (host->lookout.open) {
+        hub_fd_release(&host->lookout.epoll);
+        hub_fd_release(&host->lookout.bell);
+    }
+    if (host->has_cgroup)
+        hub_fd_release(&host->cgroup);
+}
+
+void host_forked_end(struct rapahub_host *host)
+{
+    close_lives(&host->lives);
+    close_lives(&host->ended);
+    close_guests(host);
+    host_observer_forget_all(host);
+    close_own(host);
+    host_options_fini(&host->options);
+    free(host->guests);
+    host_forked_free(host);
+}
