@@ -90,13 +90,6 @@ void hub_far_lines(void *to, const void *from, size_t size)
     __asm__ volatile("" : : : "memory");
 }
 
-/* Measured there only: it moves 1.4 to 8 times as much, most where the two CPUs share no cache
- * (docs/adr/0019). Elsewhere memcpy knows best. */
-static int pays(void)
-{
-    return __builtin_cpu_is("amd");
-}
-
 #else
 
 void hub_far_stream(void *to, const void *from, size_t size)
@@ -109,20 +102,7 @@ void hub_far_lines(void *to, const void *from, size_t size)
     hub_atomic_copy_bytes(to, from, size);
 }
 
-static int pays(void)
-{
-    return 0;
-}
-
 #endif
-
-void hub_far_copy(void *to, const void *from, size_t size)
-{
-    if (pays())
-        hub_far_stream(to, from, size);
-    else
-        memcpy(to, from, size);
-}
 
 /* In its page, but not at the same place. */
 static int is_close_behind(const void *to, const volatile void *from)
@@ -132,7 +112,7 @@ static int is_close_behind(const void *to, const volatile void *from)
 
 void hub_far_fetch(void *to, const volatile void *from, size_t size)
 {
-    if (size >= FETCH_LEAST && is_close_behind(to, from) && pays())
+    if (size >= FETCH_LEAST && is_close_behind(to, from))
         hub_far_lines(to, (const void *)(uintptr_t)from, size);
     else
         hub_atomic_copy_bytes(to, from, size);

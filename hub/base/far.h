@@ -10,11 +10,9 @@
 #define HUB_FAR_ALONE  (32U << 10) /* of a copy that is waited for */
 #define HUB_FAR_STREAM (8U << 10)  /* of one of many */
 
-/* As memcpy, past the caches of this CPU where that pays. What is stored behind it is seen behind
- * it, as with memcpy. The bytes lie in memory then: who reads them here waits for them. */
-void hub_far_copy(void *to, const void *from, size_t size);
-
-/* The same where it does not pay. */
+/* As memcpy, past the caches of this CPU: whether that pays says way.h. What is stored behind it is
+ * seen behind it, as with memcpy. The bytes lie in memory then: who reads them here waits for them.
+ */
 void hub_far_stream(void *to, const void *from, size_t size);
 
 /* As hub_atomic_copy_bytes, of bytes that another CPU stored: each is read once, and none behind

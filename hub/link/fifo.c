@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LEAST 256u
+#define LINE  64u /* what comes in whole lines is copied from line to line, which is quicker */
 #define MOST  (UINT32_C(1) << 31)
 
 uint32_t hub_fifo_size(const struct hub_fifo *fifo)
@@ -41,7 +42,7 @@ static bool grow(struct hub_fifo *fifo, uint64_t need)
 
     while (capacity < need)
         capacity *= 2;
-    data = capacity <= MOST ? malloc(capacity) : NULL;
+    data = capacity <= MOST ? aligned_alloc(LINE, capacity) : NULL;
     if (!data)
         return false;
     move_out(fifo, data);

@@ -252,7 +252,8 @@ struct hub_channel *hub_intake_begin_fill(struct hub_channels *set, uint32_t id,
 }
 
 /* Without the lock. The length first, since only it says where the bytes begin: how long it is, 0
- * where it is none, or a failure. */
+ * where it is none, or a failure. Of what came with it nothing else is used: so the bytes are
+ * copied from where they begin, which is a line. */
 static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
 {
     uint32_t size = arrival->list[0].payload_len, prefix, length;
@@ -266,12 +267,7 @@ static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
         uint8_t *to = hub_fifo_room(fifo, at - prefix, &run);
 
         run = run < size - at ? run : size - at;
-        if (at < length) { /* these bytes were copied with the length */
-            run = run < length - at ? run : length - at;
-            memcpy(to, head + at, run);
-        } else {
-            r = hub_arrival_copy(arrival, at, run, to);
-        }
+        r = hub_arrival_copy(arrival, at, run, to);
     }
     return r < 0 ? r : (int)prefix;
 }

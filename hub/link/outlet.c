@@ -6,6 +6,7 @@
 #include "hub/base/clock.h"
 #include "hub/link/channel_state.h"
 
+#define LINE       64
 #define PREFIX_MAX 5 /* bytes of an element's length on the wire */
 #define SEND_SLICE (100 * HUB_MILLISECOND)
 #define PARTS      4    /* elements in a window */
@@ -33,17 +34,18 @@ static size_t fit(size_t size, uint32_t room)
     return size < n ? size : n;
 }
 
+/* Whole lines behind the line of their length, where that leaves most of it. */
 size_t hub_outlet_longest(uint32_t window, size_t piece)
 {
     uint32_t part = window / PARTS;
 
     if (part < PART_LEAST)
         part = PART_LEAST < window ? PART_LEAST : window;
-    return fit(SIZE_MAX / 2, piece < part ? (uint32_t)piece : part);
+    part = piece < part ? (uint32_t)piece : part;
+    return part < PART_LEAST ? fit(SIZE_MAX / 2, part) : (part - LINE) / LINE * LINE;
 }
 
-/* The next element of so many bytes: in parts of one size, so that no small one is left, unless it
- * needs no slot. */
+/* The next element of so many bytes: parts of one size, of whole lines; or a small one is left. */
 static size_t cut(const struct hub_channel *channel, size_t size)
 {
     size_t longest = channel->longest, parts;
@@ -51,9 +53,10 @@ static size_t cut(const struct hub_channel *channel, size_t size)
     if (size <= longest || longest == 0)
         return size;
     parts = (size + longest - 1) / longest;
-    if (size - (parts - 1) * longest < HUB_INLINE_SIZE)
+    if (size - (parts - 1) * longest < 2 * LINE)
         return longest;
-    return (size + parts - 1) / parts;
+    parts = (size + parts - 1) / parts;
+    return longest % LINE == 0 ? (parts + LINE - 1) / LINE * LINE : parts;
 }
 
 /* The receiver may widen it: then elements may be as long as it pays. r[impl hub.channel.window] */
@@ -182,9 +185,8 @@ static int send(struct hub_channel *channel, const struct hub_message *message,
 }
 
 /* One element; -EAGAIN where the stream is over, or there was no space by then. `more` follows.
- * What is sent behind the end of the stream, under the same lock of the link, finds the gate shut:
- * so no Data follows its last word, nor the Request that uses the id again. r[impl
- * flow.channel.credit-consume] */
+ * Behind the end of the stream, under the same lock of the link, the gate is shut: no Data follows
+ * its last word, nor the Request that uses the id again. r[impl flow.channel.credit-consume] */
 static int write_element(struct hub_channel *channel, struct rapahub_bytes bytes, bool more,
                          uint64_t deadline)
 {

@@ -72,7 +72,7 @@ static int bench_nested(void *self, int64_t a, int64_t b, int64_t *sum)
 /* Writes `count` messages of `size` bytes. */
 static int bench_pour(void *self, uint64_t count, uint32_t size, struct rapahub_sink *to)
 {
-    static const uint8_t data[1 << 20];
+    static _Alignas(4096) const uint8_t data[1 << 20];
     int r = 0;
 
     (void)self;

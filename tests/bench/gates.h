@@ -19,10 +19,16 @@ struct gates_row {
     bool no_gate;      /* published only */
     const char *unit;  /* of the value */
     double tolerance;  /* beyond the gate: of counts, which a descheduled peer changes */
+    bool close;        /* only rounds count in which the two CPUs share a cache: GATES_LINE */
+    const char *reach; /* and this subject, to the same base, reaches the gate; NULL: any */
 };
 
 /* Ends with an empty one. */
 extern const struct gates_row gates_rows[];
+
+/* There and back of a line, and within how many ns CPUs take it that share a cache. */
+#define GATES_LINE    "L1"
+#define GATES_LINE_NS 150.0
 
 /* In the unit of the row: ns, or what the trial's value is. */
 double gates_value(const struct trial *trial, enum gates_field field);

@@ -16,6 +16,7 @@
 #include "tests/bench/once.h"
 #include "tests/bench/place.h"
 #include "tests/bench/report.h"
+#include "tests/bench/ring.h"
 #include "tests/bench/rounds.h"
 #include "tests/bench/sizes.h"
 #include "tests/bench/stage.h"
@@ -274,7 +275,7 @@ int main(int argc, char **argv)
     int r;
 
     if (argc == 3 && strcmp(argv[1], "peer") == 0)
-        return bases_peer(argv[2]);
+        return ring_is_peer(argv[2]) ? ring_peer(argv[2]) : bases_peer(argv[2]);
     r = parse(argc, argv, &options);
     if (r != 0)
         return r;

@@ -79,6 +79,30 @@ static void compare(struct rounds *rounds, uint32_t at, uint32_t round)
     rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
 }
 
+/* Of a subject in a round; 0: it was not measured. */
+static double value_of(const struct rounds *rounds, const char *id, enum gates_field field,
+                       uint32_t round)
+{
+    uint32_t at = index_of(rounds, id);
+
+    return at < rounds->count && rounds->state[at][round] == DONE
+               ? gates_value(&rounds->trials[at][round], field)
+               : 0;
+}
+
+/* Does a round say anything of a row that is for CPUs that share a cache? */
+static bool counts(const struct rounds *rounds, const struct gates_row *row, uint32_t round)
+{
+    double line = value_of(rounds, GATES_LINE, GATES_BATCH, round);
+    double base = value_of(rounds, row->base, row->base_field, round);
+
+    if (!row->close || rounds->options->other)
+        return true;
+    if (line <= 0 || line > GATES_LINE_NS)
+        return false;
+    return !row->reach || value_of(rounds, row->reach, row->field, round) >= row->gate * base;
+}
+
 /* The value of a row in a round, and what it is divided by; false where one of them is missing. */
 static bool pair_of(const struct rounds *rounds, const struct gates_row *row, uint32_t round,
                     double *value, double *base)
@@ -88,7 +112,7 @@ static bool pair_of(const struct rounds *rounds, const struct gates_row *row, ui
     uint32_t of = row->base && !other ? index_of(rounds, row->base) : at;
 
     if (at == rounds->count || of == rounds->count || rounds->state[at][round] != DONE ||
-        rounds->state[of][round] != DONE)
+        rounds->state[of][round] != DONE || !counts(rounds, row, round))
         return false;
     *value = gates_value(&rounds->trials[at][round], row->field);
     *base = other       ? gates_value(&rounds->others[at][round], row->field)
@@ -127,6 +151,16 @@ static void print_round(const struct rounds *rounds, uint32_t round)
     }
 }
 
+/* There and back of a line, where rows depend on it: what the two CPUs shared. */
+static void print_line(const struct rounds *rounds, uint32_t round)
+{
+    double line = value_of(rounds, GATES_LINE, GATES_BATCH, round);
+
+    if (line > 0)
+        fprintf(rounds->options->json == stdout ? stderr : stdout,
+                "round %u: a line there and back in %.0f ns\n", round + 1, line);
+}
+
 static void one_round(struct rounds *rounds, uint32_t round)
 {
     uint32_t order[SUBJECTS_MAX], count = 0;
@@ -152,6 +186,7 @@ static void one_round(struct rounds *rounds, uint32_t round)
     }
     rounds->done = round + 1;
     print_round(rounds, round);
+    print_line(rounds, round);
 }
 
 static void measure_all(struct rounds *rounds, uint32_t least, double seconds)
@@ -169,15 +204,22 @@ static void measure_all(struct rounds *rounds, uint32_t least, double seconds)
         fprintf(stderr, "\r%-50s\r", "");
 }
 
-static void want(struct rounds *rounds, const struct gates_row *row)
+static void want_subject(struct rounds *rounds, const char *id)
 {
-    uint32_t at = index_of(rounds, row->subject);
+    uint32_t at = id ? index_of(rounds, id) : rounds->count;
 
     if (at < rounds->count)
         rounds->wanted[at] = true;
-    at = row->base && !rounds->options->other ? index_of(rounds, row->base) : rounds->count;
-    if (at < rounds->count)
-        rounds->wanted[at] = true;
+}
+
+static void want(struct rounds *rounds, const struct gates_row *row)
+{
+    want_subject(rounds, row->subject);
+    if (rounds->options->other)
+        return;
+    want_subject(rounds, row->base);
+    want_subject(rounds, row->close ? GATES_LINE : NULL);
+    want_subject(rounds, row->reach);
 }
 
 /* The pairs of a row: its values, those of its base, and the ratios. */
@@ -213,6 +255,10 @@ static int pair_up(const struct rounds *rounds, const struct gates_row *row, str
         pairs->ratios[n] = pairs->bases[n] > 0 ? pairs->values[n] / pairs->bases[n] : 0;
         pairs->count++;
     }
+    if (pairs->count == 0 && row->close)
+        snprintf(out->why, sizeof out->why, "%s",
+                 row->reach ? "no round in which the bare ring reached it"
+                            : "no round in which the CPUs shared a cache");
     return pairs->count > 0 ? ROUNDS_SHOWN : ROUNDS_NOT_HERE;
 }
 

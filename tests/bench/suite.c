@@ -7,7 +7,7 @@
 static const struct suite_subject *const tables[] = {
     bases_subjects,  calls_subjects, direct_subjects,    streams_subjects, threads_subjects,
     guests_subjects, idle_subjects,  processes_subjects, exact_subjects,   starts_subjects,
-    storm_subjects,  peers_subjects, pinned_subjects};
+    storm_subjects,  peers_subjects, pinned_subjects,    ring_subjects};
 
 const char *suite_mode_name(enum suite_mode mode)
 {

@@ -34,7 +34,6 @@ static void all_bytes_come_and_none_beside_them(void **state)
     for (size_t lead = 0; lead < LINE; lead += 3) {
         for (size_t size = 0; size <= SIZES; size++) {
             check_copy(hub_far_stream, lead, size);
-            check_copy(hub_far_copy, lead, size);
             check_copy(hub_far_lines, lead, size);
         }
     }

@@ -144,7 +144,8 @@ static void tell_lie(struct hub_descriptor *descriptor, const struct lie *lie)
 {
     descriptor->payload_slot += lie->slot;
     descriptor->payload_generation += lie->generation;
-    descriptor->payload_offset += lie->offset;
+    if (lie->offset > 0)
+        descriptor->payload_offset = lie->offset;
 }
 
 static void check_false_answer(bool several, const struct lie *lie, size_t size)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring: the other end of the bare ring, which is a base. */
+#ifndef TESTS_BENCH_RING_H
+#define TESTS_BENCH_RING_H
+
+#include <stdbool.h>
+
+/* Is it the name of one? */
+bool ring_is_peer(const char *name);
+
+/* Its memory is descriptor 3, its socket 4. An exit status. */
+int ring_peer(const char *name);
+
+#endif
