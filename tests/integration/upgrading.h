@@ -34,11 +34,16 @@ UNUSED static int upgrade(struct hosting *on, const char *chimod)
     return r;
 }
 
+/* Of a method that takes a u64, or nothing (`argument` NULL). */
 UNUSED static uint32_t number_of(struct hosting *on, struct rapahub_container_id where,
                                  const char *method, const void *argument)
 {
-    const struct rapahub_call call = {
-        .target = where, .method = method, .arguments = (const void *const[]){argument, NULL}};
+    static const struct rapahub_type *const of_none[] = {&rapahub_type_u32, NULL};
+    static const struct rapahub_type *const of_one[] = {&rapahub_type_u32, &rapahub_type_u64, NULL};
+    const struct rapahub_call call = {.target = where,
+                                      .method = method,
+                                      .types = argument ? of_one : of_none,
+                                      .arguments = (const void *const[]){argument, NULL}};
     uint32_t number = 77777;
 
     assert_done(rapahub_host_call(on->host, &call, &number));
