@@ -93,14 +93,15 @@ static double value_of(const struct rounds *rounds, const char *id, enum gates_f
 /* Does a round say anything of a row that is for CPUs that share a cache? */
 static bool counts(const struct rounds *rounds, const struct gates_row *row, uint32_t round)
 {
-    double line = value_of(rounds, GATES_LINE, GATES_BATCH, round);
-    double base = value_of(rounds, row->base, row->base_field, round);
+    double line;
 
     if (!row->close || rounds->options->other)
         return true;
+    line = value_of(rounds, GATES_LINE, GATES_BATCH, round);
     if (line <= 0 || line > GATES_LINE_NS)
         return false;
-    return !row->reach || value_of(rounds, row->reach, row->field, round) >= row->gate * base;
+    return !row->reach || value_of(rounds, row->reach, row->field, round) >=
+                              row->gate * value_of(rounds, row->base, row->base_field, round);
 }
 
 /* The value of a row in a round, and what it is divided by; false where one of them is missing. */
