@@ -30,12 +30,17 @@ pid_t host_tracer_of(const char *status)
 bool host_tracer_kin(const char *stat, struct host_tracer_kin *out)
 {
     const char *rest = strrchr(stat, ')');
-    int parent, group;
+    char *end = NULL;
 
-    if (!rest || sscanf(rest, ") %*c %d %d", &parent, &group) != 2)
+    if (!rest || strlen(rest) < sizeof ") S" - 1)
         return false;
-    *out = (struct host_tracer_kin){parent, group};
-    return true;
+    rest += sizeof ") S" - 1;
+    out->parent = (pid_t)strtol(rest, &end, 10);
+    if (end == rest)
+        return false;
+    rest = end;
+    out->group = (pid_t)strtol(rest, &end, 10);
+    return end != rest;
 }
 
 /* ---- processes ---- */

@@ -4,9 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,19 +29,28 @@ static bool same_file(const struct statx *a, const struct statx *b)
            a->stx_dev_minor == b->stx_dev_minor;
 }
 
-/* The kernel writes these lines, and the process has no word in them; "EOF" as an end is no number.
- */
+/* "lock: 1: OFDLCK ADVISORY WRITE -1 00:1a:77 4096 4096": of the last two numbers the first is
+ * where the range begins; the other may be "EOF". The kernel writes these lines, and the process
+ * has no word in them. */
+static bool is_lock_at(char *line, uint64_t start)
+{
+    char *end = NULL, *last;
+
+    if (strncmp(line, "lock:", 5) != 0 || !strstr(line, " OFDLCK ") || !strstr(line, " WRITE "))
+        return false;
+    last = strrchr(line, ' ');
+    *last = '\0';
+    last = strrchr(line, ' ');
+    return strtoull(last, &end, 10) == start && end > last + 1 && *end == '\0';
+}
+
 static bool tells_of_lock(FILE *info, uint64_t start)
 {
     char line[256];
     bool found = false;
 
-    while (!found && fgets(line, sizeof line, info)) {
-        uint64_t begin;
-
-        found = sscanf(line, "lock: %*d: OFDLCK %*s WRITE %*d %*x:%*x:%*u %" SCNu64, &begin) == 1 &&
-                begin == start;
-    }
+    while (!found && fgets(line, sizeof line, info))
+        found = is_lock_at(line, start);
     return found;
 }
 
