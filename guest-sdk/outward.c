@@ -103,14 +103,16 @@ static int find_method(struct errand *errand)
     return 0;
 }
 
-/* The chain of the call that is served now goes on; a new one begins with the first call out. */
+/* The chain of the call that is served now goes on; a new one begins with the first call out. Those
+ * that begin here are odd, those that a host knows by numbers of its own are even.
+ * r[impl sec.call.chain] */
 static uint64_t chain_of(struct guest *guest)
 {
     const struct guest_frame *frame = guest->frame;
 
     if (frame && frame->request->metadata.chain != 0)
         return frame->request->metadata.chain;
-    return ++guest->next_chain;
+    return guest->next_chain += 2;
 }
 
 /* The host's question whether this guest is well does not wait for others. */

@@ -167,8 +167,13 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
     if (r < 0)
         return r;
     out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
-    if (host_threads_is_owner(host))
-        piece->async.chain = host->chain;
+    if (host_threads_is_owner(host) && host->chain.value != 0) {
+        piece->async.seat = host_chains_reserve(host, &host->chain);
+        if (!piece->async.seat) {
+            host_async_pieces_free(&piece->async);
+            return RAPAHUB_ENOMEM;
+        }
+    }
     return host_asyncs_begin(host, &piece->async, &out->number);
 }
 
@@ -259,7 +264,7 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
 {
     const struct rapahub_call *call = quick->order->call;
     struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
-    uint64_t chain = quick->owner ? quick->host->chain : 0;
+    uint64_t chain = quick->owner ? quick->host->chain.value : 0;
 
     if ((quick->scratch->handle | chain) == 0 && is_raw(call)) {
         message->payload_len =

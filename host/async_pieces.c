@@ -144,7 +144,6 @@ static void clean(struct host_async *async)
     async->marks = NULL;
     async->owned = async->data = NULL;
     async->fini = NULL;
-    async->chain = 0;
     async->container = NULL;
     async->foreign = async->full = async->held = async->mine = false;
 }
@@ -182,6 +181,8 @@ void host_async_pieces_free(struct host_async *async)
 
     if (async->fini)
         async->fini(async);
+    if (async->seat)
+        host_chains_leave(&async->seat);
     if (async->marks)
         free(async->marks);
     if (async->owned)

@@ -107,11 +107,13 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
     struct host_container *container = route->container;
     struct host_life *life = route->life;
     bool more = host_corks_holds(container);
+    struct host_chain_seat *seat = async->seat;
     uint64_t number = async->number, call = 0;
+    uint64_t chain = seat ? host_chains_take(seat, life) : 0;
     uint8_t head[HOST_EXCHANGE_HEAD_MAX];
     const struct hub_call wanted = {
         .method_id = async->method_id,
-        .payload = {.head = {head, host_exchange_head(route->handle, async->chain, head)},
+        .payload = {.head = {head, host_exchange_head(route->handle, chain, head)},
                     .tail = async->arguments,
                     .more = more},
         .deadline_ns = async->deadline_ns,
@@ -129,11 +131,15 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
     hub_add(&container->users, 1); /* that of the route stays */
     r = hub_calls_begin(life->connection.calls, &wanted, &call);
     if (r == 0) {
+        if (seat) /* the owner tells its end, and is here */
+            host_chains_note(seat, call);
         note_call(host, number, call);
         if (more)
             host_corks_sent(host, container, life);
         return 0;
     }
+    if (seat)
+        host_chains_untake(seat);
     host_containers_drop(container);
     async->container = NULL;
     async->full = r == -EAGAIN;

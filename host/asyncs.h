@@ -19,6 +19,7 @@
 struct host_life;
 struct host_container;
 struct host_async;
+struct host_chain_seat;
 
 /* Runs once, on the owner: code 0 and the answer of `life`, or a failure with its diagnosis. Then
  * the call is freed. */
@@ -29,7 +30,8 @@ typedef void host_asyncs_done(struct host_async *async, int code, struct hub_ans
 struct host_async {
     struct rapahub_host *host;
     struct rapahub_container_id target;
-    uint64_t method_id, chain;
+    uint64_t method_id;
+    struct host_chain_seat *seat; /* in its chain; NULL: it is in none. Of the owner's calls */
     struct rapahub_bytes arguments;
     struct hub_stream_marks *marks; /* streams among the arguments, which outlive the call; freed
                                        with it; NULL: none */

@@ -141,16 +141,16 @@ static int wait_for(struct rapahub_host *host, const struct host_exchange *excha
     return wait_as_owner(host, streams ? NULL : exchange->life, calls, number, streams);
 }
 
-int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
-                      struct hub_answer *answer)
+static int run(struct rapahub_host *host, const struct host_exchange *exchange,
+               struct host_chain_seat *seat, struct hub_answer *answer)
 {
     struct hub_calls *calls = exchange->life->connection.calls;
+    uint64_t chain = seat ? host_chains_take(seat, exchange->life) : 0;
     bool owner = host_threads_is_owner(host);
     uint8_t head[HOST_EXCHANGE_HEAD_MAX + HOST_EXCHANGE_BEFORE_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
-        .payload = {.head = {head,
-                             put_head(exchange, owner && !exchange->own ? host->chain : 0, head)},
+        .payload = {.head = {head, put_head(exchange, chain, head)},
                     .tail = has_apart(exchange) ? exchange->apart : exchange->arguments,
                     .loan = exchange->loan},
         .deadline_ns = exchange->deadline_ns,
@@ -164,6 +164,8 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
 
     host_corks_push(host); /* it may wait for a slot that what is held back has */
     r = begin(host, calls, &call, &number);
+    if (r == 0 && seat)
+        host_chains_note(seat, number);
     if (r == 0 && exchange->on_begun)
         exchange->on_begun(exchange->user, number);
     if (r == 0 && exchange->streams)
@@ -171,6 +173,28 @@ int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exc
     if (r == 0)
         r = wait_for(host, exchange, number);
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
+}
+
+/* Of the calls that an offered method makes to answer a guest. */
+static bool is_chained(struct rapahub_host *host, const struct host_exchange *exchange)
+{
+    return host_threads_is_owner(host) && host->chain.value != 0 && !exchange->own;
+}
+
+int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
+                      struct hub_answer *answer)
+{
+    struct host_chain_seat *seat = NULL;
+    int r;
+
+    if (is_chained(host, exchange)) {
+        seat = host_chains_reserve(host, &host->chain);
+        if (!seat)
+            return RAPAHUB_ENOMEM;
+    }
+    r = run(host, exchange, seat, answer);
+    host_chains_leave(&seat);
+    return r;
 }
 
 /* r[impl hub.violation] */

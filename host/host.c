@@ -134,6 +134,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&host->ended);
     hub_list_init(&host->detached);
     hub_list_init(&host->relays);
+    host->chains = host_chains_first();
     hub_list_init(&host->supervisors);
     hub_list_init(&host->observers);
     host_monitors_init(&host->monitors);

@@ -9,6 +9,7 @@
 #include <rapahub/host.h>
 
 #include "host/asyncs.h"
+#include "host/chains.h"
 #include "host/containers.h"
 #include "host/events.h"
 #include "host/group.h"
@@ -67,21 +68,22 @@ struct rapahub_host {
     struct host_timer overdue; /* calls nobody waits for */
     struct host_timer linger;  /* pipes that outlive their guest */
     struct host_zombies zombies;
-    struct hub_closer *closer; /* of what guests have sent; the last to go */
-    struct hub_list detached;  /* tasks that nobody waits for */
-    struct hub_list relays;    /* requests of guests that were sent on */
-    struct hub_a32 streaming;  /* calls with streams that nobody waits for */
-    struct hub_crew waiters;   /* who wait for them instead */
-    uint64_t groups, serials;  /* the last numbers given */
-    uint64_t chain;            /* of the request an offer answers now; 0: none */
-    uint32_t depth;            /* turns inside of turns */
-    uint32_t nested;           /* requests served inside of waits, without a turn */
-    uint32_t glances;          /* turns since one looked at the descriptors */
-    uint32_t polls;            /* turns without a wait, one after the other */
-    bool unheard;              /* there are lives whose doorbells are not armed */
-    struct hub_a32 shown;      /* 1: others may wait for the loop's descriptor */
-    struct hub_a32 polled;     /* 1: there were turns that armed no doorbell */
-    uint32_t callbacks;        /* the embedder's code that runs now */
+    struct hub_closer *closer;     /* of what guests have sent; the last to go */
+    struct hub_list detached;      /* tasks that nobody waits for */
+    struct hub_list relays;        /* requests of guests that were sent on */
+    struct hub_a32 streaming;      /* calls with streams that nobody waits for */
+    struct hub_crew waiters;       /* who wait for them instead */
+    uint64_t groups, serials;      /* the last numbers given */
+    uint64_t chains;               /* the number of the last chain that began */
+    struct host_chain_claim chain; /* of the request an offer answers now; 0: none */
+    uint32_t depth;                /* turns inside of turns */
+    uint32_t nested;               /* requests served inside of waits, without a turn */
+    uint32_t glances;              /* turns since one looked at the descriptors */
+    uint32_t polls;                /* turns without a wait, one after the other */
+    bool unheard;                  /* there are lives whose doorbells are not armed */
+    struct hub_a32 shown;          /* 1: others may wait for the loop's descriptor */
+    struct hub_a32 polled;         /* 1: there were turns that armed no doorbell */
+    uint32_t callbacks;            /* the embedder's code that runs now */
     bool closing;
 };
 

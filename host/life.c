@@ -39,6 +39,7 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     life->on_keep.fd = -1;
     life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
     hub_list_init(&life->link);
+    host_chains_init(&life->chains);
     return life;
 }
 

@@ -12,6 +12,7 @@
 #include <rapahub/id.h>
 
 #include "host/cgroup.h"
+#include "host/chains.h"
 #include "host/group.h"
 #include "host/lookout.h"
 #include "host/loop.h"
@@ -108,6 +109,7 @@ struct host_life {
     struct host_timer progress_timer;
     struct host_probes probes;
     struct host_nested nested;
+    struct host_chains chains;
     uint64_t traffic;     /* messages seen last, of a guest that wakes nobody */
     uint64_t traffic_ns;  /* when that changed */
     uint64_t looked_ns;   /* at the ring of one that takes part, by time */

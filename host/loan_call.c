@@ -53,7 +53,7 @@ static __attribute__((noinline)) int put(struct loan_call *it,
 /* Nothing but the length, as of most: and no metadata. */
 static bool put_plain(const struct loan_call *it, size_t count, struct hub_writer *writer)
 {
-    if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain != 0))
+    if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain.value != 0))
         return false;
     writer->data[0] = 0;
     writer->size = 1 + hub_postcard_put_length(writer->data + 1, it->payload.tail.size);

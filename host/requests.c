@@ -151,11 +151,14 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
 /* The request, to be sent on; NULL where there is no memory. */
 static struct host_async *make(struct host_life *life, struct hub_request *request)
 {
+    const struct host_chain_claim claim = {life, request->metadata.chain};
     struct host_async *async = calloc(1, sizeof *async);
     struct relay *relay = calloc(1, sizeof *relay);
+    struct host_chain_seat *seat = host_chains_reserve(life->host, &claim);
     void *arguments = malloc(request->arguments.size + 1);
 
-    if (!async || !relay || !arguments) {
+    if (!async || !relay || !seat || !arguments) {
+        host_chains_leave(&seat);
         free(async);
         free(relay);
         free(arguments);
@@ -163,6 +166,7 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     }
     /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
     memcpy(arguments, request->arguments.data, request->arguments.size);
+    async->seat = seat;
     relay->life = life;
     relay->request = request;
     hub_list_init(&relay->link);
@@ -176,6 +180,7 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
 static void drop(struct host_async *async)
 {
     fini_relay(async);
+    host_chains_leave(&async->seat);
     free(async->marks);
     free(async->owned);
     free(async->data);
@@ -209,7 +214,6 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
     async->foreign = true;
     async->target = route->container->id;
     async->method_id = request->method_id;
-    async->chain = request->metadata.chain;
     async->deadline_ns = hub_clock_after(host->options.call_timeout_ns);
     async->done = on_relayed;
     async->fini = fini_relay;
@@ -228,6 +232,7 @@ void host_requests_forget(struct rapahub_host *host, struct host_life *life)
 {
     const struct hub_response cancelled = {.kind = HUB_RESPONSE_CANCELLED};
 
+    host_chains_forget(life);
     HUB_LIST_EACH (&host->relays, link) {
         struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
 
@@ -275,11 +280,11 @@ void host_requests_run(struct rapahub_host *host, struct host_life *life,
                                               &request->channels};
     struct asking asking = {life, request};
     const struct host_offers_sink sink = {answer_asking, &asking};
-    uint64_t outer = host->chain;
+    const struct host_chain_claim outer = host->chain;
     int r;
 
     host_containers_hold_own(container);
-    host->chain = request->metadata.chain;
+    host->chain = (struct host_chain_claim){life, request->metadata.chain};
     r = host_offers_serve(host, container, &asked, &sink);
     host->chain = outer;
     if (r < 0)

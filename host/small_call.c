@@ -69,12 +69,13 @@ int host_small_call_encode(struct rapahub_host *host, const struct host_scratch 
                            const struct rapahub_call *call, struct hub_writer *writer)
 {
     static const void *const none[] = {NULL};
-    uint64_t chain = host_threads_is_owner(host) ? host->chain : 0;
 
-    if ((scratch->handle | chain) == 0)
+    if (host_threads_is_owner(host) && host->chain.value != 0) /* the long way names it */
+        return -EAGAIN;
+    if (scratch->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */
     else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
-        writer->size = host_exchange_head(scratch->handle, chain, writer->data);
+        writer->size = host_exchange_head(scratch->handle, 0, writer->data);
     else
         return -EAGAIN;
     hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
@@ -291,7 +292,7 @@ static inline int call_raw(struct rapahub_host *host, struct host_scratch *scrat
     struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
     int size;
 
-    if ((scratch->handle | (owner ? host->chain : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
+    if ((scratch->handle | (owner ? host->chain.value : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
         return go_on_raw(host, scratch, call, result, end);
     scratch->order.timeout_ns = call->timeout_ns;
     scratch->order.method_id = known_id(call);

@@ -122,7 +122,8 @@ static int call_void(uint32_t pool, const char *method, uint32_t number)
     const struct rapahub_call call = {.target = {.pool = {pool, 0}},
                                       .method = method,
                                       .types = RAPAHUB_TYPES(void, u32),
-                                      .arguments = arguments};
+                                      .arguments = arguments,
+                                      .timeout_ns = UINT64_C(290000000000)};
 
     return rapahub_chimod_call(&call, NULL);
 }
@@ -148,7 +149,8 @@ static int victim_expose_inside(void *self, uint32_t pool, uint32_t ms)
     const struct rapahub_call call = {.target = {.pool = {1, 0}},
                                       .method = "expose",
                                       .types = RAPAHUB_TYPES(void, u32, u32),
-                                      .arguments = arguments};
+                                      .arguments = arguments,
+                                      .timeout_ns = UINT64_C(290000000000)};
 
     (void)self;
     return rapahub_chimod_call(&call, NULL);
@@ -178,6 +180,12 @@ static int victim_enter(void *self)
 static int victim_entered(void *self, uint32_t *count)
 {
     *count = ((const struct victim *)self)->entered;
+    return 0;
+}
+
+static int victim_guests(void *self, uint32_t *count)
+{
+    *count = ((const struct victim *)self)->guests;
     return 0;
 }
 
@@ -218,6 +226,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(invite, victim_invite, void, u32),
     RAPAHUB_METHOD(enter, victim_enter, void, void),
     RAPAHUB_METHOD(entered, victim_entered, u32, void),
+    RAPAHUB_METHOD(guests, victim_guests, u32, void),
     RAPAHUB_METHOD(large, victim_large, bytes, u32),
     RAPAHUB_METHOD_END,
 };

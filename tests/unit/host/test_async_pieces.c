@@ -62,6 +62,7 @@ static void numbers_are_found_and_never_used_again(void **state)
 /* But for its host, the buffer of answers, and what stands behind it. */
 static void one_that_was_used_is_as_a_new_one(void **state)
 {
+    const struct host_chain_claim none = {NULL, 0};
     struct rapahub_host *host = open_host();
     struct host_async *async = host_async_pieces_take(host), *again;
 
@@ -69,7 +70,8 @@ static void one_that_was_used_is_as_a_new_one(void **state)
     async->marks = malloc(1);
     async->owned = malloc(1);
     async->data = malloc(1);
-    async->chain = 1;
+    async->seat = host_chains_reserve(host, &none);
+    assert_non_null(async->seat);
     async->container = (struct host_container *)async;
     async->life = (struct host_life *)async;
     async->call = 1;
@@ -80,7 +82,7 @@ static void one_that_was_used_is_as_a_new_one(void **state)
     again = host_async_pieces_take(host);
     assert_ptr_equal(again, async);
     assert_true(!again->marks && !again->owned && !again->data && !again->fini);
-    assert_true(!again->container && !again->life && again->chain == 0 && again->call == 0);
+    assert_true(!again->container && !again->life && !again->seat && again->call == 0);
     assert_false(again->cancelled || again->foreign || again->full || again->held || again->mine);
     assert_int_equal(again->answer.capacity, 256);
     host_async_pieces_free(again);
