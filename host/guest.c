@@ -11,6 +11,7 @@
 #include "host/module.h"
 #include "host/supervise/lint.h"
 #include "hub/base/own.h"
+#include "hub/base/rlimit.h"
 
 static char **copy_list(const char *const *list)
 {
@@ -85,7 +86,7 @@ int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_opti
             ? host_modules_open(&host->modules, guest->chimod, &guest->module)
             : host_module_open(guest->chimod, &guest->module);
     if (r < 0)
-        return r;
+        return hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
     *out = TAKE(guest);
     return 0;
 }

@@ -23,6 +23,9 @@
 #include "host/verdict.h"
 #include "hub/base/states.h"
 
+/* No start of a guest takes more descriptors of its host than that at once. */
+#define HOST_GUEST_DESCRIPTORS 32
+
 /* As others see it: a child's states, but for what host_guest_show says. */
 enum host_guest_state {
     HOST_GUEST_STOPPED = HOST_CHILD_STOPPED,

@@ -28,6 +28,7 @@
 #include "hub/base/futex.h"
 #include "hub/base/mapping.h"
 #include "hub/base/own.h"
+#include "hub/base/rlimit.h"
 
 #define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
 
@@ -195,6 +196,7 @@ int rapahub_host_create(const struct rapahub_host_options *options, struct rapah
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a host");
     r = open_host(host, options);
     if (r < 0) {
+        hub_rlimit_explain(r, 0);
         free_host(host);
         return r;
     }

@@ -16,6 +16,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
+#include "hub/base/rlimit.h"
 #include "hub/shm/deposit.h"
 #include "hub/shm/doorbell.h"
 #include "hub/wire/ticket.h"
@@ -331,6 +332,8 @@ int host_launch(struct host_guest *guest, struct host_life **out)
     r = build(guest, life, &launch);
     fini(&launch);
     if (r < 0) {
+        if (r != RAPAHUB_EAGAIN) /* of which the spawner says more, as there are several */
+            hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
         undo(life);
         return r;
     }

@@ -14,6 +14,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/own.h"
+#include "hub/base/rlimit.h"
 
 #define PIECE        ((size_t)64 << 10)
 #define SEGMENTS_MAX 512
@@ -101,6 +102,20 @@ static int check_elf(int fd, const char *path)
     return check_segments(fd, path, &head);
 }
 
+/* `size` bytes of the file were read, which may grow meanwhile. */
+static int check_room(int from, size_t size, const char *path)
+{
+    struct stat file = {0};
+    uint64_t whole = fstat(from, &file) == 0 && file.st_size > 0 ? (uint64_t)file.st_size : 0;
+
+    if (size > HOST_MODULE_SIZE_MAX)
+        return rapahub_fail(RAPAHUB_ELOAD, "", "%s is larger than 256 MiB", path);
+    if (hub_rlimit_check_file(whole > size ? whole : size, "") < 0)
+        return rapahub_fail(RAPAHUB_EFBIG, "", "cannot copy the module %s to memory: %s", path,
+                            rapahub_last_error()->text);
+    return 0;
+}
+
 static int copy(int from, int to, const char *path)
 {
     char piece[PIECE];
@@ -108,13 +123,15 @@ static int copy(int from, int to, const char *path)
     ssize_t n;
 
     while ((n = read(from, piece, sizeof piece)) > 0) {
-        size += (size_t)n;
-        if (size > HOST_MODULE_SIZE_MAX)
-            return rapahub_fail(RAPAHUB_ELOAD, "", "%s is larger than 256 MiB", path);
+        int r = check_room(from, size += (size_t)n, path);
+
+        if (r < 0)
+            return r;
         for (ssize_t done = 0, w; done < n; done += w) {
             w = write(to, piece + done, (size_t)(n - done));
             if (w < 0)
-                return rapahub_fail(-errno, "", "cannot copy %s to memory", path);
+                return rapahub_fail(-errno, "", "cannot copy the module %s to memory: %s", path,
+                                    strerrordesc_np(errno));
         }
     }
     return n < 0 ? rapahub_fail(-errno, "", "cannot read %s", path) : 0;

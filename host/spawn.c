@@ -21,11 +21,11 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/proof.h"
+#include "hub/base/rlimit.h"
 #include "hub/base/thread.h"
 
 #define STACK_SIZE    ((size_t)128 << 10)
-#define ABOVE         32 /* where a child keeps its descriptors before they get their numbers */
-#define KERNEL_MASK   8  /* bytes of the kernel's signal set */
+#define KERNEL_MASK   8 /* bytes of the kernel's signal set */
 #define SIGNALS       64
 #define SLICE         (3600 * HUB_SECOND) /* of a wait: no order is ever missed */
 #define STATUS_FAILED 127
@@ -63,6 +63,20 @@ IN_CHILD static void reset_signals(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_MASK);
 }
 
+/* Beyond all numbers that are given out, so that it is out of the way. A limit below those is told
+ * as the one that none is left under. */
+IN_CHILD static int move_beyond(int descriptor, int count)
+{
+    int moved;
+
+    if (descriptor < 0 || descriptor >= count)
+        return descriptor;
+    moved = (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, count);
+    if (moved < 0 && errno == EINVAL)
+        errno = EMFILE;
+    return moved;
+}
+
 /* First all out of the way, then each to its number: a source may have the number of another's
  * target. r[impl hub.spawn.fds] r[impl shm.spawn.fd-inheritance] */
 IN_CHILD static const char *place_descriptors(const struct host_spawn_order *order)
@@ -70,11 +84,8 @@ IN_CHILD static const char *place_descriptors(const struct host_spawn_order *ord
     int above[HOST_SPAWN_DESCRIPTORS];
 
     for (int i = 0; i < order->count; i++) {
-        above[i] = order->descriptors[i];
-        if (above[i] < 0)
-            continue;
-        above[i] = (int)syscall(SYS_fcntl, above[i], F_DUPFD_CLOEXEC, ABOVE);
-        if (above[i] < 0)
+        above[i] = move_beyond(order->descriptors[i], order->count);
+        if (above[i] < 0 && order->descriptors[i] >= 0)
             return "descriptors";
     }
     for (int i = 0; i < order->count; i++) {
@@ -240,7 +251,8 @@ int host_spawn_open(struct host_spawner **out)
         if (spawner)
             free(spawner->stack);
         free(spawner);
-        return rapahub_fail(r, "", "cannot start the thread that makes guests");
+        rapahub_fail(r, "", "cannot start the thread that makes guests");
+        return r == -EAGAIN ? hub_rlimit_explain(r, 0) : r; /* the rest is the caller's */
     }
     *out = spawner;
     return 0;
@@ -264,9 +276,11 @@ int host_spawn(struct host_spawner *spawner, const struct host_spawn_order *orde
     give_turn(spawner, TURN_ORDERED);
     wait_while(spawner, TURN_ORDERED);
     out->step = spawner->step;
-    if (spawner->failure < 0)
-        return rapahub_fail(spawner->failure, "", "cannot start %s: %s: %s", order->program,
-                            spawner->step, strerrordesc_np(-spawner->failure));
+    if (spawner->failure < 0) {
+        rapahub_fail(spawner->failure, "", "cannot start %s: %s: %s", order->program, spawner->step,
+                     strerrordesc_np(-spawner->failure));
+        return spawner->failure == -EAGAIN ? hub_rlimit_explain(-EAGAIN, 0) : spawner->failure;
+    }
     *out = spawner->spawned;
     return 0;
 }

@@ -18,6 +18,7 @@
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/base/random.h"
+#include "hub/base/rlimit.h"
 
 #define FOLDER "/dev/shm"
 #define TRIES  16
@@ -65,10 +66,12 @@ static int make_memfd(const char *name)
 int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = make_memfd(name);
-    int r;
+    int r = hub_rlimit_check_file(size, "shm.file.create");
 
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot make a memfd for shared memory");
+    if (r < 0)
+        return r;
     if (ftruncate(fd, (off_t)size) < 0)
         return rapahub_fail(-errno, "", "cannot make %zu bytes of shared memory", size);
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
@@ -135,6 +138,9 @@ static int refuse_room(int r, const char *rule, const struct hub_mapping *file, 
     struct statvfs place;
     uint64_t free_bytes = 0;
 
+    if (r == -EFBIG) /* which limit it was is said already */
+        return rapahub_fail(r, rule, "no room for %" PRIu64 " bytes more at '%s': %s", size,
+                            file->path, rapahub_last_error()->text);
     if (fstatvfs(file->fd, &place) == 0)
         free_bytes = (uint64_t)place.f_bavail * place.f_frsize;
     return rapahub_fail(
@@ -145,8 +151,10 @@ static int refuse_room(int r, const char *rule, const struct hub_mapping *file, 
 /* The file is as long as that, if it was shorter. */
 static int reserve(int fd, uint64_t offset, uint64_t size)
 {
-    int r;
+    int r = hub_rlimit_check_file(offset + size, "shm.file.create");
 
+    if (r < 0)
+        return r;
     do
         r = fallocate(fd, 0, (off_t)offset, (off_t)size);
     while (r < 0 && errno == EINTR);
@@ -173,8 +181,12 @@ int hub_mapping_take(const struct hub_mapping *mapping, uint64_t offset, uint64_
  * can; else all are taken now. */
 static int fill(struct hub_mapping *file, size_t size, bool *whole)
 {
-    int r = ftruncate(file->fd, (off_t)size) < 0 ? -errno : reserve(file->fd, 0, 1);
+    int r = hub_rlimit_check_file(size, "shm.file.create");
 
+    *whole = false;
+    if (r < 0)
+        return r;
+    r = ftruncate(file->fd, (off_t)size) < 0 ? -errno : reserve(file->fd, 0, 1);
     *whole = r == -EOPNOTSUPP;
     if (*whole)
         r = reserve_unused(file->fd, 0, size);

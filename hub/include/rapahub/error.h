@@ -73,6 +73,8 @@ RAPAHUB_BEGIN_DECLS
     X(ENFILE, 13, "too many open files in the system", "close programs that hold many") \
     X(ENOSPC, 13, "no space left",                                                      \
       "free some there; for segments: mount -o remount,size=1G /dev/shm")               \
+    X(EFBIG, 13, "larger than a file may be",                                           \
+      "raise it with ulimit -f, or lower the host's limits")                            \
     X(EROFS, 7, "the file system is read-only", "mount it writable")                    \
     X(EPIPE, 1, "nobody reads any more", "")                                            \
     X(EMSGSIZE, 13, "larger than a message may be",                                     \
