@@ -114,7 +114,7 @@ static void try_all(enum rapahub_trust trust)
     const struct rapahub_container_options offer = {.id = of_offer, .pool_name = "offer"};
     struct plugins plugins;
 
-    assert_int_equal(OWN_TO_THE_HOST, 2);
+    assert_int_equal(OWN_TO_THE_HOST, 1);
     open_plugins(&plugins, trust, (struct rapahub_host_options){0});
     check_done(rapahub_host_offer(plugins.host, &offer, offers, NULL));
     for (size_t i = 0; i < WAYS; i++)
