@@ -9,8 +9,12 @@
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 
-#define MS       UINT64_C(1000000)
+#define MS UINT64_C(1000000)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INTERVAL (100 * MS) /* a guest that is slow is not to be taken for a silent one */
+#else
 #define INTERVAL (50 * MS)
+#endif
 
 static void open_beating_so(struct hosting *on, const struct rapahub_supervision *how)
 {
