@@ -10,16 +10,23 @@
 
 #define WEAK_TYPE(word) __typeof__(+*(word))
 
+/* Of the type of the word; nobody need use it. */
+#define WEAK_RESULT(word, result)                            \
+    __extension__({                                          \
+        WEAK_TYPE(word) result_ = (WEAK_TYPE(word))(result); \
+        result_;                                             \
+    })
+
 #define __atomic_load_n(from, order)       ((WEAK_TYPE(from))weak_load(from, sizeof *(from), order))
 #define __atomic_store_n(to, value, order) weak_store(to, sizeof *(to), value, order)
 #define __atomic_exchange_n(word, value, order) \
     ((WEAK_TYPE(word))weak_exchange(word, sizeof *(word), value, order))
 #define __atomic_fetch_add(word, value, order) \
-    ((WEAK_TYPE(word))weak_add(word, sizeof *(word), value, order))
+    WEAK_RESULT(word, weak_add(word, sizeof *(word), value, order))
 #define __atomic_fetch_or(word, value, order) \
-    ((WEAK_TYPE(word))weak_or(word, sizeof *(word), value, order))
+    WEAK_RESULT(word, weak_or(word, sizeof *(word), value, order))
 #define __atomic_fetch_and(word, value, order) \
-    ((WEAK_TYPE(word))weak_and(word, sizeof *(word), value, order))
+    WEAK_RESULT(word, weak_and(word, sizeof *(word), value, order))
 #define __atomic_compare_exchange_n(word, expected, wanted, weak, order, otherwise) \
     weak_swap(word, sizeof *(word), expected, wanted, order)
 #define __atomic_thread_fence(order) weak_fence(order)
