@@ -9,7 +9,7 @@
 #include <rapahub/error.h>
 
 /* False where there is no such limit. */
-static bool read_limit(int resource, uint64_t *out)
+static bool read_limit(__rlimit_resource_t resource, uint64_t *out)
 {
     struct rlimit limit;
 
@@ -32,7 +32,7 @@ int hub_rlimit_check_file(uint64_t size, const char *rule)
 }
 
 /* Adds a limit that is set. */
-static int add(int r, int resource, const char *name)
+static int add(int r, __rlimit_resource_t resource, const char *name)
 {
     uint64_t limit;
 

@@ -252,7 +252,7 @@ static int apart(int (*run)(void))
 
 /* A limit of this process, and what a start is refused with there: one text that has all words. */
 struct below {
-    int resource;
+    __rlimit_resource_t resource;
     rlim_t value;
     int code;
     const char *words[3];

@@ -9,7 +9,7 @@
 
 static struct rlimit before;
 
-static void limit(int resource, rlim_t value)
+static void limit(__rlimit_resource_t resource, rlim_t value)
 {
     struct rlimit small;
 
