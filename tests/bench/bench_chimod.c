@@ -57,7 +57,7 @@ static int bench_lend(void *self, struct rapahub_bytes in, struct rapahub_bytes 
 /* Calls the host that calls it: the container {2, 0} 0 there has a method of the same name. */
 static int bench_nested(void *self, int64_t a, int64_t b, int64_t *sum)
 {
-    const void *const arguments[] = {&a, &b};
+    const void *const arguments[] = {&a, &b, NULL};
     static uint64_t id;
     const struct rapahub_call call = {.target = {{2, 0}, 0},
                                       .method = "nested",
