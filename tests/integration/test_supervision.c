@@ -68,6 +68,7 @@ static void a_transient_guest_is_started_again_unless_it_was_done(void **state)
 
 static void a_guest_in_backoff_says_when_it_comes(void **state)
 {
+    static const char says[] = "calc restarts in ";
     const struct rapahub_supervision slow = {.backoff_initial_ns = 20000 * MS,
                                              .backoff_max_ns = 20000 * MS};
     struct hosting on;
@@ -82,7 +83,9 @@ static void a_guest_in_backoff_says_when_it_comes(void **state)
     leave(&on, 3);
     assert_true(until(&on, &on.told.restart, 2));
     assert_in_range(on.told.due_ns, 10000 * MS, 20000 * MS);
-    assert_refused(add(&on, 1, 2, &sum), RAPAHUB_ERESTARTING, "calc restarts in 1");
+    assert_refused(add(&on, 1, 2, &sum), RAPAHUB_ERESTARTING, says);
+    assert_in_range(strtod(strstr(rapahub_last_error()->text, says) + strlen(says), NULL) * 10, 50,
+                    200); /* tenths of a second, rounded */
     assert_done(rapahub_host_stop(on.host, on.told.guest));
     assert_refused(add(&on, 1, 2, &sum), RAPAHUB_ESTOPPED, "calc was stopped");
     close_host(&on);
