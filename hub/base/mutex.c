@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/mutex.h"
 
+#include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
@@ -12,7 +13,8 @@ __attribute__((noinline)) void hub_mutex_wait(struct hub_mutex *mutex)
         (void)hub_futex_wait_private(&mutex->word, HUB_MUTEX_WANTED, HUB_NEVER);
 }
 
-__attribute__((noinline)) void hub_mutex_pass(struct hub_mutex *mutex)
+__attribute__((noinline)) void hub_mutex_pass(struct hub_mutex *mutex, uint32_t was)
 {
+    CHECK(was == HUB_MUTEX_WANTED);
     hub_futex_wake_one_private(&mutex->word);
 }

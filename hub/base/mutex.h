@@ -41,9 +41,10 @@ enum hub_mutex_state {
     HUB_MUTEX_WANTED /* held, and waited for */
 };
 
-/* Where another thread holds it, and where one waits for it. */
+/* Where another thread holds it, and where one waits for it, which is what it `was`. One that
+ * nobody held is a broken promise: who gives it back did not take it. */
 void hub_mutex_wait(struct hub_mutex *mutex);
-void hub_mutex_pass(struct hub_mutex *mutex);
+void hub_mutex_pass(struct hub_mutex *mutex, uint32_t was);
 
 static inline void hub_mutex_init(struct hub_mutex *mutex)
 {
@@ -64,15 +65,18 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 /* The same, and the fence in front of a look at `word` for who sleeps. */
 static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct hub_a32 *word)
 {
-    if (__builtin_expect(
-            hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word) == HUB_MUTEX_WANTED, 0))
-        hub_mutex_pass(mutex);
+    uint32_t was = hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word);
+
+    if (__builtin_expect(was != HUB_MUTEX_HELD, 0))
+        hub_mutex_pass(mutex, was);
 }
 
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
 {
-    if (__builtin_expect(hub_exchange(&mutex->word, HUB_MUTEX_FREE) == HUB_MUTEX_WANTED, 0))
-        hub_mutex_pass(mutex);
+    uint32_t was = hub_exchange(&mutex->word, HUB_MUTEX_FREE);
+
+    if (__builtin_expect(was != HUB_MUTEX_HELD, 0))
+        hub_mutex_pass(mutex, was);
 }
 
 #endif

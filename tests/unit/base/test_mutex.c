@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "hub/base/mutex.h"
 #include "tests/support/pause.h"
@@ -81,11 +85,49 @@ static void who_waits_for_a_mutex_gets_it_when_it_is_free(void **state)
     hub_mutex_fini(&contest.guarded.mutex);
 }
 
+UNCHECKED static void give_back(bool settles)
+{
+    struct hub_mutex mutex;
+    struct hub_a32 word;
+
+    hub_mutex_init(&mutex);
+    hub_note(&word, 0);
+    if (settles)
+        hub_mutex_unlock_and_settle(&mutex, &word);
+    else
+        hub_mutex_unlock(&mutex);
+}
+
+/* So a lock that is forgotten is seen by each test that comes by, without two threads that meet. */
+static void who_gives_back_what_he_did_not_take_ends(void **state)
+{
+    const struct rlimit no_core = {0, 0};
+
+    (void)state;
+    for (int settles = 0; settles < 2; settles++) {
+        int status = 0;
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)setrlimit(RLIMIT_CORE, &no_core);
+            close(STDERR_FILENO);
+            signal(SIGABRT, SIG_DFL); /* cmocka's handler would jump back into the test */
+            give_back(settles);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGABRT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_mutex_guards_is_changed_by_one_thread_at_a_time),
         cmocka_unit_test(who_waits_for_a_mutex_gets_it_when_it_is_free),
+        cmocka_unit_test(who_gives_back_what_he_did_not_take_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
