@@ -6,28 +6,68 @@
 #include "hub/base/clock.h"
 #include "hub/base/far.h"
 
-#define EARLY      16  /* the first copies take turns */
-#define OTHER_EACH 256 /* copies: behind so many one goes the other way */
-#define TIMED_EACH 8   /* of the others */
-#define WORTH      5   /* near is to take more than 5 to 4 of far, whose reader waits for memory */
-#define WORTH_OF   4
-#define CLIP       4 /* so often what it was may a copy take: who was interrupted took longer */
-#define SLOWLY     4 /* what takes longer is believed by a part; what is quick at once */
-#define MIB        (UINT64_C(1) << 20)
+/* Copies in a row. Of a stream a row on trial first fills what a cache holds. */
+#define ALONE_TRIAL    8
+#define ALONE_BETWEEN  2040
+#define ALONE_TIMED    1
+#define ALONE_EACH     4
+#define STREAM_TRIAL   192
+#define STREAM_BETWEEN 8064
+#define STREAM_TIMED   96
+#define STREAM_EACH    192
+#define CLIP           4 /* so often what it was may it take: who was interrupted took longer */
+#define SLOWLY         4 /* what takes longer is believed by a part; what is quick at once */
+#define MIB            (UINT64_C(1) << 20)
 
-static bool is_other(const struct hub_way *way)
+_Static_assert(STREAM_BETWEEN % STREAM_EACH == 0 && ALONE_BETWEEN % ALONE_EACH == 0,
+               "a row ends when copies that are timed together do");
+
+/* What each way costs, in eighths of what its sender sees: who reads what went past the caches
+ * waits for memory, and memory used longest ago takes room in the cache that all share. */
+static const uint8_t weights[HUB_WAY_KINDS] = {8, 10, 9};
+
+void hub_way_init_alone(struct hub_way *way)
 {
-    return way->copies >= EARLY && way->copies % OTHER_EACH == 0;
+    *way = (struct hub_way){.kinds = HUB_WAY_FAR + 1,
+                            .trial = ALONE_TRIAL,
+                            .between = ALONE_BETWEEN,
+                            .timed = ALONE_TIMED,
+                            .timed_of = ALONE_EACH};
 }
 
-bool hub_way_goes_far(const struct hub_way *way)
+void hub_way_init_stream(struct hub_way *way, bool cold)
 {
-    return way->copies < EARLY ? way->copies % 2 == 1 : way->far != is_other(way);
+    *way = (struct hub_way){.kinds = cold ? HUB_WAY_KINDS : HUB_WAY_FAR + 1,
+                            .trial = STREAM_TRIAL,
+                            .between = STREAM_BETWEEN,
+                            .timed = STREAM_TIMED,
+                            .timed_of = STREAM_EACH};
+}
+
+enum hub_way_kind hub_way_next(const struct hub_way *way)
+{
+    return (enum hub_way_kind)way->now;
+}
+
+static bool is_on_trial(const struct hub_way *way)
+{
+    return !way->settled || way->now != way->pays;
+}
+
+/* Of those that are timed together, the first and the last. */
+static bool is_first(const struct hub_way *way)
+{
+    return way->at % way->timed_of == way->timed_of - way->timed;
+}
+
+static bool is_last(const struct hub_way *way)
+{
+    return way->at % way->timed_of == way->timed_of - 1;
 }
 
 bool hub_way_is_timed(const struct hub_way *way)
 {
-    return way->copies < EARLY || way->copies % TIMED_EACH == 0;
+    return is_first(way) || is_last(way);
 }
 
 /* All that disturbs a copy makes it longer, so a short one tells most. */
@@ -40,26 +80,65 @@ static uint64_t learn(uint64_t known, uint64_t cost)
     return known + (cost - known + SLOWLY - 1) / SLOWLY;
 }
 
-void hub_way_note(struct hub_way *way, size_t size, uint64_t ns)
+static uint8_t cheapest(const struct hub_way *way)
 {
-    bool far = hub_way_goes_far(way);
+    uint8_t best = 0;
 
-    if (ns > 0 && size > 0)
-        way->cost[far] = learn(way->cost[far], ns * MIB / size + 1);
-    if (way->cost[0] > 0 && way->cost[1] > 0)
-        way->far = WORTH_OF * way->cost[0] > WORTH * way->cost[1];
-    way->copies++;
-    if (way->copies == 0)
-        way->copies = EARLY;
+    for (uint8_t kind = 1; kind < way->kinds; kind++)
+        if (way->cost[kind] * weights[kind] < way->cost[best] * weights[best])
+            best = kind;
+    return best;
+}
+
+/* After a row on trial comes a long one of the way that pays, but at first each is tried. */
+static void begin_row(struct hub_way *way)
+{
+    bool trial = way->settled && way->now == way->pays;
+
+    way->at = 0;
+    if (!way->settled && way->now + 1 < way->kinds) {
+        way->now++;
+        return;
+    }
+    way->settled = true;
+    if (trial) {
+        way->tried = (uint8_t)((way->tried + 1) % way->kinds);
+        if (way->tried == way->pays)
+            way->tried = (uint8_t)((way->tried + 1) % way->kinds);
+        way->now = way->tried;
+    } else {
+        way->now = way->pays = cheapest(way);
+    }
+}
+
+static void time_copy(struct hub_way *way, size_t size, uint64_t begun_ns, uint64_t ended_ns)
+{
+    if (is_first(way)) {
+        way->begun_ns = begun_ns;
+        way->bytes = 0;
+    }
+    way->bytes += size;
+    if (is_last(way) && ended_ns > way->begun_ns && way->bytes > 0)
+        way->cost[way->now] =
+            learn(way->cost[way->now], (ended_ns - way->begun_ns) * MIB / way->bytes + 1);
+}
+
+void hub_way_note(struct hub_way *way, size_t size, uint64_t begun_ns, uint64_t ended_ns)
+{
+    time_copy(way, size, begun_ns, ended_ns);
+    way->at++;
+    if (way->at >= (is_on_trial(way) ? way->trial : way->between))
+        begin_row(way);
 }
 
 void hub_way_copy(struct hub_way *way, void *to, const void *from, size_t size)
 {
-    uint64_t begun = hub_way_is_timed(way) ? hub_clock_now() : 0;
+    bool timed = hub_way_is_timed(way);
+    uint64_t begun = timed ? hub_clock_now() : 0;
 
-    if (hub_way_goes_far(way))
+    if (way->now == HUB_WAY_FAR)
         hub_far_stream(to, from, size);
     else
         memcpy(to, from, size);
-    hub_way_note(way, size, begun > 0 ? hub_clock_now() - begun : 0);
+    hub_way_note(way, size, begun, timed ? hub_clock_now() : 0);
 }

@@ -10,6 +10,7 @@
 #include "hub/base/futex.h"
 #include "hub/base/own.h"
 #include "hub/link/link_state.h"
+#include "hub/link/placement.h"
 #include "hub/link/receiver.h"
 #include "hub/link/sender.h"
 #include "hub/shm/peer_table.h"
@@ -82,6 +83,9 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->wait.nudge = -1;
     hub_mutex_init(&link->send);
     hub_list_init(&link->senders);
+    hub_mutex_lock(&link->send);
+    hub_placement_init(link);
+    hub_mutex_unlock(&link->send);
     open_rings(link);
     hub_wait_init(&link->wait, host ? &link->view.entry->host_wait : &link->view.entry->guest_wait,
                   host ? &link->view.entry->guest_wait : &link->view.entry->host_wait,

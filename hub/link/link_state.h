@@ -18,8 +18,8 @@ struct hub_link {
 
     struct hub_mutex send;
     struct hub_ring_producer out GUARDED_BY(send);
-    struct hub_list senders GUARDED_BY(send); /* threads that wait to send, in order */
-    struct hub_way ways[2] GUARDED_BY(send);  /* of a payload that is waited for, of one of many */
+    struct hub_list senders GUARDED_BY(send);      /* threads that wait to send, in order */
+    struct hub_way alone, stream GUARDED_BY(send); /* of a payload that is waited for, of many */
     struct hub_a32 held;  /* 1: there are messages in `out` that the peer does not see yet */
     struct hub_a32 corks; /* sinks that may hold back what is no message yet */
 

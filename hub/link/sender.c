@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/sender.h"
 
-#include <string.h>
-
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/base/far.h"
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
+#include "hub/link/placement.h"
 #include "hub/link/receiver.h"
 #include "hub/shm/doorbell.h"
 
 #define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
 #define SPACE_SLICE (10 * HUB_MILLISECOND)  /* then the receive token may be free, or a slot */
-#define LINE        64                      /* bytes */
 #define HELD_MAX    64                      /* messages that the peer does not see yet */
 
 /* A thread that waits to send; lives on its stack. The first in the list looks for space. */
@@ -24,67 +21,6 @@ struct sender {
     size_t size;          /* of its payload */
     bool told;            /* it knows of space and has not looked yet */
 };
-
-static void copy_parts(uint8_t *to, const struct hub_parts *parts)
-{
-    if (parts->head.size > 0)
-        memcpy(to, parts->head.data, parts->head.size);
-    if (parts->tail.size > 0)
-        memcpy(to + parts->head.size, parts->tail.data, parts->tail.size);
-}
-
-/* To where it may be read on another CPU. */
-static void copy_payload(struct hub_link *link, uint8_t *to, const struct hub_parts *parts,
-                         bool stream) REQUIRES(link->send)
-{
-    size_t least = stream ? HUB_FAR_STREAM : HUB_FAR_ALONE;
-
-    if (parts->tail.size < least || !hub_wait_is_elsewhere(&link->wait)) {
-        copy_parts(to, parts);
-        return;
-    }
-    if (parts->head.size > 0)
-        memcpy(to, parts->head.data, parts->head.size);
-    hub_way_copy(&link->ways[stream], to + parts->head.size, parts->tail.data, parts->tail.size);
-}
-
-/* So many bytes of its slot stay empty that the tail begins at a line, if there is room for it.
- * r[impl hub.payload.align] */
-static uint32_t pad_of(struct hub_link *link, const struct hub_parts *parts, uint32_t slot)
-{
-    struct hub_slots *pool = link->options.pool;
-    size_t before = hub_slots_start(pool) + parts->head.size;
-    size_t pad = -before % LINE;
-
-    return pad + parts->head.size + parts->tail.size <= hub_slots_room(pool, slot) ? (uint32_t)pad
-                                                                                   : 0;
-}
-
-/* r[impl shm.payload.inline] r[impl shm.payload.slot] */
-static int place_payload(struct hub_link *link, const struct hub_parts *payload,
-                         struct hub_descriptor *descriptor) REQUIRES(link->send)
-{
-    size_t size = payload->head.size + payload->tail.size;
-    uint8_t *to;
-    int r;
-
-    descriptor->payload_len = (uint32_t)size;
-    if (size <= HUB_INLINE_SIZE) {
-        copy_parts(descriptor->inline_payload, payload);
-        if (payload->loan)
-            hub_loan_drop(link, payload->loan);
-        return 0;
-    }
-    if (payload->loan)
-        return hub_loan_place(link, payload, descriptor);
-    to = hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, &r);
-    if (!to)
-        return r;
-    descriptor->payload_offset = pad_of(link, payload, descriptor->payload_slot);
-    copy_payload(link, to + descriptor->payload_offset, payload, descriptor->msg_type == HUB_DATA);
-    hub_slots_sent(link->options.pool, descriptor->payload_slot);
-    return 0;
-}
 
 static void count_sent(struct hub_link *link, const struct hub_descriptor *descriptor)
     REQUIRES(link->send)
@@ -159,7 +95,7 @@ static int try_send(struct hub_link *link, const struct hub_message *message,
     if (r <= 0)
         return r == 0 ? -EAGAIN : hub_link_state_ours(link) ? r : RAPAHUB_ESTALE;
     hub_message_pack(message, &descriptor);
-    r = place_payload(link, payload, &descriptor);
+    r = hub_placement_put(link, payload, &descriptor);
     if (r < 0)
         return r;
     hub_ring_put(&link->out, &descriptor);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/window.h"
 
-#define FACTOR      16           /* of the first credit; */
-#define WIDEST      (1U << 20)   /* and bytes: no further */
+#define FACTOR      32           /* of the first credit; */
+#define WIDEST      (2U << 20)   /* and bytes: no further */
 #define PART        4            /* of the window, where all of them have too much for that */
 #define LEAST       (16U << 10)  /* bytes: who chose less wants little memory used */
-#define EXTRA_MOST  (4U << 20)   /* bytes beyond the first credit, of all that one link receives */
+#define EXTRA_MOST  (8U << 20)   /* bytes beyond the first credit, of all that one link receives */
 #define PLENTY_MOST (512U << 10) /* bytes: what a CPU's own cache takes */
 
 static uint32_t widest(const struct hub_channels *set)

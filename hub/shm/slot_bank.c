@@ -264,9 +264,10 @@ static __attribute__((noinline)) int find(struct hub_slot_bank *bank, uint32_t p
     return -EAGAIN;
 }
 
-/* r[impl shm.varslot.selection] r[impl hub.slot.quota] */
-int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
-                       struct hub_descriptor *descriptor)
+/* `copied` is how much of it is to be copied into a warm slot. */
+static inline __attribute__((always_inline)) int loan_for(struct hub_slot_bank *bank, uint32_t peer,
+                                                          size_t size, size_t copied,
+                                                          struct hub_descriptor *descriptor)
 {
     uint32_t found;
     int r;
@@ -274,13 +275,26 @@ int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
     CHECK(peer >= 1 && peer <= bank->guests_max);
     hub_mutex_lock(&bank->lock);
     found = hub_slot_class_select_near(&bank->map, size, &bank->near);
-    r = found < bank->map.count && !is_due(bank, found, size) && may_loan(bank, found, peer)
+    r = found < bank->map.count && !is_due(bank, found, copied) && may_loan(bank, found, peer)
             ? 0
-            : find(bank, peer, size, &found);
+            : find(bank, peer, copied, &found);
     if (r == 0)
         loan_top(bank, found, peer, descriptor);
     hub_mutex_unlock(&bank->lock);
     return r;
+}
+
+/* r[impl shm.varslot.selection] r[impl hub.slot.quota] */
+int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                       struct hub_descriptor *descriptor)
+{
+    return loan_for(bank, peer, size, size, descriptor);
+}
+
+int hub_slot_bank_loan_cold(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                            struct hub_descriptor *descriptor)
+{
+    return loan_for(bank, peer, size, 0, descriptor);
 }
 
 /* A slot that was pushed may be what helps: only who takes it knows. */

@@ -76,6 +76,10 @@ void hub_slot_bank_set_bell(struct hub_slot_bank *bank, int bell);
  */
 int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
                        struct hub_descriptor *descriptor);
+
+/* The same; those that came back are looked for only when the reserve is empty, so all go round. */
+int hub_slot_bank_loan_cold(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                            struct hub_descriptor *descriptor);
 void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref);
 void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref);
 bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size);

@@ -13,6 +13,9 @@
 #define PATIENCE (1100 * HUB_MILLISECOND) /* the host tries again after a second */
 #define FORGET   (3 * HUB_SECOND)
 
+#define COLD_BYTES \
+    (UINT64_C(2) << 20) /* of one class, that go round: more than a CPU's own cache */
+
 /* Of a ref that is there. */
 static inline struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
@@ -226,21 +229,61 @@ static __attribute__((noinline)) int ask(struct hub_slot_purse *purse, uint32_t 
                                     "the hub has no room for a payload of %zu bytes", size);
 }
 
-/* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
-int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
-                        struct hub_descriptor *descriptor)
+static inline __attribute__((always_inline)) int loan_for(struct hub_slot_purse *purse, size_t size,
+                                                          struct hub_descriptor *descriptor)
+    REQUIRES(purse->lock)
 {
-    uint32_t first, ref;
+    uint32_t first = hub_slot_class_select_near(&purse->map, size, &purse->near), ref;
     int r = -EAGAIN;
 
-    hub_mutex_lock(&purse->lock);
-    first = hub_slot_class_select_near(&purse->map, size, &purse->near);
     for (uint32_t c = first; c < purse->map.count && r == -EAGAIN; c++)
         r = take(purse, c, &ref);
     if (r == 0)
         loan(purse, ref, descriptor);
     else if (r == -EAGAIN && first < purse->map.count)
         r = ask(purse, first, size);
+    return r;
+}
+
+/* Later rounds come to the front: they were given back before. As long as a cache of one CPU holds
+ * all that go round the host is asked for more. */
+static int pop_all(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
+{
+    const struct hub_purse_class *of = &purse->of[c];
+    uint32_t rounds = purse->map.of[c].per_extent / HUB_SLOT_ROUND + 1;
+    int r = 0;
+
+    if ((uint64_t)hub_peek(&of->block->granted) * purse->map.of[c].slot_size < COLD_BYTES)
+        hub_publish(&of->block->wanted, 1);
+    while (r == 0 && rounds-- > 0)
+        r = pop(purse, c);
+    return r == -EAGAIN ? 0 : r;
+}
+
+/* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
+int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
+                        struct hub_descriptor *descriptor)
+{
+    int r;
+
+    hub_mutex_lock(&purse->lock);
+    r = loan_for(purse, size, descriptor);
+    hub_mutex_unlock(&purse->lock);
+    return r;
+}
+
+int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size,
+                             struct hub_descriptor *descriptor)
+{
+    uint32_t c;
+    int r = 0;
+
+    hub_mutex_lock(&purse->lock);
+    c = hub_slot_class_select(&purse->map, size);
+    if (c < purse->map.count && purse->of[c].kept == HUB_SLOT_REF_NONE)
+        r = pop_all(purse, c);
+    if (r == 0)
+        r = loan_for(purse, size, descriptor);
     hub_mutex_unlock(&purse->lock);
     return r;
 }

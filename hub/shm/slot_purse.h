@@ -75,6 +75,11 @@ bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size);
  * holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor);
+
+/* The same; where none is kept all that came back are taken, of which the last ones are used last:
+ * so all go round. */
+int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size,
+                             struct hub_descriptor *descriptor);
 void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref);
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref);
 bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);

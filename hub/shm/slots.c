@@ -126,6 +126,18 @@ uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
     return OF_KIND(slots, loan, slots, peer, size, descriptor, code);
 }
 
+bool hub_slots_has_cold(const struct hub_slots *slots)
+{
+    return slots->kind->loan_cold != NULL;
+}
+
+uint8_t *hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                             struct hub_descriptor *descriptor, int *code)
+{
+    return hub_slots_has_cold(slots) ? slots->kind->loan_cold(slots, peer, size, descriptor, code)
+                                     : hub_slots_loan(slots, peer, size, descriptor, code);
+}
+
 size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot)
 {
     return OF_KIND(slots, room, slots, slot);

@@ -47,6 +47,12 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
  * that has none, where the host has no room for one. */
 uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_descriptor *descriptor, int *code);
+
+/* The same of those that came back longest ago: all go round, and none is in a cache of one CPU
+ * alone any more. Of one size: as `loan`. */
+uint8_t *hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                             struct hub_descriptor *descriptor, int *code);
+bool hub_slots_has_cold(const struct hub_slots *slots);
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot);
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
 

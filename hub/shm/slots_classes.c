@@ -11,6 +11,21 @@ uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, siz
     return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
 }
 
+static uint8_t *bank_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                               struct hub_descriptor *descriptor, int *code)
+{
+    *code = hub_slot_bank_loan_cold(slots->bank, peer, size, descriptor);
+    return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
+}
+
+static uint8_t *purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                                struct hub_descriptor *descriptor, int *code)
+{
+    (void)peer;
+    *code = hub_slot_purse_loan_cold(slots->purse, size, descriptor);
+    return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
+}
+
 #define PIECE 65536 /* bytes: of what is larger there are few */
 
 static size_t largest_of(const struct hub_slot_map *map)
@@ -211,6 +226,7 @@ static void purse_fini(struct hub_slots *slots)
 
 const struct hub_slots_kind hub_slots_classes_bank = {
     .loan = hub_slots_classes_bank_loan,
+    .loan_cold = bank_loan_cold,
     .room = hub_slots_classes_bank_room,
     .largest = bank_largest,
     .piece = bank_piece,
@@ -229,6 +245,7 @@ const struct hub_slots_kind hub_slots_classes_bank = {
 };
 const struct hub_slots_kind hub_slots_classes_purse = {
     .loan = hub_slots_classes_purse_loan,
+    .loan_cold = purse_loan_cold,
     .room = hub_slots_classes_purse_room,
     .largest = purse_largest,
     .piece = purse_piece,

@@ -9,6 +9,8 @@ struct hub_slots_kind {
     uint32_t start; /* of the payload area, in a slot */
     uint8_t *(*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
                      struct hub_descriptor *descriptor, int *code);
+    uint8_t *(*loan_cold)(struct hub_slots *slots, uint32_t peer, size_t size,
+                          struct hub_descriptor *descriptor, int *code); /* NULL: as `loan` */
     size_t (*room)(const struct hub_slots *slots, uint32_t slot);
     size_t (*largest)(const struct hub_slots *slots);
     size_t (*piece)(const struct hub_slots *slots);

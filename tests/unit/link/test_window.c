@@ -4,7 +4,7 @@
 #include "tests/unit/link/channel_pair.h"
 
 #define CREDIT 16384U
-#define EXTRA  (4U << 20) /* of a link */
+#define EXTRA  (8U << 20) /* of a link */
 
 static void open_roomy(struct flow *flow, uint32_t credit)
 {
@@ -40,7 +40,7 @@ static void it_widens_while_the_reader_keeps_up(void **state)
     static const struct {
         size_t size;
         uint32_t window;
-    } steps[] = {{8000, CREDIT}, {8200, 16 * CREDIT}, {200000, 16 * CREDIT}, {8000, 16 * CREDIT}};
+    } steps[] = {{8000, CREDIT}, {8200, 32 * CREDIT}, {200000, 32 * CREDIT}, {8000, 32 * CREDIT}};
     struct flow flow;
 
     (void)state;
@@ -77,10 +77,10 @@ static void else_it_stays(void **state)
     assert_int_equal(flow_receiver(&flow)->window, CREDIT - 1);
     flow_close(&flow);
 
-    open_roomy(&flow, 2U << 20);
-    pass(&flow, 800000, 800000);
-    pass(&flow, 800000, 800000);
-    assert_int_equal(flow_receiver(&flow)->window, 2U << 20);
+    open_roomy(&flow, 3U << 20);
+    pass(&flow, 1000000, 1000000);
+    pass(&flow, 1000000, 1000000);
+    assert_int_equal(flow_receiver(&flow)->window, 3U << 20);
     flow_close(&flow);
 }
 
@@ -104,8 +104,8 @@ static void what_all_of_a_link_have_more_is_bounded(void **state)
     assert_int_equal(flow_receiver(&flow)->window, 4 * CREDIT);
     hub_note(&set->extra, 3 * CREDIT);
     pass(&flow, 40000, 40000);
-    assert_int_equal(flow_receiver(&flow)->window, 16 * CREDIT);
-    assert_int_equal(hub_peek(&set->extra), 15 * CREDIT);
+    assert_int_equal(flow_receiver(&flow)->window, 32 * CREDIT);
+    assert_int_equal(hub_peek(&set->extra), 31 * CREDIT);
     flow_answer(&flow);
     assert_int_equal(hub_peek(&set->extra), 0);
     flow_close(&flow);
@@ -176,9 +176,9 @@ static void a_narrow_one_has_the_memory_of_its_window(void **state)
     set = flow_receiver(&flow)->set;
     pass(&flow, 12000, 12000);
     pass(&flow, 200000, 200000);
-    assert_int_equal(flow_receiver(&flow)->window, 16 * CREDIT);
+    assert_int_equal(flow_receiver(&flow)->window, 32 * CREDIT);
     wide = flow_receiver(&flow)->fifo.capacity;
-    assert_in_range(wide, 200000, 16 * CREDIT);
+    assert_in_range(wide, 200000, 32 * CREDIT);
     end_one(&flow);
     assert_int_equal(set->spare.capacity, wide);
 

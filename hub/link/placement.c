@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/link/placement.h"
+
+#include <string.h>
+
+#include "hub/base/far.h"
+
+#define LINE 64 /* bytes */
+
+void hub_placement_init(struct hub_link *link)
+{
+    hub_way_init_alone(&link->alone);
+    hub_way_init_stream(&link->stream, hub_slots_has_cold(link->options.pool));
+}
+
+static void copy_parts(uint8_t *to, const struct hub_parts *parts)
+{
+    if (parts->head.size > 0)
+        memcpy(to, parts->head.data, parts->head.size);
+    if (parts->tail.size > 0)
+        memcpy(to + parts->head.size, parts->tail.data, parts->tail.size);
+}
+
+/* How a payload that may be read on another CPU goes there; NULL: it is small, or stays here. */
+static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *parts,
+                              enum hub_message_type type) REQUIRES(link->send)
+{
+    bool stream = type == HUB_DATA;
+
+    if (parts->tail.size < (stream ? HUB_FAR_STREAM : HUB_FAR_ALONE) ||
+        !hub_wait_is_elsewhere(&link->wait))
+        return NULL;
+    return stream ? &link->stream : &link->alone;
+}
+
+/* So many bytes of its slot stay empty that the tail begins at a line, if there is room for it.
+ * r[impl hub.payload.align] */
+static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, uint32_t slot)
+{
+    const struct hub_slots *pool = link->options.pool;
+    size_t size = parts->head.size + parts->tail.size;
+    size_t pad = -(hub_slots_start(pool) + parts->head.size) % LINE;
+
+    return pad + size <= hub_slots_room(pool, slot) ? (uint32_t)pad : 0;
+}
+
+static uint8_t *loan(struct hub_link *link, const struct hub_way *way,
+                     const struct hub_parts *payload, struct hub_descriptor *descriptor, int *code)
+    REQUIRES(link->send)
+{
+    size_t size = payload->head.size + payload->tail.size;
+
+    if (way && hub_way_next(way) == HUB_WAY_COLD)
+        return hub_slots_loan_cold(link->options.pool, link->options.peer, size, descriptor, code);
+    return hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, code);
+}
+
+static int put_in_slot(struct hub_link *link, const struct hub_parts *payload,
+                       struct hub_descriptor *descriptor) REQUIRES(link->send)
+{
+    struct hub_way *way = way_of(link, payload, descriptor->msg_type);
+    struct hub_slots *pool = link->options.pool;
+    int r;
+    uint8_t *to = loan(link, way, payload, descriptor, &r);
+
+    if (!to)
+        return r;
+    descriptor->payload_offset = pad_of(link, payload, descriptor->payload_slot);
+    to += descriptor->payload_offset;
+    if (!way) {
+        copy_parts(to, payload);
+    } else {
+        if (payload->head.size > 0)
+            memcpy(to, payload->head.data, payload->head.size);
+        hub_way_copy(way, to + payload->head.size, payload->tail.data, payload->tail.size);
+    }
+    hub_slots_sent(pool, descriptor->payload_slot);
+    return 0;
+}
+
+/* r[impl shm.payload.inline] r[impl shm.payload.slot] */
+int hub_placement_put(struct hub_link *link, const struct hub_parts *payload,
+                      struct hub_descriptor *descriptor)
+{
+    size_t size = payload->head.size + payload->tail.size;
+
+    descriptor->payload_len = (uint32_t)size;
+    if (size <= HUB_INLINE_SIZE) {
+        copy_parts(descriptor->inline_payload, payload);
+        if (payload->loan)
+            hub_loan_drop(link, payload->loan);
+        return 0;
+    }
+    if (payload->loan)
+        return hub_loan_place(link, payload, descriptor);
+    return put_in_slot(link, payload, descriptor);
+}
