@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+#include "hub/base/line.h"
+
 struct guest_block {
     struct guest_block *next;
-    _Alignas(max_align_t) unsigned char data[];
+    unsigned char room[HUB_LINE]; /* to the line where the memory begins */
 };
 
 __attribute__((noinline)) void *guest_arena_alloc(struct guest_arena *arena, size_t size)
@@ -19,7 +21,7 @@ __attribute__((noinline)) void *guest_arena_alloc(struct guest_arena *arena, siz
         return NULL;
     block->next = arena->blocks;
     arena->blocks = block;
-    return block->data;
+    return hub_line_next(block->room);
 }
 
 __attribute__((noinline)) void guest_arena_fini(struct guest_arena *arena)

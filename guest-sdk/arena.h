@@ -5,7 +5,7 @@
 
 #include "guest-sdk/guest_state.h"
 
-/* NULL: none. */
+/* It begins at a multiple of 64. NULL: none. */
 void *guest_arena_alloc(struct guest_arena *arena, size_t size);
 void guest_arena_fini(struct guest_arena *arena);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "hub/wire/align.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -92,15 +93,19 @@ static int send_methods(struct guest *guest, struct hub_reader *arguments,
 
 static int begin(struct guest *guest, struct hub_reader *arguments)
 {
+    struct hub_align aligned = {0};
     struct hub_begin order;
     int r = take(arguments, &rapahub_type_hub_begin, &order);
 
     if (r == 0)
         r = finish(arguments);
-    if (r < 0)
-        return r;
-    return guest_containers_begin(&guest->containers, guest->module.chimod, &guest->module.ops,
-                                  &order);
+    if (r == 0)
+        r = hub_align_bytes(&order.params, &aligned);
+    if (r == 0)
+        r = guest_containers_begin(&guest->containers, guest->module.chimod, &guest->module.ops,
+                                   &order);
+    hub_align_fini(&aligned);
+    return r;
 }
 
 static int write_state(struct order *order)

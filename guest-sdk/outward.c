@@ -11,10 +11,10 @@
 #include "hub/link/streams.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
+#include "hub/wire/raw.h"
 
-#define TIMEOUT      (30 * HUB_SECOND)
-#define ANSWER_FIRST 256 /* bytes of memory for an answer; never less than HUB_INLINE_SIZE */
-#define SMALL        512 /* bytes of metadata and arguments, with all that is encoded on the stack */
+#define TIMEOUT (30 * HUB_SECOND)
+#define SMALL   512 /* bytes of metadata and arguments, with all that is encoded on the stack */
 
 /* One call on its way. */
 struct errand {
@@ -158,22 +158,23 @@ static int wait_for_answer(struct errand *errand)
     return r;
 }
 
-/* Room for an answer in a descriptor, and for most others: what is there stays. */
-static bool reserve(struct hub_answer *answer)
+/* Bytes in a slot begin at a line. */
+static struct hub_parts parts_of(const struct errand *errand, struct rapahub_bytes payload)
 {
-    if (!answer->data)
-        answer->data = malloc(ANSWER_FIRST);
-    if (answer->data && answer->capacity == 0)
-        answer->capacity = ANSWER_FIRST;
-    return answer->data != NULL;
+    bool small = payload.size <= HUB_INLINE_SIZE || !errand->call->arguments;
+
+    return (struct hub_parts){
+        .head = payload,
+        .aligned =
+            small ? 0 : hub_payload_from_largest(errand->types + 1, errand->call->arguments)};
 }
 
 /* Sent and answered while this thread looks, where that goes: 0; 1: it was sent, and is waited for;
  * -EAGAIN: nothing was sent. The clock is not read. What is held back goes first. */
 static int call_directly(struct errand *errand, struct rapahub_bytes payload)
 {
-    const struct hub_parts parts = {.head = payload};
     const bool small = payload.size <= HUB_INLINE_SIZE;
+    const struct hub_parts parts = parts_of(errand, payload);
     const struct hub_direct_order order = {
         .timeout_ns = errand->deadline_ns ? hub_clock_left(errand->deadline_ns) : errand->span_ns,
         .answer = errand->answer,
@@ -181,7 +182,8 @@ static int call_directly(struct errand *errand, struct rapahub_bytes payload)
     struct hub_descriptor message = {.method_id = errand->id};
     enum hub_direct_outcome outcome;
 
-    if (order.timeout_ns == 0 || !reserve(errand->answer))
+    if (order.timeout_ns == 0 ||
+        !hub_answers_reserve(errand->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return -EAGAIN;
     if (small) {
         message.payload_len = (uint32_t)payload.size;
@@ -200,7 +202,7 @@ static int begin(struct errand *errand, struct rapahub_bytes payload)
 {
     const struct hub_call call = {
         .method_id = errand->id,
-        .payload = {.head = payload},
+        .payload = parts_of(errand, payload),
         .deadline_ns = deadline_of(errand),
         .answer = errand->answer,
         .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
@@ -301,6 +303,8 @@ static int make_payload(struct errand *errand, uint64_t chain, uint8_t small[SMA
 static int take_result(const struct errand *errand, void *result)
 {
     const struct rapahub_type *type = errand->types[0];
+    const struct rapahub_type *const types[] = {type, NULL};
+    static const size_t at_start[] = {0};
     struct hub_reader reader;
     int r = open_answer(errand, &reader);
 
@@ -311,7 +315,7 @@ static int take_result(const struct errand *errand, void *result)
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
                             "the answer to %s cannot be read", errand->name);
-    return 0;
+    return hub_align_values(types, result, at_start, &errand->answer->aligned);
 }
 
 static int run_errand(struct errand *errand, void *result)

@@ -3,6 +3,7 @@
 
 #include "guest-sdk/frame.h"
 #include "guest-sdk/serve.h"
+#include "hub/base/line.h"
 #include "hub/link/direct_serve.h"
 #include "hub/wire/postcard.h"
 
@@ -14,7 +15,7 @@ static __attribute__((noinline)) struct rapahub_bytes take_any(const struct hub_
 
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     bytes = hub_postcard_take_bytes(&reader);
-    if (reader.failure != 0 || hub_reader_left(&reader) != 0)
+    if (reader.failure != 0 || hub_reader_left(&reader) != 0 || !hub_line_begins(bytes.data))
         bytes.data = NULL;
     return bytes;
 }
@@ -28,12 +29,14 @@ static struct rapahub_bytes take_many(const struct hub_request *request)
     if (from->size < sizeof(uint64_t))
         return take_any(request);
     head = hub_postcard_take_short((uint32_t)hub_atomic_peek_bytes(from->data), &size);
-    if (head == 0 || size != from->size - head)
+    if (head == 0 || size != from->size - head ||
+        !hub_line_begins((const uint8_t *)from->data + head))
         return take_any(request);
     return (struct rapahub_bytes){(const uint8_t *)from->data + head, size};
 }
 
-/* One byte of length, and as many as it says; without data where it is not that. */
+/* One byte of length, and as many as it says, from a line on, as where they came in a message and
+ * behind no metadata; without data where it is not that. */
 static struct rapahub_bytes take_bytes(const struct hub_request *request)
 {
     const uint8_t *data = request->arguments.data;
@@ -41,7 +44,8 @@ static struct rapahub_bytes take_bytes(const struct hub_request *request)
 
     if (size > HUB_INLINE_SIZE - 2)
         return take_many(request);
-    return (struct rapahub_bytes){data[0] == size ? data + 1 : NULL, size};
+    return (struct rapahub_bytes){data[0] == size && hub_line_begins(data + 1) ? data + 1 : NULL,
+                                  size};
 }
 
 /* A method stays what it is as long as its module. */

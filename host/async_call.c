@@ -52,6 +52,7 @@ static void fini(struct host_async *async)
 static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
 {
     return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
+           hub_line_begins(answer->data + HUB_RAW_RESPONSE) &&
            hub_raw_take_response(answer->data, answer->size, piece->result);
 }
 
@@ -119,6 +120,7 @@ static int copy(struct piece *piece, const struct host_prepared *prepared)
     memset(piece->result, 0, size);
     memcpy(arguments, from.data, from.size);
     async->arguments = (struct rapahub_bytes){arguments, from.size};
+    async->aligned = prepared->aligned;
     return 0;
 }
 
@@ -312,7 +314,9 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
         return -EAGAIN;
     const struct hub_call request = {
         .method_id = quick->method_id,
-        .payload = {.head = {data, writer.size}, .more = more},
+        .payload = {.head = {data, writer.size},
+                    .more = more,
+                    .aligned = host_small_call_aligned(quick->order->call)},
         .deadline_ns = quick->out->deadline_ns,
         .answer = &piece->async.answer,
         .done = host_asyncs_answered,

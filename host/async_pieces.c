@@ -139,7 +139,7 @@ struct host_async *host_async_pieces_take(struct rapahub_host *host)
  */
 static void clean(struct host_async *async)
 {
-    if (async->answer.capacity > ANSWER_KEPT)
+    if (async->answer.capacity > ANSWER_KEPT || async->answer.aligned.capacity > ANSWER_KEPT)
         hub_answers_fini(&async->answer);
     async->marks = NULL;
     async->owned = async->data = NULL;

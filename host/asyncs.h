@@ -33,6 +33,7 @@ struct host_async {
     uint64_t method_id;
     struct host_chain_seat *seat; /* in its chain; NULL: it is in none. Of the owner's calls */
     struct rapahub_bytes arguments;
+    size_t aligned;                 /* bytes at their end that begin at a line; 0: none need to */
     struct hub_stream_marks *marks; /* streams among the arguments, which outlive the call; freed
                                        with it; NULL: none */
     bool foreign;                   /* a guest asked for it: what its target has not declared is

@@ -10,6 +10,7 @@
 #include "host/turn.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
+#include "hub/base/line.h"
 #include "hub/base/own.h"
 #include "hub/link/call_deadline.h"
 #include "hub/wire/metadata.h"
@@ -152,7 +153,8 @@ static int run(struct rapahub_host *host, const struct host_exchange *exchange,
         .method_id = exchange->method_id,
         .payload = {.head = {head, put_head(exchange, chain, head)},
                     .tail = has_apart(exchange) ? exchange->apart : exchange->arguments,
-                    .loan = exchange->loan},
+                    .loan = exchange->loan,
+                    .aligned = exchange->aligned},
         .deadline_ns = exchange->deadline_ns,
         .answer = answer,
         .view = exchange->view && exchange->life->trusted,
@@ -214,7 +216,8 @@ static bool take_length(const struct hub_answer *answer, struct hub_reader *read
     uint64_t size = hub_postcard_take_unsigned(reader, 64);
     size_t before = copied - hub_reader_left(reader);
 
-    if (reader->failure < 0 || size != answer->size - before)
+    if (reader->failure < 0 || size != answer->size - before ||
+        !hub_line_begins(answer->view.data + before))
         return false;
     *(struct rapahub_bytes *)result =
         (struct rapahub_bytes){answer->view.data + before, (size_t)size};
@@ -227,14 +230,15 @@ static bool take_plain(const struct hub_answer *answer, struct rapahub_bytes *re
     uint64_t head = hub_atomic_peek_bytes(answer->view.data);
     uint32_t length, before = 2 + hub_postcard_take_short((uint32_t)(head >> 16), &length);
 
-    if ((head & 0xFFFF) != 0 || before == 2 || length != answer->size - before)
+    if ((head & 0xFFFF) != 0 || before == 2 || length != answer->size - before ||
+        !hub_line_begins(answer->view.data + before))
         return false;
     *result = (struct rapahub_bytes){answer->view.data + before, length};
     return true;
 }
 
 /* What stands before the bytes is decoded from a copy: a guest may change what is shown. False
- * where that is no answer of bytes and nothing else. */
+ * where that is no answer of bytes and nothing else, or they do not begin at a line. */
 static __attribute__((noinline)) bool take_any_shown(const struct hub_answer *answer, void *result)
 {
     uint8_t head[SHOWN_HEAD];
@@ -258,15 +262,27 @@ bool host_exchange_take_shown(const struct hub_answer *answer, const struct rapa
 /* Copied once, and shown no longer. */
 static int copy_shown(struct hub_answer *answer)
 {
-    uint32_t size = answer->size;
-    uint8_t *data = malloc(size);
+    uint32_t phase = (uint32_t)((uintptr_t)answer->view.data % HUB_LINE);
 
-    if (!data)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer of %u bytes", size);
-    hub_atomic_copy_bytes(data, answer->view.data, size);
-    hub_answers_fini(answer);
-    *answer = (struct hub_answer){.data = data, .size = size, .capacity = size};
+    if (!hub_answers_reserve(answer, answer->size, phase))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer of %u bytes",
+                            answer->size);
+    hub_atomic_copy_bytes(answer->data, answer->view.data, answer->size);
+    hub_view_release(&answer->view);
     return 0;
+}
+
+/* Bytes among the result begin where they have to. */
+static int align(struct hub_answer *answer, const struct rapahub_type *type, void *result)
+{
+    const struct rapahub_type *const types[] = {type, NULL};
+    static const size_t at_start[] = {0};
+
+    if (type->kind == RAPAHUB_KIND_BYTES)
+        return hub_align_bytes(result, &answer->aligned);
+    return type->kind == RAPAHUB_KIND_RECORD
+               ? hub_align_values(types, result, at_start, &answer->aligned)
+               : 0;
 }
 
 int host_exchange_take(struct host_life *life, struct hub_answer *answer, const char *method,
@@ -289,7 +305,7 @@ int host_exchange_take(struct host_life *life, struct hub_answer *answer, const 
     if (!result || type->kind == RAPAHUB_KIND_VOID)
         return 0;
     hub_payload_take(&reader, type, result);
-    return hub_postcard_end(&reader) < 0 ? violation(life, method) : 0;
+    return hub_postcard_end(&reader) < 0 ? violation(life, method) : align(answer, type, result);
 }
 
 /* Arguments of a message of the lifecycle, in new memory. */

@@ -17,6 +17,8 @@ struct host_exchange {
     struct rapahub_bytes arguments; /* with bytes apart: what stands before them */
     struct hub_loan *loan;          /* NULL: none */
     struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
+    size_t aligned;                 /* without: bytes at the end of the arguments that begin at a
+                                       line; 0: none need to */
     bool view;                      /* a large answer may be shown where it lies */
     bool own;                       /* a message of the host's own, of no chain */
     uint64_t deadline_ns;

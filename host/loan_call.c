@@ -111,11 +111,11 @@ static __attribute__((noinline)) int take(const struct loan_call *it, struct hub
 static __attribute__((noinline)) int take_inline(const struct loan_call *it,
                                                  const struct hub_descriptor *message)
 {
-    struct hub_answer answer = {.data = (uint8_t *)it->scratch->small,
-                                .size = message->payload_len};
+    struct hub_answer *answer = &it->scratch->few;
 
-    memcpy(answer.data, message->inline_payload, HUB_INLINE_SIZE);
-    return take(it, &answer);
+    memcpy(answer->data, message->inline_payload, HUB_INLINE_SIZE);
+    answer->size = message->payload_len;
+    return take(it, answer);
 }
 
 /* The owner may take turns, and in one of them free a life that has ended: from here on it is

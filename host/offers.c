@@ -7,13 +7,17 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/threads.h"
+#include "hub/base/line.h"
 #include "hub/base/own.h"
 #include "hub/wire/invoke.h"
 #include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
 #include "hub/wire/response.h"
 
 #define HEAD_MAX 1280 /* of a response with a text */
 #define SMALL    256  /* bytes of a result that no memory is taken for */
+
+#define LENGTH_ROOM 16 /* of a length */
 
 /* A method and its plan. A plan runs once at a time: a call inside of a call of the same method
  * gets a plan of its own. */
@@ -123,6 +127,17 @@ static int check_result(const struct hub_writer *writer, const struct ending *en
                : 0;
 }
 
+/* Bytes that are the whole result begin at a line. */
+static uint32_t phase_of(const struct ending *ending)
+{
+    const struct rapahub_bytes *bytes = ending->result;
+    uint8_t length[LENGTH_ROOM];
+
+    if (!has_result(ending) || ending->signature->types[0]->kind != RAPAHUB_KIND_BYTES)
+        return 0;
+    return -(2 + (uint32_t)hub_postcard_put_length(length, bytes->size)) % HUB_LINE;
+}
+
 /* The answer as bytes: head, then the result of an OK. */
 static int put_answer(void *user, const struct ending *ending)
 {
@@ -131,9 +146,7 @@ static int put_answer(void *user, const struct ending *ending)
 
     hub_writer_count(&writer);
     put_result(&writer, ending);
-    *answer = (struct hub_answer){.capacity = (uint32_t)(writer.size + HEAD_MAX)};
-    answer->data = malloc(answer->capacity);
-    if (!answer->data)
+    if (!hub_answers_reserve(answer, (uint32_t)(writer.size + HEAD_MAX), phase_of(ending)))
         return no_memory();
     hub_writer_init(&writer, answer->data, answer->capacity);
     hub_response_put(&writer, ending->response);

@@ -358,6 +358,7 @@ static int encode(struct rapahub_host *host, const struct rapahub_type *const *t
         return rapahub_fail(writer.failure == -EINVAL ? RAPAHUB_EARGUMENTS : writer.failure, "",
                             "an argument of %s is no valid UTF-8", out->name);
     out->arguments = (struct rapahub_bytes){out->buffer.data, writer.size};
+    out->aligned = hub_payload_from_largest(types, arguments);
     return 0;
 }
 
@@ -371,6 +372,7 @@ int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *cal
     out->storage = NULL;
     out->loan = NULL;
     out->apart = (struct rapahub_bytes){NULL, 0};
+    out->aligned = 0;
     out->view = call->view;
     out->marks.count = 0;
     out->of_offer = route->container && route->container->offer;
@@ -423,6 +425,7 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
                                            .arguments = prepared->arguments,
                                            .loan = prepared->loan,
                                            .apart = prepared->apart,
+                                           .aligned = prepared->aligned,
                                            .view = prepared->view,
                                            .deadline_ns = deadline,
                                            .method = prepared->name};

@@ -45,6 +45,7 @@ struct host_prepared {
     struct rapahub_bytes arguments; /* in the buffer; of bytes apart what stands before them */
     struct hub_loan *loan;          /* NULL: none */
     struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
+    size_t aligned;                 /* as of an exchange */
     bool view;                      /* asked for */
     char name[RAPAHUB_METHOD_NAME_MAX + 1];
     struct hub_signature *storage; /* or NULL */

@@ -31,6 +31,7 @@ static __attribute__((noinline)) void free_one(struct host_scratch *scratch)
     hub_answers_fini(&scratch->shown);
     hub_answers_fini(&scratch->spare);
     hub_answers_fini(&scratch->quick);
+    hub_answers_fini(&scratch->few);
     free(scratch->buffer.data);
     free(scratch);
 }
@@ -88,13 +89,14 @@ __attribute__((noinline)) struct host_scratch *host_scratch_find(struct host_scr
     scratch = pthread_getspecific(scratches->key);
     if (scratch)
         return remember(scratches, scratch);
-    scratch = calloc(1, sizeof *scratch);
+    scratch = hub_line_zeroed(sizeof *scratch);
     if (!scratch || pthread_setspecific(scratches->key, scratch) != 0) {
         free(scratch);
         rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a thread's calls");
         return NULL;
     }
     scratch->owner = scratches;
+    scratch->few.data = host_scratch_small(scratch);
     scratch->thread = pthread_self();
     hub_mutex_lock(&scratches->lock);
     hub_list_append(&scratches->all, &scratch->link);
@@ -150,7 +152,7 @@ struct hub_answer host_scratch_answer(struct host_scratch *scratch)
 void host_scratch_show(struct host_scratch *scratch, struct hub_answer *answer)
 {
     hide(scratch);
-    if (!scratch->spare.data)
+    if (!scratch->spare.memory)
         scratch->spare = scratch->shown;
     else
         hub_answers_fini(&scratch->shown);
@@ -202,7 +204,8 @@ static bool is_inside(const void *data, const void *begin, size_t size)
 
 static bool lies_in(const struct hub_answer *answer, const void *data)
 {
-    return is_inside(data, answer->data, answer->capacity) ||
+    return (answer->memory && is_inside(data, answer->memory, answer->capacity + HUB_LINE)) ||
+           is_inside(data, answer->aligned.data, answer->aligned.capacity) ||
            (answer->view.link && is_inside(data, answer->view.data, answer->view.size));
 }
 

@@ -11,12 +11,14 @@
 #include "host/containers.h"
 #include "host/life.h"
 #include "host/shelf.h"
+#include "hub/base/line.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/calls.h"
 #include "hub/link/direct_call.h"
+#include "hub/wire/raw.h"
 
-#define HOST_SCRATCH_LINE 64
+#define HOST_SCRATCH_LINE HUB_LINE
 
 struct host_scratches {
     uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
@@ -47,15 +49,22 @@ struct host_scratch {
      * outside, and are good as long as the host's version is that. */
     struct hub_a32 inside;
     struct hub_answer
-        quick; /* the last result of a small call: its own, while others come and go */
-    uint64_t small[HUB_INLINE_SIZE / 8]; /* the same of one that came in a descriptor */
-    struct hub_direct_order order;       /* of such a call; but for a timeout, made once */
+        quick;             /* the last result of a small call: its own, while others come and go */
+    struct hub_answer few; /* the same of one that came in a descriptor, in `small` */
+    struct hub_direct_order order; /* of such a call; but for a timeout, made once */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;
     uint32_t version;         /* 0: nowhere */
     uint32_t version_at_rest; /* that, where it is outside and nothing is shown; else 0 */
+    _Alignas(HUB_LINE) uint8_t small[2 * HUB_LINE]; /* its bytes begin with the second line */
 };
+
+/* Where an answer in a descriptor goes. */
+static inline uint8_t *host_scratch_small(struct host_scratch *scratch)
+{
+    return scratch->small + HUB_RAW_RESPONSE_PHASE;
+}
 
 int host_scratch_open(struct host_scratches *scratches);
 void host_scratch_close(struct host_scratches *scratches); /* no thread is inside */

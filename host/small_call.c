@@ -23,7 +23,7 @@ void host_small_call_note(struct rapahub_host *host, const struct host_route *ro
     scratch->handle = route->handle;
     scratch->order = (struct hub_direct_order){.usual_ns = host->options.call_timeout_ns,
                                                .answer = &scratch->quick,
-                                               .small = scratch->small};
+                                               .small = host_scratch_small(scratch)};
     host_scratch_set_place(scratch, route->life, route->container, route->version);
 }
 
@@ -80,6 +80,11 @@ int host_small_call_encode(struct rapahub_host *host, const struct host_scratch 
         return -EAGAIN;
     hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
     return writer->failure < 0 ? -EAGAIN : 0;
+}
+
+size_t host_small_call_aligned(const struct rapahub_call *call)
+{
+    return call->arguments ? hub_payload_from_largest(call->types + 1, call->arguments) : 0;
 }
 
 /* One call to where the thread called before; inside. */
@@ -139,16 +144,18 @@ static bool encode_small(const struct small_call *small, struct hub_descriptor *
 /* What came in a descriptor, of this size. */
 static int take_small(const struct small_call *small, uint32_t size)
 {
-    struct hub_answer answer = {.data = (uint8_t *)small->scratch->small, .size = size};
+    struct hub_answer *answer = &small->scratch->few;
 
-    return take(small, &answer);
+    answer->size = size;
+    return take(small, answer);
 }
 
 static int take_message(const struct small_call *small, const struct hub_descriptor *message)
 {
     if (message->payload_slot != HUB_INLINE)
         return take(small, &small->scratch->quick);
-    memcpy(small->scratch->small, message->inline_payload, HUB_INLINE_SIZE); /* all: cheaper */
+    memcpy(host_scratch_small(small->scratch), message->inline_payload,
+           HUB_INLINE_SIZE); /* all: cheaper */
     return take_small(small, message->payload_len);
 }
 
@@ -187,11 +194,12 @@ static __attribute__((noinline)) int call_any(const struct small_call *small)
 
     if (r < 0)
         return r;
-    const struct hub_call request = {.method_id = small->id,
-                                     .payload = {.head = {data, writer.size}},
-                                     .timeout_ns = small->timeout_ns,
-                                     .answer = &small->scratch->quick,
-                                     .at_once = true};
+    const struct hub_call request = {
+        .method_id = small->id,
+        .payload = {.head = {data, writer.size}, .aligned = host_small_call_aligned(small->call)},
+        .timeout_ns = small->timeout_ns,
+        .answer = &small->scratch->quick,
+        .at_once = true};
 
     if (writer.size > HUB_INLINE_SIZE)
         r = call_directly(small, &message, &request.payload);
@@ -230,14 +238,15 @@ static __attribute__((noinline)) int call_there(struct rapahub_host *host,
 
 /* No metadata, a result, one byte of length, and as many as it says: of less than three bytes none
  * say that. */
-static bool take_raw(const struct host_scratch *scratch, uint64_t size,
-                     struct rapahub_bytes *result)
+static bool take_raw(struct host_scratch *scratch, uint64_t size, struct rapahub_bytes *result)
 {
-    uint64_t head = scratch->small[0] & 0xFFFFFF;
+    const uint8_t *data = host_scratch_small(scratch);
+    uint32_t head;
 
-    if (head + (UINT64_C(3) << 16) != size << 16 || !result)
+    memcpy(&head, data, sizeof head);
+    if ((head & 0xFFFFFF) + (UINT64_C(3) << 16) != size << 16 || !result)
         return false;
-    *result = (struct rapahub_bytes){(const uint8_t *)scratch->small + 3, size - 3};
+    *result = (struct rapahub_bytes){data + HUB_RAW_RESPONSE, size - HUB_RAW_RESPONSE};
     return true;
 }
 

@@ -189,24 +189,25 @@ static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t 
         to[i] = hub_peek64(&from[i]);
 }
 
-/* The same for `count` pairs of words, of which each is loaded once, by itself or with the other.
- */
+/* The same for `count` pairs of words, of which each is loaded once, by itself or with the other,
+ * to anywhere. */
 static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
                                                                     const struct hub_a64 *from,
                                                                     size_t count)
 {
 #ifdef HUB_ATOMIC_X86_64
     typedef long long pair __attribute__((vector_size(16), aligned(8), may_alias));
+    typedef long long pair_anywhere __attribute__((vector_size(16), aligned(1), may_alias));
     const volatile pair *in = (const volatile pair *)(const volatile void *)from;
 
 #pragma GCC unroll 4
     for (size_t i = 0; i < count; i++)
-        ((pair *)to)[i] = in[i];
+        ((pair_anywhere *)to)[i] = in[i];
 #else
-    typedef uint64_t __attribute__((may_alias)) aliased;
+    typedef uint64_t __attribute__((aligned(1), may_alias)) anywhere;
 
     for (size_t i = 0; i < 2 * count; i++)
-        ((aliased *)to)[i] = hub_peek64(&from[i]);
+        ((anywhere *)to)[i] = hub_peek64(&from[i]);
 #endif
 }
 

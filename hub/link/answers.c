@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hub/base/line.h"
 #include "hub/link/call_table.h"
+#include "hub/wire/raw.h"
 #include "hub/wire/response.h"
 
 #define LEAST 256 /* bytes of memory for an answer; never less than HUB_INLINE_SIZE */
@@ -13,28 +15,31 @@
 void hub_answers_fini(struct hub_answer *answer)
 {
     hub_view_release(&answer->view);
-    free(answer->data);
+    hub_align_fini(&answer->aligned);
+    free(answer->memory);
     *answer = (struct hub_answer){0};
 }
 
-static bool grow(struct hub_answer *answer, uint32_t size)
+static uint32_t capacity_for(const struct hub_answer *answer, uint32_t size)
 {
     uint32_t capacity = answer->capacity ? answer->capacity : LEAST;
-    uint8_t *data;
 
     while (capacity < size)
         capacity *= 2;
-    data = realloc(answer->data, capacity);
-    if (!data)
-        return false;
-    answer->data = data;
-    answer->capacity = capacity;
-    return true;
+    return capacity;
 }
 
-static inline bool reserve(struct hub_answer *answer, uint32_t size)
+bool hub_answers_grow(struct hub_answer *answer, uint32_t size)
 {
-    return (answer->data && size <= answer->capacity) || grow(answer, size);
+    uint32_t capacity = capacity_for(answer, size);
+    uint8_t *memory = hub_line_alloc((size_t)capacity + HUB_LINE);
+
+    if (!memory)
+        return false;
+    free(answer->memory);
+    answer->memory = answer->data = memory;
+    answer->capacity = capacity;
+    return true;
 }
 
 /* The caller has gone, or there is no memory for its answer: whether the call was refused must be
@@ -44,20 +49,20 @@ static void *place_unwanted(struct hub_calls *calls, struct hub_call_entry *entr
 {
     if (!entry->channels)
         return NULL;
-    if (entry->state == HUB_CALL_ZOMBIE && reserve(&entry->own, size))
+    if (entry->state == HUB_CALL_ZOMBIE && hub_answers_reserve(&entry->own, size, 0))
         return entry->own.data;
     return size <= sizeof calls->refused ? calls->refused : NULL;
 }
 
 /* r[impl call.lifecycle.unknown-request-id] r[impl call.lifecycle.ordering] */
-void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
+void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size, uint32_t phase)
 {
     struct hub_call_entry *entry;
     void *to = NULL;
 
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_of_id(calls, id);
-    if (entry && entry->state == HUB_CALL_OPEN && reserve(entry->answer, size)) {
+    if (entry && entry->state == HUB_CALL_OPEN && hub_answers_reserve(entry->answer, size, phase)) {
         entry->state = HUB_CALL_FILLING;
         to = entry->answer->data;
     } else if (entry && (entry->state == HUB_CALL_OPEN || entry->state == HUB_CALL_ZOMBIE)) {
@@ -80,7 +85,7 @@ static inline bool take(struct hub_calls *calls, uint32_t id, const void *payloa
     struct hub_call_entry *entry = hub_call_table_of_id(calls, id);
 
     if (!entry || entry->state != HUB_CALL_OPEN || entry->channels ||
-        !reserve(entry->answer, HUB_INLINE_SIZE))
+        !hub_answers_reserve(entry->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return false;
     memcpy(entry->answer->data, payload, HUB_INLINE_SIZE); /* all of it: that is cheaper */
     entry->answer->size = size;

@@ -15,7 +15,7 @@ uint32_t hub_answers_take_line(struct hub_calls *calls, const struct hub_descrip
                                uint32_t count);
 
 /* Where the payload of the Response goes; NULL where nobody waits for it. Then accept or drop. */
-void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
+void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size, uint32_t phase);
 void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payload, uint32_t size);
 void hub_answers_drop(struct hub_calls *calls, uint32_t id);
 

@@ -14,6 +14,7 @@
 #include "hub/base/list.h"
 #include "hub/link/channels.h"
 #include "hub/link/link.h"
+#include "hub/wire/align.h"
 
 #ifndef HUB_CALLS_MAX /* fuzzers are built with fewer: most of their time would go into tables */
 #define HUB_CALLS_MAX 1024 /* in flight, each direction */
@@ -22,11 +23,24 @@
 
 /* A growing buffer for an answer; zeroed at first, freed by hub_answers_fini. */
 struct hub_answer {
-    uint8_t *data;
+    uint8_t *data; /* in `memory`, or the caller's where that is NULL */
     uint32_t size, capacity;
-    struct hub_view view; /* of a call with `view`: the whole answer may lie there instead */
+    uint8_t *memory;          /* of `capacity` behind each place in its first line */
+    struct hub_align aligned; /* of what it shows, and had to be moved */
+    struct hub_view view;     /* of a call with `view`: the whole answer may lie there instead */
 };
 void hub_answers_fini(struct hub_answer *answer);
+
+/* Room for `size` bytes, from `phase` bytes behind a multiple of 64 on; what was there may be lost.
+ * False for no memory. */
+bool hub_answers_grow(struct hub_answer *answer, uint32_t size);
+static inline bool hub_answers_reserve(struct hub_answer *answer, uint32_t size, uint32_t phase)
+{
+    if ((!answer->memory || size > answer->capacity) && !hub_answers_grow(answer, size))
+        return false;
+    answer->data = answer->memory + phase;
+    return true;
+}
 
 /* Runs once for a call nobody waits for: code 0 and the answer (empty where the call brought an own
  * one, which has it), or the failure. On the thread of hub_call_ends_deliver. */

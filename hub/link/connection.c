@@ -29,15 +29,15 @@ static uint32_t take_line(void *user, const struct hub_descriptor *list, uint32_
     return hub_answers_take_line(((struct hub_connection *)user)->calls, list, count);
 }
 
-static void *place(void *user, const struct hub_message *message, uint32_t size)
+static void *place(void *user, const struct hub_message *message, uint32_t size, uint32_t phase)
 {
     struct hub_connection *connection = user;
 
     switch (message->type) {
     case HUB_REQUEST:
-        return hub_served_place(connection->served, message, size);
+        return hub_served_place(connection->served, message, size, phase);
     case HUB_RESPONSE:
-        return hub_answers_place(connection->calls, message->id, size);
+        return hub_answers_place(connection->calls, message->id, size, phase);
     case HUB_GOODBYE:
         return size <= sizeof connection->reason ? connection->reason : NULL;
     default:

@@ -203,7 +203,7 @@ bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct h
 }
 
 /* Each word once, and the payload is not looked at before it is copied. */
-bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to,
+bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to, void *payload,
                                 struct hub_direct_request *request)
 {
     const struct hub_ring_cell *cell = hub_ring_cell_to_read(&link->in);
@@ -218,7 +218,7 @@ bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to
     request->method_id = hub_peek64(&cell->words[1]);
     slot = hub_peek64(&cell->words[2]);
     place = hub_peek64(&cell->words[3]);
-    hub_copy_in_pairs(&words[PAYLOAD], &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
+    hub_copy_in_pairs(payload, &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
     if (!hub_link_state_ours(link)) {
         to->msg_type = 0;
         return false;
@@ -234,7 +234,7 @@ bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to
     return false;
 }
 
-int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, uint64_t *to)
+int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, void *to)
 {
     const struct hub_ring_consumer *in = &link->in;
     const struct hub_ring_cell *cell = hub_ring_cell_to_read(in);

@@ -43,14 +43,15 @@ int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool m
 bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct hub_descriptor *to,
                      uint32_t *head);
 
-/* The same of a Request, of which only the payload is in `to` where it is true; the rest is here.
- * In the other case it is as hub_direct_look leaves it. */
+/* The same of a Request: where it is true its payload is at `payload`, which has room for
+ * HUB_INLINE_SIZE bytes, and the rest is here. In the other case `to` is as hub_direct_look leaves
+ * it, but for what is inline. */
 struct hub_direct_request {
     uint32_t id, size; /* of the payload */
     uint64_t method_id;
     uint32_t head;
 };
-bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to,
+bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to, void *payload,
                                 struct hub_direct_request *request);
 
 /* True where others are known to stand behind it. */
@@ -63,6 +64,6 @@ bool hub_direct_take_inline(struct hub_link *link, uint32_t size, uint32_t head)
  * this type and this id, with its payload inline: that is put into `to`, which has room for
  * HUB_INLINE_SIZE bytes, and its size is returned. -EAGAIN where there is no message, -ENOMSG where
  * there is another one. */
-int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, uint64_t *to);
+int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t id, void *to);
 
 #endif

@@ -58,7 +58,8 @@ static bool take_slot(struct hub_link *link, const struct hub_descriptor *messag
 
     if (order->view && hub_view_may(link, message))
         taken = hub_direct_slot_show(link, message, head, &answer->view);
-    else if (answer->data && message->payload_len <= answer->capacity)
+    else if (message->payload_len <= answer->capacity &&
+             hub_answers_reserve(answer, message->payload_len, hub_link_phase(link, message)))
         taken = hub_direct_slot_copy(link, message, head, answer->data);
     if (taken)
         answer->size = message->payload_len;

@@ -27,7 +27,7 @@ struct hub_direct_order {
     /* Of hub_direct_call_bytes, which is told apart whether it looks soon: the method, and
      * HUB_INLINE_SIZE bytes, for an inline Response. */
     uint64_t method_id;
-    uint64_t *small;
+    void *small;
 };
 
 /* `message` has the method and the payload of the Request, the rest 0. r[impl call.initiate]

@@ -16,7 +16,7 @@
 static void fill(struct hub_served *served, const struct hub_direct_request *from)
 {
     struct hub_request *request = &served->direct;
-    uint8_t *payload = served->direct_message.inline_payload;
+    uint8_t *payload = hub_served_direct_inline(served);
 
     request->id = from->id;
     request->method_id = from->method_id;
@@ -74,11 +74,12 @@ static bool prepare_again(struct hub_served *served, const struct hub_direct_req
 static bool take(struct hub_served *served)
 {
     struct hub_descriptor *message = &served->direct_message;
+    uint8_t *payload = hub_served_direct_inline(served);
     struct hub_direct_request from;
 
-    if (!hub_direct_look_at_request(served->link, message, &from))
+    if (!hub_direct_look_at_request(served->link, message, payload, &from))
         return hub_direct_slot_serve_take(served, from.head);
-    if (from.size == 0 || message->inline_payload[0] != 0)
+    if (from.size == 0 || payload[0] != 0)
         return false;
     if (!prepare_again(served, &from) && !prepare(served, from))
         return false;

@@ -40,10 +40,10 @@ static bool fetch(struct hub_served *served, uint32_t head, bool shown)
     const struct hub_descriptor *message = &served->direct_message;
     struct hub_request *request = &served->direct;
 
-    request->payload = served->direct_copy;
+    request->payload = served->direct_copy + hub_link_phase(served->link, message);
     request->payload_size = message->payload_len;
     if (!shown)
-        return hub_direct_slot_copy(served->link, message, head, served->direct_copy);
+        return hub_direct_slot_copy(served->link, message, head, request->payload);
     if (!hub_direct_slot_show(served->link, message, head, &request->view))
         return false;
     request->payload = (void *)(uintptr_t)request->view.data;
@@ -79,8 +79,8 @@ __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_se
     if (!hub_direct_slot_look(served->link, HUB_REQUEST, message))
         return false;
     shown = served->views && hub_view_may(served->link, message);
-    return (shown || message->payload_len <= sizeof served->direct_copy) &&
-           !needs_streams(served, message) && fetch(served, head, shown) && read(served);
+    return (shown || message->payload_len <= HUB_SERVED_COPY) && !needs_streams(served, message) &&
+           fetch(served, head, shown) && read(served);
 }
 
 static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)

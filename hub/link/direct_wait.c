@@ -24,7 +24,7 @@ static bool may_take(const struct hub_served *served, const struct hub_descripto
 {
     struct hub_message checked;
 
-    return message->msg_type == HUB_REQUEST && message->payload_len <= sizeof served->direct_copy &&
+    return message->msg_type == HUB_REQUEST && message->payload_len <= HUB_SERVED_COPY &&
            hub_peek(&served->count) == 0 && hub_peek64(&served->direct.mark) == 0 &&
            hub_message_check(message, hub_link_limits(served->link), &checked) == 0;
 }
@@ -33,9 +33,12 @@ static bool may_take(const struct hub_served *served, const struct hub_descripto
  * r[impl hub.slot.hold] */
 static bool fetch(struct hub_served *served, const struct hub_descriptor *message, uint32_t head)
 {
+    uint8_t *to = served->direct_copy + hub_link_phase(served->link, message);
+
+    served->direct.payload = to;
     if (message->payload_slot != HUB_INLINE)
-        return hub_direct_slot_copy(served->link, message, head, served->direct_copy);
-    memcpy(served->direct_copy, message->inline_payload, HUB_INLINE_SIZE);
+        return hub_direct_slot_copy(served->link, message, head, to);
+    memcpy(to, message->inline_payload, HUB_INLINE_SIZE);
     (void)hub_direct_take(served->link, message, head);
     return true;
 }
@@ -51,9 +54,8 @@ static bool read(struct hub_served *served, const struct hub_descriptor *message
     request->method_id = message->method_id;
     request->channels.count = 0;
     request->method = NULL;
-    request->payload = served->direct_copy;
     request->payload_size = message->payload_len;
-    hub_reader_init(&reader, served->direct_copy, message->payload_len);
+    hub_reader_init(&reader, request->payload, message->payload_len);
     r = hub_metadata_read(&reader, &request->metadata);
     request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
     return r == 0;
@@ -63,10 +65,11 @@ static bool read(struct hub_served *served, const struct hub_descriptor *message
 static void hand_on(struct hub_served *served, const struct hub_descriptor *message)
 {
     const struct hub_message request = {HUB_REQUEST, message->id, message->method_id};
-    void *payload = hub_served_place(served, &request, message->payload_len);
+    void *payload = hub_served_place(served, &request, message->payload_len,
+                                     hub_link_phase(served->link, message));
 
     if (payload)
-        memcpy(payload, served->direct_copy, message->payload_len);
+        memcpy(payload, served->direct.payload, message->payload_len);
     if (hub_served_accept(served, &request, payload) < 0)
         (void)hub_link_violated(served->link);
 }

@@ -14,6 +14,7 @@
 #include "hub/link/receiver.h"
 #include "hub/link/sender.h"
 #include "hub/shm/peer_table.h"
+#include "hub/wire/raw.h"
 
 static void open_rings(struct hub_link *link)
 {
@@ -421,6 +422,13 @@ void hub_link_rest(struct hub_link *link)
 const struct hub_limits *hub_link_limits(const struct hub_link *link)
 {
     return &link->limits;
+}
+
+uint32_t hub_link_phase(const struct hub_link *link, const struct hub_descriptor *descriptor)
+{
+    if (descriptor->payload_slot != HUB_INLINE)
+        return hub_slots_in_phase(&link->slots, descriptor);
+    return descriptor->msg_type == HUB_REQUEST ? HUB_RAW_REQUEST_PHASE : HUB_RAW_RESPONSE_PHASE;
 }
 
 size_t hub_link_piece(const struct hub_link *link)

@@ -35,8 +35,9 @@ struct hub_link_events {
     /* The same for several in a row, all Responses: how many of the first of them. */
     uint32_t (*take_line)(void *user, const struct hub_descriptor *list, uint32_t count);
     /* Where the payload goes: memory of `size` bytes that holds until `accept` or `drop`; NULL:
-     * nobody wants it. Asked for each message, also of size 0. */
-    void *(*place)(void *user, const struct hub_message *message, uint32_t size);
+     * nobody wants it. Asked for each message, also of size 0. It begins `phase` bytes behind a
+     * multiple of 64, as it does in its slot, so that what began at one there does here. */
+    void *(*place)(void *user, const struct hub_message *message, uint32_t size, uint32_t phase);
     /* The message, its payload copied to what `place` gave, its slot free again: 0, or
      * RAPAHUB_EPROTOCOL where the message breaks a rule. */
     int (*accept)(void *user, const struct hub_message *message, void *payload, uint32_t size);
@@ -107,6 +108,7 @@ struct hub_parts {
     struct hub_loan *loan;      /* where `tail` lies: what is sent consumes it; NULL: elsewhere */
     bool more;                  /* others follow soon: the peer need not see it before them */
     const struct hub_a32 *gate; /* not 0: it is not sent any more, -ECANCELED; NULL: always */
+    size_t aligned;             /* so many bytes at the end begin at a line; 0: as many as `tail` */
 };
 int hub_link_send(struct hub_link *link, const struct hub_message *message,
                   const struct hub_parts *payload, uint64_t deadline_ns);
@@ -267,6 +269,11 @@ bool hub_link_hear(struct hub_link *link);
 void hub_link_rest(struct hub_link *link);
 
 const struct hub_limits *hub_link_limits(const struct hub_link *link);
+
+/* How far behind a multiple of 64 memory for this payload is to begin, of a descriptor that nobody
+ * need have checked: as far as in its slot; of one in the descriptor so far that bytes which are
+ * all of their message begin at one. */
+uint32_t hub_link_phase(const struct hub_link *link, const struct hub_descriptor *descriptor);
 
 /* How large the messages of a long stream should be: larger ones wait for each other's slots. */
 size_t hub_link_piece(const struct hub_link *link);

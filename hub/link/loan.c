@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/few.h"
+#include "hub/base/line.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
 
@@ -74,6 +75,11 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
             (void)hub_sender_ask(link, size + lead);
         leave(link);
         return r;
+    }
+    if (!hub_line_begins(first + lead)) { /* slots of a layout that is not ours */
+        hub_slots_drop(pool, descriptor.payload_slot);
+        leave(link);
+        return rapahub_fail(RAPAHUB_ENOTSUP, "hub.loan.align", "slots that begin at no line");
     }
     *out = (struct hub_loan){.data = first + lead,
                              .room = hub_slots_room(pool, descriptor.payload_slot) - lead,

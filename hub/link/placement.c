@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "hub/base/far.h"
-
-#define LINE 64 /* bytes */
+#include "hub/base/line.h"
 
 void hub_placement_init(struct hub_link *link)
 {
@@ -33,13 +32,14 @@ static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *par
     return stream ? &link->stream : &link->alone;
 }
 
-/* So many bytes of its slot stay empty that the tail begins at a line, if there is room for it.
- * r[impl hub.payload.align] */
+/* So many bytes of its slot stay empty that the tail, or what of it is said to, begins at a line,
+ * if there is room for it. r[impl hub.payload.align] */
 static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, uint32_t slot)
 {
     const struct hub_slots *pool = link->options.pool;
     size_t size = parts->head.size + parts->tail.size;
-    size_t pad = -(hub_slots_start(pool) + parts->head.size) % LINE;
+    size_t aligned = parts->aligned > 0 ? parts->aligned : parts->tail.size;
+    size_t pad = -(hub_slots_start(pool) + size - aligned) % HUB_LINE;
 
     return pad + size <= hub_slots_room(pool, slot) ? (uint32_t)pad : 0;
 }

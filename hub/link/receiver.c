@@ -86,7 +86,8 @@ static int handle(struct hub_link *link, const struct hub_message *checked,
         hub_link_count_received(link, descriptor, 1);
         return 0;
     }
-    payload = events->place(events->user, &message, descriptor->payload_len);
+    payload = events->place(events->user, &message, descriptor->payload_len,
+                            hub_link_phase(link, descriptor));
     r = copy_payload(link, descriptor, payload);
     if (r == 0 && descriptor->payload_slot != HUB_INLINE)
         r = hub_giving_back(link, descriptor->payload_slot);
@@ -113,7 +114,6 @@ static int handle_next(struct hub_link *link, uint32_t max)
         return (int)line;
     }
     r = hub_message_check(list, &link->limits, &message);
-
     if (r == 0 && message.type == HUB_DATA)
         r = hub_arrival_receive(link, &message, list, most);
     else if (r == 0)
@@ -467,7 +467,6 @@ static int wait_once(struct hub_link *link, const struct hub_link_until *until)
     if (until->follows && hub_bystander_is_told(link, until))
         return -EBUSY;
     r = hub_receiver_lead(link, until);
-
     if (r == -EBUSY && until->stage == HUB_WAIT_SPIN)
         return -EAGAIN;
     if (r == -EBUSY)

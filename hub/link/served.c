@@ -20,7 +20,7 @@ static void ignore(void *user)
 
 int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out)
 {
-    OWN(hub_served) struct hub_served *served = calloc(1, sizeof *served);
+    OWN(hub_served) struct hub_served *served = hub_line_zeroed(sizeof *served);
 
     if (!served)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
@@ -67,7 +67,7 @@ static struct hub_request *new_small(struct hub_served *served)
 {
     void *spare = hub_spares_take(&served->spares);
 
-    return spare ? spare : malloc(sizeof(struct hub_request) + SMALL);
+    return spare ? spare : malloc(sizeof(struct hub_served_piece) + SMALL);
 }
 
 /* Small ones are all of one size, and some are kept. */
@@ -75,7 +75,8 @@ static struct hub_request *new_request(struct hub_served *served, const struct h
                                        uint32_t size)
 {
     bool small = size < SMALL;
-    struct hub_request *request = small ? new_small(served) : malloc(sizeof *request + size + 1);
+    struct hub_request *request =
+        small ? new_small(served) : malloc(sizeof(struct hub_served_piece) + size);
 
     if (!request)
         return NULL;
@@ -84,7 +85,7 @@ static struct hub_request *new_request(struct hub_served *served, const struct h
     hub_note64(&request->mark, hub_request_mark(message->id));
     request->channels.count = 0;
     request->method = NULL;
-    request->payload = request + 1;
+    request->payload = NULL;
     request->payload_size = size;
     request->view.link = NULL;
     request->small = small;
@@ -156,19 +157,14 @@ static bool has_room(const struct hub_served *served, size_t size)
     return !is_full(served) && bytes <= served->bytes_max && size <= served->bytes_max - bytes;
 }
 
-/* One allocation: the request, then its payload. It counts when it is registered: until then the
- * holder of the token has no other. */
-void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size)
+/* It counts when it is registered: until then the holder of the token has no other. */
+void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size,
+                       uint32_t phase)
 {
     struct hub_request *request =
         has_room(served, size) ? new_request(served, message, size) : NULL;
 
-    return request ? request->payload : NULL;
-}
-
-static struct hub_request *request_of(void *payload)
-{
-    return (struct hub_request *)payload - 1;
+    return request ? hub_served_place_payload(request, phase) : NULL;
 }
 
 /* What it takes of `bytes_max`. */
@@ -187,7 +183,7 @@ void hub_served_forget(struct hub_served *served, struct hub_request *request)
 /* Never registered. */
 void hub_served_drop(struct hub_served *served, void *payload)
 {
-    hub_served_free(served, request_of(payload));
+    hub_served_free(served, hub_served_request_of(payload));
 }
 
 /* r[impl hub.call.fault] */
@@ -277,7 +273,7 @@ static int turn_away(struct hub_served *served, uint32_t id)
 
 int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload)
 {
-    return payload ? admit(served, request_of(payload)) : turn_away(served, message->id);
+    return payload ? admit(served, hub_served_request_of(payload)) : turn_away(served, message->id);
 }
 
 /* ---- shown where they lie ---- */

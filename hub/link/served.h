@@ -114,7 +114,8 @@ uint32_t hub_served_open(struct hub_served *served);
 void hub_served_let_view(struct hub_served *served);
 
 /* What the link hands up. */
-void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size);
+void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size,
+                       uint32_t phase);
 int hub_served_accept(struct hub_served *served, const struct hub_message *message, void *payload);
 bool hub_served_wants_view(struct hub_served *served);
 int hub_served_view(struct hub_served *served, const struct hub_message *message,

@@ -4,10 +4,15 @@
 #define HUB_LINK_SERVED_STATE_H
 
 #include "hub/base/id_map.h"
+#include "hub/base/line.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/served.h"
 #include "hub/link/spares.h"
+#include "hub/wire/raw.h"
+
+/* The largest payload in a slot that is copied there. */
+#define HUB_SERVED_COPY HUB_VIEW_LEAST
 
 struct hub_served {
     struct hub_link *link;
@@ -43,9 +48,12 @@ struct hub_served {
     /* The one that direct_serve.c hands out: in no table, so that there is none to keep. Its memory
      * stays, and is of a running request as long as its mark is not 0. */
     struct hub_request direct;
-    struct hub_descriptor direct_message;
-    uint8_t direct_copy[HUB_VIEW_LEAST]; /* of its payload, where that was in a slot */
-    bool direct_line;                    /* others stood behind it in the ring */
+    struct hub_descriptor direct_message; /* without an inline payload, which is in the first line
+                                             here: the bytes of one begin with the second */
+    _Alignas(HUB_LINE) uint8_t direct_lines[2 * HUB_LINE];
+    uint8_t
+        direct_copy[HUB_LINE + HUB_SERVED_COPY]; /* of one that was in a slot, as it lay there */
+    bool direct_line;                            /* others stood behind it in the ring */
     bool direct_again; /* `direct` was such a one in a message, of a method that is known: so is the
                           next one of that method, but for its id and its size */
     /* Of a method without streams that is known, so that who calls it again and again need not have
@@ -53,6 +61,35 @@ struct hub_served {
     void *plain_method;
     uint64_t plain_id;
 };
+
+/* One allocation: a request, then its payload, in front of whose first line it is named. */
+struct hub_served_piece {
+    struct hub_request request;
+    struct hub_request *self;
+    uint8_t room[2 * (HUB_LINE - 1)]; /* to the first line, and where in it the payload begins */
+};
+
+static inline void *hub_served_place_payload(struct hub_request *request, uint32_t phase)
+{
+    uint8_t *line = hub_line_next(((struct hub_served_piece *)request)->room);
+
+    ((struct hub_request **)(void *)line)[-1] = request;
+    request->payload = line + phase;
+    return request->payload;
+}
+
+static inline struct hub_request *hub_served_request_of(void *payload)
+{
+    uint8_t *line = (uint8_t *)payload - (uintptr_t)payload % HUB_LINE;
+
+    return ((struct hub_request **)(void *)line)[-1];
+}
+
+/* Where the payload of a direct request in a message goes. */
+static inline uint8_t *hub_served_direct_inline(struct hub_served *served)
+{
+    return served->direct_lines + HUB_RAW_REQUEST_PHASE;
+}
 
 /* Marks it as one that nobody waits for, if it is that request still. */
 static inline void hub_served_flag(struct hub_request *request, uint32_t id)

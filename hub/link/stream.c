@@ -16,6 +16,7 @@
 
 #include "hub/base/atomic.h"
 #include "hub/base/clock.h"
+#include "hub/base/line.h"
 
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
@@ -43,7 +44,7 @@ struct memory_source {
 
 struct memory_sink {
     struct rapahub_sink face;
-    uint8_t *data;
+    uint8_t *memory, *data; /* what it holds begins at a line, which moves where the memory does */
     size_t size, capacity, max;
 };
 
@@ -333,17 +334,22 @@ int rapahub_source_of_memory(const void *data, size_t size, struct rapahub_sourc
     return 0;
 }
 
+/* r[impl hub.bytes.align] */
 static int grow(struct memory_sink *sink, size_t size)
 {
     size_t capacity = sink->capacity ? sink->capacity : 4096;
-    uint8_t *data;
+    size_t at = (size_t)(sink->data - sink->memory);
+    uint8_t *memory;
 
     while (capacity < size)
         capacity *= 2;
-    data = realloc(sink->data, capacity);
-    if (!data)
+    memory = realloc(sink->memory, capacity + HUB_LINE);
+    if (!memory)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a stream of %zu bytes", size);
-    sink->data = data;
+    sink->memory = memory;
+    sink->data = hub_line_next(memory);
+    if (sink->data != memory + at)
+        memmove(sink->data, memory + at, sink->size);
     sink->capacity = capacity;
     return 0;
 }
@@ -368,7 +374,7 @@ static int write_memory(struct rapahub_sink *face, const void *from, size_t size
 
 static void free_memory_sink(struct rapahub_sink *face)
 {
-    free(((struct memory_sink *)(void *)face)->data);
+    free(((struct memory_sink *)(void *)face)->memory);
     free(face);
 }
 

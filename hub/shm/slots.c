@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
+#include "hub/base/line.h"
 #include "hub/base/own.h"
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
@@ -245,6 +246,11 @@ int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *desc
 int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
 {
     return in->own->kind->copy(in, part, to);
+}
+
+uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor)
+{
+    return (hub_slots_start(in->own) + descriptor->payload_offset) % HUB_LINE;
 }
 
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot)

@@ -122,6 +122,10 @@ int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot); /* any thread */
  * another one behind it. */
 int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
 
+/* How far behind a multiple of 64 the payload begins, if its slot is as those of our own layout
+ * are; nothing of the descriptor need be right. */
+uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
+
 /* A slot that is held for long: may it be, so that the sender still has half of its own? Takes it
  * as `take` does: where its payload lies, or NULL with *code. And that it is held no longer, before
  * it is freed (any thread). r[impl hub.slot.hold] */

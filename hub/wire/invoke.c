@@ -8,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/own.h"
+#include "hub/wire/align.h"
 #include "hub/wire/arena.h"
 #include "hub/wire/c_type.h"
 #include "hub/wire/number.h"
@@ -30,6 +31,7 @@ struct frame {
     struct frame *deeper;
     char *texts; /* C strings of a plain function's arguments */
     size_t texts_size;
+    struct hub_align aligned;     /* copies of bytes that began elsewhere */
     void *values[PARAMETERS_MAX]; /* where each parameter lies */
     max_align_t memory[];
 };
@@ -45,7 +47,8 @@ struct hub_invoke {
     struct hub_signature *signature;
     ffi_cif cif;
     bool has_streams;
-    bool by_words; /* libffi need not be asked how to call it */
+    bool has_bytes; /* among its arguments */
+    bool by_words;  /* libffi need not be asked how to call it */
     struct hub_words words;
     unsigned parameter_count;
     ffi_type *parameters[PARAMETERS_MAX];
@@ -100,6 +103,7 @@ static int add_argument(struct hub_invoke *invoke, uint32_t index)
         return r;
     invoke->arguments[index] = place;
     invoke->has_streams = invoke->has_streams || hub_signature_is_stream(type);
+    invoke->has_bytes = invoke->has_bytes || hub_align_concerns(type);
     if (invoke->method->kind == RAPAHUB_METHOD_PLAIN && hub_c_type_has_views(type))
         add_plain_view(invoke, type->kind, place);
     else
@@ -217,6 +221,7 @@ void hub_invoke_release(struct hub_invoke **invoke)
     for (struct frame *frame = gone->frames; frame; frame = deeper) {
         deeper = frame->deeper;
         free(frame->texts);
+        hub_align_fini(&frame->aligned);
         free(frame);
     }
     hub_signature_release(&gone->signature);
@@ -418,6 +423,9 @@ static int run_by_ffi(struct hub_invoke *invoke, struct frame *frame,
 {
     int r = decode(invoke, frame, arguments);
 
+    if (r == 0 && invoke->has_bytes)
+        r = hub_align_values(invoke->signature->types + 1, frame->memory, invoke->arguments,
+                             &frame->aligned);
     if (r == 0 && invoke->has_streams)
         r = open_streams(invoke, frame, to->streams);
     if (r == 0 && invoke->method->kind == RAPAHUB_METHOD_PLAIN)
@@ -432,10 +440,12 @@ static int run_raw(struct hub_invoke *invoke, struct frame *frame,
                    struct hub_outcome *out)
 {
     struct rapahub_bytes *result = memory_at(frame, invoke->result);
-    const struct rapahub_bytes in = hub_postcard_take_bytes(arguments);
+    struct rapahub_bytes in = hub_postcard_take_bytes(arguments);
 
     if (hub_postcard_end(arguments) < 0)
         return refuse_arguments(invoke);
+    if (hub_align_bytes(&in, &frame->aligned) < 0)
+        return RAPAHUB_ENOMEM;
     *result = (struct rapahub_bytes){NULL, 0};
     out->result = result;
     out->status = ((hub_invoke_raw_function *)invoke->method->function)(to->self, in, result);

@@ -55,8 +55,9 @@ struct hub_invoke_target {
 #define HUB_INVOKE_TEXT_MAX 65000
 
 /* Decodes the arguments, strictly and to the end, and calls. RAPAHUB_EARGUMENTS where they cannot
- * be decoded, -ENOMEM: then nothing was called. Views point into the reader's memory. -EMSGSIZE
- * where a plain function returned a text that does not end within HUB_INVOKE_TEXT_MAX.
+ * be decoded, -ENOMEM: then nothing was called. Views point into the reader's memory, or, of bytes
+ * that do not begin there where they have to (align.h), into that of the run. -EMSGSIZE where a
+ * plain function returned a text that does not end within HUB_INVOKE_TEXT_MAX.
  *
  * It may run inside of itself: what the called function returns through its result pointer stays
  * apart from that of a run of this plan within. */

@@ -207,6 +207,27 @@ void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_t
         hub_payload_put(writer, types[i], values[i]);
 }
 
+size_t hub_payload_from_largest(const struct rapahub_type *const *types, const void *const *values)
+{
+    const struct rapahub_bytes *largest = NULL;
+    struct hub_writer writer;
+    size_t behind = 0;
+
+    for (size_t i = 0; types[i]; i++) {
+        const struct rapahub_bytes *bytes = values[i];
+
+        if (types[i]->kind == RAPAHUB_KIND_BYTES && (!largest || bytes->size > largest->size)) {
+            largest = bytes;
+            behind = i + 1;
+        }
+    }
+    if (!largest)
+        return 0;
+    hub_writer_count(&writer);
+    hub_payload_put_arguments(&writer, types + behind, values + behind);
+    return largest->size + writer.size;
+}
+
 int hub_payload_count(const char *name, const struct rapahub_type *const *types,
                       const void *const *values)
 {

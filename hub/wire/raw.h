@@ -11,9 +11,14 @@
 #include <rapahub/value.h>
 
 #include "hub/base/few.h"
+#include "hub/base/line.h"
 
 #define HUB_RAW_REQUEST  2 /* bytes before the argument: no metadata, a length */
 #define HUB_RAW_RESPONSE 3 /* before the result: no metadata, that it is one, a length */
+
+/* Where in a line such a payload begins, so that its bytes begin at one. */
+#define HUB_RAW_REQUEST_PHASE  (HUB_LINE - HUB_RAW_REQUEST)
+#define HUB_RAW_RESPONSE_PHASE (HUB_LINE - HUB_RAW_RESPONSE)
 
 /* A Request into `room` bytes, of at most 34: how many it takes; 0: there is no room. */
 static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapahub_bytes argument)

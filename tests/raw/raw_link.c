@@ -274,7 +274,10 @@ static int place_payload(struct raw_link *link, struct raw_message *message, int
         if (r < 0)
             return r;
     }
-    memcpy(raw_slot_bytes(link, message->slot), message->payload, message->length);
+    if (message->length + link->behaviour.offset <= link->slot_size - 4)
+        message->offset = link->behaviour.offset;
+    memcpy(raw_slot_bytes(link, message->slot) + message->offset, message->payload,
+           message->length);
     return r;
 }
 

@@ -36,6 +36,7 @@ struct raw_behaviour { /* zero: a peer that takes part in the wait protocol */
     bool never_wakes;  /* a futex */
     bool keeps_slots;  /* raw_link_receive leaves a slot to raw_slot_free */
     enum raw_sleep sleep;
+    uint32_t offset; /* of a payload in its slot, where it fits there */
 };
 
 /* A message with the fields of its descriptor. */

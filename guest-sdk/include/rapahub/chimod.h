@@ -29,8 +29,8 @@ enum rapahub_health { RAPAHUB_HEALTH_READY, RAPAHUB_HEALTH_DEGRADED, RAPAHUB_HEA
 struct rapahub_container_info {
     struct rapahub_container_id id;
     const char *pool_name;
-    struct rapahub_bytes params;
-    bool load_follows; /* a saved state is at hand: load is the next callback */
+    struct rapahub_bytes params; /* from a multiple of RAPAHUB_BYTES_ALIGN on */
+    bool load_follows;           /* a saved state is at hand: load is the next callback */
 };
 
 /* A child of the host has died, which this guest was asked to be told of. Good until the callback
@@ -103,7 +103,8 @@ extern RAPAHUB_API const struct rapahub_chimod rapahub_chimod;
  * rapahub_host_call. */
 RAPAHUB_API_CHECKED int rapahub_chimod_call(const struct rapahub_call *call, void *result);
 
-/* Memory for what a result shows, good until the call that runs now is answered; NULL for none. Of
+/* Memory for what a result shows, from a multiple of RAPAHUB_BYTES_ALIGN on, good until the call
+ * that runs now is answered; NULL for none. Of
  * a method whose result is bytes, 4 KiB and more lie where the host reads them, if there is room:
  * what begins there is not copied. */
 RAPAHUB_API void *rapahub_chimod_alloc(size_t size);

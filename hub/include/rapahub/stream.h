@@ -56,8 +56,8 @@ RAPAHUB_API_CHECKED int rapahub_sink_of_fd(int fd, struct rapahub_sink **out);
 RAPAHUB_API_CHECKED int rapahub_source_of_memory(const void *data, size_t size,
                                                  struct rapahub_source **out);
 
-/* A sink that collects at most `max` bytes in memory, and a view of what it holds, good until the
- * next write or the sink's end. */
+/* A sink that collects at most `max` bytes in memory, and a view of what it holds, from a multiple
+ * of RAPAHUB_BYTES_ALIGN on, good until the next write or the sink's end. */
 RAPAHUB_API_CHECKED int rapahub_sink_of_memory(size_t max, struct rapahub_sink **out);
 RAPAHUB_API const void *rapahub_sink_data(const struct rapahub_sink *sink, size_t *size);
 

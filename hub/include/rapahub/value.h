@@ -16,6 +16,12 @@
 
 RAPAHUB_BEGIN_DECLS
 
+/* Where bytes begin that a method is given, or that a call brings back, by themselves or in a
+ * record: the largest of one message at a multiple of the first, the others at one of the second,
+ * copied or shown where they lie. Strings begin anywhere. */
+#define RAPAHUB_BYTES_ALIGN        64
+#define RAPAHUB_BYTES_ALIGN_OTHERS 16
+
 /* Bytes that belong to somebody else; how long they hold is said where they are handed over. */
 struct rapahub_bytes {
     const void *data; /* may be NULL where size is 0 */

@@ -14,7 +14,7 @@ static void each_piece_is_apart_and_all_end_together(void **state)
     for (int i = 0; i < 64; i++) {
         pieces[i] = guest_arena_alloc(&arena, 100);
         assert_non_null(pieces[i]);
-        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        assert_int_equal((uintptr_t)pieces[i] % RAPAHUB_BYTES_ALIGN, 0);
         memset(pieces[i], i, 100);
     }
     for (int i = 0; i < 64; i++)

@@ -151,7 +151,7 @@ static void a_loop_that_sleeps_over_its_messages_has_no_heart(void **state)
 static struct hub_request *take_request(struct hub_served *served, uint32_t id)
 {
     const struct hub_message message = {HUB_REQUEST, id, 3};
-    uint8_t *payload = hub_served_place(served, &message, 1);
+    uint8_t *payload = hub_served_place(served, &message, 1, 0);
     struct hub_request *request;
 
     assert_non_null(payload);

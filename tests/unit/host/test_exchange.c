@@ -9,14 +9,17 @@
 
 #define SIZE 300
 
-static uint8_t shown[SIZE + 8];
+static _Alignas(64) uint8_t lines[64 + SIZE + 8];
+static uint8_t *shown;
 
-/* No metadata, OK, and a length. */
+/* No metadata, OK, and a length; its last byte stands before a line. */
 static bool take(uint32_t size, const char *head, size_t head_size, struct rapahub_bytes *out)
 {
-    struct hub_answer answer = {.view = {.data = shown, .size = size}, .size = size};
+    struct hub_answer answer = {.size = size};
 
-    memset(shown, 0x5a, sizeof shown);
+    shown = lines + 64 - head_size;
+    answer.view = (struct hub_view){.data = shown, .size = size};
+    memset(lines, 0x5a, sizeof lines);
     memcpy(shown, head, head_size);
     *out = (struct rapahub_bytes){NULL, 0};
     return host_exchange_take_shown(&answer, &rapahub_type_bytes, out);
@@ -36,6 +39,23 @@ static void bytes_lie_where_they_are_shown(void **state)
     assert_true(TAKE(SIZE, "\0\0\xa7\x82\x00", &out)); /* 295, longer than need be */
     assert_ptr_equal(out.data, shown + 5);
     assert_int_equal(out.size, SIZE - 5);
+}
+
+/* They are copied to where they do. r[verify hub.bytes.align] */
+static void bytes_that_begin_at_no_line_are_not_shown(void **state)
+{
+    struct hub_answer answer = {.size = SIZE};
+    struct rapahub_bytes out = {NULL, 0};
+
+    (void)state;
+    memset(lines, 0x5a, sizeof lines);
+    for (size_t at = 0; at < 64; at++) {
+        memcpy(lines + at, "\0\0\xa8\x02", 4);
+        answer.view.data = lines + at;
+        assert_int_equal(host_exchange_take_shown(&answer, &rapahub_type_bytes, &out), at == 60);
+        memcpy(lines + at, "\0\0\xa7\x82", 5);
+        assert_int_equal(host_exchange_take_shown(&answer, &rapahub_type_bytes, &out), at == 59);
+    }
 }
 
 /* Nothing beyond what was checked is ever shown. */
@@ -67,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_lie_where_they_are_shown),
+        cmocka_unit_test(bytes_that_begin_at_no_line_are_not_shown),
         cmocka_unit_test(another_length_than_what_is_there_is_refused),
         cmocka_unit_test(what_is_no_result_is_refused),
     };

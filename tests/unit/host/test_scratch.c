@@ -70,10 +70,10 @@ static void answers_of_nested_calls_are_apart(void **state)
     assert_int_equal(host_scratch_open(&scratches), 0);
     scratch = host_scratch_get(&scratches);
     outer = host_scratch_answer(scratch);
-    outer.data = malloc(8);
+    assert_true(hub_answers_grow(&outer, 8));
     inner = host_scratch_answer(scratch);
-    assert_null(inner.data);
-    inner.data = malloc(8);
+    assert_null(inner.memory);
+    assert_true(hub_answers_grow(&inner, 8));
     host_scratch_show(scratch, &inner);
     shown = outer.data;
     host_scratch_show(scratch, &outer);
@@ -92,17 +92,24 @@ static void what_a_result_shows_is_known(void **state)
     struct host_scratches scratches = {0};
     struct hub_answer answer;
     struct host_scratch *scratch;
+    struct rapahub_bytes moved;
+    size_t end;
 
     (void)state;
     assert_int_equal(host_scratch_open(&scratches), 0);
     scratch = host_scratch_get(&scratches);
     assert_false(host_scratch_lends(scratch, elsewhere));
-    answer = (struct hub_answer){.data = malloc(8), .capacity = 8};
+    answer = (struct hub_answer){0};
+    assert_true(hub_answers_grow(&answer, 8));
+    end = answer.capacity + HUB_LINE; /* wherever in its first line it begins */
     host_scratch_show(scratch, &answer);
-    assert_true(host_scratch_lends(scratch, scratch->shown.data + 7));
-    assert_false(host_scratch_lends(scratch, scratch->shown.data + 8));
+    assert_true(host_scratch_lends(scratch, scratch->shown.memory + end - 1));
+    assert_false(host_scratch_lends(scratch, scratch->shown.memory + end));
+    moved = (struct rapahub_bytes){&"moved"[1], 4};
+    assert_int_equal(hub_align_bytes(&moved, &scratch->shown.aligned), 0);
+    assert_true(host_scratch_lends(scratch, moved.data));
     assert_false(host_scratch_lends(scratch, elsewhere));
-    scratch->quick = (struct hub_answer){.data = malloc(4), .capacity = 4};
+    assert_true(hub_answers_grow(&scratch->quick, 4));
     assert_true(host_scratch_lends(scratch, scratch->quick.data));
     scratch->shown.view = (struct hub_view){.data = elsewhere, .size = 8, .link = (void *)scratch};
     assert_true(host_scratch_lends(scratch, elsewhere + 7));

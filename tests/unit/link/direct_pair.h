@@ -78,6 +78,15 @@ DIRECT uint32_t sent_to_host(const struct pair *pair)
     return hub_peek(&pair->host.view.entry->guest_to_host_head);
 }
 
+/* With room for an answer through a slot: 256 bytes. */
+DIRECT struct hub_answer roomy_answer(void)
+{
+    struct hub_answer answer = {0};
+
+    assert_true(hub_answers_grow(&answer, 255));
+    return answer;
+}
+
 /* What is asked where a Request comes, and what it says. */
 struct asking {
     int asked;

@@ -31,7 +31,7 @@ static int refuse(struct flow *flow, uint64_t deadline_ns, bool late)
     assert_int_equal(flow_send(&flow->pair.guest, HUB_RESPONSE, id, (const char *)unknown_method,
                                sizeof unknown_method),
                      0);
-    faults_arm(FAULTS_realloc, 1);
+    faults_arm(FAULTS_aligned_alloc, 1);
     assert_int_equal(hub_link_sweep(flow->pair.host.connection.link, 64), 1);
     assert_true(faults_disarm());
     r = late ? 0 : hub_calls_wait(calls, number, false);

@@ -379,7 +379,7 @@ static void a_call_that_is_refused_leaves_no_answer_half_written(void **state)
         begin_async(&pair.host, codes[i], SOON);
     assert_int_equal(pthread_create(&thread, NULL, begin_late, &late), 0);
     wait_until_open(&pair.host, 8);
-    to = hub_answers_place(pair.host.connection.calls, NEXT_ID, 100); /* a leader copies */
+    to = hub_answers_place(pair.host.connection.calls, NEXT_ID, 100, 0); /* a leader copies */
     assert_non_null(to);
     hub_futex_wait_private(&late.over, 0, late.deadline_ns + 150 * HUB_MILLISECOND);
     assert_int_equal(hub_peek(&late.over), 0); /* it has not given the memory back */

@@ -95,7 +95,7 @@ static void bytes_of_any_size_go_and_come(void **state)
 static void an_answer_through_a_slot_is_taken_at_once(void **state)
 {
     const struct hub_limits limits = pair_limits();
-    struct hub_answer answer = {.data = malloc(64), .capacity = 64};
+    struct hub_answer answer = roomy_answer();
     uint8_t bytes[40];
     struct one one;
     struct pair pair;

@@ -69,7 +69,7 @@ static uint32_t free_of(struct end *end)
 static void check_answer(bool several)
 {
     const struct hub_limits limits = limits_of(several);
-    struct hub_answer answer = {.data = malloc(256), .capacity = 256};
+    struct hub_answer answer = roomy_answer();
     struct attempt one;
     struct pair pair;
     uint32_t free;
@@ -111,7 +111,7 @@ static void an_answer_in_a_slot_is_copied_or_shown_at_once(void **state)
 static void an_answer_there_is_no_room_for_is_waited_for(void **state)
 {
     const struct hub_limits limits = limits_of(false);
-    struct hub_answer answer = {.data = malloc(256), .capacity = 256};
+    struct hub_answer answer = roomy_answer();
     struct attempt one;
     struct pair pair;
 
@@ -151,7 +151,7 @@ static void tell_lie(struct hub_descriptor *descriptor, const struct lie *lie)
 static void check_false_answer(bool several, const struct lie *lie, size_t size)
 {
     const struct hub_limits limits = limits_of(several);
-    struct hub_answer answer = {.data = malloc(256), .capacity = 256};
+    struct hub_answer answer = roomy_answer();
     struct attempt one;
     struct pair pair;
 
@@ -186,7 +186,7 @@ static void a_slot_that_comes_twice_ends_the_call_and_the_link(void **state)
     (void)state;
     for (int several = 0; several < 2; several++) {
         const struct hub_limits limits = limits_of(several);
-        struct hub_answer answer = {.data = malloc(256), .capacity = 256};
+        struct hub_answer answer = roomy_answer();
         struct hub_descriptor sent;
         struct attempt one;
         struct pair pair;

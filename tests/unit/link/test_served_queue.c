@@ -212,7 +212,7 @@ static void who_waits_for_space_does_not_wait_for_itself(void **state)
 static void *place(struct hub_served *served, uint32_t id, uint32_t size)
 {
     const struct hub_message message = {HUB_REQUEST, id, 3};
-    uint8_t *payload = hub_served_place(served, &message, size);
+    uint8_t *payload = hub_served_place(served, &message, size, 0);
 
     if (payload)
         memset(payload, 0, size);
