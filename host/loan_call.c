@@ -17,6 +17,15 @@
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
 
+/* Who calls, and where. */
+struct caller {
+    struct rapahub_host *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    bool owner;
+    bool inside; /* of the life */
+};
+
 /* One call. */
 struct loan_call {
     struct rapahub_host *host;
@@ -143,15 +152,23 @@ static int take_answered(const struct loan_call *it, const struct hub_descriptor
     return take(it, answer);
 }
 
-static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
+static struct hub_direct_order order_of(const struct loan_call *it, struct hub_answer *answer,
+                                        uint64_t id)
 {
     const struct rapahub_call *call = it->call;
-    const struct hub_direct_order order = {
+
+    return (struct hub_direct_order){
         .timeout_ns = call->timeout_ns ? call->timeout_ns : it->host->options.call_timeout_ns,
         .answer = answer,
         .looks_soon = it->owner,
         .view = call->view && it->life->trusted,
-        .payload = &it->payload};
+        .payload = &it->payload,
+        .method_id = id};
+}
+
+static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
+{
+    const struct hub_direct_order order = order_of(it, answer, id);
     struct hub_descriptor message = {.method_id = id};
     uint64_t number;
 
@@ -198,32 +215,133 @@ static int call_there(struct loan_call *it, uint64_t id)
     return r;
 }
 
+static int leave(const struct loan_call *it, int r)
+{
+    if (it->inside)
+        host_near_leave(it->host, it->scratch);
+    return r;
+}
+
+static void begin(struct loan_call *it, const struct caller *by, const struct rapahub_call *call,
+                  void *result)
+{
+    it->host = by->host;
+    it->scratch = by->scratch;
+    it->life = by->life;
+    it->call = call;
+    it->result = result;
+    it->owner = by->owner;
+    it->inside = by->inside;
+    it->payload = (struct hub_parts){.loan = NULL};
+}
+
+static __attribute__((noinline)) int call_any(struct caller by, const struct rapahub_call *call,
+                                              uint64_t id, void *result)
+{
+    struct loan_call it;
+
+    begin(&it, &by, call, result);
+    return leave(&it, call_there(&it, id));
+}
+
+/* ---- a call of bytes that are lent, for bytes that are shown ---- */
+
+static bool is_plain(const struct caller *by, const struct rapahub_call *call, const void *result)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return call->loan && call->view && call->arguments && result &&
+           types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && by->life->trusted &&
+           by->scratch->handle == 0 && (!by->owner || by->host->chain.value == 0);
+}
+
+/* Its answer is another one, or has not come yet. */
+static __attribute__((noinline)) int go_on(struct caller by, const struct rapahub_call *call,
+                                           struct hub_direct_open *open, uint64_t id, void *result)
+{
+    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct hub_direct_order order;
+    struct loan_call it;
+    uint64_t number;
+    int r;
+
+    begin(&it, &by, call, result);
+    order = order_of(&it, &answer, id);
+    if (hub_direct_call_on(it.life->connection.calls, open, &order, &number) == HUB_DIRECT_ANSWERED)
+        r = take_answered(&it, &open->message, &answer);
+    else
+        r = wait_and_take(&it, number, &answer);
+    show(&it, &answer);
+    return leave(&it, r);
+}
+
+/* A view that is there, of what is no result of bytes and nothing else. */
+static __attribute__((noinline)) int take_shown(struct caller by, const struct rapahub_call *call,
+                                                void *result)
+{
+    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct loan_call it;
+    int r;
+
+    answer.view = by.scratch->shown.view;
+    answer.size = answer.view.size;
+    by.scratch->shown.view.link = NULL;
+    begin(&it, &by, call, result);
+    r = take(&it, &answer);
+    show(&it, &answer);
+    return leave(&it, r);
+}
+
+/* All is as in call_there, but that nothing is put anywhere but where it is read. */
+static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id, void *result)
+{
+    const struct rapahub_bytes *last = call->arguments[0];
+    struct hub_direct_lent lent = {.loan = host_loans_of(call->loan, by->life, last),
+                                   .size = last->size};
+    const struct hub_direct_order order = {.looks_soon = by->owner, .method_id = id};
+    struct hub_direct_open open;
+    struct hub_answer *shown = &by->scratch->shown;
+
+    if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* behind no metadata */
+        return call_any(*by, call, id, result);
+    if (host_scratch_shows(by->scratch))
+        host_scratch_hide(by->scratch);
+    host_corks_push(by->host);
+    switch (hub_direct_call_lent(by->life->connection.calls, &order, &lent, &open, &shown->view)) {
+    case HUB_DIRECT_ANSWERED:
+        break;
+    case HUB_DIRECT_SENT:
+        return go_on(*by, call, &open, id, result);
+    default:
+        return call_any(*by, call, id, result);
+    }
+    shown->size = shown->view.size;
+    if (!host_exchange_take_shown(shown, call->types[0], result))
+        return take_shown(*by, call, result);
+    host_scratch_show_there(by->scratch,
+                            host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
+    if (by->inside)
+        host_near_leave(by->host, by->scratch);
+    return 0;
+}
+
 __attribute__((noinline, flatten)) int host_loan_call(struct rapahub_host *host,
                                                       const struct rapahub_call *call, void *result)
 {
-    struct host_scratch *scratch;
+    struct caller by = {.host = host};
     uint64_t id = call->method_id && call->types
                       ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id)
                       : 0;
-    int r;
 
-    scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
-    if (!scratch)
+    by.scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
+    if (!by.scratch)
         return -EAGAIN;
-    struct loan_call it;
-
-    it.owner = pthread_equal(host->threads.owner, scratch->thread);
-    it.inside = !it.owner && host_near_go_in(host, scratch);
-    if (!it.owner && !it.inside)
+    by.owner = pthread_equal(host->threads.owner, by.scratch->thread);
+    by.inside = !by.owner && host_near_go_in(host, by.scratch);
+    if (!by.owner && !by.inside)
         return -EAGAIN;
-    it.host = host;
-    it.scratch = scratch;
-    it.life = host_scratch_life(scratch);
-    it.call = call;
-    it.result = result;
-    it.payload = (struct hub_parts){.loan = NULL};
-    r = call_there(&it, id);
-    if (it.inside)
-        host_near_leave(host, scratch);
-    return r;
+    by.life = host_scratch_life(by.scratch);
+    return is_plain(&by, call, result) ? lend(&by, call, id, result)
+                                       : call_any(by, call, id, result);
 }

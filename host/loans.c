@@ -33,16 +33,19 @@ void host_loans_open(struct host_loans *loans)
 }
 
 /* A thread takes and gives back mostly one at a time: that one is its own. */
-static void give_back(struct rapahub_host *host, struct host_loan *loan)
+static void put_by(struct rapahub_host *host, struct host_scratch *scratch, struct host_loan *loan)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
-
     if (scratch && !scratch->piece) {
         scratch->piece = loan;
         scratch->shelf = &host->loans.spare;
         return;
     }
     host_shelf_give(&host->loans.spare, loan);
+}
+
+static void give_back(struct rapahub_host *host, struct host_loan *loan)
+{
+    put_by(host, host_scratch_get(&host->scratches), loan);
 }
 
 static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
@@ -268,6 +271,21 @@ struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_l
     life = own->life;
     own->life = NULL;
     forget(host, own, loan);
+    return life;
+}
+
+struct host_life *host_loans_pass_on(struct rapahub_host *host, struct host_scratch *scratch,
+                                     struct rapahub_loan *loan, struct hub_loan *slot)
+{
+    struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
+    struct host_life *life = own->life;
+
+    loan->data = NULL;
+    loan->size = 0;
+    loan->handle[0] = loan->handle[1] = 0;
+    own->life = NULL;
+    hub_note64(&own->serial, 0);
+    put_by(host, scratch, own);
     return life;
 }
 

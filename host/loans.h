@@ -45,4 +45,8 @@ void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan);
 /* The same, but its life is held by who calls now: NULL where nothing was sent. */
 struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_loan *loan);
 
+/* The same where the slot of this loan was sent by who has this scratch. */
+struct host_life *host_loans_pass_on(struct rapahub_host *host, struct host_scratch *scratch,
+                                     struct rapahub_loan *loan, struct hub_loan *slot);
+
 #endif

@@ -112,6 +112,14 @@ void host_scratch_show_of(struct host_scratch *scratch, struct hub_answer *answe
 void host_scratch_show_held(struct host_scratch *scratch, struct hub_answer *answer,
                             struct host_life *life);
 
+/* The same, where `shown` is a view of it already, and showed none before. */
+static inline void host_scratch_show_there(struct host_scratch *scratch, struct host_life *life)
+{
+    scratch->shown.size = scratch->shown.view.size;
+    scratch->life = life;
+    scratch->version_at_rest = 0;
+}
+
 /* What lies in memory of a guest is looked at no more: the thread's next call begins. */
 void host_scratch_hide(struct host_scratch *scratch);
 static inline bool host_scratch_shows(const struct host_scratch *scratch)

@@ -9,6 +9,7 @@
 #include "hub/link/direct.h"
 #include "hub/link/direct_slot.h"
 #include "hub/link/receiver.h"
+#include "hub/link/view.h"
 
 /* The lock is held. */
 static UNCHECKED bool put(struct hub_calls *calls, struct hub_descriptor *message,
@@ -18,7 +19,7 @@ static UNCHECKED bool put(struct hub_calls *calls, struct hub_descriptor *messag
 
     if (!payload)
         return hub_direct_send(calls->link, message);
-    return hub_direct_slot_send(calls->link, message, payload) ||
+    return hub_direct_slot_send(calls->link, &request, payload) ||
            hub_link_try(calls->link, &request, payload) > 0;
 }
 
@@ -66,7 +67,24 @@ static bool take_slot(struct hub_link *link, const struct hub_descriptor *messag
     return taken;
 }
 
-/* r[impl call.complete] */
+/* What was found, if it is this one's. r[impl call.complete] */
+static bool accept(struct hub_calls *calls, struct hub_direct_open *open,
+                   const struct hub_direct_order *order)
+{
+    const struct hub_descriptor *message = &open->message;
+
+    if (message->msg_type != HUB_RESPONSE || message->id != open->entry->id)
+        return false;
+    if (open->small)
+        (void)hub_direct_take(calls->link, message, open->head);
+    else if (!hub_direct_slot_look(calls->link, HUB_RESPONSE, message) ||
+             !take_slot(calls->link, message, open->head, order))
+        return false;
+    end(calls, open->entry);
+    return true;
+}
+
+/* The same, of what is found now. r[impl call.complete] */
 static bool is_answered(struct hub_calls *calls, struct hub_call_entry *entry,
                         struct hub_descriptor *message, const struct hub_direct_order *order)
 {
@@ -121,6 +139,79 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
         outcome = HUB_DIRECT_ANSWERED;
     } else if (entry) {
         *number = go_on(calls, entry, method_id, order);
+        outcome = HUB_DIRECT_SENT;
+    }
+    hub_direct_end(calls->link, order->looks_soon);
+    return outcome;
+}
+
+/* ---- lent ---- */
+
+/* As send. */
+static UNCHECKED struct hub_call_entry *send_lent(struct hub_calls *calls, uint64_t method_id,
+                                                  const struct hub_direct_lent *lent)
+{
+    struct hub_link *link = calls->link;
+    struct hub_call_entry *entry;
+
+    hub_mutex_lock(hub_link_lock(link)); /* which is theirs */
+    entry = hub_call_table_reserve(calls);
+    if (entry) {
+        const struct hub_message request = {HUB_REQUEST, entry->id, method_id};
+
+        if (!hub_direct_slot_lend(link, &request, lent)) {
+            hub_publish(&entry->taken, 1);
+            entry = NULL;
+        }
+    }
+    hub_direct_unlock(link, entry != NULL);
+    return entry;
+}
+
+/* A Response in a slot that may be shown is: false where there is none, or something else. What is
+ * wrong with its slot has closed the link, and is not looked at again. */
+static bool is_shown(struct hub_calls *calls, struct hub_direct_open *open, struct hub_view *view)
+{
+    struct hub_link *link = calls->link;
+    struct hub_descriptor *message = &open->message;
+
+    open->small = hub_direct_look(link, HUB_RESPONSE, message, &open->head);
+    if (open->small || !hub_direct_slot_look(link, HUB_RESPONSE, message) ||
+        message->id != open->entry->id || !hub_view_may(link, message))
+        return false;
+    if (hub_direct_slot_show(link, message, open->head, view))
+        return true;
+    message->msg_type = 0;
+    return false;
+}
+
+enum hub_direct_outcome hub_direct_call_lent(struct hub_calls *calls,
+                                             const struct hub_direct_order *order,
+                                             const struct hub_direct_lent *lent,
+                                             struct hub_direct_open *open, struct hub_view *view)
+{
+    enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
+
+    if (!hub_direct_begin(calls->link, false))
+        return HUB_DIRECT_REFUSED;
+    open->entry = send_lent(calls, order->method_id, lent);
+    if (open->entry) {
+        if (!is_shown(calls, open, view))
+            return HUB_DIRECT_SENT;
+        end(calls, open->entry);
+        outcome = HUB_DIRECT_ANSWERED;
+    }
+    hub_direct_end(calls->link, order->looks_soon);
+    return outcome;
+}
+
+enum hub_direct_outcome hub_direct_call_on(struct hub_calls *calls, struct hub_direct_open *open,
+                                           const struct hub_direct_order *order, uint64_t *number)
+{
+    enum hub_direct_outcome outcome = HUB_DIRECT_ANSWERED;
+
+    if (!accept(calls, open, order)) {
+        *number = go_on(calls, open->entry, order->method_id, order);
         outcome = HUB_DIRECT_SENT;
     }
     hub_direct_end(calls->link, order->looks_soon);

@@ -5,6 +5,7 @@
 #define HUB_LINK_DIRECT_CALL_H
 
 #include "hub/link/calls.h"
+#include "hub/link/direct_slot.h"
 #include "hub/shm/layout.h"
 
 /* What became of it. */
@@ -44,5 +45,23 @@ struct hub_direct_end {
 int hub_direct_call_bytes(struct hub_calls *calls, const struct rapahub_bytes *bytes,
                           const struct hub_direct_order *order, bool looks_soon,
                           struct hub_direct_end *end);
+
+/* The same for a Request of order->method_id that lies in a loan, whose Response is shown where it
+ * lies: REFUSED, ANSWERED with a view that is pinned, or SENT: then hub_direct_call_on is to follow
+ * at once, for the receive token is still held. */
+struct hub_direct_open {
+    struct hub_call_entry *entry;
+    struct hub_descriptor message; /* what was found instead of such a Response; type 0: nothing */
+    uint32_t head;
+    bool small;
+};
+enum hub_direct_outcome hub_direct_call_lent(struct hub_calls *calls,
+                                             const struct hub_direct_order *order,
+                                             const struct hub_direct_lent *lent,
+                                             struct hub_direct_open *open, struct hub_view *view);
+
+/* As hub_direct_call from there on: ANSWERED, or SENT. */
+enum hub_direct_outcome hub_direct_call_on(struct hub_calls *calls, struct hub_direct_open *open,
+                                           const struct hub_direct_order *order, uint64_t *number);
 
 #endif

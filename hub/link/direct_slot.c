@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/direct_slot.h"
 
-#include "hub/base/check.h"
+#include <string.h>
+
 #include "hub/link/direct.h"
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
+
+#define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
 
 bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type type,
                           const struct hub_descriptor *message)
@@ -17,31 +20,62 @@ bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type typ
 }
 
 /* A refusal, of which nothing has been written, is for the ordinary way to explain. */
-static bool may_go(struct hub_link *link, uint8_t type, const struct hub_parts *payload,
-                   size_t size)
+static bool may_go(struct hub_link *link, uint8_t type, size_t size)
 {
-    return payload->loan && !payload->more && !payload->gate && size > HUB_INLINE_SIZE &&
-           size <= link->limits.payload_max && hub_ring_may_send(&link->out) &&
-           hub_direct_may_send(link, type);
+    return size > HUB_INLINE_SIZE && size <= link->limits.payload_max &&
+           hub_ring_may_send(&link->out) && hub_direct_may_send(link, type);
 }
 
-/* r[impl shm.payload.slot] */
-UNCHECKED bool hub_direct_slot_send(struct hub_link *link, struct hub_descriptor *message,
-                                    const struct hub_parts *payload)
+/* Written where the peer reads it, and shown. There is room. */
+static UNCHECKED void send(struct hub_link *link, const struct hub_message *message,
+                           const struct hub_descriptor *place, size_t size)
 {
     struct hub_link_counters *counters = &link->counters;
-    size_t size = payload->head.size + payload->tail.size;
-    bool sent;
+    struct hub_ring_cell *cell = hub_ring_cell_to_fill(&link->out);
 
-    if (!may_go(link, message->msg_type, payload, size) ||
-        hub_loan_place(link, payload, message) < 0)
-        return false;
-    message->payload_len = (uint32_t)size;
-    sent = hub_ring_send(&link->out, message);
-    CHECK(sent); /* there was room, and only senders take it */
+    hub_note64(&cell->words[0], message->type | (uint64_t)message->id << 32);
+    hub_note64(&cell->words[1], message->method_id);
+    hub_note64(&cell->words[2], place->payload_slot | (uint64_t)place->payload_generation << 32);
+    hub_note64(&cell->words[3], place->payload_offset | (uint64_t)size << 32);
+#pragma GCC unroll 4
+    for (size_t i = PAYLOAD; i < HUB_DESCRIPTOR_WORDS; i++)
+        hub_note64(&cell->words[i], 0);
+    hub_ring_show_filled(&link->out);
     hub_count64(&counters->sent, 1);
     hub_count64(&counters->sent_bytes, size);
     hub_count64(&counters->sent_slots, 1);
+}
+
+/* r[impl shm.payload.slot] */
+UNCHECKED bool hub_direct_slot_send(struct hub_link *link, const struct hub_message *message,
+                                    const struct hub_parts *payload)
+{
+    size_t size = payload->head.size + payload->tail.size;
+    struct hub_descriptor place;
+
+    if (!payload->loan || payload->more || payload->gate ||
+        !may_go(link, (uint8_t)message->type, size) || hub_loan_place(link, payload, &place) < 0)
+        return false;
+    send(link, message, &place, size);
+    return true;
+}
+
+/* r[impl shm.payload.slot] r[impl hub.loan.align] */
+UNCHECKED bool hub_direct_slot_lend(struct hub_link *link, const struct hub_message *message,
+                                    const struct hub_direct_lent *lent)
+{
+    struct hub_loan *loan = lent->loan;
+    size_t size = lent->head_size + lent->size;
+    struct hub_descriptor place;
+
+    if (!may_go(link, (uint8_t)message->type, size))
+        return false;
+    memcpy(loan->data - sizeof lent->head, &lent->head, sizeof lent->head);
+    place.payload_slot = loan->slot;
+    place.payload_generation = loan->generation;
+    place.payload_offset = (uint32_t)(loan->data - loan->first) - lent->head_size;
+    hub_loan_sent(link, loan);
+    send(link, message, &place, size);
     return true;
 }
 

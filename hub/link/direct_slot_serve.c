@@ -83,22 +83,40 @@ __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_se
            fetch(served, head, shown) && read(served);
 }
 
-static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)
+/* The peer is woken for a Response that was sent, and for the slot that comes back with it. */
+static bool behind(struct hub_served *served, bool sent)
 {
-    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
-    struct hub_descriptor lent = {.msg_type = HUB_RESPONSE, .id = served->direct.id};
-    struct hub_mutex *lock = hub_link_lock(served->link);
-    bool sent;
-
-    hub_mutex_lock(lock);
-    sent = hub_direct_slot_send(served->link, &lent, payload) ||
-           hub_link_try(served->link, &message, payload) > 0;
-    hub_mutex_unlock(lock);
     if (sent && served->direct.view.link)
         hub_view_give_back_behind_message(&served->direct.view);
     else if (sent)
         hub_link_wake_receiver(served->link);
     return sent;
+}
+
+static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)
+{
+    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    hub_mutex_lock(lock);
+    sent = hub_direct_slot_send(served->link, &message, payload) ||
+           hub_link_try(served->link, &message, payload) > 0;
+    hub_mutex_unlock(lock);
+    return behind(served, sent);
+}
+
+/* The same of a whole loan, of most sizes. */
+static UNCHECKED bool lend(struct hub_served *served, const struct hub_direct_lent *lent)
+{
+    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    hub_mutex_lock(lock);
+    sent = hub_direct_slot_lend(served->link, &message, lent);
+    hub_mutex_unlock(lock);
+    return behind(served, sent);
 }
 
 /* r[impl call.response.encoding] */
@@ -118,20 +136,30 @@ bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_re
     return send(served, &payload);
 }
 
-/* r[impl call.response.encoding] r[impl hub.loan.align] */
-bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
-                                struct hub_loan *loan)
+/* One of few or of very many bytes, or that something is in the way of. */
+static __attribute__((noinline)) bool send_any(struct hub_served *served,
+                                               struct rapahub_bytes bytes, struct hub_loan *loan)
 {
     uint8_t head[HEAD + BODY_MAX];
     struct hub_parts payload = {.tail = bytes, .loan = loan};
 
-    if (hub_channels_owe(served->channels))
-        return false;
     head[0] = head[1] = 0;
     payload.head =
         (struct rapahub_bytes){head, HEAD + hub_postcard_put_length(head + HEAD, bytes.size)};
-    hub_publish64(&served->direct.mark, 0);
     return send(served, &payload);
+}
+
+/* r[impl call.response.encoding] r[impl hub.loan.align] */
+bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+                                struct hub_loan *loan)
+{
+    struct hub_direct_lent lent = {.loan = loan, .size = bytes.size};
+
+    if (hub_channels_owe(served->channels))
+        return false;
+    hub_publish64(&served->direct.mark, 0);
+    return (hub_direct_slot_head(&lent, HEAD) && lend(served, &lent)) ||
+           send_any(served, bytes, loan);
 }
 
 /* Of most there is none. */

@@ -125,8 +125,13 @@ int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
     descriptor->payload_slot = loan->slot;
     descriptor->payload_generation = loan->generation;
     descriptor->payload_offset = (uint32_t)(start - loan->first);
+    hub_loan_sent(link, loan);
+    return 0;
+}
+
+void hub_loan_sent(struct hub_link *link, struct hub_loan *loan)
+{
     hub_slots_sent(link->options.pool, loan->slot);
     leave(link);
     loan->data = NULL;
-    return 0;
 }

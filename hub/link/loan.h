@@ -37,4 +37,7 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan);
 int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
                    struct hub_descriptor *descriptor);
 
+/* For who fills the descriptor itself, before that can be seen: the loan is gone. */
+void hub_loan_sent(struct hub_link *link, struct hub_loan *loan);
+
 #endif

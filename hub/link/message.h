@@ -37,8 +37,8 @@ static inline bool hub_message_is_small_call(const struct hub_descriptor *copy,
 
 /* All there is to check of a Request or a Response in a slot, where there are several sizes: false
  * may mean that it is something else. */
-static inline bool hub_message_is_large_call(const struct hub_descriptor *copy,
-                                             const struct hub_limits *limits)
+static inline __attribute__((always_inline)) bool hub_message_is_large_call(
+    const struct hub_descriptor *copy, const struct hub_limits *limits)
 {
     return (copy->msg_type == HUB_REQUEST || copy->msg_type == HUB_RESPONSE) &&
            copy->payload_slot != HUB_INLINE && copy->payload_len > HUB_INLINE_SIZE &&

@@ -34,7 +34,7 @@ static struct hub_link *hide(struct hub_view *view, uint32_t *slot)
     struct hub_link *link = view->link;
 
     *slot = view->slot;
-    *view = (struct hub_view){.link = NULL};
+    view->link = NULL;
     hub_slots_in_hide(&link->slots, *slot);
     return link;
 }

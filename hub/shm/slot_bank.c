@@ -12,12 +12,13 @@
 
 #define WARM_LEAST 4096 /* bytes of a payload that is better copied into a warm slot */
 
-static void to_reserve(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+static void to_reserve(struct hub_slot_bank *bank, uint32_t ref, struct hub_bank_record *record)
+    REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
-    hub_note(&hub_slot_bank_record_of(bank, ref)->state, HUB_BANK_RESERVE);
+    hub_note(&record->state, HUB_BANK_RESERVE);
     hub_note(&meta->state, HUB_META_FREE);
     hub_note(&meta->owner_peer, 0);
     CHECK(of->in_reserve < of->total);
@@ -161,7 +162,7 @@ bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
     } else {
         return false;
     }
-    to_reserve(bank, ref);
+    to_reserve(bank, ref, record);
     return true;
 }
 
@@ -328,7 +329,7 @@ void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref)
     CHECK(hub_slot_class_has(&bank->map, ref) &&
           hub_peek(&hub_slot_bank_record_of(bank, ref)->state) == HUB_BANK_LOANED);
     hub_slot_bank_class_of(bank, ref)->lent[hub_slot_bank_record_of(bank, ref)->peer]--;
-    to_reserve(bank, ref);
+    to_reserve(bank, ref, hub_slot_bank_record_of(bank, ref));
     hub_mutex_unlock(&bank->lock);
 }
 

@@ -66,7 +66,8 @@ static inline struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_m
 }
 
 /* Is there such a slot, mapped? Of any number. */
-static inline bool hub_slot_class_has(const struct hub_slot_map *map, uint32_t ref)
+static inline __attribute__((always_inline)) bool hub_slot_class_has(const struct hub_slot_map *map,
+                                                                     uint32_t ref)
 {
     uint32_t extent = hub_slot_ref_extent(ref);
 

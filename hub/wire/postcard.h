@@ -33,17 +33,26 @@ static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
     return size;
 }
 
+/* A length of two or three bytes as a word, its first byte lowest: how many; 0 where it has less or
+ * more. */
+static inline uint32_t hub_postcard_short_length(size_t length, uint32_t *word)
+{
+    uint32_t value = (uint32_t)length, more = value > 0x3fff;
+
+    *word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | more << 15 | 0x80;
+    return length - 0x80 < (UINT32_C(1) << 21) - 0x80 ? 2 + more : 0;
+}
+
 /* The same, of a length: two or three bytes by few instructions, and longer ones in the same time
  * as each other, so that the call of a large loan takes hardly more than that of a small one. */
 static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
 {
     uint32_t value = (uint32_t)length, more, word;
 
-    if (length - 0x80 < (UINT32_C(1) << 21) - 0x80) {
-        more = value > 0x3fff;
-        word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | more << 15 | 0x80;
+    more = hub_postcard_short_length(length, &word);
+    if (more > 0) {
         memcpy(to, &word, sizeof word);
-        return 2 + more;
+        return more;
     }
     if (length >= UINT32_C(1) << 28)
         return hub_postcard_put_at(to, length);
