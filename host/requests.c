@@ -24,6 +24,17 @@ static void answer(struct host_life *life, struct hub_request *request,
     (void)hub_served_answer(life->connection.served, request, response, body);
 }
 
+/* The guest fetches too little of what it asked for: `fault` says whether this one has run.
+ * r[impl sec.call.budget] */
+static void refuse_for_budget(struct host_life *life, struct hub_request *request,
+                              enum hub_fault fault)
+{
+    const struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED, .fault = fault};
+
+    hub_budget_note_refused(hub_served_budget(life->connection.served));
+    answer(life, request, &response, nothing);
+}
+
 /* What the calling thread's diagnosis says, as the answer to a guest: a code of the host travels as
  * an error with that very code. */
 static void refuse(struct host_life *life, struct hub_request *request, int code)
@@ -79,8 +90,11 @@ static void hand_on(struct host_life *life, struct hub_request *request,
 
 /* ---- sent on ---- */
 
-/* A request under way to another guest. */
+/* A request under way to another guest. What it takes is taken from the budget of who asked, and
+ * given back when it is freed, be it behind the end of that guest. */
 struct relay {
+    struct hub_budget *budget;
+    size_t bytes;
     struct host_life *life; /* who asked; NULL: it has ended */
     struct hub_request *request;
     uint64_t number;
@@ -98,6 +112,8 @@ static void fini_relay(struct host_async *async)
         hub_channel_release(&relay->channels.list[i]);
     if (relay->held)
         host_life_drop(relay->held);
+    hub_budget_give(relay->budget, relay->bytes);
+    hub_budget_drop(&relay->budget);
 }
 
 static void on_relayed(struct host_async *async, int code, struct hub_answer *from)
@@ -111,6 +127,8 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
         hand_on(relay->life, relay->request, from);
     else if (code == RAPAHUB_ENOMETHOD)
         refuse_unknown(relay->life, relay->request);
+    else if (code == RAPAHUB_EBUDGET)
+        refuse_for_budget(relay->life, relay->request, HUB_FAULT_DROPPED);
     else
         refuse(relay->life, relay->request, code);
 }
@@ -148,10 +166,12 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
     return 0;
 }
 
-/* The request, to be sent on; NULL where there is no memory. */
-static struct host_async *make(struct host_life *life, struct hub_request *request)
+/* The request, to be sent on; NULL where there is no memory. `bytes` are taken, and its own if it
+ * is made. */
+static struct host_async *make(struct host_life *life, struct hub_request *request, size_t bytes)
 {
     const struct host_chain_claim claim = {life, request->metadata.chain};
+    struct hub_budget *budget = hub_served_budget(life->connection.served);
     struct host_async *async = calloc(1, sizeof *async);
     struct relay *relay = calloc(1, sizeof *relay);
     struct host_chain_seat *seat = host_chains_reserve(life->host, &claim);
@@ -164,6 +184,9 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
         free(arguments);
         return NULL;
     }
+    hub_answers_limit(&async->answer, budget);
+    relay->budget = hub_budget_hold(budget);
+    relay->bytes = bytes;
     /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
     memcpy(arguments, request->arguments.data, request->arguments.size);
     async->seat = seat;
@@ -176,10 +199,26 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     return async;
 }
 
+/* As make, its bytes taken from the guest's budget: 0, RAPAHUB_EBUDGET or RAPAHUB_ENOMEM.
+ * r[impl sec.call.budget] */
+static int afford(struct host_life *life, struct hub_request *request, struct host_async **out)
+{
+    struct hub_budget *budget = hub_served_budget(life->connection.served);
+    size_t bytes = sizeof(struct host_async) + sizeof(struct relay) + request->arguments.size + 1;
+
+    if (hub_served_over_budget(life->connection.served, request) || !hub_budget_take(budget, bytes))
+        return RAPAHUB_EBUDGET;
+    *out = make(life, request, bytes);
+    if (!*out)
+        hub_budget_give(budget, bytes);
+    return *out ? 0 : RAPAHUB_ENOMEM;
+}
+
 /* Before it was begun. */
 static void drop(struct host_async *async)
 {
     fini_relay(async);
+    hub_answers_fini(&async->answer);
     host_chains_leave(&async->seat);
     free(async->marks);
     free(async->owned);
@@ -199,12 +238,19 @@ static const struct rapahub_type *const *types_of(const struct host_route *route
 static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
                     const struct host_route *route)
 {
-    struct host_async *async = make(life, request);
-    struct relay *relay = async ? async->data : NULL;
-    const struct rapahub_type *const *types = types_of(route, request);
+    struct host_async *async = NULL;
+    struct relay *relay;
     uint64_t number;
-    int r = async ? take_streams(relay, types, &async->marks) : RAPAHUB_ENOMEM;
+    int r;
 
+    r = afford(life, request, &async);
+    if (r == RAPAHUB_EBUDGET) {
+        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        return;
+    }
+    relay = async ? async->data : NULL;
+    if (r == 0)
+        r = take_streams(relay, types_of(route, request), &async->marks);
     if (r < 0) {
         if (async)
             drop(async);
@@ -283,6 +329,10 @@ void host_requests_run(struct rapahub_host *host, struct host_life *life,
     const struct host_chain_claim outer = host->chain;
     int r;
 
+    if (hub_served_over_budget(life->connection.served, request)) {
+        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        return;
+    }
     host_containers_hold_own(container);
     host->chain = (struct host_chain_claim){life, request->metadata.chain};
     r = host_offers_serve(host, container, &asked, &sink);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rapahub/error.h>
+
 #include "hub/base/line.h"
 #include "hub/link/call_table.h"
 #include "hub/wire/raw.h"
@@ -17,30 +19,52 @@ void hub_answers_fini(struct hub_answer *answer)
     hub_view_release(&answer->view);
     hub_align_fini(&answer->aligned);
     free(answer->memory);
+    if (answer->budget) {
+        hub_budget_give(answer->budget, answer->capacity);
+        hub_budget_drop(&answer->budget);
+    }
     *answer = (struct hub_answer){0};
+}
+
+void hub_answers_limit(struct hub_answer *answer, struct hub_budget *budget)
+{
+    answer->budget = hub_budget_hold(budget);
 }
 
 static uint32_t capacity_for(const struct hub_answer *answer, uint32_t size)
 {
     uint32_t capacity = answer->capacity ? answer->capacity : LEAST;
 
+    if (answer->budget && size > capacity) /* it is asked for once */
+        return size;
     while (capacity < size)
         capacity *= 2;
     return capacity;
 }
 
+/* r[impl sec.call.budget] */
 bool hub_answers_grow(struct hub_answer *answer, uint32_t size)
 {
-    uint32_t capacity = capacity_for(answer, size);
-    uint8_t *memory = hub_line_alloc((size_t)capacity + HUB_LINE);
+    uint32_t capacity = capacity_for(answer, size), more = capacity - answer->capacity;
+    uint8_t *memory;
 
-    if (!memory)
+    if (answer->budget && !hub_budget_take(answer->budget, more))
         return false;
+    memory = hub_line_alloc((size_t)capacity + HUB_LINE);
+    if (!memory) {
+        if (answer->budget)
+            hub_budget_give(answer->budget, more);
+        return false;
+    }
     free(answer->memory);
     answer->memory = answer->data = memory;
     answer->capacity = capacity;
     return true;
 }
+
+/* What refuses a call is never larger: so much at most each entry keeps for it.
+ * r[impl sec.call.budget] */
+#define UNWANTED_MAX 2048
 
 /* The caller has gone, or there is no memory for its answer: whether the call was refused must be
  * known all the same, for its channels. */
@@ -49,7 +73,8 @@ static void *place_unwanted(struct hub_calls *calls, struct hub_call_entry *entr
 {
     if (!entry->channels)
         return NULL;
-    if (entry->state == HUB_CALL_ZOMBIE && hub_answers_reserve(&entry->own, size, 0))
+    if (entry->state == HUB_CALL_ZOMBIE && size <= UNWANTED_MAX &&
+        hub_answers_reserve(&entry->own, size, 0))
         return entry->own.data;
     return size <= sizeof calls->refused ? calls->refused : NULL;
 }
@@ -149,7 +174,8 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
         count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     } else if (entry && entry->state == HUB_CALL_OPEN) {
-        hub_call_table_end(calls, entry, -ENOMEM);
+        /* Nothing can have been taken for it. Of one with a budget that is mostly the reason. */
+        hub_call_table_end(calls, entry, entry->answer->budget ? RAPAHUB_EBUDGET : -ENOMEM);
     } else {
         hub_add64(&calls->late, 1);
         if (entry && entry->state == HUB_CALL_ZOMBIE)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hub/base/budget.h"
 #include "hub/base/list.h"
 #include "hub/link/channels.h"
 #include "hub/link/link.h"
@@ -25,10 +26,14 @@
 struct hub_answer {
     uint8_t *data; /* in `memory`, or the caller's where that is NULL */
     uint32_t size, capacity;
-    uint8_t *memory;          /* of `capacity` behind each place in its first line */
-    struct hub_align aligned; /* of what it shows, and had to be moved */
-    struct hub_view view;     /* of a call with `view`: the whole answer may lie there instead */
+    uint8_t *memory;           /* of `capacity` behind each place in its first line */
+    struct hub_align aligned;  /* of what it shows, and had to be moved */
+    struct hub_view view;      /* of a call with `view`: the whole answer may lie there instead */
+    struct hub_budget *budget; /* held; `capacity` is taken from it. NULL: from none */
 };
+
+/* From now on, of an empty one: beyond the budget the call ends with RAPAHUB_EBUDGET. */
+void hub_answers_limit(struct hub_answer *answer, struct hub_budget *budget);
 void hub_answers_fini(struct hub_answer *answer);
 
 /* Room for `size` bytes, from `phase` bytes behind a multiple of 64 on; what was there may be lost.

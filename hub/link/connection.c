@@ -13,8 +13,9 @@
 #include "hub/link/owed.h"
 #include "hub/link/window.h"
 
-#define REQUEST_BYTES_MAX ((size_t)16 << 20) /* private copies of queued requests */
-#define GUEST_NAP         (10 * HUB_MILLISECOND)
+#define BUDGET    ((size_t)24 << 20) /* bytes at least that are kept for the peer */
+#define HEAD      4096               /* of what is kept beside a payload, and more */
+#define GUEST_NAP (10 * HUB_MILLISECOND)
 
 static bool take(void *user, const struct hub_message *message, const void *payload, uint32_t size)
 {
@@ -204,12 +205,13 @@ static uint64_t nap_of_guest(void *user)
     return GUEST_NAP;
 }
 
-/* One request of any size always has room. */
-static size_t request_bytes(const struct hub_link_options *options)
+/* One request of any size with one answer of any size always has room, though a host that sends it
+ * on has each twice for a moment. */
+static size_t budget(const struct hub_link_options *options)
 {
-    size_t one = options->segment->geometry.limits.payload_max;
+    size_t one = options->segment->geometry.limits.payload_max, least = 4 * (one + HEAD);
 
-    return one > REQUEST_BYTES_MAX ? one : REQUEST_BYTES_MAX;
+    return least > BUDGET ? least : BUDGET;
 }
 
 int hub_connection_open(struct hub_connection *connection, const struct hub_link_options *options,
@@ -238,7 +240,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     of_link.user = connection;
     r = hub_calls_create(HUB_CALLS_MAX, &connection->calls);
     if (r == 0)
-        r = hub_served_create(HUB_CALLS_MAX, request_bytes(options), &connection->served);
+        r = hub_served_create(HUB_CALLS_MAX, budget(options), &connection->served);
     if (r == 0)
         r = hub_channels_create(&options->segment->geometry.limits, options->role,
                                 &connection->channels);

@@ -20,6 +20,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_CALLS_LOST] = {"calls_lost", false},
     [HUB_FIGURE_CALLS_LATE] = {"calls_late", false},
     [HUB_FIGURE_REQUESTS_UNKNOWN] = {"requests_unknown", false},
+    [HUB_FIGURE_REFUSED_BY_BUDGET] = {"refused_by_budget", false},
     [HUB_FIGURE_ORPHANS] = {"orphans", false},
     [HUB_FIGURE_STRAY_BITS] = {"stray_bits", true},
     [HUB_FIGURE_RING_OUT] = {"ring_out", true},
@@ -29,6 +30,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_SLOTS_GRANTED] = {"slots_granted", true},
     [HUB_FIGURE_CALLS_OPEN] = {"calls_open", true},
     [HUB_FIGURE_CALLS_SERVED] = {"calls_served", true},
+    [HUB_FIGURE_BYTES_KEPT] = {"bytes_kept", true},
     [HUB_FIGURE_CHANNELS_OPEN] = {"channels_open", true},
 };
 
@@ -63,6 +65,12 @@ static void read_wait(const struct hub_wait *wait, uint64_t *values)
     values[HUB_FIGURE_FLOODS] = hub_peek64(&wait->flood.count);
 }
 
+static void read_budget(const struct hub_budget *budget, uint64_t *values)
+{
+    values[HUB_FIGURE_REFUSED_BY_BUDGET] = hub_peek64(&budget->refused);
+    values[HUB_FIGURE_BYTES_KEPT] = hub_peek64(&budget->used);
+}
+
 void hub_figures_read(const struct hub_connection *connection, uint64_t values[HUB_FIGURES_COUNT])
 {
     read_link(connection->link, values);
@@ -71,6 +79,7 @@ void hub_figures_read(const struct hub_connection *connection, uint64_t values[H
     values[HUB_FIGURE_CALLS_LOST] = hub_calls_lost(connection->calls);
     values[HUB_FIGURE_CALLS_LATE] = hub_calls_late(connection->calls);
     values[HUB_FIGURE_REQUESTS_UNKNOWN] = hub_peek64(&connection->unknown);
+    read_budget(hub_served_budget(connection->served), values);
     values[HUB_FIGURE_CALLS_OPEN] = hub_calls_open(connection->calls);
     values[HUB_FIGURE_CALLS_SERVED] = hub_served_open(connection->served);
     values[HUB_FIGURE_CHANNELS_OPEN] = hub_channels_count(connection->channels);

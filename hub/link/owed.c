@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/link/owed.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,14 +27,40 @@ struct kept {
     uint8_t data[];
 };
 
+/* What an error takes has always room: there are no more of them than requests. */
+static struct kept *new_kept(struct hub_served *served, size_t size, int *failure)
+{
+    struct kept *kept;
+    size_t all = sizeof *kept + size;
+
+    *failure = -EDQUOT;
+    if (size <= HEAD_MAX)
+        hub_budget_charge(served->budget, all);
+    else if (!hub_budget_take(served->budget, all))
+        return NULL;
+    *failure = -ENOMEM;
+    kept = malloc(all);
+    if (!kept)
+        hub_budget_give(served->budget, all);
+    return kept;
+}
+
+static void free_kept(struct hub_served *served, struct kept *kept)
+{
+    hub_budget_give(served->budget, sizeof *kept + kept->size);
+    free(kept);
+}
+
+/* -EDQUOT: it is more than the budget has left. r[impl sec.call.budget] */
 static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *parts)
 {
     size_t size = parts->head.size + parts->tail.size;
-    struct kept *kept = malloc(sizeof *kept + size);
+    int failure;
+    struct kept *kept = new_kept(served, size, &failure);
     bool first;
 
     if (!kept)
-        return -ENOMEM;
+        return failure;
     kept->id = id;
     kept->size = (uint32_t)size;
     kept->deadline_ns = hub_clock_after(ANSWER_PATIENCE);
@@ -44,7 +71,7 @@ static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *
     first = hub_list_empty(&served->kept);
     hub_list_append(&served->kept, &kept->link);
     hub_served_note_owed(served);
-    hub_served_grow(served, size);
+    hub_served_grow(served);
     hub_mutex_unlock(&served->lock);
     if (first)
         served->on_request(served->user);
@@ -108,14 +135,18 @@ static int send_response(struct hub_served *served, uint32_t id,
 }
 
 /* What must not be lost for lack of space is not: a peer that takes no answer loses the link. One
- * for which the hub has no slot, and no room to make one, is as one that is too large. */
+ * for which the hub has no slot, and no room to make one, is as one that is too large. One that is
+ * beyond the budget is told as that. */
 static __attribute__((noinline)) int make_up(struct hub_served *served, uint32_t id, int r)
 {
-    const struct hub_response too_large = {.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_SIZE};
+    const struct hub_response instead = {
+        .kind = HUB_RESPONSE_CANCELLED, .fault = r == -EDQUOT ? HUB_FAULT_DROPPED : HUB_FAULT_SIZE};
     const struct hub_parts nothing = {.loan = NULL};
 
-    if (r == -EMSGSIZE || r == -ENOSPC)
-        r = send_response(served, id, &too_large, &nothing);
+    if (r == -EDQUOT)
+        hub_budget_note_refused(served->budget);
+    if (r == -EMSGSIZE || r == -ENOSPC || r == -EDQUOT)
+        r = send_response(served, id, &instead, &nothing);
     if (r == -ETIMEDOUT || r == -ENOMEM)
         hub_link_close(served->link, RAPAHUB_ECLOSED, "");
     return r;
@@ -145,7 +176,8 @@ static bool next_owed(struct hub_served *served, uint32_t *id, struct hub_reques
         *id = (*request)->id;
         hub_served_forget(served, *request);
     } else if (refused > 0) {
-        *id = served->refused[refused - 1];
+        *id = served->refused[refused - 1].id;
+        *fault = served->refused[refused - 1].fault;
         hub_note(&served->refused_count, refused - 1);
     } else {
         found = false;
@@ -181,14 +213,14 @@ static void put_kept(struct hub_served *served, struct kept *kept, bool done)
 {
     hub_mutex_lock(&served->lock);
     if (done) {
-        hub_served_shrink(served, kept->size);
+        hub_served_shrink(served);
     } else {
         hub_list_append(served->kept.next, &kept->link);
         hub_served_note_owed(served);
     }
     hub_mutex_unlock(&served->lock);
     if (done)
-        free(kept);
+        free_kept(served, kept);
 }
 
 /* The oldest first; true if none is left. */
@@ -230,7 +262,7 @@ static bool send_owed(struct hub_served *served)
         if (request)
             hub_channels_answer(&request->channels, false);
         (void)hub_owed_send(served, id, &response, &nothing);
-        hub_served_free(served, request);
+        hub_served_request_free(served, request);
     }
     return false;
 }

@@ -2,16 +2,14 @@
 #include "hub/link/served.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 
+#include "hub/base/line.h"
 #include "hub/base/own.h"
 #include "hub/link/direct_serve.h"
 #include "hub/link/owed.h"
 #include "hub/link/served_state.h"
-
-#define SMALL 512 /* bytes: requests of such payloads are made where others were */
 
 static void ignore(void *user)
 {
@@ -29,10 +27,10 @@ int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out)
     hub_list_init(&served->cancelled);
     hub_list_init(&served->kept);
     served->limit = limit;
-    served->bytes_max = bytes_max;
     served->on_request = ignore;
+    served->budget = hub_budget_create(bytes_max);
     served->refused = calloc(limit, sizeof *served->refused);
-    if (!served->refused || hub_id_map_create(limit, &served->by_id) < 0)
+    if (!served->budget || !served->refused || hub_id_map_create(limit, &served->by_id) < 0)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
     *out = TAKE(served);
     return 0;
@@ -62,50 +60,6 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
-/* Under the token, so nobody else takes a spare one. */
-static struct hub_request *new_small(struct hub_served *served)
-{
-    void *spare = hub_spares_take(&served->spares);
-
-    return spare ? spare : malloc(sizeof(struct hub_served_piece) + SMALL);
-}
-
-/* Small ones are all of one size, and some are kept. */
-static struct hub_request *new_request(struct hub_served *served, const struct hub_message *message,
-                                       uint32_t size)
-{
-    bool small = size < SMALL;
-    struct hub_request *request =
-        small ? new_small(served) : malloc(sizeof(struct hub_served_piece) + size);
-
-    if (!request)
-        return NULL;
-    request->id = message->id;
-    request->method_id = message->method_id;
-    hub_note64(&request->mark, hub_request_mark(message->id));
-    request->channels.count = 0;
-    request->method = NULL;
-    request->payload = NULL;
-    request->payload_size = size;
-    request->view.link = NULL;
-    request->small = small;
-    request->queued = false;
-    hub_list_init(&request->queue);
-    return request;
-}
-
-void hub_served_free(struct hub_served *served, struct hub_request *request)
-{
-    if (!request)
-        return;
-    if (request->channels.count > 0)
-        hub_channels_drop(&request->channels);
-    if (request->view.link)
-        hub_view_release(&request->view);
-    if (!request->small || !hub_spares_give(&served->spares, request))
-        free(request);
-}
-
 void hub_served_note_owed(struct hub_served *served)
 {
     bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
@@ -120,11 +74,12 @@ void hub_served_note_owed(struct hub_served *served)
 static void free_one(void *user, uint64_t id, void *value)
 {
     struct hub_request *request = value;
+    struct hub_served *served = user;
 
-    (void)user;
     (void)id;
     for (uint32_t i = 0; i < request->channels.count; i++)
         hub_channel_release(&request->channels.list[i]);
+    hub_budget_give(served->budget, hub_served_request_bytes(request));
     free(request);
 }
 
@@ -133,11 +88,12 @@ void hub_served_release(struct hub_served **served)
     if (!*served)
         return;
     if ((*served)->by_id)
-        hub_id_map_each((*served)->by_id, free_one, NULL);
+        hub_id_map_each((*served)->by_id, free_one, *served);
     hub_id_map_release(&(*served)->by_id);
     hub_owed_drop(*served);
     hub_spares_fini(&(*served)->spares);
     free((*served)->refused);
+    hub_budget_drop(&(*served)->budget);
     hub_mutex_fini(&(*served)->lock);
     free(*served);
     *served = NULL;
@@ -150,50 +106,41 @@ static bool is_full(const struct hub_served *served)
     return hub_peek(&served->count) >= served->limit;
 }
 
-static bool has_room(const struct hub_served *served, size_t size)
-{
-    uint64_t bytes = hub_peek64(&served->bytes);
-
-    return !is_full(served) && bytes <= served->bytes_max && size <= served->bytes_max - bytes;
-}
-
 /* It counts when it is registered: until then the holder of the token has no other. */
 void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size,
                        uint32_t phase)
 {
-    struct hub_request *request =
-        has_room(served, size) ? new_request(served, message, size) : NULL;
+    struct hub_request *request;
 
+    served->denied = HUB_FAULT_BUSY;
+    request = is_full(served) ? NULL : hub_served_request_make(served, message, size);
     return request ? hub_served_place_payload(request, phase) : NULL;
-}
-
-/* What it takes of `bytes_max`. */
-static size_t private_bytes(const struct hub_request *request)
-{
-    return request->view.link ? 0 : request->payload_size;
 }
 
 void hub_served_forget(struct hub_served *served, struct hub_request *request)
 {
     (void)hub_id_map_remove(served->by_id, request->id);
     hub_list_remove(&request->queue);
-    hub_served_shrink(served, private_bytes(request));
+    hub_served_shrink(served);
 }
 
 /* Never registered. */
 void hub_served_drop(struct hub_served *served, void *payload)
 {
-    hub_served_free(served, hub_served_request_of(payload));
+    hub_served_request_free(served, hub_served_request_of(payload));
 }
 
-/* r[impl hub.call.fault] */
+/* r[impl hub.call.fault] r[impl sec.call.budget] */
 static void refuse(struct hub_served *served, uint32_t id)
 {
+    enum hub_fault fault = served->denied;
     uint32_t count;
 
+    if (fault == HUB_FAULT_BUDGET)
+        hub_budget_note_refused(served->budget);
     hub_mutex_lock(&served->lock);
     count = hub_peek(&served->refused_count);
-    served->refused[count] = id;
+    served->refused[count] = (struct hub_refusal){id, fault};
     hub_note(&served->refused_count, count + 1);
     hub_served_note_owed(served);
     hub_mutex_unlock(&served->lock);
@@ -221,7 +168,7 @@ static int register_request(struct hub_served *served, struct hub_request *reque
             ? -EEXIST
             : hub_id_map_put(served->by_id, request->id, request);
     if (r == 0) {
-        hub_served_grow(served, private_bytes(request));
+        hub_served_grow(served);
         hand_over(served, request);
     }
     hub_mutex_unlock(&served->lock);
@@ -257,7 +204,7 @@ static int admit(struct hub_served *served, struct hub_request *request)
     if (r == 0)
         r = register_request(served, request);
     if (r < 0) {
-        hub_served_free(served, request);
+        hub_served_request_free(served, request);
         return r;
     }
     served->on_request(served->user);
@@ -292,9 +239,11 @@ int hub_served_view(struct hub_served *served, const struct hub_message *message
                     struct hub_view *view)
 {
     /* Counted as any, but it takes no private memory. */
-    struct hub_request *request = is_full(served) ? NULL : new_request(served, message, 0);
+    struct hub_request *request =
+        is_full(served) ? NULL : hub_served_request_make(served, message, 0);
 
     if (!request) {
+        served->denied = HUB_FAULT_BUSY;
         hub_view_release(view);
         return turn_away(served, message->id);
     }
@@ -438,7 +387,7 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
     if (request->channels.count > 0)
         hub_channels_answer(&request->channels, hub_response_is_refusal(response));
     r = hub_owed_send(served, id, response, body);
-    hub_served_free(served, request);
+    hub_served_request_free(served, request);
     return r;
 }
 
@@ -487,7 +436,17 @@ void hub_served_end_all(struct hub_served *served)
     flag_direct(served);
     hub_mutex_unlock(&served->lock);
     for (struct hub_list *link = hub_list_pop(&dropped); link; link = hub_list_pop(&dropped))
-        hub_served_free(served, HUB_LIST_ITEM(link, struct hub_request, queue));
+        hub_served_request_free(served, HUB_LIST_ITEM(link, struct hub_request, queue));
+}
+
+struct hub_budget *hub_served_budget(struct hub_served *served)
+{
+    return served->budget;
+}
+
+bool hub_served_over_budget(const struct hub_served *served, const struct hub_request *request)
+{
+    return !hub_budget_has_half(served->budget, hub_served_request_bytes(request));
 }
 
 uint32_t hub_served_open(struct hub_served *served)

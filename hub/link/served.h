@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hub/base/budget.h"
 #include "hub/base/list.h"
 #include "hub/link/channels.h"
 #include "hub/link/link.h"
@@ -51,9 +52,19 @@ static inline bool hub_request_is_cancelled(const struct hub_request *request)
 
 struct hub_served;
 
-/* At most `limit` at once, and `bytes_max` of private copies: more are refused, Cancelled with
- * rapahub-fault 1. */
+/* At most `limit` at once, more are refused, Cancelled with rapahub-fault 1; and `bytes_max` of
+ * what is kept for the peer: its requests, but for those smaller than 512 bytes, and answers that
+ * found no space. Beyond that a request is refused with rapahub-fault 4, and the answer to one that
+ * has run becomes rapahub-fault 5. r[impl sec.call.budget] */
 int hub_served_create(uint32_t limit, size_t bytes_max, struct hub_served **out);
+
+/* What is kept for the peer elsewhere is taken from it too. As long as the table; hold it for
+ * longer. */
+struct hub_budget *hub_served_budget(struct hub_served *served);
+
+/* Too much is kept for the peer already to run one more, which is then answered with rapahub-fault
+ * 4. */
+bool hub_served_over_budget(const struct hub_served *served, const struct hub_request *request);
 void hub_served_bind(struct hub_served *served, struct hub_link *link,
                      struct hub_channels *channels);
 

@@ -14,6 +14,12 @@
 /* The largest payload in a slot that is copied there. */
 #define HUB_SERVED_COPY HUB_VIEW_LEAST
 
+/* A request that is answered without having been run. */
+struct hub_refusal {
+    uint32_t id;
+    enum hub_fault fault;
+};
+
 struct hub_served {
     struct hub_link *link;
     struct hub_channels *channels;
@@ -23,17 +29,17 @@ struct hub_served {
     bool views; /* large payloads are read where they lie */
     struct hub_mutex lock;
     uint32_t limit;
-    size_t bytes_max;
-    /* Private copies, and how many: both change under the lock, and grow by requests under the
-     * token only. So what the holder of the token sees without the lock is at most too much. */
-    struct hub_a64 bytes;
+    struct hub_budget *budget;
+    /* Requests, and answers that are kept: it changes under the lock, and grows by requests under
+     * the token only. So what the holder of the token sees without the lock is at most too much. */
     struct hub_a32 count;
     struct hub_id_map *by_id GUARDED_BY(lock);
-    struct hub_list queue GUARDED_BY(lock);     /* received, not yet run */
-    struct hub_list cancelled GUARDED_BY(lock); /* cancelled before they ran */
-    struct hub_list kept GUARDED_BY(lock);      /* answers that found no space: owed.c */
-    uint32_t *refused GUARDED_BY(lock);         /* ids there was no room for */
-    struct hub_a32 refused_count;               /* changes under the lock */
+    struct hub_list queue GUARDED_BY(lock);       /* received, not yet run */
+    struct hub_list cancelled GUARDED_BY(lock);   /* cancelled before they ran */
+    struct hub_list kept GUARDED_BY(lock);        /* answers that found no space: owed.c */
+    struct hub_refusal *refused GUARDED_BY(lock); /* what there was no room for */
+    enum hub_fault denied; /* why the request that is received now has no place; the token's */
+    struct hub_a32 refused_count; /* changes under the lock */
     /* For a look without the lock, at each message: is there anything in the queue; of what owed.c
      * sends? */
     struct hub_a32 queued, owes;
@@ -105,23 +111,29 @@ static inline bool hub_served_runs_directly(const struct hub_served *served, uin
 /* To be called where one of the lists of what is owed has changed. */
 void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock);
 
-static inline void hub_served_grow(struct hub_served *served, size_t bytes) REQUIRES(served->lock)
+static inline void hub_served_grow(struct hub_served *served) REQUIRES(served->lock)
 {
     hub_note(&served->count, hub_peek(&served->count) + 1);
-    hub_note64(&served->bytes, hub_peek64(&served->bytes) + bytes);
 }
 
-static inline void hub_served_shrink(struct hub_served *served, size_t bytes) REQUIRES(served->lock)
+static inline void hub_served_shrink(struct hub_served *served) REQUIRES(served->lock)
 {
     hub_note(&served->count, hub_peek(&served->count) - 1);
-    hub_note64(&served->bytes, hub_peek64(&served->bytes) - bytes);
 }
 
 /* Neither found by its id nor queued any more; its memory is the caller's. */
 void hub_served_forget(struct hub_served *served, struct hub_request *request)
     REQUIRES(served->lock);
 
+/* A request without its payload, not registered yet: NULL where there is no memory, or no budget,
+ * which `denied` then says. Under the token. */
+struct hub_request *hub_served_request_make(struct hub_served *served,
+                                            const struct hub_message *message, uint32_t size);
+
+/* What it takes of the budget. */
+size_t hub_served_request_bytes(const struct hub_request *request);
+
 /* The memory of a forgotten request, and what is left of its streams. */
-void hub_served_free(struct hub_served *served, struct hub_request *request);
+void hub_served_request_free(struct hub_served *served, struct hub_request *request);
 
 #endif

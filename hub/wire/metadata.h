@@ -27,9 +27,11 @@
 
 enum hub_fault {
     HUB_FAULT_NONE,
-    HUB_FAULT_BUSY, /* Cancelled: too many calls are open there */
-    HUB_FAULT_SIZE, /* Cancelled: the result is larger than a message may be */
-    HUB_FAULT_ROUTE /* an error that is the host's, who could not make the call, no method's */
+    HUB_FAULT_BUSY,   /* Cancelled: too many calls are open there */
+    HUB_FAULT_SIZE,   /* Cancelled: the result is larger than a message may be */
+    HUB_FAULT_ROUTE,  /* an error that is the host's, who could not make the call, no method's */
+    HUB_FAULT_BUDGET, /* Cancelled: not run, so many bytes are kept for who asked */
+    HUB_FAULT_DROPPED /* Cancelled: for the same reason its answer is not kept; it may have run */
 };
 
 enum hub_metadata_kind { HUB_METADATA_STRING, HUB_METADATA_BYTES, HUB_METADATA_U64 };

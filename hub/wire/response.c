@@ -78,6 +78,18 @@ static int fail_application(const struct hub_response *response)
     return rapahub_fail_application(response->code, text);
 }
 
+/* r[impl sec.call.budget] */
+static int fail_budget(uint64_t fault, const char *method)
+{
+    return rapahub_fail(RAPAHUB_EBUDGET, "sec.call.budget",
+                        "%s %s: the other side keeps as many bytes for this one as it may; take "
+                        "the answers that wait, or ask for less at once",
+                        method,
+                        fault == HUB_FAULT_BUDGET ? "was not run"
+                                                  : "may have run, its answer was "
+                                                    "dropped");
+}
+
 /* r[impl hub.call.fault] */
 static int fail_cancelled(uint64_t fault, const char *method)
 {
@@ -90,6 +102,8 @@ static int fail_cancelled(uint64_t fault, const char *method)
         return rapahub_fail(
             RAPAHUB_EMSGSIZE, "hub.call.fault",
             "%s: the result is larger than a message may be, or there is no room for it", method);
+    if (fault == HUB_FAULT_BUDGET || fault == HUB_FAULT_DROPPED)
+        return fail_budget(fault, method);
     return rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", method);
 }
 
@@ -121,7 +135,7 @@ bool hub_response_is_refusal(const struct hub_response *response)
     case HUB_RESPONSE_INVALID_PAYLOAD:
         return true;
     case HUB_RESPONSE_CANCELLED:
-        return response->fault == HUB_FAULT_BUSY;
+        return response->fault == HUB_FAULT_BUSY || response->fault == HUB_FAULT_BUDGET;
     case HUB_RESPONSE_USER:
         return response->fault == HUB_FAULT_ROUTE;
     default:

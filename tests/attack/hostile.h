@@ -33,7 +33,13 @@ struct hostile_on_streams {
 extern const struct hostile_on_streams hostile_channels[]; /* credit, ids, ends */
 
 /* What it asks its host for: methods of its own. */
-#define HOSTILE_REQUESTS 4
+#define HOSTILE_REQUESTS 5
 extern const struct raw_method hostile_requests[HOSTILE_REQUESTS];
+
+/* What becomes of requests that are collected, as a sum of these. */
+#define HOSTILE_COLLECTED_WHOLE   INT64_C(1)
+#define HOSTILE_COLLECTED_REFUSED (INT64_C(1) << 12) /* not run, for want of budget */
+#define HOSTILE_COLLECTED_DROPPED (INT64_C(1) << 24) /* run, and its answer not kept */
+#define HOSTILE_COLLECTED_WRONG   (INT64_C(1) << 36) /* anything else, and a second answer */
 
 #endif

@@ -8,9 +8,10 @@
 #include "tests/raw/raw_call.h"
 #include "tests/support/pause.h"
 
-#define CALL_MS 10000
-#define FIRST   0x20000000 /* of the ids of requests */
-#define BURST   16
+#define CALL_MS   10000
+#define FIRST     0x20000000 /* of the ids of requests */
+#define BURST     16
+#define COLLECTED 1024 /* requests at most whose answers are counted */
 
 static uint32_t next_id = FIRST;
 static uint64_t seen; /* chain of the last request that had one */
@@ -169,9 +170,73 @@ static int hoard(struct raw_link *link, const struct raw_message *request, void 
     return -EPIPE;
 }
 
+/* Which fault its metadata names; 0: none. */
+static uint64_t fault_of(const struct raw_message *response)
+{
+    static const char key[] = "rapahub-fault";
+    struct raw_postcard_rest rest = {response->payload, response->length, false};
+    const uint8_t *name;
+    size_t size;
+
+    if (raw_postcard_take_u64(&rest) == 0)
+        return 0;
+    name = raw_postcard_take_bytes(&rest, &size);
+    if (rest.wrong || size != strlen(key) || memcmp(name, key, size) != 0)
+        return 0;
+    return raw_postcard_take_u64(&rest) == 2 ? raw_postcard_take_u64(&rest) : 0;
+}
+
+/* Of a response to one of `count` requests from `first` on: it is answered once, and how. */
+static uint64_t judge_answer(const struct raw_message *response, uint32_t first, uint64_t count)
+{
+    static uint32_t answered[COLLECTED];
+    uint32_t index = response->id - first;
+    struct raw_postcard_rest rest;
+    int r = raw_call_result(response, &rest);
+    uint64_t fault = fault_of(response);
+
+    if (index >= count || answered[index] == first)
+        return HOSTILE_COLLECTED_WRONG;
+    answered[index] = first;
+    if (r == 0)
+        return HOSTILE_COLLECTED_WHOLE;
+    if (r == 1 + RAW_CANCELLED && (fault == 4 || fault == 5))
+        return fault == 4 ? HOSTILE_COLLECTED_REFUSED : HOSTILE_COLLECTED_DROPPED;
+    return HOSTILE_COLLECTED_WRONG;
+}
+
+/* The same, but after a while it fetches what is left: how many of each kind. */
+static int collect(struct raw_link *link, const struct raw_message *request, void *user)
+{
+    struct raw_postcard_rest arguments = raw_call_arguments(request);
+    uint32_t pool = (uint32_t)raw_postcard_take_u64(&arguments), own = request->id;
+    uint64_t count = raw_postcard_take_u64(&arguments), sum = 0;
+    uint32_t first = next_id + 1, ms = (uint32_t)raw_postcard_take_u64(&arguments);
+    static struct raw_postcard payload;
+    struct raw_message message;
+    int r = 0;
+
+    (void)user;
+    if (arguments.wrong || count > COLLECTED)
+        return raw_call_fail(link, own, RAW_INVALID_PAYLOAD, CALL_MS);
+    for (uint64_t i = 0; i < count; i++) {
+        begin(&payload, pool, 0);
+        raw_postcard_u64(&payload, i);
+        (void)ask(link, raw_call_method("large(u32) -> bytes"), &payload);
+    }
+    pause_ms((int)ms);
+    for (uint64_t i = 0; i < count && r == 0; i += message.type == RAW_RESPONSE) {
+        r = raw_link_receive(link, CALL_MS, &message);
+        if (r == 0 && message.type == RAW_RESPONSE)
+            sum += judge_answer(&message, first, count);
+    }
+    return r < 0 ? r : raw_call_answer_i64(link, own, (int64_t)sum, CALL_MS);
+}
+
 const struct raw_method hostile_requests[HOSTILE_REQUESTS] = {
     {"usurp(u32, u64, bytes) -> i32", usurp},
     {"look(u32) -> void", look},
     {"forge(u32) -> void", forge},
     {"hoard(u32, u32) -> void", hoard},
+    {"collect(u32, u32, u32) -> i64", collect},
 };

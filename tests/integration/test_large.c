@@ -2,7 +2,10 @@
 /* Messages of all sizes, through slots of several sizes; and where there is no room for them. */
 #include "tests/integration/hosting.h"
 
-#define MIB ((size_t)1 << 20)
+#define MIB    ((size_t)1 << 20)
+#define CALLER MODULE("caller")
+
+static const struct rapahub_container_id there = {.pool = {2, 0}};
 
 static void fill(uint8_t *data, size_t size)
 {
@@ -101,6 +104,36 @@ static void a_message_of_64_MiB_comes_back(void **state)
     free(data);
 }
 
+/* From guest to guest: its host has the request twice and the answer, which is no more than it
+ * keeps for one guest. r[verify sec.call.budget] */
+static void nor_is_one_of_64_MiB_too_much_for_a_budget(void **state)
+{
+    const struct rapahub_host_options limits = {.payload_max = 64 * MIB};
+    const struct rapahub_guest_options guest = {.chimod = CALLER};
+    const struct rapahub_container_options container = {.id = there, .pool_name = "caller"};
+    const size_t size = 64 * MIB - 4096;
+    const uint32_t pool = here.pool.major;
+    uint8_t *data = malloc(size);
+    struct rapahub_bytes in = {data, size}, out = {NULL, 0};
+    const struct rapahub_call call = {.target = there,
+                                      .method = "pass(u32, bytes) -> bytes",
+                                      .arguments = (const void *const[]){&pool, &in, NULL}};
+    struct rapahub_guest_id id;
+    struct hosting on;
+
+    (void)state;
+    assert_non_null(data);
+    fill(data, size);
+    open_large(&on, &limits, RAPAHUB_TRUST_STANDARD);
+    assert_done(rapahub_host_spawn(on.host, &guest, &id));
+    assert_done(rapahub_host_add_container(on.host, id, &container));
+    assert_done(rapahub_host_call(on.host, &call, &out));
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, data, size);
+    close_host(&on);
+    free(data);
+}
+
 static void more_memory_than_allowed_is_refused_at_once(void **state)
 {
     const struct rapahub_host_options options = {.payload_max = 64 * MIB,
@@ -118,6 +151,7 @@ int main(void)
         cmocka_unit_test(messages_of_all_sizes_come_back),
         cmocka_unit_test(a_result_is_the_next_argument),
         cmocka_unit_test(a_message_of_64_MiB_comes_back),
+        cmocka_unit_test(nor_is_one_of_64_MiB_too_much_for_a_budget),
         cmocka_unit_test(more_memory_than_allowed_is_refused_at_once),
     };
 

@@ -223,7 +223,8 @@ RAPAHUB_API_CHECKED int rapahub_host_figures(
 /* Any thread. Ends once: 0 and *result; RAPAHUB_EAPPLICATION, the method's own error, in the
  * diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure: RAPAHUB_EDIED, RAPAHUB_ECLOSED,
  * RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE, RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP,
- * RAPAHUB_EDEGRADED, RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), -ETIMEDOUT,
+ * RAPAHUB_EDEGRADED, RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE, -EBUSY (not executed), RAPAHUB_EBUDGET
+ * (the other side keeps too much for this one; the text says whether it ran), -ETIMEDOUT,
  * -ECANCELED. Bytes and strings in *result hold until this thread's next call. `result` may be NULL
  * where it is void. With `view` a result of type bytes may lie in the memory of a trusted guest,
  * which can change it.

@@ -38,6 +38,8 @@ RAPAHUB_BEGIN_DECLS
       "the function's comment says who may call it, and when")                                    \
     X(ECLOSED, -4108, 9, "the other side said goodbye; the outcome is unknown", "start it again") \
     X(ERESET, -4109, 1, "the other side reset the stream", "ask the other side for its reason")   \
+    X(EBUDGET, -4110, 75, "the other side keeps as many bytes for this one as it may",            \
+      "take the answers that wait, or ask for less at once; then try again")                      \
     /* the host: -4161 to -4192 */                                                                \
     X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                   \
     X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                  \

@@ -32,6 +32,20 @@ static int caller_linger(void *self, uint32_t pool, int64_t number, int64_t *res
     return r == 0 ? call(pool, "linger", number, result) : r;
 }
 
+/* What a pool makes of it. */
+static int caller_pass(void *self, uint32_t pool, struct rapahub_bytes data,
+                       struct rapahub_bytes *out)
+{
+    const void *const arguments[] = {&data, NULL};
+    const struct rapahub_call order = {.target = {.pool = {pool, 0}},
+                                       .method = "echo",
+                                       .types = RAPAHUB_TYPES(bytes, bytes),
+                                       .arguments = arguments};
+
+    (void)self;
+    return rapahub_chimod_call(&order, out);
+}
+
 static int caller_twice(void *self, int64_t number, int64_t *result)
 {
     (void)self;
@@ -158,6 +172,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(sizes, caller_sizes, u32, u32, u32),
     RAPAHUB_METHOD(ask, caller_ask, i64, u32, i64),
     RAPAHUB_METHOD(linger, caller_linger, i64, u32, i64),
+    RAPAHUB_METHOD(pass, caller_pass, bytes, u32, bytes),
     RAPAHUB_METHOD(known, caller_known, i64, u32, i64),
     RAPAHUB_METHOD(by_name, caller_by_name, i64, u32, i64),
     RAPAHUB_METHOD(too_few, caller_too_few, i64, u32, i64),

@@ -130,11 +130,83 @@ static void each_of_several_answers_is_of_its_call(void **state)
     pair_close(&pair);
 }
 
+/* Of a call that its caller has given up its callee may answer what it likes: no more is kept than
+ * a refusal needs. r[verify sec.call.budget] */
+static void a_large_answer_that_nobody_waits_for_is_not_kept(void **state)
+{
+    struct hub_answer answer = {0};
+    struct hub_call_entry *entry;
+    struct hub_calls *calls;
+    struct flow flow;
+    uint64_t number;
+
+    (void)state;
+    flow_open(&flow, true);
+    calls = flow.pair.host.connection.calls;
+    const struct hub_call call = {.method_id = 99,
+                                  .payload = {.head = {(const uint8_t *)"\0", 1}},
+                                  .deadline_ns = hub_clock_after(HUB_MILLISECOND),
+                                  .answer = &answer,
+                                  .channels = &flow.caller};
+
+    assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+    entry = hub_call_table_find(calls, number);
+    assert_int_equal(hub_calls_wait(calls, number, false), -ETIMEDOUT);
+    assert_null(hub_answers_place(calls, entry->id, 1000000, 0));
+    assert_int_equal(entry->own.capacity, 0);
+    assert_non_null(hub_answers_place(calls, entry->id, 1500, 0));
+    assert_in_range(entry->own.capacity, 1500, 2048);
+    hub_answers_accept(calls, entry->id, NULL, 0);
+    hub_answers_fini(&answer);
+    hub_channels_drop(&flow.caller);
+    hub_channels_answer(&flow.callee, false);
+    hub_channels_drop(&flow.callee);
+    flow_sweep(&flow);
+    flow_close(&flow);
+}
+
+/* r[verify sec.call.budget] */
+static void an_answer_is_taken_from_the_budget_it_has(void **state)
+{
+    static const uint8_t bytes[600];
+    const struct hub_limits limits = pair_limits();
+    struct hub_budget *budget = hub_budget_create(1000);
+    struct hub_answer answers[2] = {{0}};
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    for (int i = 0; i < 2; i++) {
+        struct hub_calls *calls = pair.host.connection.calls;
+        const struct hub_call call = {.method_id = 3,
+                                      .payload = {.head = {(const uint8_t *)"", 1}},
+                                      .deadline_ns = hub_clock_after(SOON),
+                                      .answer = &answers[i]};
+        const struct hub_parts parts = {.head = {bytes, sizeof bytes}};
+        struct hub_message message = {HUB_RESPONSE, 0, 0};
+        uint64_t number;
+
+        hub_answers_limit(&answers[i], budget);
+        assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+        message.id = hub_call_table_find(calls, number)->id;
+        assert_int_equal(hub_link_send(pair.guest.connection.link, &message, &parts, 0), 0);
+        assert_int_equal(hub_calls_wait(calls, number, false), i == 0 ? 0 : RAPAHUB_EBUDGET);
+        assert_int_equal(hub_peek64(&budget->used), sizeof bytes);
+    }
+    hub_answers_fini(&answers[1]);
+    hub_budget_drop(&budget); /* the other answer holds it */
+    assert_int_equal(hub_peek64(&answers[0].budget->used), sizeof bytes);
+    hub_answers_fini(&answers[0]);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_without_memory_frees_its_channels),
         cmocka_unit_test(each_of_several_answers_is_of_its_call),
+        cmocka_unit_test(a_large_answer_that_nobody_waits_for_is_not_kept),
+        cmocka_unit_test(an_answer_is_taken_from_the_budget_it_has),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

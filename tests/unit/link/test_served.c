@@ -212,6 +212,130 @@ static void answers_a_guest_does_not_read_are_kept(void **state)
     pair_close(&pair);
 }
 
+/* Instead of a table's own budget. */
+static void set_budget(struct hub_served *served, uint64_t limit)
+{
+    hub_budget_drop(&served->budget);
+    served->budget = hub_budget_create(limit);
+    assert_non_null(served->budget);
+}
+
+static void fetch_all(struct pair *pair)
+{
+    for (int i = 0; i < 14 && hub_owed_any(pair->host.connection.served); i++) {
+        (void)hub_link_sweep(pair->guest.connection.link, 64);
+        (void)hub_link_sweep(pair->host.connection.link, 64);
+    }
+    (void)hub_link_sweep(pair->guest.connection.link, 64);
+    (void)hub_call_ends_deliver(pair->guest.connection.calls);
+}
+
+static int begin_at_guest(struct pair *pair, int *code, uint32_t size)
+{
+    static const uint8_t zeros[1000];
+    const struct hub_call call = {.method_id = 3,
+                                  .payload = {.head = {zeros, size}},
+                                  .deadline_ns = hub_clock_after(SOON),
+                                  .done = take_code,
+                                  .user = code};
+    uint64_t number;
+
+    *code = 1;
+    return hub_calls_begin(pair->guest.connection.calls, &call, &number);
+}
+
+static void serve_with(struct pair *pair, const struct hub_response *response,
+                       struct rapahub_bytes body)
+{
+    struct hub_served *served = pair->host.connection.served;
+    struct hub_request *request = hub_served_next(served, NULL, NULL);
+
+    assert_non_null(request);
+    assert_int_equal(hub_served_answer(served, request, response, body), 0);
+}
+
+/* Four answers go, of ten there is budget for three; those of errors are kept always.
+ * r[verify sec.call.budget] r[verify call.lifecycle.single-response] */
+static void of_answers_nobody_fetches_a_budget_is_kept(void **state)
+{
+    static uint8_t bytes[3000];
+    static char text[900];
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK},
+                              error = {.kind = HUB_RESPONSE_USER, .code = 1, .text = {text, 900}};
+    struct hub_limits limits = pair_limits();
+    struct hub_served *served;
+    int codes[14], dropped = 0;
+    struct pair pair;
+
+    (void)state;
+    memset(text, 'e', sizeof text);
+    limits.slot_size = 4096;
+    limits.payload_max = 4092;
+    pair_open(&pair, &limits, 0);
+    served = pair.host.connection.served;
+    set_budget(served, 10000);
+    for (int i = 0; i < 14; i++) {
+        assert_int_equal(begin_at_guest(&pair, &codes[i], 1), 0);
+        if (i % 7 == 6)
+            (void)hub_link_sweep(pair.host.connection.link, 64);
+    }
+    for (int i = 0; i < 14; i++) {
+        bool fails = i % 7 == 6;
+
+        serve_with(&pair, fails ? &error : &ok,
+                   (struct rapahub_bytes){bytes, fails ? 0 : sizeof bytes});
+    }
+    assert_in_range(hub_peek64(&served->budget->used), 2 * 3000, 10000 + 2 * 1400);
+    fetch_all(&pair);
+    for (int i = 0; i < 14; i++) {
+        bool is_dropped = i % 7 != 6 && codes[i] == RAPAHUB_EBUDGET;
+
+        assert_int_equal(codes[i], is_dropped   ? RAPAHUB_EBUDGET
+                                   : i % 7 == 6 ? RAPAHUB_EAPPLICATION
+                                                : 0);
+        dropped += is_dropped;
+    }
+    assert_in_range(dropped, 5, 6);
+    assert_int_equal(hub_peek64(&served->budget->refused), dropped);
+    assert_int_equal(hub_peek64(&served->budget->used), 0);
+    assert_int_equal(hub_served_open(served), 0);
+    pair_close(&pair);
+}
+
+/* r[verify sec.call.budget] */
+static void a_request_beyond_the_budget_is_not_run_and_told_so(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_limits limits = pair_limits();
+    struct hub_request *request;
+    struct hub_served *served;
+    struct pair pair;
+    int codes[3];
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    served = pair.host.connection.served;
+    set_budget(served, 2000);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(begin_at_guest(&pair, &codes[i], i < 2 ? 900 : 1), 0);
+    (void)hub_link_sweep(pair.host.connection.link, 64);
+    assert_int_equal(hub_served_open(served), 2);
+    assert_false(hub_served_over_budget(served, hub_served_next(served, NULL, NULL)));
+    hub_budget_charge(served->budget, 1001);
+    request = hub_served_next(served, NULL, NULL);
+    assert_true(hub_served_over_budget(served, request));
+    assert_int_equal(hub_served_answer(served, request, &ok, (struct rapahub_bytes){"", 0}), 0);
+    hub_budget_give(served->budget, 1001);
+    fetch_all(&pair);
+    assert_int_equal(codes[0], 1); /* it runs still */
+    assert_int_equal(codes[1], RAPAHUB_EBUDGET);
+    assert_string_equal(rapahub_last_error()->rule, "sec.call.budget");
+    assert_non_null(strstr(rapahub_last_error()->text, "was not run"));
+    assert_int_equal(codes[2], 0);
+    assert_int_equal(hub_peek64(&served->budget->refused), 1);
+    pair_close(&pair);
+}
+
 static void a_call_that_finds_no_space_leaves_nothing(void **state)
 {
     const struct hub_limits limits = pair_limits();
@@ -330,6 +454,8 @@ int main(void)
         cmocka_unit_test(metadata_that_cannot_be_read_ends_the_link),
         cmocka_unit_test(what_is_queued_when_the_peer_dies_is_never_run),
         cmocka_unit_test(answers_a_guest_does_not_read_are_kept),
+        cmocka_unit_test(of_answers_nobody_fetches_a_budget_is_kept),
+        cmocka_unit_test(a_request_beyond_the_budget_is_not_run_and_told_so),
         cmocka_unit_test(a_call_that_finds_no_space_leaves_nothing),
         cmocka_unit_test(a_flood_costs_no_sweep_after_the_other),
         cmocka_unit_test(who_waits_behind_a_flood_sleeps),

@@ -226,25 +226,26 @@ static int accept(struct hub_served *served, uint32_t id, void *payload)
     return hub_served_accept(served, &message, payload);
 }
 
-/* r[verify hub.limits] r[verify call.request-id.duplicate-detection] */
+/* r[verify hub.limits] r[verify sec.call.budget] r[verify call.request-id.duplicate-detection] */
 static void what_is_not_taken_on_takes_no_room(void **state)
 {
     struct hub_served *served;
     void *payload;
 
     (void)state;
-    assert_int_equal(hub_served_create(2, 1000, &served), 0);
-    assert_int_equal(accept(served, 1, place(served, 1, 900)), 0);
-    assert_null(place(served, 2, 101));
-    for (int i = 0; i < 3; i++) {
-        payload = place(served, 2, 100);
+    assert_int_equal(hub_served_create(2, 10000, &served), 0);
+    assert_int_equal(accept(served, 1, place(served, 1, 7000)), 0);
+    assert_null(place(served, 2, 3000));
+    for (int i = 0; i < 5; i++) {
+        payload = place(served, 2, 1000);
         assert_non_null(payload);
         hub_served_drop(served, payload);
     }
-    assert_int_equal(accept(served, 1, place(served, 1, 100)), RAPAHUB_EPROTOCOL);
+    assert_int_equal(accept(served, 1, place(served, 1, 1000)), RAPAHUB_EPROTOCOL);
     assert_string_equal(rapahub_last_error()->rule, "call.request-id.duplicate-detection");
     assert_int_equal(hub_served_open(served), 1);
-    assert_int_equal(accept(served, 2, place(served, 2, 100)), 0);
+    assert_null(place(served, 2, 3000));
+    assert_int_equal(accept(served, 2, place(served, 2, 100)), 0); /* bounded by number */
     assert_null(place(served, 3, 0));
     assert_int_equal(hub_served_open(served), 2);
     hub_served_release(&served);

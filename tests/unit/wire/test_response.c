@@ -19,7 +19,8 @@ static size_t put(const struct hub_response *response, uint8_t *to, size_t capac
 }
 
 /* r[verify core.error.roam-error] r[verify call.error.roam-error] r[verify call.error.protocol]
- * r[verify call.error.unknown-method] r[verify hub.call.fault] */
+ * r[verify call.error.unknown-method] r[verify hub.call.fault]
+ * r[verify sec.call.budget] */
 static void the_errors_of_the_vectors_are_written_and_read(void **state)
 {
     static const struct {
@@ -32,6 +33,8 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
         {"response-cancelled", {.kind = HUB_RESPONSE_CANCELLED}, -ECANCELED},
         {"response-fault-overloaded", {.kind = HUB_RESPONSE_CANCELLED, .fault = 1}, -EBUSY},
         {"response-fault-too-large", {.kind = HUB_RESPONSE_CANCELLED, .fault = 2}, -EMSGSIZE},
+        {"response-fault-budget", {.kind = HUB_RESPONSE_CANCELLED, .fault = 4}, RAPAHUB_EBUDGET},
+        {"response-fault-dropped", {.kind = HUB_RESPONSE_CANCELLED, .fault = 5}, RAPAHUB_EBUDGET},
     };
     struct vectors *all = vectors_open();
 
@@ -53,6 +56,25 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
         assert_non_null(strstr(rapahub_last_error()->text, "add"));
     }
     vectors_close(all);
+}
+
+/* Of what was refused before it ran both sides take the channels for free; what may have run is no
+ * refusal. r[verify hub.channel.orphan] */
+static void what_was_not_run_is_a_refusal(void **state)
+{
+    static const uint64_t faults[] = {HUB_FAULT_BUSY, HUB_FAULT_BUDGET},
+                          ran[] = {HUB_FAULT_NONE, HUB_FAULT_SIZE, HUB_FAULT_DROPPED};
+    struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+        response.fault = faults[i];
+        assert_true(hub_response_is_refusal(&response));
+    }
+    for (size_t i = 0; i < sizeof(ran) / sizeof(*ran); i++) {
+        response.fault = ran[i];
+        assert_false(hub_response_is_refusal(&response));
+    }
 }
 
 static void behind_an_ok_stands_the_result(void **state)
@@ -162,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_errors_of_the_vectors_are_written_and_read),
+        cmocka_unit_test(what_was_not_run_is_a_refusal),
         cmocka_unit_test(behind_an_ok_stands_the_result),
         cmocka_unit_test(the_rejected_vectors_are_refused),
         cmocka_unit_test(what_a_method_returned_reaches_its_caller),
