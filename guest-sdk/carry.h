@@ -8,7 +8,7 @@
 
 #include "hub/wire/lifecycle.h"
 
-#define GUEST_CARRY_MAX ((size_t)1 << 30)
+#define GUEST_CARRY_MAX ((size_t)RAPAHUB_STATE_MAX)
 
 struct guest_carry {
     struct rapahub_sink *incoming; /* pieces of a state to load */

@@ -12,8 +12,10 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define LOOK_AGAIN    (2 * HUB_MILLISECOND) /* while a container drains */
-#define ARGUMENTS_MAX 2                     /* behind the handle */
+#define LOOK_AGAIN    (2 * HUB_MILLISECOND)   /* while a container drains */
+#define LOOK_LEAST    (100 * HUB_MILLISECOND) /* for an answer, however short a drain */
+#define FINI_MOST     HUB_SECOND              /* of one that could not begin */
+#define ARGUMENTS_MAX 2                       /* behind the handle */
 
 /* ---- begin ---- */
 
@@ -41,14 +43,22 @@ static void leave(struct rapahub_host *host, struct host_container *container)
     host_changed(host);
 }
 
+/* One for all that a function asks a guest. r[impl sec.call.time] */
+static uint64_t deadline_of(const struct rapahub_host *host)
+{
+    return hub_clock_after(host->options.call_timeout_ns);
+}
+
 /* Its `fini` runs, where there is a guest that can run it; what comes of it changes nothing. */
 static void end_in_guest(struct rapahub_host *host, struct host_life *life,
                          const struct host_container *container)
 {
     const void *const arguments[] = {&container->handle, NULL};
+    const struct host_exchange_question question = {HUB_LIFECYCLE_FINI, arguments, NULL,
+                                                    hub_clock_after(FINI_MOST)};
 
     if (!hub_link_closed(life->connection.link))
-        (void)host_exchange_ask(host, life, HUB_LIFECYCLE_FINI, arguments, NULL);
+        (void)host_exchange_ask(host, life, &question);
 }
 
 static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
@@ -58,15 +68,18 @@ static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
     struct host_verdict verdict;
     struct hub_begin message;
     const void *const arguments[] = {&message, NULL};
+    struct host_moves moves = {host, life, container, deadline_of(host)};
+    const struct host_exchange_question question = {HUB_LIFECYCLE_BEGIN, arguments, NULL,
+                                                    moves.deadline_ns};
     int r;
 
     host_startup_describe(container, &message);
     message.how = (uint8_t)begin->how;
     message.load_follows = begin->state != NULL;
-    r = host_exchange_ask(host, life, HUB_LIFECYCLE_BEGIN, arguments, NULL);
+    r = host_exchange_ask(host, life, &question);
     if (r < 0 || !begin->state)
         return r;
-    r = host_moves_load(host, life, container, begin->state);
+    r = host_moves_load(&moves, begin->state);
     if (r == 0)
         return 0;
     host_verdict_take(&verdict, r);
@@ -203,7 +216,8 @@ static int try_take(struct rapahub_host *host, struct rapahub_container_id targe
         return -EAGAIN;
     if (container->state != HOST_CONTAINER_PLUGGED && !is_degraded(container)) {
         r = host_route_find(host, target, &route);
-        *out = (struct host_care){TAKE(route.container), TAKE(route.life)};
+        out->container = TAKE(route.container);
+        out->life = TAKE(route.life);
         host_route_drop(&route);
         return r;
     }
@@ -211,27 +225,27 @@ static int try_take(struct rapahub_host *host, struct rapahub_container_id targe
         return -EAGAIN;
     hub_add(&container->users, 1);
     host_life_hold(container->guest->life);
-    *out = (struct host_care){container, container->guest->life};
+    out->container = container;
+    out->life = container->guest->life;
     return 0;
 }
 
 int host_care_take(struct rapahub_host *host, struct rapahub_container_id target,
-                   struct host_care *out)
+                   uint64_t deadline_ns, struct host_care *out)
 {
-    uint64_t deadline = hub_clock_after(host->options.call_timeout_ns);
     int r;
 
     for (;;) {
-        *out = (struct host_care){NULL, NULL};
+        *out = (struct host_care){.deadline_ns = deadline_ns};
         r = try_take(host, target, out);
         if (r == 0)
             return 0;
         host_care_drop(out);
         if (r != -EAGAIN)
             return r;
-        if (hub_clock_left(deadline) == 0)
+        if (hub_clock_left(deadline_ns) == 0)
             return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the guest was not ready in time");
-        r = host_turn_until(host, deadline);
+        r = host_turn_until(host, deadline_ns);
         if (r < 0)
             return r;
     }
@@ -243,24 +257,25 @@ void host_care_drop(struct host_care *care)
         host_life_drop(care->life);
     if (care->container)
         host_containers_drop(care->container);
-    *care = (struct host_care){NULL, NULL};
+    *care = (struct host_care){NULL, NULL, 0};
 }
 
 static int ask(struct rapahub_host *host, const struct host_care *care,
                enum hub_lifecycle_method method, const void *const *arguments, void *result)
 {
     const void *all[ARGUMENTS_MAX + 2] = {&care->container->handle};
+    const struct host_exchange_question question = {method, all, result, care->deadline_ns};
 
     for (size_t i = 0; arguments && arguments[i] && i < ARGUMENTS_MAX; i++)
         all[i + 1] = arguments[i];
-    return host_exchange_ask(host, care->life, method, all, result);
+    return host_exchange_ask(host, care->life, &question);
 }
 
 int host_care_ask(struct rapahub_host *host, struct rapahub_container_id target,
                   enum hub_lifecycle_method method, const void *const *arguments, void *result)
 {
     struct host_care care;
-    int r = host_care_take(host, target, &care);
+    int r = host_care_take(host, target, deadline_of(host), &care);
 
     if (r < 0)
         return r;
@@ -289,7 +304,7 @@ int host_care_plug(struct rapahub_host *host, struct rapahub_container_id target
 {
     const void *const arguments[] = {&plugged, NULL};
     struct host_care care;
-    int r = host_care_take(host, target, &care);
+    int r = host_care_take(host, target, deadline_of(host), &care);
 
     if (r < 0)
         return r;
@@ -315,9 +330,9 @@ static int check_plugged(const struct host_care *care)
 }
 
 /* 1: drained. The one user counted is this very function. */
-static int look_drained(struct rapahub_host *host, const struct host_care *care)
+static int look_drained(struct rapahub_host *host, struct host_care *care)
 {
-    uint64_t work = 0;
+    uint64_t work = 0, least = hub_clock_after(LOOK_LEAST);
     int r = check_plugged(care);
 
     if (r < 0)
@@ -325,6 +340,8 @@ static int look_drained(struct rapahub_host *host, const struct host_care *care)
     if (host_containers_users(care->container) > 1 ||
         host_scratch_inside_container(&host->scratches, care->container) != 0)
         return 0;
+    if (care->deadline_ns < least)
+        care->deadline_ns = least;
     r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);
     return r < 0 ? r : work == 0;
 }
@@ -334,7 +351,7 @@ int host_care_drain(struct rapahub_host *host, struct rapahub_container_id targe
 {
     uint64_t deadline = hub_clock_after(timeout_ns);
     struct host_care care;
-    int r = host_care_take(host, target, &care);
+    int r = host_care_take(host, target, deadline, &care);
 
     if (r < 0)
         return r;
@@ -357,13 +374,16 @@ int host_care_save(struct rapahub_host *host, struct rapahub_container_id target
                    struct rapahub_sink *to)
 {
     struct host_care care;
-    int r = host_care_take(host, target, &care);
+    int r = host_care_take(host, target, deadline_of(host), &care);
 
     if (r < 0)
         return r;
     r = check_plugged(&care);
-    if (r == 0)
-        r = host_moves_save(host, care.life, care.container, to);
+    if (r == 0) {
+        struct host_moves moves = {host, care.life, care.container, care.deadline_ns};
+
+        r = host_moves_save(&moves, to);
+    }
     host_care_drop(&care);
     return r;
 }
@@ -388,7 +408,7 @@ int host_care_remove(struct rapahub_host *host, struct rapahub_container_id targ
 
     if (r != -EAGAIN)
         return r;
-    r = host_care_take(host, target, &care);
+    r = host_care_take(host, target, deadline_of(host), &care);
     if (r < 0)
         return r;
     r = ask(host, &care, HUB_LIFECYCLE_FINI, NULL, NULL);

@@ -26,14 +26,15 @@ int host_care_keep(struct host_guest *guest, const struct rapahub_container_opti
 int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
                     const struct rapahub_method *methods, void *self);
 
-/* One that serves, or is plugged; its guest is waited for while it starts. Both are counted as used
- * until host_care_drop. */
+/* One that serves, or is plugged; its guest is waited for while it starts, until the deadline,
+ * which is for all that it is asked, too. Both are counted as used until host_care_drop. */
 struct host_care {
     struct host_container *container;
     struct host_life *life;
+    uint64_t deadline_ns;
 };
 int host_care_take(struct rapahub_host *host, struct rapahub_container_id target,
-                   struct host_care *out);
+                   uint64_t deadline_ns, struct host_care *out);
 void host_care_drop(struct host_care *care);
 
 int host_care_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged);

@@ -330,29 +330,28 @@ static int encode(enum hub_lifecycle_method method, const void *const *arguments
 }
 
 int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
-                      enum hub_lifecycle_method method, const void *const *arguments, void *result)
+                      const struct host_exchange_question *question)
 {
-    const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[method];
+    const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[question->method];
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
     OWN(hub_memory) uint8_t *data = NULL;
     struct hub_answer answer;
     size_t size = 0;
-    int r = scratch ? encode(method, arguments, &data, &size) : RAPAHUB_ENOMEM;
+    int r = scratch ? encode(question->method, question->arguments, &data, &size) : RAPAHUB_ENOMEM;
 
     if (r < 0)
         return r;
     const struct host_exchange exchange = {.life = life,
                                            .method_id = entry->id,
                                            .arguments = {data, size},
-                                           .deadline_ns =
-                                               hub_clock_after(host->options.call_timeout_ns),
+                                           .deadline_ns = question->deadline_ns,
                                            .method = entry->name,
                                            .own = true};
 
     answer = host_scratch_answer(scratch);
     r = host_exchange_run(host, &exchange, &answer);
     if (r == 0)
-        r = host_exchange_take(life, &answer, entry->name, entry->types[0], result);
+        r = host_exchange_take(life, &answer, entry->name, entry->types[0], question->result);
     host_scratch_show(scratch, &answer);
     return r;
 }

@@ -53,10 +53,16 @@ int host_exchange_take(struct host_life *life, struct hub_answer *answer, const 
 bool host_exchange_take_shown(const struct hub_answer *answer, const struct rapahub_type *type,
                               void *result);
 
-/* One of the messages of hub/wire/lifecycle.h, waited for at most the host's call time-out. Owner.
- * Views in *result hold until this thread's next call. */
+/* One of the messages of hub/wire/lifecycle.h, waited for until the deadline, which is the same for
+ * all that one function asks. Owner. Views in *result hold until this thread's next call. */
+struct host_exchange_question {
+    enum hub_lifecycle_method method;
+    const void *const *arguments; /* ended by NULL */
+    void *result;                 /* NULL: dropped */
+    uint64_t deadline_ns;
+};
 int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
-                      enum hub_lifecycle_method method, const void *const *arguments, void *result);
+                      const struct host_exchange_question *question);
 
 /* One that is not waited for: `done` runs on the owner. -EAGAIN: there is no room for it now. */
 struct host_exchange_message {

@@ -41,6 +41,7 @@ struct rapahub_host;
 struct host_startup {
     bool ready_seen;      /* READY was received */
     uint32_t methods_max; /* how many it announced */
+    uint64_t deadline_ns; /* of all that it is asked for it, where it is READY by having attached */
     struct host_methods *methods;
     struct hub_list *next; /* the container that is begun next */
 };

@@ -10,13 +10,24 @@
 #include "host/containers.h"
 #include "host/life.h"
 
-/* Has the guest save, and writes head and bytes. RAPAHUB_EABI where they are not what it said. */
-int host_moves_save(struct rapahub_host *host, struct host_life *life,
-                    const struct host_container *container, struct rapahub_sink *to);
+/* One state on its way, and the one deadline that is over all of its pieces. What the sink or the
+ * source takes of it is given back: its time is not the guest's. */
+struct host_moves {
+    struct rapahub_host *host;
+    struct host_life *life;
+    const struct host_container *container;
+    uint64_t deadline_ns;
+};
+
+/* Has the guest save, and writes head and bytes. RAPAHUB_EABI where they are not what it said;
+ * -EMSGSIZE where they are more than RAPAHUB_STATE_MAX: then none is moved; -ETIMEDOUT. */
+int host_moves_save(struct host_moves *moves, struct rapahub_sink *to);
 
 /* Hands the bytes of an earlier save to a container that has just begun, and has it load them.
- * RAPAHUB_EABI where the stream is damaged: then `load` is not called. */
-int host_moves_load(struct rapahub_host *host, struct host_life *life,
-                    const struct host_container *container, struct rapahub_source *from);
+ * Failures as above: then `load` is not called. */
+int host_moves_load(struct host_moves *moves, struct rapahub_source *from);
+
+/* 0, or -EMSGSIZE with the diagnosis: a state of so many bytes is more than there may be. */
+int host_moves_check_size(const char *guest, const struct host_container *container, uint64_t size);
 
 #endif

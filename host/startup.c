@@ -56,9 +56,13 @@ static bool goes_on(struct host_life *life, int code)
 
 static uint64_t deadline_of(const struct host_life *life)
 {
-    if (is_by_attach(life))
-        return hub_clock_after(life->guest->supervision.start_timeout_ns);
-    return life->guest->timer.due_ns;
+    return is_by_attach(life) ? life->startup.deadline_ns : life->guest->timer.due_ns;
+}
+
+/* One for all of its containers, and for all lists of its methods. r[impl sec.call.time] */
+static void begin_time(struct host_life *life)
+{
+    life->startup.deadline_ns = hub_clock_after(life->guest->supervision.start_timeout_ns);
 }
 
 static void finish(struct host_life *life)
@@ -180,6 +184,7 @@ void host_startup_attached(struct host_life *life)
 {
     host_guests_ready(life);
     (void)host_probes_begin(life);
+    begin_time(life);
     begin_all(life);
 }
 
@@ -293,6 +298,7 @@ void host_startup_ready(struct rapahub_host *host, struct host_life *life,
     valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);
     if (valid) {
         life->startup.ready_seen = true;
+        begin_time(life);
         life->startup.methods_max = ready.methods;
         take_name(life, ready.name);
         host_output_escape(ready.version.data, ready.version.size, life->guest->version,

@@ -243,6 +243,22 @@ void host_upgrade_fails(struct host_upgrade *upgrade, int code)
     host_upgrade_happens(upgrade, HOST_UPGRADE_FAILED);
 }
 
+/* r[impl sec.call.time] */
+void host_upgrade_late(struct host_upgrade *upgrade)
+{
+    bool holds = upgrade->hold_until_ns != 0;
+    uint64_t began = holds ? upgrade->held_ns : upgrade->began_ns;
+    uint64_t until = holds ? upgrade->hold_until_ns : upgrade->deadline_ns;
+
+    note_failure(upgrade, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.upgrade.deadline",
+                                       "%s: %" PRIu64 " ms were over, which %s; raise them, or "
+                                       "let there be less to do",
+                                       upgrade->guest->name, (until - began) / HUB_MILLISECOND,
+                                       holds ? "calls may be held for (hold_ns, and timeout_ns)"
+                                             : "it may last (timeout_ns)"));
+    host_upgrade_happens(upgrade, HOST_UPGRADE_LATE);
+}
+
 void host_upgrade_tries(struct host_upgrade *upgrade, void (*again)(struct host_upgrade *upgrade))
 {
     upgrade->again = again;
@@ -264,12 +280,6 @@ static bool is_late(const struct host_upgrade *upgrade)
     uint64_t until = upgrade->hold_until_ns ? upgrade->hold_until_ns : upgrade->deadline_ns;
 
     return host_upgrade_steps_undecided(upgrade->state) && hub_clock_left(until) == 0;
-}
-
-static void be_late(struct host_upgrade *upgrade)
-{
-    note_failure(upgrade, rapahub_fail(RAPAHUB_ETIMEDOUT, "", "its time was over"));
-    host_upgrade_happens(upgrade, HOST_UPGRADE_LATE);
 }
 
 /* The process may have found no entry, that of a guest that has just ended. */
@@ -323,7 +333,7 @@ static void look(struct host_upgrade *upgrade)
              is_lost(upgrade->guest, upgrade->from))
         lose_old(upgrade);
     else if (is_late(upgrade))
-        be_late(upgrade);
+        host_upgrade_late(upgrade);
     look_for_ready(upgrade);
     look_for_end(upgrade);
 }

@@ -50,6 +50,9 @@ void host_upgrade_happens(struct host_upgrade *upgrade, enum host_upgrade_event 
 /* A step has failed as the calling thread's diagnosis of `code` says. */
 void host_upgrade_fails(struct host_upgrade *upgrade, int code);
 
+/* The time for all of it is over, or that for which calls may be held. */
+void host_upgrade_late(struct host_upgrade *upgrade);
+
 /* The running step goes on there in a moment. */
 void host_upgrade_tries(struct host_upgrade *upgrade, void (*again)(struct host_upgrade *upgrade));
 

@@ -6,6 +6,7 @@
 
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/moves.h"
 #include "host/startup.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
@@ -50,7 +51,10 @@ static bool is_answered(struct host_upgrade *upgrade, enum host_upgrade_state as
         return false;
     if (code == 0)
         return true;
-    host_upgrade_fails(upgrade, host_life_explain(life, code, "the upgrade"));
+    if (code == RAPAHUB_ETIMEDOUT)
+        host_upgrade_late(upgrade);
+    else
+        host_upgrade_fails(upgrade, host_life_explain(life, code, "the upgrade"));
     return false;
 }
 
@@ -257,12 +261,20 @@ static void read_next(struct host_upgrade *upgrade)
          read_next);
 }
 
+/* r[impl sec.state.size] */
 static void on_saved(void *user, int code, struct hub_answer *answer)
 {
     struct host_upgrade *upgrade = user;
 
-    if (is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) &&
-        take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_SAVE, &upgrade->saved))
+    int r;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
+        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_SAVE, &upgrade->saved))
+        return;
+    r = host_moves_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
+    if (r < 0)
+        host_upgrade_fails(upgrade, r);
+    else
         read_next(upgrade);
 }
 

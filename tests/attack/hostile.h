@@ -42,4 +42,9 @@ extern const struct raw_method hostile_requests[HOSTILE_REQUESTS];
 #define HOSTILE_COLLECTED_DROPPED (INT64_C(1) << 24) /* run, and its answer not kept */
 #define HOSTILE_COLLECTED_WRONG   (INT64_C(1) << 36) /* anything else, and a second answer */
 
+/* Of containers whose state is as `lie(u64, u32)` says: so many bytes, which come and go one by
+ * one, each after so many ms. */
+extern const struct raw_method hostile_orders[];
+extern const struct raw_method hostile_lie;
+
 #endif

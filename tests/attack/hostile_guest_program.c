@@ -93,16 +93,18 @@ static bool is_neighbour(int argc, char *const argv[])
 
 int main(int argc, char **argv)
 {
-    struct raw_method methods[3 + HOSTILE_REQUESTS + 1] = {
+    struct raw_method methods[4 + HOSTILE_REQUESTS + 1] = {
         {"attack(string) -> void", attack},
         {"attack_streams(string, source, sink) -> void", attack_streams},
         {"poke(bytes) -> void", poke},
     };
-    const struct raw_module module = {.name = "hostile", .methods = methods};
+    const struct raw_module module = {
+        .name = "hostile", .methods = methods, .orders = hostile_orders};
     struct raw_ticket ticket;
     struct raw_link link;
 
     memcpy(methods + 3, hostile_requests, sizeof(hostile_requests));
+    methods[3 + HOSTILE_REQUESTS] = hostile_lie;
     if (is_neighbour(argc, argv)) {
         execv(HONEST_GUEST, argv);
         return 127;

@@ -343,7 +343,7 @@ int main(int argc, char **argv)
     struct raw_method all[32] = {{NULL, NULL}};
     struct peer peer = peer_of(argc, argv);
     const bool silent = has_word(argc, argv, "silent");
-    const struct raw_module module = {"raw", all, &peer, silent};
+    const struct raw_module module = {.name = "raw", .methods = all, .user = &peer, .bare = silent};
     struct raw_ticket ticket;
     struct raw_link link;
     int r;

@@ -63,17 +63,27 @@ static int answer_methods(struct raw_link *link, const struct raw_module *module
     return raw_call_answer_bytes(link, request->id, lines.bytes, lines.size, CALL_MS);
 }
 
+static const struct raw_method *find(const struct raw_method *list, uint64_t id)
+{
+    while (list && list->signature && raw_call_method(list->signature) != id)
+        list++;
+    return list && list->signature ? list : NULL;
+}
+
 int raw_module_answer(struct raw_link *link, const struct raw_module *module,
                       const struct raw_message *request)
 {
+    const struct raw_method *method = find(module->methods, request->method);
+
+    if (!method)
+        method = find(module->orders, request->method);
     if (request->method == raw_call_method(METHODS))
         return answer_methods(link, module, request);
     if (!module->bare &&
         (request->method == raw_call_method(BEGIN) || request->method == raw_call_method(FINI)))
         return raw_call_answer(link, request->id, NULL, CALL_MS);
-    for (const struct raw_method *method = module->methods; method->signature; method++)
-        if (request->method == raw_call_method(method->signature))
-            return method->run(link, request, module->user);
+    if (method)
+        return method->run(link, request, module->user);
     return raw_call_fail(link, request->id, RAW_UNKNOWN_METHOD, CALL_MS);
 }
 

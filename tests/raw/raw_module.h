@@ -20,8 +20,9 @@ struct raw_method {
 struct raw_module {
     const char *name;
     const struct raw_method *methods;
-    void *user; /* for the handlers */
-    bool bare;  /* it has its own methods only, and none that let containers begin */
+    void *user;                      /* for the handlers */
+    const struct raw_method *orders; /* the host's, which it takes and does not announce; or NULL */
+    bool bare; /* it has its own methods only, and none that let containers begin */
 };
 
 /* Tells the host that the module is there, and waits for its answer: 0, 1 + the failure, or what

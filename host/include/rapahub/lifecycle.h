@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lifecycle: the rest of a container's life, for who moves, saves and upgrades. Owner thread,
- * unless the host has its own; every function waits for the guest, at most the host's call
- * time-out.
+ * unless the host has its own; every function waits for the guest, at most the host's call time-out
+ * in all, of which what a sink or a source takes does not count.
  *
  * States: starting, ready, plugged, down (its guest is dead or restarts), gone. */
 #ifndef RAPAHUB_LIFECYCLE_H
@@ -26,7 +26,7 @@ RAPAHUB_API_CHECKED int rapahub_host_plug(struct rapahub_host *host,
                                           struct rapahub_container_id target, bool plugged);
 
 /* Waits until its work_remaining is 0 and no call of this host is open in it; -ETIMEDOUT after
- * `timeout_ns`. It must be plugged (RAPAHUB_ESTATE). */
+ * `timeout_ns`, or 100 ms if that is more. It must be plugged (RAPAHUB_ESTATE). */
 RAPAHUB_API_CHECKED int rapahub_host_drain(struct rapahub_host *host,
                                            struct rapahub_container_id target, uint64_t timeout_ns);
 
@@ -35,7 +35,8 @@ RAPAHUB_API_CHECKED int rapahub_host_work_remaining(struct rapahub_host *host,
                                                     struct rapahub_container_id target,
                                                     uint64_t *out);
 
-/* Writes its state: a head with version, size and CRC32C, then the bytes. It must be plugged. */
+/* Writes its state: a head with version, size and CRC32C, then the bytes. It must be plugged. The
+ * guest serves on, also where this fails: -EMSGSIZE beyond RAPAHUB_STATE_MAX, -ETIMEDOUT. */
 RAPAHUB_API_CHECKED int rapahub_host_save(struct rapahub_host *host,
                                           struct rapahub_container_id target,
                                           struct rapahub_sink *to);

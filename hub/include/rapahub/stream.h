@@ -23,6 +23,10 @@
 
 RAPAHUB_BEGIN_DECLS
 
+/* Bytes of the state that one container saves, at most: 1 GiB. More, be it announced or found in a
+ * stream, is refused before any of it is moved: -EMSGSIZE. */
+#define RAPAHUB_STATE_MAX (UINT64_C(1) << 30)
+
 /* At most `size` bytes, as soon as there are any; 0 at the end; less than 0 on failure. */
 RAPAHUB_API_CHECKED ssize_t rapahub_source_read(struct rapahub_source *from, void *to, size_t size);
 
