@@ -128,7 +128,7 @@ static int make(struct rapahub_host *host, const struct host_async_call_order *o
                 struct host_prepared *prepared, const struct host_route *where, struct piece **out)
 {
     struct piece *piece = take_piece(host, order);
-    int r = piece ? copy(piece, prepared) : RAPAHUB_ENOMEM;
+    int r = piece ? copy(piece, prepared) : rapahub_last_error()->code;
 
     if (r < 0) {
         if (piece)

@@ -15,7 +15,7 @@
 
 int host_async_pieces_refuse(void)
 {
-    return rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNC_TABLE_MAX);
+    return rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNC_TABLE_OWN);
 }
 
 static struct host_async *new_piece(struct rapahub_host *host)

@@ -8,7 +8,7 @@
 #include "host/asyncs.h"
 #include "hub/base/memory.h"
 
-#define SHIFT 14 /* of a turn in a number */
+#define SHIFT 16 /* of a turn in a number */
 
 _Static_assert(HOST_ASYNC_TABLE_MAX == 1 << SHIFT, "low bits of a number tell the place");
 
@@ -32,25 +32,39 @@ void host_async_table_close(struct host_async_table *table)
     table->places = NULL;
 }
 
-/* A place that was left, or the next one that never was taken: the index, or
- * HOST_ASYNC_TABLE_MAX. */
+static uint32_t *count_of(struct host_async_table *table, const struct host_async *async)
+{
+    return async->foreign ? &table->foreign : &table->own;
+}
+
+/* r[impl sec.call.share] */
+static bool may_enter(const struct host_async_table *table, const struct host_async *async)
+{
+    return async->foreign ? table->foreign < HOST_ASYNC_TABLE_MAX - HOST_ASYNC_TABLE_OWN
+                          : table->own < HOST_ASYNC_TABLE_OWN;
+}
+
+/* A place that was left, or the next one that never was taken: there is one. */
 static uint32_t find_place(struct host_async_table *table)
 {
     uint32_t index = table->free;
 
     if (index == 0)
-        return table->begun < HOST_ASYNC_TABLE_MAX ? table->begun++ : HOST_ASYNC_TABLE_MAX;
+        return table->begun++;
     table->free = table->places[index - 1].next;
     return index - 1;
 }
 
 bool host_async_table_enter(struct host_async_table *table, struct host_async *async)
 {
-    uint32_t index = find_place(table);
-    struct host_async_place *place = &table->places[index];
+    struct host_async_place *place;
+    uint32_t index;
 
-    if (index == HOST_ASYNC_TABLE_MAX)
+    if (!may_enter(table, async))
         return false;
+    ++*count_of(table, async);
+    index = find_place(table);
+    place = &table->places[index];
     place->async = async;
     async->number = ++place->turn << SHIFT | index;
     return true;
@@ -62,6 +76,7 @@ void host_async_table_leave(struct host_async_table *table, struct host_async *a
 
     if (async->number == 0)
         return;
+    --*count_of(table, async);
     async->number = async->call = 0;
     async->life = NULL;
     async->cancelled = false;

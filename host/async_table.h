@@ -8,7 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOST_ASYNC_TABLE_MAX 16384
+/* Places: for the host's own calls, which no guest can take; for requests of guests, in equal
+ * shares; and for requests that go on for a while, up to a second, though their guest has ended. */
+#define HOST_ASYNC_TABLE_OWN    16384
+#define HOST_ASYNC_TABLE_GUESTS 16384
+#define HOST_ASYNC_TABLE_MAX    65536
 
 struct host_async;
 
@@ -23,6 +27,7 @@ struct host_async_table {
     struct host_async_place *places;
     uint32_t begun;           /* places ever taken */
     uint32_t free;            /* one of them, + 1; 0: none */
+    uint32_t own, foreign;    /* calls in it */
     struct host_async *spare; /* pieces: as many at most as one guest has calls */
     uint32_t spare_count;
 };
@@ -30,8 +35,14 @@ struct host_async_table {
 int host_async_table_open(struct host_async_table *table);
 void host_async_table_close(struct host_async_table *table); /* frees the spare pieces */
 
-/* Gives the call its number, which is never 0 and never used again: false where all places are
- * taken. */
+/* Requests that one of so many guests may have under way to others: 64 at the least. */
+static inline uint32_t host_async_table_share(uint32_t guests_max)
+{
+    return HOST_ASYNC_TABLE_GUESTS / guests_max;
+}
+
+/* Gives the call its number, which is never 0 and never used again: false where all places of its
+ * kind are taken. */
 bool host_async_table_enter(struct host_async_table *table, struct host_async *async);
 
 /* From here on its number is nobody's, and what a cancel writes and reads in it is as in a new one;

@@ -55,6 +55,8 @@ void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
     struct host_async *async = user;
 
     (void)answer;
+    if (async->foreign)
+        hub_add(&async->life->foreign, UINT32_MAX); /* one less */
     if (code < 0)
         host_life_explain(async->life, code, async->method);
     host_asyncs_end(async, code, &async->answer);
@@ -106,7 +108,7 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
 {
     struct host_container *container = route->container;
     struct host_life *life = route->life;
-    bool more = host_corks_holds(container);
+    bool more = host_corks_holds(container), foreign = async->foreign;
     struct host_chain_seat *seat = async->seat;
     uint64_t number = async->number, call = 0;
     uint64_t chain = seat ? host_chains_take(seat, life) : 0;
@@ -134,6 +136,8 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
     if (r == 0) {
         if (seat) /* the owner tells its end, and is here */
             host_chains_note(seat, call);
+        if (foreign)
+            hub_add(&life->foreign, 1);
         note_call(host, number, call);
         if (more)
             host_corks_sent(host, container, life);
@@ -173,16 +177,21 @@ static bool same_target(const struct host_async *a, const struct host_async *b)
            a->target.container == b->target.container;
 }
 
-/* Does an older call to the same container wait for space? */
-static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async)
+/* Does an older call to the same container wait for space, or have the guests as many open there as
+ * they may? r[impl sec.call.share] */
+static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async,
+                       const struct host_life *life)
 {
-    bool found = false;
+    bool found = async->foreign && hub_peek(&life->foreign) >= HOST_ASYNCS_FOREIGN_MAX;
+
+    if (found)
+        return true;
 
     hub_mutex_lock(&asyncs->lock);
     HUB_LIST_EACH (&asyncs->parked, link) {
         const struct host_async *older = HUB_LIST_ITEM(link, struct host_async, parked);
 
-        found = older->full && same_target(older, async);
+        found = older->full && older->foreign == async->foreign && same_target(older, async);
         if (found)
             break;
     }
@@ -218,7 +227,7 @@ static int route(struct rapahub_host *host, struct host_async *async)
     host_route_count(&where, &async->held);
     if (r == 0)
         r = check_declared(async, &where);
-    if (r == 0 && where.life && must_queue(&host->asyncs, async)) {
+    if (r == 0 && where.life && must_queue(&host->asyncs, async, where.life)) {
         async->full = true;
         r = -EAGAIN;
     } else if (r == 0 && where.life)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asyncs: calls nobody waits for: those of rapahub_host_call_async, and the requests of guests that
  * are sent on to another one. A call to a guest that is about to be ready, or has no space now, is
- * parked until it is, or has: to begin a call never waits. Calls to one container stay in order. */
+ * parked until it is, or has: to begin a call never waits. Calls of the host to one container stay
+ * in order, and so do requests of guests; neither waits behind the other. */
 #ifndef HOST_ASYNCS_H
 #define HOST_ASYNCS_H
 
@@ -15,6 +16,9 @@
 #include "hub/wire/stream_ids.h"
 
 #define HOST_ASYNCS_PIECE 1024 /* bytes of a piece, which is kept for the next call */
+
+/* Requests of guests that are open in one guest: the rest of its calls is the host's own. */
+#define HOST_ASYNCS_FOREIGN_MAX (HUB_CALLS_MAX - HUB_CALLS_MAX / 4)
 
 struct host_life;
 struct host_container;
@@ -36,8 +40,8 @@ struct host_async {
     size_t aligned;                 /* bytes at their end that begin at a line; 0: none need to */
     struct hub_stream_marks *marks; /* streams among the arguments, which outlive the call; freed
                                        with it; NULL: none */
-    bool foreign;                   /* a guest asked for it: what its target has not declared is
-                                       not sent there */
+    bool foreign;                   /* a guest asked for it, as long as it lives: what its target
+                                       has not declared is not sent there */
     void *owned; /* memory of the arguments; NULL: they are somebody else's and last long enough */
     void *data;  /* of who made it */
     char method[64];

@@ -111,12 +111,14 @@ struct host_life {
     struct host_probes probes;
     struct host_nested nested;
     struct host_chains chains;
-    uint64_t traffic;     /* messages seen last, of a guest that wakes nobody */
-    uint64_t traffic_ns;  /* when that changed */
-    uint64_t looked_ns;   /* at the ring of one that takes part, by time */
-    bool rests;           /* nothing was open when it was looked at last */
-    char why[256];        /* what killed it, where the exit status does not tell; or "" */
-    struct hub_list link; /* of the host's lives, or of those that have ended */
+    uint32_t relayed;       /* requests of it that are under way to other guests */
+    struct hub_a32 foreign; /* requests of other guests that are open in it */
+    uint64_t traffic;       /* messages seen last, of a guest that wakes nobody */
+    uint64_t traffic_ns;    /* when that changed */
+    uint64_t looked_ns;     /* at the ring of one that takes part, by time */
+    bool rests;             /* nothing was open when it was looked at last */
+    char why[256];          /* what killed it, where the exit status does not tell; or "" */
+    struct hub_list link;   /* of the host's lives, or of those that have ended */
 };
 
 /* Empty, with nothing open; NULL for no memory. */

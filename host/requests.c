@@ -123,6 +123,7 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
     hub_list_remove(&relay->link);
     if (!relay->life)
         return;
+    relay->life->relayed--;
     if (code == 0)
         hand_on(relay->life, relay->request, from);
     else if (code == RAPAHUB_ENOMETHOD)
@@ -235,6 +236,17 @@ static const struct rapahub_type *const *types_of(const struct host_route *route
     return signature ? signature->types + 1 : NULL;
 }
 
+/* Told as busy, which means that nothing was done. r[impl sec.call.share] */
+static bool has_its_share(struct rapahub_host *host, struct host_life *life,
+                          struct hub_request *request)
+{
+    if (life->relayed < host_async_table_share(host->guests_max))
+        return false;
+    hub_add64(&life->connection.refused, 1);
+    refuse(life, request, RAPAHUB_EBUSY);
+    return true;
+}
+
 static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
                     const struct host_route *route)
 {
@@ -243,6 +255,8 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
     uint64_t number;
     int r;
 
+    if (has_its_share(host, life, request))
+        return;
     r = afford(life, request, &async);
     if (r == RAPAHUB_EBUDGET) {
         refuse_for_budget(life, request, HUB_FAULT_BUDGET);
@@ -271,6 +285,7 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
     }
     /* Its end is told by the loop only, so it is still there. */
     relay->number = number;
+    life->relayed++;
     hub_list_append(&host->relays, &relay->link);
 }
 

@@ -31,6 +31,7 @@ struct hub_connection {
     struct hub_connection_events events;
     struct hub_crew crew;   /* moves the streams of calls that we made */
     struct hub_a64 unknown; /* requests that named no method; of the room above, which counts */
+    struct hub_a64 refused; /* requests of a peer that had its share; likewise */
     struct hub_a32 over;    /* the link is closed, and all that hung on it has ended */
     uint8_t reason[1040];   /* of a Goodbye, while it is received */
 };

@@ -20,6 +20,7 @@ const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT] = {
     [HUB_FIGURE_CALLS_LOST] = {"calls_lost", false},
     [HUB_FIGURE_CALLS_LATE] = {"calls_late", false},
     [HUB_FIGURE_REQUESTS_UNKNOWN] = {"requests_unknown", false},
+    [HUB_FIGURE_REQUESTS_REFUSED] = {"requests_refused", false},
     [HUB_FIGURE_REFUSED_BY_BUDGET] = {"refused_by_budget", false},
     [HUB_FIGURE_ORPHANS] = {"orphans", false},
     [HUB_FIGURE_STRAY_BITS] = {"stray_bits", true},
@@ -79,6 +80,7 @@ void hub_figures_read(const struct hub_connection *connection, uint64_t values[H
     values[HUB_FIGURE_CALLS_LOST] = hub_calls_lost(connection->calls);
     values[HUB_FIGURE_CALLS_LATE] = hub_calls_late(connection->calls);
     values[HUB_FIGURE_REQUESTS_UNKNOWN] = hub_peek64(&connection->unknown);
+    values[HUB_FIGURE_REQUESTS_REFUSED] = hub_peek64(&connection->refused);
     read_budget(hub_served_budget(connection->served), values);
     values[HUB_FIGURE_CALLS_OPEN] = hub_calls_open(connection->calls);
     values[HUB_FIGURE_CALLS_SERVED] = hub_served_open(connection->served);

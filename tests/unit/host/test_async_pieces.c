@@ -163,10 +163,10 @@ static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
 static void a_full_table_refuses_and_takes_again_what_ended(void **state)
 {
     struct rapahub_host *host = open_host();
-    struct host_async **all = test_malloc(HOST_ASYNC_TABLE_MAX * sizeof(struct host_async *));
+    struct host_async **all = test_malloc(HOST_ASYNC_TABLE_OWN * sizeof(struct host_async *));
 
     (void)state;
-    for (int i = 0; i < HOST_ASYNC_TABLE_MAX; i++) {
+    for (int i = 0; i < HOST_ASYNC_TABLE_OWN; i++) {
         all[i] = host_async_pieces_take(host);
         assert_non_null(all[i]);
     }
@@ -175,11 +175,68 @@ static void a_full_table_refuses_and_takes_again_what_ended(void **state)
     host_async_pieces_free(all[7]);
     all[7] = host_async_pieces_take(host);
     assert_non_null(all[7]);
-    for (int i = 0; i < HOST_ASYNC_TABLE_MAX; i++)
+    for (int i = 0; i < HOST_ASYNC_TABLE_OWN; i++)
         host_async_pieces_free(all[i]);
     assert_int_equal(host->asyncs.table.spare_count, HUB_CALLS_MAX);
     test_free(all);
     close_host(host);
+}
+
+static bool enter(struct rapahub_host *host, struct host_async *async)
+{
+    bool entered;
+
+    hub_mutex_lock(&host->asyncs.lock);
+    entered = host_async_table_enter(&host->asyncs.table, async);
+    hub_mutex_unlock(&host->asyncs.lock);
+    return entered;
+}
+
+static void leave(struct rapahub_host *host, struct host_async *async)
+{
+    hub_mutex_lock(&host->asyncs.lock);
+    host_async_table_leave(&host->asyncs.table, async);
+    hub_mutex_unlock(&host->asyncs.lock);
+}
+
+/* r[verify sec.call.share] */
+static void requests_of_guests_take_no_place_of_the_host(void **state)
+{
+    const int most = HOST_ASYNC_TABLE_MAX - HOST_ASYNC_TABLE_OWN;
+    struct rapahub_host *host = open_host();
+    struct host_async *all = test_calloc((size_t)most + 1, sizeof *all);
+    struct host_async **own = test_malloc(HOST_ASYNC_TABLE_OWN * sizeof(struct host_async *));
+
+    (void)state;
+    for (int i = 0; i <= most; i++) {
+        all[i].foreign = true;
+        assert_int_equal(enter(host, &all[i]), i < most);
+    }
+    for (int i = 0; i < HOST_ASYNC_TABLE_OWN; i++) {
+        own[i] = host_async_pieces_take(host);
+        assert_non_null(own[i]);
+    }
+    leave(host, &all[7]);
+    assert_null(host_async_pieces_take(host));
+    assert_true(enter(host, &all[most]));
+    for (int i = 0; i <= most; i++)
+        leave(host, &all[i]);
+    for (int i = 0; i < HOST_ASYNC_TABLE_OWN; i++)
+        host_async_pieces_free(own[i]);
+    test_free(own);
+    test_free(all);
+    close_host(host);
+}
+
+/* r[verify sec.call.share] */
+static void the_shares_of_all_guests_are_no_more_than_there_is(void **state)
+{
+    (void)state;
+    for (uint32_t guests = 1; guests <= 255; guests++) {
+        assert_true(host_async_table_share(guests) >= 64);
+        assert_true(guests * host_async_table_share(guests) <= HOST_ASYNC_TABLE_GUESTS);
+    }
+    assert_true(HOST_ASYNC_TABLE_GUESTS < HOST_ASYNC_TABLE_MAX - HOST_ASYNC_TABLE_OWN);
 }
 
 static void *take_and_free(void *user)
@@ -224,6 +281,8 @@ int main(void)
         cmocka_unit_test(what_ends_in_a_turn_leaves_the_table_with_it),
         cmocka_unit_test(many_that_end_in_a_turn_leave_before_it_is_over),
         cmocka_unit_test(a_full_table_refuses_and_takes_again_what_ended),
+        cmocka_unit_test(requests_of_guests_take_no_place_of_the_host),
+        cmocka_unit_test(the_shares_of_all_guests_are_no_more_than_there_is),
         cmocka_unit_test(threads_share_them_with_the_owner),
     };
 
