@@ -15,6 +15,8 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
     uint32_t place = 0;
     int r = host_options_check_guest(plan->options);
 
+    if (r == 0 && plan->options->name)
+        r = host_places_check_name(host, plan->options->name);
     if (r == 0)
         r = host_guest_create(host, plan->options, &guest);
     if (r < 0)

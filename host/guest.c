@@ -33,10 +33,10 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
     const char *file = slash ? slash + 1 : options->chimod;
     size_t size = strlen(file);
 
-    guest->named = options->name != NULL;
+    guest->named = options->name ? HOST_GUEST_NAMED_BY_CALLER : HOST_GUEST_UNNAMED;
     if (size > 3 && !strcmp(file + size - 3, ".so"))
         size -= 3;
-    if (guest->named)
+    if (options->name)
         snprintf(guest->name, sizeof guest->name, "%s", options->name);
     else
         host_output_escape(file, size, guest->name, sizeof guest->name);

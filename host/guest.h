@@ -40,13 +40,20 @@ enum host_guest_state {
     HOST_GUEST_CLOSED = HOST_CHILD_CLOSED
 };
 
+/* Who has named it. Until somebody has it is called as its file, or by its pid. */
+enum host_guest_named {
+    HOST_GUEST_UNNAMED,
+    HOST_GUEST_NAMED_BY_CALLER,
+    HOST_GUEST_NAMED_BY_ITSELF
+};
+
 struct host_guest {
     struct rapahub_host *host;
     uint64_t serial; /* rises with each guest of the host */
     uint32_t state;  /* enum host_guest_state */
     char name[HOST_OPTIONS_NAME_MAX + 1];
-    bool named;     /* by the caller */
-    bool anonymous; /* it came by itself, has one life, and is not started again */
+    enum host_guest_named named; /* once, for all its lives */
+    bool anonymous;              /* it came by itself, has one life, and is not started again */
     char *chimod;
     char **plain;                                /* ended by NULL; NULL: a chimod */
     int module;                                  /* the bytes that are loaded in every life */

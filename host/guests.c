@@ -153,6 +153,17 @@ static void wait_for_entry(struct host_guest *guest)
     host_supervision_deferred(guest, hub_clock_after(FULL_AGAIN));
 }
 
+/* While it was stopped another one may have taken the name that it gave itself.
+ * r[impl sec.name.own] */
+static void keep_name(struct host_guest *guest)
+{
+    if (guest->named != HOST_GUEST_NAMED_BY_ITSELF)
+        return;
+    host_write_lock(guest->host);
+    host_places_name(guest);
+    host_unlock(guest->host);
+}
+
 void host_guests_start(struct host_guest *guest)
 {
     struct rapahub_host *host = guest->host;
@@ -166,6 +177,7 @@ void host_guests_start(struct host_guest *guest)
     guest->drain_ns = 0;
     if (guest->lives > 0)
         guest->restarts++;
+    keep_name(guest);
     r = host_launch(guest, &life);
     if (r == RAPAHUB_EFULL && !hub_list_empty(&host->ended)) {
         wait_for_entry(guest);

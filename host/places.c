@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/places.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,34 +54,50 @@ void host_places_drop(struct host_guest *guest)
         }
 }
 
-static bool is_named(const struct host_guest *asking, const char *name)
-{
-    const struct rapahub_host *host = asking->host;
-
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        const struct host_guest *guest = host->guests[i];
-
-        if (guest && guest != asking && host_places_is_used(guest) && !strcmp(guest->name, name))
-            return true;
-    }
-    return false;
-}
-
-void host_places_name(struct host_guest *guest)
-{
-    char base[sizeof guest->name - 4];
-
-    snprintf(base, sizeof base, "%.59s", guest->name);
-    for (unsigned n = 2; is_named(guest, guest->name); n++)
-        snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
-}
-
 /* One that was given to a supervisor, to be kept whatever its state, goes only when it is closed.
  */
 static bool may_go(const struct host_guest *guest)
 {
     return !host_places_is_used(guest) && guest->pins == 0 &&
            (!guest->kept || host_supervision_is_closed(guest));
+}
+
+/* Who else bears the name, be it that it is down now and may come again; NULL: nobody. */
+static const struct host_guest *bearer(const struct rapahub_host *host, const char *name,
+                                       const struct host_guest *but)
+{
+    for (uint32_t i = 0; i < host->guests_max; i++) {
+        const struct host_guest *guest = host->guests[i];
+
+        if (guest && guest != but && !may_go(guest) && strcmp(guest->name, name) == 0)
+            return guest;
+    }
+    return NULL;
+}
+
+/* r[impl sec.name.own] */
+void host_places_name(struct host_guest *guest)
+{
+    char base[sizeof guest->name - 4];
+
+    snprintf(base, sizeof base, "%.59s", guest->name);
+    for (unsigned n = 2; bearer(guest->host, guest->name, guest); n++)
+        snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
+}
+
+/* One that starts, and has no name yet, gets another one when it says how it is called.
+ * r[impl sec.name.own] */
+int host_places_check_name(const struct rapahub_host *host, const char *name)
+{
+    const struct host_guest *guest = bearer(host, name, NULL);
+
+    if (!guest || guest->named == HOST_GUEST_NAMED_BY_CALLER ||
+        (guest->named == HOST_GUEST_UNNAMED && !host_guest_is_up(guest)))
+        return 0;
+    return rapahub_fail(-EEXIST, "sec.name.own",
+                        "%s: a guest that was given no name calls itself so; stop that one, or "
+                        "choose another name",
+                        name);
 }
 
 static int find_place(struct rapahub_host *host, uint32_t *out)

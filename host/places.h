@@ -17,8 +17,12 @@ void host_places_drop(struct host_guest *guest); /* the same, wherever it is */
 /* Its containers are gone: their ids may be given anew. */
 void host_places_forget_containers(struct host_guest *guest);
 
-/* Makes its name another than those of all guests that are used: "calc-2". Write lock. */
+/* Makes its name another than those of all guests that are used, or may come again: "calc-2". Write
+ * lock. */
 void host_places_name(struct host_guest *guest);
+
+/* May one be added under this name? -EEXIST where a guest has called itself so. */
+int host_places_check_name(const struct rapahub_host *host, const char *name);
 
 /* Has it a process, or will it have one? */
 bool host_places_is_used(const struct host_guest *guest);

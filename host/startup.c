@@ -182,6 +182,14 @@ static void begin_all(struct host_life *life)
 /* r[impl supervise.ready.attach] */
 void host_startup_attached(struct host_life *life)
 {
+    struct host_guest *guest = life->guest;
+
+    if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
+        host_write_lock(guest->host);
+        host_places_name(guest);
+        memcpy(life->name, guest->name, sizeof life->name);
+        host_unlock(guest->host);
+    }
     host_guests_ready(life);
     (void)host_probes_begin(life);
     begin_time(life);
@@ -251,17 +259,28 @@ static void ask_methods(struct host_life *life)
 
 /* ---- ready ---- */
 
+static void tell_renamed(const struct host_guest *guest)
+{
+    if (guest->module_name[0] && strcmp(guest->name, guest->module_name) != 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "guests",
+                    "%s: it says that it is %s, and another guest bears that name (sec.name.own)",
+                    guest->name, guest->module_name);
+}
+
+/* The first time counts: who has a name keeps it over all its lives, whatever the next one says. */
 static void take_name(struct host_life *life, struct rapahub_string name)
 {
     struct host_guest *guest = life->guest;
 
     host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
-    if (!guest->named && name.size > 0) {
+    if (guest->named == HOST_GUEST_UNNAMED) {
         host_write_lock(guest->host);
-        host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
-        if (guest->anonymous)
-            host_places_name(guest);
+        if (name.size > 0)
+            host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
+        host_places_name(guest);
+        guest->named = HOST_GUEST_NAMED_BY_ITSELF;
         host_unlock(guest->host);
+        tell_renamed(guest);
     }
     memcpy(life->name, guest->name, sizeof life->name);
 }

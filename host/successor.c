@@ -46,11 +46,15 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     successor->limits = of->limits;
     successor->lives = of->lives;
     r = host_places_enter(successor, &place);
-    if (r < 0)
+    if (r < 0) {
         host_guest_release(&successor);
-    else
-        *out = successor;
-    return r;
+        return r;
+    }
+    host_write_lock(of->host);
+    host_places_name(successor);
+    host_unlock(of->host);
+    *out = successor;
+    return 0;
 }
 
 int host_successor_start(struct host_guest *successor)
@@ -111,6 +115,7 @@ void host_successor_exchange(struct host_guest *guest, struct host_guest *succes
     guest->life->incarnation = guest->incarnation;
     memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has seen it yet */
     set_name(successor, guest->name, ".old");
+    host_places_name(successor);
 }
 
 void host_successor_retire(struct host_guest *successor)

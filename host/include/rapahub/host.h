@@ -102,8 +102,9 @@ struct rapahub_host_options {
 typedef void rapahub_on_death(void *user, struct rapahub_guest_id guest, const char *cause);
 
 struct rapahub_guest_options {
-    const char *chimod;       /* path of the shared object; required */
-    const char *name;         /* default: the chimod's own, or the file's */
+    const char *chimod; /* path of the shared object; required */
+    const char *name;   /* default: the chimod's own, or the file's, with -2 … behind it where
+                           another guest bears that */
     const char *const *plain; /* signatures to offer, ended by NULL, for a plain library */
     enum rapahub_trust trust;
     const struct rapahub_supervision *supervision; /* NULL: the defaults */
@@ -133,8 +134,8 @@ RAPAHUB_API_CHECKED int rapahub_host_create(const struct rapahub_host_options *o
 RAPAHUB_API void rapahub_host_destroy(struct rapahub_host *host);
 
 /* Starts a guest and waits until it serves, or fails and leaves nothing behind: RAPAHUB_ELOAD,
- * RAPAHUB_EABI, RAPAHUB_ESTART, RAPAHUB_EFULL, -ENOENT … A guest that dies later is started again
- * as its supervision says, with its containers, under another guest id. */
+ * RAPAHUB_EABI, RAPAHUB_ESTART, RAPAHUB_EFULL, -ENOENT, -EEXIST (the name) … A guest that dies
+ * later is started again as its supervision says, with its containers, under another guest id. */
 RAPAHUB_API_CHECKED int rapahub_host_spawn(struct rapahub_host *host,
                                            const struct rapahub_guest_options *options,
                                            struct rapahub_guest_id *out);
