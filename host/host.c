@@ -90,6 +90,7 @@ static void free_host(struct rapahub_host *host)
     host_supervision_close(host);
     host_spawn_close(&host->spawner);
     host_lookout_close(&host->lookout);
+    host_futexes_close(&host->futexes);
     host_group_release(&host->shared);
     host_modules_fini(&host->modules);
     free_offers(host);
@@ -131,6 +132,7 @@ static struct rapahub_host *new_host(void)
     host_threads_init(&host->threads);
     host_containers_init(&host->containers);
     host_events_init(&host->events);
+    host_futexes_init(&host->futexes);
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
     hub_list_init(&host->detached);

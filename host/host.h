@@ -12,6 +12,7 @@
 #include "host/chains.h"
 #include "host/containers.h"
 #include "host/events.h"
+#include "host/futexes.h"
 #include "host/group.h"
 #include "host/guest.h"
 #include "host/loans.h"
@@ -48,6 +49,7 @@ struct rapahub_host {
     int cgroup;                  /* in which it makes those of its guests */
     struct host_loop loop;       /* the rest is the owner's */
     struct host_lookout lookout; /* open from the first guest on */
+    struct host_futexes futexes; /* its thread runs from the first guest on that needs it */
     struct host_spawner *spawner;
     struct host_modules modules;
     struct host_machine machine;  /* decides over all guests that the host starts */

@@ -163,8 +163,10 @@ static void on_hint(void *user)
 
 void host_life_look_away(struct host_life *life)
 {
-    if (life->host)
-        host_lookout_forget(&life->host->lookout, &life->post);
+    if (!life->host)
+        return;
+    host_lookout_forget(&life->host->lookout, &life->post);
+    host_futexes_forget(&life->host->futexes, &life->futex);
 }
 
 /* Timers that were set inside of this turn are heard, too. */
@@ -206,6 +208,7 @@ int host_life_connect(struct host_life *life, hub_served_streams *streams,
     hub_calls_on_nap(life->connection.calls, on_nap, life);
     life->post.connection = &life->connection;
     life->post.pidfd = life->pidfd;
+    life->futex.link = life->connection.link;
     return 0;
 }
 

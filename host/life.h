@@ -13,6 +13,7 @@
 
 #include "host/cgroup.h"
 #include "host/chains.h"
+#include "host/futexes.h"
 #include "host/group.h"
 #include "host/lookout.h"
 #include "host/loop.h"
@@ -82,6 +83,7 @@ struct host_life {
     bool purged; /* all in its cgroup were killed behind its death */
     struct host_watch on_death, on_bell, on_keep; /* see keep.h */
     struct host_post post;
+    struct host_futex futex;
 
     struct hub_a32 users; /* threads inside, and frames of the owner */
     struct hub_a32 work;  /* HOST_WORK_... */
@@ -133,7 +135,8 @@ void host_life_release(struct host_life **life);
 int host_life_connect(struct host_life *life, hub_served_streams *streams,
                       const struct hub_channels_manner *manner);
 
-/* Owner: its end is looked out for no more; nor is it, where the owner naps in its futex. */
+/* Owner: its end is looked out for no more; nor is it, where the owner naps in its futex; nor what
+ * it wakes. */
 void host_life_look_away(struct host_life *life);
 
 /* The loop hears its doorbell from now on, and what is in it already. */

@@ -7,6 +7,7 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/futex.h"
 #include "hub/base/own.h"
 #include "hub/base/thread.h"
 
@@ -31,6 +32,9 @@ static void tell_napper(struct host_lookout *lookout)
     if (lookout->napper) {
         hub_calls_stir(lookout->napper->connection->calls);
         hub_link_nudge(lookout->napper->connection->link);
+    } else {
+        hub_add(&lookout->told, 1);
+        hub_futex_wake_private(&lookout->told);
     }
     hub_mutex_unlock(&lookout->lock);
 }

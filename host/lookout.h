@@ -31,6 +31,7 @@ struct host_lookout {
     uint64_t numbers;                          /* owner */
     struct host_post *napper; /* where the owner naps, or did; written by it, under the lock */
     struct hub_a32 listens;   /* 1: the next event of the loop is heard */
+    struct hub_a32 told;      /* counts naps elsewhere that were ended */
     struct hub_a32 end;       /* the thread is to end */
     pthread_t thread;
     bool open; /* owner */
@@ -47,8 +48,9 @@ void host_lookout_close(struct host_lookout *lookout);
 int host_lookout_post(struct host_lookout *lookout, struct host_post *post);
 void host_lookout_forget(struct host_lookout *lookout, struct host_post *post);
 
-/* Owner, before it naps in the futex of this link: from now on whatever comes in its loop ends the
- * nap, as hub_calls_stir and hub_link_nudge do. No system call where it naps again and nothing came
+/* Owner, before it naps in the futex of this link, or elsewhere with `told` (NULL): from now on
+ * whatever comes in its loop ends the nap, as hub_calls_stir and hub_link_nudge do, or changes
+ * and wakes `told`. No system call where it naps again and nothing came
  * meanwhile. False where nobody can: then it must not nap for long. */
 bool host_lookout_nap(struct host_lookout *lookout, struct host_post *post);
 

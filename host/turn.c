@@ -8,6 +8,7 @@
 #include "host/events.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/nap.h"
 #include "host/requests.h"
 #include "host/threads.h"
 #include "host/watch.h"
@@ -323,6 +324,15 @@ static bool glance(struct rapahub_host *host, bool polls)
     return found;
 }
 
+/* Sleeps where what comes next wakes it, then takes what is in the loop. */
+static int wait_in_turn(struct rapahub_host *host, int timeout_ms)
+{
+    int most = timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms;
+
+    push_all(host);
+    return host_loop_turn(&host->loop, host_nap_may(host) && host_nap(host, most) ? 0 : most);
+}
+
 int host_turn(struct rapahub_host *host, int timeout_ms)
 {
     bool polls = count_polls(host, timeout_ms);
@@ -330,10 +340,9 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
 
     host->depth++;
     if (timeout_ms != 0)
-        push_all(host);
-    if (timeout_ms != 0 || !glance(host, polls))
-        n = host_loop_turn(&host->loop,
-                           timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms);
+        n = wait_in_turn(host, timeout_ms);
+    else if (!glance(host, polls))
+        n = host_loop_turn(&host->loop, 0);
     count = work(host);
     host_loop_arm(&host->loop);
     host->depth--;

@@ -4,6 +4,7 @@
 #include "host/death.h"
 #include "host/guests.h"
 #include "host/host.h"
+#include "host/nap.h"
 #include "host/tracer.h"
 #include "host/visitors.h"
 #include "hub/base/clock.h"
@@ -148,6 +149,8 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         life->traffic = traffic;
         life->traffic_ns = now;
     }
+    if (!life->deaf)
+        hub_link_note_unrung(life->connection.link);
     if (!hub_link_closed(life->connection.link))
         hub_arm(&life->work, HOST_WORK_SWEEP);
     host_watch_look(life);
@@ -224,11 +227,26 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
     return every - now % every;
 }
 
+/* What it wakes is slept on as long as it does not ring: by the owner itself, or by a thread.
+ * r[impl hub.wait.foreign] */
+static void follow_its_wakes(struct host_life *life)
+{
+    struct host_futexes *futexes = &life->host->futexes;
+    bool by_thread = life->proven_ns == 0 && hub_link_wakes_by_futex(life->connection.link) &&
+                     !host_nap_may(life->host);
+
+    if (by_thread && !life->futex.watched)
+        (void)host_futexes_watch(futexes, &life->futex);
+    else if (!by_thread)
+        host_futexes_forget(futexes, &life->futex);
+}
+
 static uint64_t look_at(struct host_life *life, uint64_t now)
 {
     uint64_t of_deaf = life->deaf && life->proven_ns == 0 ? look_at_deaf(life, now) : HUB_NEVER;
     uint64_t other = is_silent(life) ? look_at_silent(life, now) : look_at_awake(life, now);
 
+    follow_its_wakes(life);
     return of_deaf < other ? of_deaf : other;
 }
 

@@ -14,6 +14,7 @@
 #include "hub/link/receiver.h"
 #include "hub/link/sender.h"
 #include "hub/shm/peer_table.h"
+#include "hub/shm/wait_foreign.h"
 #include "hub/wire/raw.h"
 
 static void open_rings(struct hub_link *link)
@@ -347,6 +348,33 @@ bool hub_link_peer_takes_part(const struct hub_link *link)
 void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word)
 {
     hub_wait_wake(&link->wait, mask, word);
+}
+
+void hub_link_note_unrung(struct hub_link *link)
+{
+    if (hub_receiver_has_news(link) && hub_observe(&link->bell_pending) == 0)
+        hub_wait_foreign_note_unrung(&link->wait);
+}
+
+bool hub_link_wakes_by_futex(const struct hub_link *link)
+{
+    return hub_wait_foreign_by_futex(&link->wait);
+}
+
+const struct hub_a32 *hub_link_head(const struct hub_link *link)
+{
+    return link->in.head;
+}
+
+/* A peer may wake one sleeper only, and that need not be the leader. */
+void hub_link_moved(struct hub_link *link)
+{
+    if (hub_link_closed(link))
+        return;
+    if (hub_receiver_has_news(link))
+        link->options.on_pending(link->options.user);
+    else if (hub_link_receiving(link) && hub_wait_foreign_sleeps(&link->wait))
+        hub_wait_wake_own(&link->wait);
 }
 
 void hub_link_suspect(struct hub_link *link)

@@ -182,6 +182,15 @@ void hub_link_tell(struct hub_link *link);
 bool hub_link_peer_takes_part(const struct hub_link *link);
 void hub_link_wake_peer(struct hub_link *link, uint32_t mask, struct hub_a32 *word);
 
+/* A peer that takes no part may wake by futexes only, also where there is a doorbell. The owner of
+ * a loop looks at its ring by time: what it finds there without a bell is noted. Who then sleeps on
+ * the head of that ring instead tells this side that it moved: the leader that sleeps, or the loop.
+ * Any thread. */
+void hub_link_note_unrung(struct hub_link *link);
+bool hub_link_wakes_by_futex(const struct hub_link *link);
+const struct hub_a32 *hub_link_head(const struct hub_link *link);
+void hub_link_moved(struct hub_link *link);
+
 /* For a loop that polls the doorbell itself: reads the doorbell after an event, and sweeps. */
 int hub_link_rung(struct hub_link *link, uint32_t max);
 

@@ -16,32 +16,28 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/shm/wait_ends.h"
+#include "hub/shm/wait_foreign.h"
 
-#define SPIN_FULL     (20 * HUB_MICROSECOND)
-#define SPIN_LEAST    HUB_MICROSECOND
-#define SPIN_RETRY    32  /* each so many waits the budget is tried in full */
-#define LOOK_GAP      100 /* ns */
-#define LOOKS         16  /* between two looks at the clock */
-#define GAP_MAX       100
-#define CALIBRATIONS  200
-#define YIELDS        4
-#define CPU_MASK      UINT32_C(0xFFFF0000)
-#define CPU_MAX       65534
-#define CPU_TRIES     8
-#define FUTEX_STAGE   (10 * HUB_MILLISECOND)  /* short, a timer costs more than all else */
-#define BLIND_STAGE   (500 * HUB_MICROSECOND) /* where the peer's end shows in no futex */
-#define FUTEX_SLICE   (100 * HUB_MILLISECOND)
-#define BELL_SLICE    HUB_SECOND
-#define IDLE_SLICE    (10 * HUB_SECOND)
-#define FOREIGN_SLICE HUB_MILLISECOND
-#define FOREIGN_SPAN  HUB_SECOND
-#define FOREIGN_IDLE  (10 * HUB_MILLISECOND)
-#define POLL_SLICE    HUB_MILLISECOND /* of who never sleeps, between two looks for the peer's end */
-#define OWED_SLICE    HUB_MILLISECOND
-#define PARENT_SLICE  (100 * HUB_MILLISECOND) /* where the end of the host shows in no event */
-#define FUTEX_BITS    (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
-#define BELL_BITS     (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
-#define ANY_BITS      UINT32_MAX
+#define SPIN_FULL    (20 * HUB_MICROSECOND)
+#define SPIN_LEAST   HUB_MICROSECOND
+#define SPIN_RETRY   32  /* each so many waits the budget is tried in full */
+#define LOOK_GAP     100 /* ns */
+#define LOOKS        16  /* between two looks at the clock */
+#define GAP_MAX      100
+#define CALIBRATIONS 200
+#define YIELDS       4
+#define CPU_MASK     UINT32_C(0xFFFF0000)
+#define CPU_MAX      65534
+#define CPU_TRIES    8
+#define FUTEX_STAGE  (10 * HUB_MILLISECOND)  /* short, a timer costs more than all else */
+#define BLIND_STAGE  (500 * HUB_MICROSECOND) /* where the peer's end shows in no futex */
+#define FUTEX_SLICE  (100 * HUB_MILLISECOND)
+#define BELL_SLICE   HUB_SECOND
+#define IDLE_SLICE   (10 * HUB_SECOND)
+#define POLL_SLICE   HUB_MILLISECOND /* of who never sleeps, between two looks for the peer's end */
+#define FUTEX_BITS   (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
+#define BELL_BITS    (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
+#define ANY_BITS     UINT32_MAX
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
@@ -150,6 +146,7 @@ void hub_wait_note_bell(struct hub_wait *wait)
 {
     uint64_t traffic = 0;
 
+    hub_wait_foreign_note_bell(wait);
     for (int i = 0; i < 2; i++)
         traffic += wait->messages[i] ? hub_peek64(wait->messages[i]) : 0;
     hub_flood_note(&wait->flood, hub_clock_now(), traffic);
@@ -358,47 +355,6 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
     clear(wait, wait->own, bits);
 }
 
-/* Step 4: a bell that we owe ourselves is tried again soon. */
-static void sleep_in_poll(struct hub_wait_ends *ends, uint64_t span_ns)
-{
-    struct hub_wait *wait = ends->wait;
-    uint32_t bits = ends->order->bits & BELL_BITS;
-
-    if (hub_peek(&wait->bell_owed))
-        span_ns = least_of(span_ns, OWED_SLICE);
-    hub_wait_arm(wait, bits);
-    if (wait->parent != 0)
-        span_ns = least_of(span_ns, PARENT_SLICE);
-    if (!ends->order->ready(ends->order->user))
-        hub_wait_ends_poll(ends, span_ns);
-    hub_wait_disarm(wait, bits);
-    hub_wait_ends_see_parent(ends);
-}
-
-/* The word is read before the resource is looked at: what comes behind it changes the word. Who
- * wakes this side from inside does not reach us here; the span is short enough. */
-static void sleep_on_seed_word(struct hub_wait_ends *ends, uint64_t now, uint64_t span_ns)
-{
-    const struct hub_wait_order *order = ends->order;
-    uint32_t seen = hub_observe(order->seed_word);
-
-    if (!order->ready(order->user))
-        (void)hub_futex_wait(order->seed_word, seen, ANY_BITS, now + span_ns);
-    hub_wait_ends_poll(ends, 0);
-}
-
-/* A peer that does not take part sees no bits of ours: we look by ourselves. */
-static void sleep_for_foreign(struct hub_wait_ends *ends, uint64_t now, uint64_t left)
-{
-    uint64_t spent = now - ends->start_ns;
-    uint64_t span = least_of(left, spent < FOREIGN_SPAN ? FOREIGN_SLICE : FOREIGN_IDLE);
-
-    if (ends->order->seed_word && ends->wait->doorbell < 0)
-        sleep_on_seed_word(ends, now, span);
-    else
-        sleep_in_poll(ends, span);
-}
-
 /* What we owe is tried again soon, and the bell stage does that. */
 static uint64_t futex_stage(const struct hub_wait *wait)
 {
@@ -414,15 +370,15 @@ static void sleep_once(struct hub_wait_ends *ends, uint64_t now)
     stage = order->idle ? 0 : futex_stage(ends->wait);
     ends->deaf = hub_flood_until(&ends->wait->flood) > now;
     if (ends->deaf) {
-        sleep_in_poll(ends, least_of(left, HUB_FLOOD_LOOK));
+        hub_wait_ends_sleep(ends, least_of(left, HUB_FLOOD_LOOK));
     } else if (!hub_wait_takes_part(ends->wait)) {
-        sleep_for_foreign(ends, now, left);
+        hub_wait_foreign_sleep(ends, now, left);
         hub_wait_ends_look(ends);
     } else if (spent < stage && ends->wait->manner != HUB_WAIT_MANNER_BELL) {
         sleep_in_futex(ends->wait, order, now + least_of(left, stage - spent));
     } else if (hub_wait_ends_by_bell(ends) ||
                (hub_wait_ends_by_pidfd(ends) && ends->wait->doorbell >= 0)) {
-        sleep_in_poll(ends, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
+        hub_wait_ends_sleep(ends, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
     } else {
         sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_SLICE));
         hub_wait_ends_look(ends);

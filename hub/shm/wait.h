@@ -51,6 +51,7 @@ struct hub_wait {
     pid_t parent;            /* of a guest with a doorbell of datagrams, at the start; else 0 */
     struct hub_a32 refused;  /* a datagram found nobody */
     struct hub_a32 smuggled; /* a descriptor came that nobody wants */
+    struct hub_a32 unrung;   /* since the doorbell rang: see wait_foreign.h */
 };
 
 /* Marks our side as taking part; sleep bits that are armed stay so. Without a doorbell the peer's

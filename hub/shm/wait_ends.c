@@ -8,6 +8,9 @@
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
 
+#define OWED_SLICE   HUB_MILLISECOND
+#define PARENT_SLICE (100 * HUB_MILLISECOND) /* where the end of the host shows in no event */
+
 #define HANG_UP (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)
 
 /* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
@@ -76,10 +79,28 @@ void hub_wait_ends_poll(struct hub_wait_ends *ends, uint64_t span_ns)
 
     if (ppoll(fds, 3, &span, NULL) <= 0)
         return;
+    ends->told = true;
     if (fds[2].revents)
         (void)eventfd_read(ends->wait->nudge, &nudges);
     see_bell(ends, fds[0].revents);
     see_pidfd(ends, fds[1].revents);
+}
+
+/* A bell that we owe ourselves is tried again soon. */
+void hub_wait_ends_sleep(struct hub_wait_ends *ends, uint64_t span_ns)
+{
+    struct hub_wait *wait = ends->wait;
+    uint32_t bits = ends->order->bits & (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL);
+
+    if (hub_peek(&wait->bell_owed) && span_ns > OWED_SLICE)
+        span_ns = OWED_SLICE;
+    hub_wait_arm(wait, bits);
+    if (wait->parent != 0 && span_ns > PARENT_SLICE)
+        span_ns = PARENT_SLICE;
+    if (!ends->order->ready(ends->order->user))
+        hub_wait_ends_poll(ends, span_ns);
+    hub_wait_disarm(wait, bits);
+    hub_wait_ends_see_parent(ends);
 }
 
 /* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */

@@ -12,6 +12,7 @@ struct hub_wait_ends {
     uint64_t start_ns;
     bool pidfd_done; /* it was reported */
     bool deaf;       /* its doorbell is not listened to now */
+    bool told;       /* something that was polled has spoken */
 };
 
 /* Is the doorbell, or the pidfd, polled by this wait? */
@@ -20,6 +21,9 @@ bool hub_wait_ends_by_pidfd(const struct hub_wait_ends *ends);
 
 /* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER. */
 void hub_wait_ends_poll(struct hub_wait_ends *ends, uint64_t span_ns);
+
+/* Step 4 of the ladder: the same with the bits of the doorbell armed, where nothing is ready. */
+void hub_wait_ends_sleep(struct hub_wait_ends *ends, uint64_t span_ns);
 
 /* Looks for what makes no event: a guest's host of datagrams, a peer without a doorbell. */
 void hub_wait_ends_see_parent(struct hub_wait_ends *ends);

@@ -306,8 +306,9 @@ static struct peer peer_of(int argc, char *const argv[])
     peer.behaviour.modulo = has_word(argc, argv, "modulo");
     peer.behaviour.tolerant = has_word(argc, argv, "tolerant");
     peer.behaviour.foreign = has_word(argc, argv, "foreign");
-    peer.behaviour.never_rings = peer.behaviour.never_wakes = has_word(argc, argv, "mute");
-    if (has_word(argc, argv, "futex"))
+    peer.behaviour.never_wakes = has_word(argc, argv, "mute");
+    peer.behaviour.never_rings = peer.behaviour.never_wakes || has_word(argc, argv, "futex-only");
+    if (has_word(argc, argv, "futex") || has_word(argc, argv, "futex-only"))
         peer.behaviour.sleep = RAW_SLEEP_FUTEX;
     else if (has_word(argc, argv, "look"))
         peer.behaviour.sleep = RAW_SLEEP_LOOK;

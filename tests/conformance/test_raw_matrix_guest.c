@@ -289,11 +289,16 @@ static void who_takes_no_part(void **state)
     static const struct mode modes[] = {
         {.name = "takes no part, bell", .words = {"foreign"}},
         {.name = "takes no part, futex", .words = {"foreign", "futex"}},
+        {.name = "takes no part, futex only", .words = {"foreign", "futex-only"}},
         {.name = "takes no part, never wakes", .words = {"foreign", "mute", "look"}},
         {.name = "takes no part, bell", .words = {"foreign"}, .shared = true},
         {.name = "takes no part, futex", .words = {"foreign", "futex"}, .shared = true},
+        {.name = "takes no part, futex only", .words = {"foreign", "futex-only"}, .shared = true},
         {.name = "takes no part, bell, slow", .words = {"foreign", "slow"}},
         {.name = "takes no part, bell, stopped for a while", .words = {"foreign"}, .stops = true},
+        {.name = "takes no part, futex only, stopped for a while",
+         .words = {"foreign", "futex-only"},
+         .stops = true},
         {.name = NULL}};
 
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,9 +154,62 @@ static void a_wake_reaches_another_process(void **state)
     munmap(sleeper, sizeof *sleeper);
 }
 
+struct looker {
+    struct hub_a32 *words; /* two of them */
+    struct hub_a32 result; /* 1 more than the place */
+};
+
+static void *look_at_two(void *user)
+{
+    struct looker *looker = user;
+    const struct hub_futex_look looks[] = {{&looker->words[0], 0, false},
+                                           {&looker->words[1], 0, true}};
+    int r = hub_futex_wait_any(looks, 2, hub_clock_after(SOON));
+
+    hub_publish(&looker->result, r < 0 ? UINT32_MAX : (uint32_t)r + 1);
+    return NULL;
+}
+
+/* Whatever bits the wake is for; the first word is private, the second between processes. */
+static void who_sleeps_on_two_words_is_woken_by_each(void **state)
+{
+    (void)state;
+    for (uint32_t place = 0; place < 2; place++) {
+        struct hub_a32 words[2] = {{0}, {0}};
+        struct looker looker = {.words = words};
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, look_at_two, &looker), 0);
+        while (hub_observe(&looker.result) == 0) {
+            if (place == 0)
+                hub_futex_wake_private(&words[0]);
+            else
+                hub_futex_wake(&words[1], 4);
+            sched_yield();
+        }
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(hub_observe(&looker.result), place + 1);
+    }
+}
+
+static void one_of_two_words_that_is_another_already_is_enough(void **state)
+{
+    struct hub_a32 words[2] = {{1}, {2}};
+    const struct hub_futex_look looks[] = {{&words[0], 1, false}, {&words[1], 1, true}};
+    uint64_t deadline = hub_clock_after(3 * HUB_MILLISECOND);
+
+    (void)state;
+    assert_int_equal(hub_futex_wait_any(looks, 2, hub_clock_after(SOON)), -EAGAIN);
+    hub_note(&words[1], 1);
+    assert_int_equal(hub_futex_wait_any(looks, 2, deadline), -ETIMEDOUT);
+    assert_int_equal(hub_clock_left(deadline), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_sleeps_on_two_words_is_woken_by_each),
+        cmocka_unit_test(one_of_two_words_that_is_another_already_is_enough),
         cmocka_unit_test(a_word_that_is_another_already_is_not_waited_for),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_not_before),
         cmocka_unit_test(a_deadline_in_the_past_does_not_wait),

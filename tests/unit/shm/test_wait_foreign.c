@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "hub/shm/wait_foreign.h"
 #include "tests/unit/shm/wait_pair.h"
 
 /* r[verify hub.wait.foreign] r[verify shm.doorbell.optional] */
@@ -74,6 +75,113 @@ static void without_a_doorbell_a_wait_for_it_sleeps_on_the_word_it_wakes(void **
     hub_add(&head, 1);
     join_sleeper(&sleeper);
     end_pair(&pair);
+}
+
+/* A peer with a doorbell that takes no part; side 0 waits for it. */
+struct foreign {
+    struct pair pair;
+    struct thing thing;
+    struct hub_a32 head;
+    struct sleeper sleeper;
+};
+
+static void begin_foreign(struct foreign *with)
+{
+    *with = (struct foreign){0};
+    begin_pair(&with->pair);
+    hub_note(&with->pair.words[1], 0);
+    with->sleeper.wait = &with->pair.side[0];
+    with->sleeper.order = order_for(&with->thing, HUB_WAIT_RX, PATIENCE);
+    with->sleeper.order.seed_word = &with->head;
+}
+
+/* A message comes while the other side sleeps at the doorbell, which rings, or does not. */
+static void send_to_sleeper(struct foreign *with, bool rings)
+{
+    hub_publish(&with->thing.there, 0);
+    start_sleeper(&with->sleeper);
+    until_armed(&with->pair.words[0], HUB_WAIT_RX_BELL);
+    hub_add(&with->head, 1);
+    hub_publish(&with->thing.there, 1);
+    if (rings)
+        assert_int_equal(hub_doorbell_ring(with->pair.bells[1]), HUB_BELL_RUNG);
+    join_sleeper(&with->sleeper);
+}
+
+/* r[verify shm.wakeup.consumer-wait] r[verify hub.wait.foreign] */
+static void who_finds_two_messages_without_a_bell_sleeps_on_the_word(void **state)
+{
+    struct foreign with;
+
+    (void)state;
+    begin_foreign(&with);
+    send_to_sleeper(&with, false);
+    assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    send_to_sleeper(&with, false);
+    assert_true(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    hub_publish(&with.thing.there, 0);
+    start_sleeper(&with.sleeper);
+    until_woken(&with.head);
+    hub_publish(&with.thing.there, 1);
+    hub_add(&with.head, 1);
+    join_sleeper(&with.sleeper);
+    assert_int_equal(bits_of(&with.pair, 0), HUB_WAIT_PART);
+    end_pair(&with.pair);
+}
+
+static void a_bell_that_is_heard_makes_it_sleep_at_the_doorbell_again(void **state)
+{
+    struct foreign with;
+
+    (void)state;
+    begin_foreign(&with);
+    for (int i = 0; i < 10; i++)
+        send_to_sleeper(&with, true);
+    assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    for (int i = 0; i < HUB_WAIT_FOREIGN_UNRUNG; i++)
+        hub_wait_foreign_note_unrung(&with.pair.side[0]);
+    assert_true(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    hub_publish(&with.thing.there, 0);
+    start_sleeper(&with.sleeper);
+    until_woken(&with.head);
+    assert_int_equal(hub_doorbell_ring(with.pair.bells[1]), HUB_BELL_RUNG);
+    until_armed(&with.pair.words[0], HUB_WAIT_RX_BELL);
+    hub_publish(&with.thing.there, 1);
+    join_sleeper(&with.sleeper);
+    assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    end_pair(&with.pair);
+}
+
+static void who_takes_part_is_never_taken_for_such_a_peer(void **state)
+{
+    struct foreign with;
+
+    (void)state;
+    begin_foreign(&with);
+    hub_note(&with.pair.words[1], HUB_WAIT_PART);
+    for (int i = 0; i < HUB_WAIT_FOREIGN_UNRUNG; i++)
+        hub_wait_foreign_note_unrung(&with.pair.side[0]);
+    assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
+    end_pair(&with.pair);
+}
+
+/* Idle, it looks each 10 ms only. */
+static void who_sleeps_on_the_word_is_woken_from_inside_too(void **state)
+{
+    struct foreign with;
+
+    (void)state;
+    begin_foreign(&with);
+    for (int i = 0; i < HUB_WAIT_FOREIGN_UNRUNG; i++)
+        hub_wait_foreign_note_unrung(&with.pair.side[0]);
+    start_sleeper(&with.sleeper);
+    until_armed(&with.pair.words[0], HUB_WAIT_RX_FUTEX);
+    assert_true(hub_wait_foreign_sleeps(&with.pair.side[0]));
+    hub_publish(&with.thing.there, 1);
+    hub_wait_wake_own(&with.pair.side[0]);
+    join_sleeper(&with.sleeper);
+    assert_false(hub_wait_foreign_sleeps(&with.pair.side[0]));
+    end_pair(&with.pair);
 }
 
 static struct hub_wait of_datagrams(struct pair *pair)
@@ -166,6 +274,10 @@ int main(void)
         cmocka_unit_test(a_peer_that_does_not_take_part_is_woken_always),
         cmocka_unit_test(a_peer_that_never_wakes_is_looked_after_by_ourselves),
         cmocka_unit_test(without_a_doorbell_a_wait_for_it_sleeps_on_the_word_it_wakes),
+        cmocka_unit_test(who_finds_two_messages_without_a_bell_sleeps_on_the_word),
+        cmocka_unit_test(a_bell_that_is_heard_makes_it_sleep_at_the_doorbell_again),
+        cmocka_unit_test(who_takes_part_is_never_taken_for_such_a_peer),
+        cmocka_unit_test(who_sleeps_on_the_word_is_woken_from_inside_too),
         cmocka_unit_test(another_parent_is_the_end_of_a_host_with_a_doorbell_of_datagrams),
         cmocka_unit_test(a_datagram_that_finds_nobody_is_a_hang_up),
     };
