@@ -9,7 +9,9 @@ Each becomes an expression or a statement that asks rapahub_mutant(NUMBER) which
   branch      the condition of `if` and `?:` is turned round
   order       publish for note, observe for peek, and in hub/base/atomic.h relaxed for any other order
 
-Left alone: what only hints or logs (HINTS), what a macro writes, constants that the compiler has to know.
+Left alone: what only hints or logs (HINTS), what a macro writes, constants that the compiler has to know, and < for
+<= in `a < b ? a : b`, the lesser or the greater of two, which are the same where they are equal, and the 1 of
+calloc(1, size), for nobody reaches the second half of twice the memory.
 """
 import bisect
 import collections
@@ -27,6 +29,7 @@ OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 WEAKER = {"hub_publish": "hub_note", "hub_publish64": "hub_note64", "hub_observe": "hub_peek", "hub_observe64": "hub_peek64"}
 NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}|__ATOMIC_[A-Z_]+")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")
+MACRO = re.compile(r"(?:[A-Z_0-9]+|pthread_cleanup_\w+)\s*\(.*\)", re.S)
 UNNAMED = re.compile(r"NULL|UINT\d+_MAX|INT\d+_MAX|SIZE_MAX|CHECK|ENSURE|SYS_\w+|__\w+")  # no constants of ours
 NUMBERS = {getattr(cindex.TypeKind, n) for n in "INT UINT LONG ULONG LONGLONG ULONGLONG SHORT USHORT UCHAR SCHAR".split()}
 
@@ -135,6 +138,7 @@ def bare(cursor):
 class Function:
     def __init__(self, placer, file, name):
         self.placer, self.file, self.name = placer, file, name
+        self.extremes = set()  # comparisons that choose the lesser or the greater of their two sides
 
     def add(self, at, operator, before, after):
         return self.placer.add(self.file, self.name, at, operator, before, after)
@@ -183,7 +187,7 @@ class Function:
         if not semicolon or start == end:
             return
         before = self.file.text(start, end)
-        if not re.match(r"[\w(*+-]", before) or re.fullmatch(r"[A-Z_]+\(.*\)", before, re.S):
+        if not re.match(r"[\w(*+-]", before) or not self.is_written(start, end):
             return
         call = self.add(start, "statement", before, "")
         self.file.edits.wrap(start, semicolon.end(), f"{{ if (!{call}) ", " }")
@@ -228,7 +232,7 @@ class Function:
 
     def is_written(self, start, end):
         """Not a macro with arguments: where these come from cannot be told."""
-        return not re.fullmatch(r"[A-Z_0-9]+\s*\(.*\)", self.file.text(start, end), re.S) and end > start
+        return end > start and not MACRO.fullmatch(self.file.text(start, end))
 
     def expression(self, cursor):
         cursor = bare(cursor)
@@ -248,6 +252,7 @@ class Function:
             self.binary(cursor, start, end)
         children = [c for c in cursor.get_children() if c.kind.is_expression()]
         if kind == Kind.CONDITIONAL_OPERATOR and children:
+            self.note_extreme(*children)
             self.condition(children[0])
             children = children[1:]
         if kind == Kind.INIT_LIST_EXPR and re.fullmatch(r"\{\s*\{?0\}?.*\}", self.file.text(start, end), re.S):
@@ -257,7 +262,19 @@ class Function:
             if start <= low and high <= end and (low, high) != (start, end) or kind == Kind.PAREN_EXPR:
                 self.expression(child)
 
+    def note_extreme(self, condition, chosen, other):
+        comparison = bare(condition)
+        if comparison.kind == Kind.BINARY_OPERATOR and self.operator(comparison) in ("<", "<=", ">", ">="):
+            if sorted(map(self.plain, comparison.get_children())) == sorted(map(self.plain, (chosen, other))):
+                self.extremes.add(span(comparison))
+
+    def plain(self, cursor):
+        """As it is written, without a cast."""
+        return re.sub(r"^\(\w+\)|\s", "", self.file.text(*span(cursor)))
+
     def binary(self, cursor, start, end):
+        if (start, end) in self.extremes:
+            return
         operator = self.operator(cursor)
         sides = list(cursor.get_children())
         if operator not in OPPOSITE and operator not in ("&&", "||"):
@@ -304,5 +321,6 @@ class Function:
             self.file.edits.replace(start, start + len(name), f"({call} ? {WEAKER[name]} : {name})")
         for child in list(cursor.get_children())[1:]:
             low, high = span(child)
-            if start < low and high < end:
+            is_one = name == "calloc" and self.file.text(low, high) == "1"
+            if start < low and high < end and not is_one:
                 self.expression(child)
