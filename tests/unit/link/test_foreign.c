@@ -71,7 +71,7 @@ static void open_wide(struct pair *pair)
 
 static void send_bytes(struct end *end, uint32_t id, size_t size)
 {
-    static const uint8_t bytes[100];
+    static const uint8_t bytes[5000];
     const struct hub_message message = {HUB_REQUEST, id, 99};
     const struct hub_parts parts = {.head = {bytes, size}};
 
@@ -97,6 +97,44 @@ static void a_slot_wakes_its_half_of_the_bitmap_word_and_the_first(void **state)
     check_woken(&upper);
     check_woken(&first);
     assert_int_equal(hub_observe(&words[1]), 3); /* slots 32 and 33 */
+    pair_close(&pair);
+}
+
+static void check_halves(struct end *from, struct end *to, struct hub_a64 *head, size_t size)
+{
+    struct hub_a32 *words = (struct hub_a32 *)(void *)head;
+    struct sleeper lower, upper;
+
+    send_bytes(from, 1 + (uint32_t)size, size);
+    start_sleeper(&lower, &words[0]);
+    start_sleeper(&upper, &words[1]);
+    assert_int_equal(hub_link_sweep(to->connection.link, 1), 1);
+    check_woken(&lower);
+    check_woken(&upper);
+}
+
+/* It may wait for either half of the head of the stack to which the slot comes back: a guest for
+ * that of its own, a host for the class's. r[verify hub.wait.foreign] r[verify
+ * shm.wakeup.slot-wait]
+ */
+static void a_slot_of_a_size_class_wakes_both_halves_of_its_stack(void **state)
+{
+    static const size_t sizes[] = {1000, 5000}; /* classes 0 and 1 */
+    struct hub_limits limits = pair_limits();
+    struct hub_slot_map *map;
+    struct pair pair;
+
+    (void)state;
+    limits.payload_max = 8000;
+    pair_open(&pair, &limits, 0);
+    hub_note(&pair.guest.view.entry->guest_wait, 0);
+    hub_note(&pair.guest.view.entry->host_wait, 0);
+    map = &pair.guest.pool.purse->map;
+    for (uint32_t c = 0; c < 2; c++) {
+        check_halves(&pair.guest, &pair.host, &hub_slot_class_peer(map, pair.peer, c)->free_head,
+                     sizes[c]);
+        check_halves(&pair.host, &pair.guest, &map->of[c].header->free_head, sizes[c]);
+    }
     pair_close(&pair);
 }
 
@@ -193,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slot_wakes_its_half_of_the_bitmap_word_and_the_first),
+        cmocka_unit_test(a_slot_of_a_size_class_wakes_both_halves_of_its_stack),
         cmocka_unit_test(a_guest_that_leaves_wakes_the_head),
         cmocka_unit_test(its_tail_is_shown_before_the_messages_are_handled),
         cmocka_unit_test(it_is_granted_credit_for_each_element_that_was_read),

@@ -158,6 +158,36 @@ static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void *
     end(rig);
 }
 
+/* All but a little of what the head and the records of all slots take: who made the segment would
+ * meet the end of the memory as it writes the first record behind it.
+ * r[verify hub.file.room] */
+static void without_room_for_the_records_of_its_slots_no_segment_is_made(void **state)
+{
+    struct hub_limits limits = with_classes;
+    struct hub_geometry geometry;
+    struct hub_segment *segment = NULL;
+    uint64_t head, records;
+
+    (void)state;
+    limits.slot_count = 1 << 14;
+    assert_int_equal(hub_geometry_compute(&limits, &geometry), 0);
+    head = geometry.classes.base + hub_size_classes_head_size(&geometry.classes, GUESTS);
+    records = hub_size_classes_data_offset(&geometry.classes.of[0]);
+    assert_true(records > 32 * head &&
+                records > hub_size_classes_data_offset(&geometry.classes.of[1]));
+    if (!room_enter(16))
+        skip(); /* no mounts here */
+    for (uint64_t rest = head + 4 * 4096; rest < records; rest += records / 4) {
+        room_fill(rest);
+        assert_int_equal(hub_segment_create(&limits, true, &segment), -ENOSPC);
+        assert_string_equal(rapahub_last_error()->rule, "hub.file.room");
+        assert_null(segment);
+        room_clear();
+    }
+    assert_int_equal(hub_segment_create(&limits, true, &segment), 0);
+    hub_segment_release(&segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +197,7 @@ int main(void)
         cmocka_unit_test(where_strangers_may_come_each_entry_has_its_pages),
         cmocka_unit_test(a_slot_without_pages_is_refused_unread),
         cmocka_unit_test(who_needs_more_slots_than_were_taken_gets_them),
+        cmocka_unit_test(without_room_for_the_records_of_its_slots_no_segment_is_made),
         cmocka_unit_test(without_room_a_sender_waits_and_a_guest_that_comes_is_refused),
     };
 

@@ -225,6 +225,34 @@ static void a_slot_is_accepted_once_and_given_back_once(void **state)
     class_rig_end(rig);
 }
 
+/* Whoever sent it has used its slot again before it came back: a copy may hold some of either
+ * message. r[verify shm.slot.generation] */
+static void a_generation_that_changed_behind_a_part_is_a_violation(void **state)
+{
+    struct class_rig *rig = class_rig_begin(1, false);
+    struct hub_descriptor from_guest = guest_sends(rig, 1, 100, 9),
+                          from_host = host_sends(rig, 1, 100, 8);
+    const struct {
+        const struct hub_slot_map *map;
+        const struct hub_descriptor *part;
+    } readers[] = {{&rig->bank.map, &from_guest}, {&rig->purses[0].map, &from_host}};
+    uint8_t got[100];
+
+    (void)state;
+    assert_int_equal(hub_slot_bank_accept(&rig->bank, 1, &from_guest, NULL), 0);
+    assert_int_equal(hub_slot_purse_accept(&rig->purses[0], &from_host, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct hub_a32 *generation = &meta_of(rig, readers[i].part->payload_slot)->generation;
+
+        assert_int_equal(hub_slot_class_copy(readers[i].map, readers[i].part, got), 0);
+        hub_note(generation, hub_peek(generation) + 1);
+        assert_broken(hub_slot_class_copy(readers[i].map, readers[i].part, got),
+                      "shm.slot.generation");
+        assert_non_null(strstr(rapahub_last_error()->text, "behind its payload"));
+    }
+    class_rig_end(rig);
+}
+
 static void messages_cross_for_ever_with_few_slots(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
@@ -326,6 +354,7 @@ int main(void)
         cmocka_unit_test(one_of_several_guests_gets_at_most_half_of_what_the_host_lends),
         cmocka_unit_test(a_descriptor_that_points_elsewhere_is_a_violation),
         cmocka_unit_test(a_slot_is_accepted_once_and_given_back_once),
+        cmocka_unit_test(a_generation_that_changed_behind_a_part_is_a_violation),
         cmocka_unit_test(messages_cross_for_ever_with_few_slots),
         cmocka_unit_test(what_is_pushed_without_being_held_is_a_violation),
         cmocka_unit_test(all_a_dead_guest_had_is_in_the_reserve_again),

@@ -150,6 +150,29 @@ static void another_generation_is_a_violation(void **state)
     assert_int_equal(hub_slot_reader_copy(&rig->reader, &d, copy), 0);
 }
 
+static void raise_generation(struct rig *rig, uint32_t slot)
+{
+    struct hub_a32 *generation =
+        (struct hub_a32 *)(void *)(rig->memory + 64 + (size_t)slot * SLOT_SIZE);
+
+    hub_note(generation, hub_peek(generation) + 1);
+}
+
+/* The sender has used its slot again before it came back: a copy may hold some of either message.
+ * r[verify shm.slot.generation] */
+static void a_generation_that_changed_behind_a_part_is_a_violation(void **state)
+{
+    struct rig *rig = *state;
+    struct hub_descriptor d = sent(rig, 1);
+    uint8_t copy[64];
+
+    assert_int_equal(hub_slot_reader_check(&rig->reader, &d), 0);
+    assert_int_equal(hub_slot_reader_copy_part(&rig->reader, &d, copy), 0);
+    raise_generation(rig, d.payload_slot);
+    assert_violation(hub_slot_reader_copy_part(&rig->reader, &d, copy), "shm.slot.generation");
+    assert_non_null(strstr(rapahub_last_error()->text, "behind its payload"));
+}
+
 /* r[verify hub.slot.twice] */
 static void one_slot_in_two_descriptors_is_a_violation(void **state)
 {
@@ -209,6 +232,7 @@ int main(void)
         CASE(a_slot_past_the_pool_is_a_violation),
         CASE(a_payload_past_its_slot_is_a_violation),
         CASE(another_generation_is_a_violation),
+        CASE(a_generation_that_changed_behind_a_part_is_a_violation),
         CASE(one_slot_in_two_descriptors_is_a_violation),
         CASE(a_slot_that_is_held_does_not_come_again_with_a_new_generation),
         CASE(generation_0_is_one_like_any_other),

@@ -30,6 +30,21 @@ struct visit {
     uint32_t peer;
 };
 
+static struct hub_peer_entry
+    *overtaken; /* by one without a lock, as soon as the next lock is taken */
+
+int __real_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid);
+int __wrap_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid);
+int __wrap_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid)
+{
+    int r = __real_hub_lock_take_peer(fd, peer, pid);
+
+    if (overtaken)
+        assert_true(hub_claim(&overtaken->state, HUB_PEER_EMPTY, HUB_PEER_ATTACHED));
+    overtaken = NULL;
+    return r;
+}
+
 static int make_segment(void **state)
 {
     struct hub_segment *segment = NULL;
@@ -234,6 +249,26 @@ static void one_without_a_lock_is_not_taken_for_another_with_one(void **state)
     close(other);
 }
 
+/* Another took the entry between the look at it and the lock. Its host may hand it on later, and
+ * whoever comes there locks the range for itself.
+ * r[verify hub.file.lock] r[verify shm.guest.attach] */
+static void a_range_that_was_of_no_use_is_given_back(void **state)
+{
+    const struct hub_segment *host = *state;
+    int other = open(host->mapping.path, O_RDWR | O_CLOEXEC);
+    struct visit visit;
+
+    assert_true(other >= 0);
+    overtaken = entry_of(host, 1);
+    assert_int_equal(enter(host, &visit), 0);
+    assert_int_equal(visit.peer, 2);
+    assert_null(overtaken);
+    assert_int_equal(hub_lock_take_peer(other, 1, getpid()), 0);
+    assert_int_equal(hub_lock_take_peer(other, 2, getpid()), -EAGAIN); /* which it keeps */
+    close(other);
+    hub_segment_release(&visit.segment);
+}
+
 static void one_whose_child_still_maps_the_segment_is_not_gone(void **state)
 {
     const struct hub_segment *host = *state;
@@ -263,6 +298,7 @@ int main(void)
         WITH_SEGMENT(one_that_left_is_gone_though_its_process_lives),
         WITH_SEGMENT(one_without_a_lock_is_never_proven_gone),
         WITH_SEGMENT(one_without_a_lock_is_not_taken_for_another_with_one),
+        WITH_SEGMENT(a_range_that_was_of_no_use_is_given_back),
         WITH_SEGMENT(one_whose_child_still_maps_the_segment_is_not_gone),
     };
 
