@@ -276,6 +276,46 @@ static void an_event_is_not_told_inside_of_another_callback(void **state)
     close_host(&on);
 }
 
+/* Its first event has its guest print, and then waits, in turns, longer than that takes. */
+struct printing {
+    struct hosting *on;
+    unsigned depth, deepest, lines;
+};
+
+static void print_in_callback(void *user, const struct rapahub_event *event)
+{
+    const uint32_t ms = 300;
+    const struct rapahub_string line = rapahub_string_of("again\n");
+    struct printing *printing = user;
+
+    printing->depth++;
+    if (printing->depth > printing->deepest)
+        printing->deepest = printing->depth;
+    if (event->kind == RAPAHUB_EVENT_OUTPUT && printing->lines++ == 0) {
+        assert_done(ask(printing->on, "print(string)", (const void *const[]){&line, NULL}, NULL));
+        assert_done(ask(printing->on, "hold(u32)", (const void *const[]){&ms, NULL}, NULL));
+        assert_int_equal(printing->lines, 1);
+    }
+    printing->depth--;
+}
+
+/* What the turns of a callback find out is told behind it. r[verify shm.death.callback-context] */
+static void an_event_of_the_turns_in_a_callback_is_told_behind_it(void **state)
+{
+    const struct rapahub_string line = rapahub_string_of("once\n");
+    struct printing printing = {0};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.on_event = print_in_callback, .user = &printing});
+    printing.on = &on;
+    assert_done(start(&on, CALC, here, NULL));
+    assert_done(ask(&on, "print(string)", (const void *const[]){&line, NULL}, NULL));
+    assert_true(until(&on, &printing.lines, 2));
+    assert_int_equal(printing.deepest, 1);
+    close_host(&on);
+}
+
 /* A debugger, in a process of its own; 0: it may not. It lets go after so long; 0: when it dies. */
 static pid_t trace(pid_t pid, int ms)
 {
@@ -350,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_method_that_never_returns_holds_up_nobody_for_ever),
         cmocka_unit_test(a_stale_id_is_refused),
         cmocka_unit_test(an_event_is_not_told_inside_of_another_callback),
+        cmocka_unit_test(an_event_of_the_turns_in_a_callback_is_told_behind_it),
         cmocka_unit_test(a_trusted_guest_gives_its_entry_back),
         cmocka_unit_test(nothing_is_left_when_a_guest_dies_while_the_host_ends),
         cmocka_unit_test(guests_end_with_a_host_that_is_killed),

@@ -299,6 +299,27 @@ static void under_a_debugger_nobody_is_stuck(void **state)
     }
 }
 
+/* What it still runs it may end: how long that may take is for its stop to say.
+ * r[verify supervise.stall] r[verify supervise.stop] */
+static void who_stops_is_not_stuck(void **state)
+{
+    const struct rapahub_supervision how = {
+        .stall_ns = LIMIT * MS, .abort_ns = RAPAHUB_NONE, .drain_ns = 20000 * MS};
+    struct ending ending = {0};
+    struct hosting on;
+
+    (void)state;
+    open_so(&on, &how, NEVER);
+    begin_hold(&on, 4 * LIMIT, 30000, &ending);
+    look_for(&on, LIMIT / 4);
+    assert_done(rapahub_host_stop(on.host, on.guest));
+    assert_true(until(&on, &on.told.down, 1));
+    assert_null(strstr(on.told.text, "no progress"));
+    assert_int_equal(ending.count, 1);
+    assert_int_equal(ending.status, 0);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +331,7 @@ int main(void)
         cmocka_unit_test(who_is_shown_nothing_is_not_stuck),
         cmocka_unit_test(a_call_that_goes_on_when_nobody_waits_is_stuck),
         cmocka_unit_test(a_call_that_is_a_little_late_is_no_overrun),
+        cmocka_unit_test(who_stops_is_not_stuck),
         cmocka_unit_test(under_a_debugger_nobody_is_stuck),
     };
 

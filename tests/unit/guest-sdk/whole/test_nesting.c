@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls out of a guest, and calls that answer calls: outward.c. */
+#include "hub/link/direct_call.h"
 #include "tests/unit/guest-sdk/whole/whole.h"
 
 static const struct rapahub_type *const one_number[] = {&rapahub_type_i64, &rapahub_type_i64, NULL};
@@ -59,6 +60,61 @@ static void a_chimod_calls_any_container_through_its_host(void **state)
     assert_int_equal(result, 42);
     assert_int_equal(ask(&whole, "ask", -3, &result), 0);
     assert_int_equal(result, -6);
+    whole_close(&whole);
+}
+
+/* Whoever is on another CPU may be answered while it looks; here the test answers, always. */
+static struct hub_a32 answers_directly, direct_answers;
+
+enum hub_direct_outcome __real_hub_direct_call(struct hub_calls *calls,
+                                               struct hub_descriptor *message,
+                                               const struct hub_direct_order *order,
+                                               uint64_t *number);
+enum hub_direct_outcome __wrap_hub_direct_call(struct hub_calls *calls,
+                                               struct hub_descriptor *message,
+                                               const struct hub_direct_order *order,
+                                               uint64_t *number);
+enum hub_direct_outcome __wrap_hub_direct_call(struct hub_calls *calls,
+                                               struct hub_descriptor *message,
+                                               const struct hub_direct_order *order,
+                                               uint64_t *number)
+{
+    struct hub_metadata metadata;
+    struct hub_reader reader;
+    struct hub_writer writer;
+    int64_t asked = 0;
+
+    if (hub_observe(&answers_directly) == 0 || order->payload)
+        return __real_hub_direct_call(calls, message, order, number);
+    hub_reader_init(&reader, message->inline_payload, message->payload_len);
+    (void)hub_metadata_read(&reader, &metadata);
+    hub_payload_take(&reader, &rapahub_type_i64, &asked);
+    hub_writer_init(&writer, message->inline_payload, sizeof message->inline_payload);
+    hub_writer_byte(&writer, 0); /* no metadata */
+    hub_writer_byte(&writer, 0); /* a result */
+    hub_postcard_put_signed(&writer, 2 * asked);
+    message->payload_slot = HUB_INLINE;
+    message->payload_len = (uint32_t)writer.size;
+    (void)hub_add(&direct_answers, 1);
+    return HUB_DIRECT_ANSWERED;
+}
+
+/* Each is of another size than the one before it, which lies in the same memory. */
+static void an_answer_that_came_at_once_is_taken_in_its_size(void **state)
+{
+    static const int64_t numbers[] = {1, INT64_C(1) << 40, 100, INT64_C(1) << 60, 0, 5000, -1};
+    struct whole whole;
+    int64_t result;
+
+    (void)state;
+    whole_open(&whole);
+    hub_publish(&answers_directly, 1);
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        assert_int_equal(ask(&whole, "ask", numbers[i], &result), 0);
+        assert_true(result == 2 * numbers[i]);
+        assert_int_equal(hub_observe(&direct_answers), i + 1);
+    }
+    hub_publish(&answers_directly, 0);
     whole_close(&whole);
 }
 
@@ -255,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chimod_calls_any_container_through_its_host),
+        cmocka_unit_test(an_answer_that_came_at_once_is_taken_in_its_size),
         cmocka_unit_test(a_bare_name_without_types_is_refused),
         cmocka_unit_test(what_the_host_refuses_is_the_chimods_to_handle),
         cmocka_unit_test(an_error_of_the_other_method_goes_through_with_its_text),
