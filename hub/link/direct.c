@@ -7,6 +7,7 @@
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
 #include "hub/link/sender.h"
+#include "hub/shm/wait_for.h"
 
 #define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
 

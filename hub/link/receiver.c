@@ -11,6 +11,7 @@
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
 #include "hub/link/sender.h"
+#include "hub/shm/wait_for.h"
 
 #define ROUNDS 16 /* of a leader, between two looks at the clock */
 #define FEW    8  /* messages of a stream at once */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait: the two protocols and the ladder.
+/* wait: the words, how a sleeper is woken, and what each side shows; wait_for.c goes down the
+ * ladder.
  *
  * Waking: publish, fence, look at the sleeper's word, claim its bits by a read-modify-write, wake.
  * Sleeping: arm the bits, fence, look at the resource, sleep while the word is as it was armed. One
@@ -11,38 +12,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <rapahub/error.h>
-
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
-#include "hub/shm/wait_ends.h"
 #include "hub/shm/wait_foreign.h"
 
-#define SPIN_FULL    (20 * HUB_MICROSECOND)
-#define SPIN_LEAST   HUB_MICROSECOND
-#define SPIN_RETRY   32  /* each so many waits the budget is tried in full */
-#define LOOK_GAP     100 /* ns */
-#define LOOKS        16  /* between two looks at the clock */
 #define GAP_MAX      100
 #define CALIBRATIONS 200
-#define YIELDS       4
 #define CPU_MASK     UINT32_C(0xFFFF0000)
 #define CPU_MAX      65534
 #define CPU_TRIES    8
-#define FUTEX_STAGE  (10 * HUB_MILLISECOND)  /* short, a timer costs more than all else */
-#define BLIND_STAGE  (500 * HUB_MICROSECOND) /* where the peer's end shows in no futex */
-#define FUTEX_SLICE  (100 * HUB_MILLISECOND)
-#define BELL_SLICE   HUB_SECOND
-#define IDLE_SLICE   (10 * HUB_SECOND)
-#define POLL_SLICE   HUB_MILLISECOND /* of who never sleeps, between two looks for the peer's end */
 #define FUTEX_BITS   (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
 #define BELL_BITS    (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
 #define ANY_BITS     UINT32_MAX
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Several threads may lose a count to each other; none may pay for it. */
 static void count(struct hub_a64 *counter)
@@ -58,8 +39,9 @@ static uint32_t calibrate_gap(void)
     for (int i = 0; i < CALIBRATIONS; i++)
         hub_pause();
     cost = hub_clock_now() - start;
-    gap = (LOOK_GAP * CALIBRATIONS + cost / 2) / (cost ? cost : 1);
-    gap = least_of(gap, GAP_MAX);
+    gap = (HUB_WAIT_GAP * CALIBRATIONS + cost / 2) / (cost ? cost : 1);
+    if (gap > GAP_MAX)
+        gap = GAP_MAX;
     return gap ? (uint32_t)gap : 1;
 }
 
@@ -77,7 +59,7 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .gap = calibrate_gap(),
         .parent = pidfd < 0 && hub_doorbell_of_datagrams(doorbell) ? getppid() : 0,
     };
-    hub_note64(&wait->spin_ns, SPIN_FULL);
+    hub_note64(&wait->spin_ns, HUB_WAIT_SPIN_FULL);
     hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
     (void)hub_arm(own, HUB_WAIT_PART);
     hub_wait_show_cpu(wait);
@@ -212,43 +194,11 @@ static bool may_use_one_cpu(void)
 
 /* By what both show, each time: threads are pinned, and move, at any time after the start. Where
  * one of them shows nothing, who may use one CPU only is taken to share it. */
-static bool is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
+bool hub_wait_is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
 {
     uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT, ours = hub_peek(&wait->cpu);
 
     return theirs != 0 && ours != 0 ? theirs == ours : may_use_one_cpu();
-}
-
-static bool on_same_cpu(const struct hub_wait *wait)
-{
-    return is_same_cpu(wait, hub_peek(wait->peer));
-}
-
-static bool yield_until_ready(const struct hub_wait_order *order)
-{
-    for (int i = 0; i < YIELDS; i++) {
-        (void)sched_yield();
-        if (order->ready(order->user))
-            return true;
-    }
-    return false;
-}
-
-static uint64_t take_budget(struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    uint32_t turn = hub_peek(&wait->turns) + 1;
-
-    hub_note(&wait->turns, turn);
-    if (order->eager && (hub_peek(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0)
-        return SPIN_FULL;
-    return turn % SPIN_RETRY == 0 ? SPIN_FULL : hub_peek64(&wait->spin_ns);
-}
-
-static void settle_budget(struct hub_wait *wait, bool success)
-{
-    uint64_t next = success ? SPIN_FULL : hub_peek64(&wait->spin_ns) / 2;
-
-    hub_note64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
 }
 
 void hub_wait_gap(const struct hub_wait *wait)
@@ -257,21 +207,10 @@ void hub_wait_gap(const struct hub_wait *wait)
         hub_pause();
 }
 
-/* A gap before each look leaves the line to the peer that writes it. */
-static bool look_often(const struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    for (int i = 0; i < LOOKS; i++) {
-        hub_wait_gap(wait);
-        if (order->ready(order->user))
-            return true;
-    }
-    return false;
-}
-
 __attribute__((noinline)) bool hub_wait_judge_near(struct hub_wait *wait, uint32_t theirs)
 {
     bool near = (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
-                (theirs & HUB_WAIT_PART) != 0 && !is_same_cpu(wait, theirs);
+                (theirs & HUB_WAIT_PART) != 0 && !hub_wait_is_same_cpu(wait, theirs);
 
     hub_note64(&wait->near, near ? theirs : HUB_WAIT_UNJUDGED);
     return near;
@@ -281,172 +220,5 @@ bool hub_wait_is_elsewhere(const struct hub_wait *wait)
 {
     uint32_t theirs = hub_peek(wait->peer);
 
-    return theirs >> HUB_WAIT_CPU_SHIFT != 0 && !is_same_cpu(wait, theirs);
-}
-
-/* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
- * was in vain of late one look is enough. The first look says nothing of spinning: what it finds
- * may have been there before, such as what this side slept for. Behind looks in vain it is judged
- * anew whether they pay. Never a part of its caller: a profile shall tell the two apart. */
-__attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
-                                                 uint32_t seen, const void *cell)
-{
-    int looks = hub_peek64(&wait->spin_ns) != 0 ? 2 * LOOKS : 1;
-
-    for (int i = 0; i < looks; i++) {
-        for (uint32_t n = 0; n < (wait->gap + 1) / 2; n++)
-            hub_pause();
-        __builtin_prefetch(cell); /* where both have changed, both lines are on their way at once */
-        if (hub_observe(word) == seen)
-            continue;
-        if (i > 0)
-            hub_note64(&wait->spin_ns, SPIN_FULL);
-        return true;
-    }
-    hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
-    return false;
-}
-
-/* The clock is not read before the first looks were in vain; they count as spent. */
-static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order *order,
-                             uint64_t budget)
-{
-    bool ready = look_often(wait, order);
-
-    if (!ready && budget > LOOK_GAP * LOOKS) {
-        uint64_t until = least_of(hub_clock_after(budget - LOOK_GAP * LOOKS), order->deadline_ns);
-
-        while (!ready && hub_clock_left(until) != 0)
-            ready = look_often(wait, order);
-    }
-    settle_budget(wait, ready);
-    return ready;
-}
-
-/* Steps 1 and 2 of the ladder: awake. */
-static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    uint64_t budget;
-
-    hub_wait_show_cpu(wait);
-    if (wait->manner == HUB_WAIT_MANNER_SLEEP || wait->manner == HUB_WAIT_MANNER_BELL)
-        return false;
-    if (on_same_cpu(wait))
-        return yield_until_ready(order);
-    budget = take_budget(wait, order);
-    if (budget == 0)
-        return false;
-    return spin_until_ready(wait, order, budget) || yield_until_ready(order);
-}
-
-/* Step 3: sleeps in the futex until `until`; back early whenever there is a reason to look. A peer
- * that keeps changing our word keeps us awake no longer than that. */
-static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *order,
-                           uint64_t until)
-{
-    uint32_t bits = order->bits & FUTEX_BITS, word;
-
-    if (!hub_wait_is_ours(wait))
-        return; /* which is what `ready` finds */
-    word = hub_arm(wait->own, bits) | bits;
-    hub_settle(wait->own);
-    if (!order->ready(order->user))
-        (void)hub_futex_wait(wait->own, word, order->bits, until);
-    clear(wait, wait->own, bits);
-}
-
-/* What we owe is tried again soon, and the bell stage does that. */
-static uint64_t futex_stage(const struct hub_wait *wait)
-{
-    return wait->watched && !hub_peek(&wait->bell_owed) ? FUTEX_STAGE : BLIND_STAGE;
-}
-
-static void sleep_once(struct hub_wait_ends *ends, uint64_t now)
-{
-    const struct hub_wait_order *order = ends->order;
-    uint64_t spent = now - ends->start_ns, left = order->deadline_ns - now, stage;
-
-    hub_wait_pay(ends->wait);
-    stage = order->idle ? 0 : futex_stage(ends->wait);
-    ends->deaf = hub_flood_until(&ends->wait->flood) > now;
-    if (ends->deaf) {
-        hub_wait_ends_sleep(ends, least_of(left, HUB_FLOOD_LOOK));
-    } else if (!hub_wait_takes_part(ends->wait)) {
-        hub_wait_foreign_sleep(ends, now, left);
-        hub_wait_ends_look(ends);
-    } else if (spent < stage && ends->wait->manner != HUB_WAIT_MANNER_BELL) {
-        sleep_in_futex(ends->wait, order, now + least_of(left, stage - spent));
-    } else if (hub_wait_ends_by_bell(ends) ||
-               (hub_wait_ends_by_pidfd(ends) && ends->wait->doorbell >= 0)) {
-        hub_wait_ends_sleep(ends, least_of(left, order->idle ? IDLE_SLICE : BELL_SLICE));
-    } else {
-        sleep_in_futex(ends->wait, order, now + least_of(left, FUTEX_SLICE));
-        hub_wait_ends_look(ends);
-    }
-}
-
-static int sleep_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    struct hub_wait_ends ends = {.wait = wait, .order = order, .start_ns = hub_clock_now()};
-    uint64_t now = ends.start_ns;
-
-    while (now < order->deadline_ns) {
-        sleep_once(&ends, now);
-        if (order->ready(order->user))
-            return 0;
-        now = hub_clock_now();
-    }
-    return RAPAHUB_ETIMEDOUT;
-}
-
-/* Who shares a CPU with its peer yields it: else nothing could come. */
-static bool look_for_a_slice(struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    uint64_t until = least_of(hub_clock_after(POLL_SLICE), order->deadline_ns);
-    bool same = on_same_cpu(wait), ready;
-
-    do
-        ready = same ? yield_until_ready(order) : look_often(wait, order);
-    while (!ready && hub_clock_left(until) != 0);
-    return ready;
-}
-
-/* No bit is armed, so the peer makes no system call; its end is looked for after each slice.
- * r[impl hub.wait.manner] */
-static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
-{
-    struct hub_wait_ends ends = {.wait = wait, .order = order};
-    bool ready = look_often(wait, order); /* no clock is read for what comes at once */
-
-    while (!ready && hub_clock_left(order->deadline_ns) != 0) {
-        hub_wait_show_cpu(wait);
-        ready = look_for_a_slice(wait, order);
-        if (!ready && order->last == HUB_WAIT_SPIN)
-            return RAPAHUB_EAGAIN;
-        if (ready)
-            break;
-        if (order->rest)
-            order->rest(order->user);
-        hub_wait_pay(wait);
-        hub_wait_ends_poll(&ends, 0);
-        hub_wait_ends_see_parent(&ends);
-        hub_wait_ends_look(&ends);
-        ready = order->ready(order->user);
-    }
-    return ready ? 0 : RAPAHUB_ETIMEDOUT;
-}
-
-/* Never a part of its caller either, as hub_wait_for_word: what is spent here is no work. */
-__attribute__((noinline)) int hub_wait_for(struct hub_wait *wait,
-                                           const struct hub_wait_order *order)
-{
-    if (wait->manner == HUB_WAIT_MANNER_POLL)
-        return order->ready(order->user) ? 0 : poll_until_ready(wait, order);
-    if (order->ready(order->user) || (!order->idle && stay_awake(wait, order)))
-        return 0;
-    if (order->last == HUB_WAIT_SPIN)
-        return RAPAHUB_EAGAIN;
-    if (order->rest)
-        order->rest(order->user);
-    return sleep_until_ready(wait, order);
+    return theirs >> HUB_WAIT_CPU_SHIFT != 0 && !hub_wait_is_same_cpu(wait, theirs);
 }

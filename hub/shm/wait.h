@@ -134,12 +134,6 @@ struct hub_wait_order {
     void *user;
 };
 
-/* 0 as soon as `ready`; -ETIMEDOUT at the deadline; -EAGAIN where only spinning was allowed and did
- * not help; both without a diagnosis. Where the peer hangs up it calls hung_up, once for the
- * doorbell and once for the pidfd (a proof may come later than the hint), and goes on until ready
- * or the deadline. r[impl hub.wait.ladder] r[impl hub.wait.bound] r[impl hub.wait.budget] */
-int hub_wait_for(struct hub_wait *wait, const struct hub_wait_order *order);
-
 /* Does it pay to look for an answer before anything else is done: the peer takes part, and works on
  * another CPU? As long as its word and our CPU stay the same, and no look was in vain, the answer
  * does. */
@@ -152,15 +146,16 @@ static inline bool hub_wait_is_near(struct hub_wait *wait)
     return theirs == hub_peek64(&wait->near) || hub_wait_judge_near(wait, theirs);
 }
 
+/* Does a peer that shows this word work on the CPU of this side? */
+bool hub_wait_is_same_cpu(const struct hub_wait *wait, uint32_t their_word);
+
 /* Does the peer work on another CPU than this side? False where that is not known. */
 bool hub_wait_is_elsewhere(const struct hub_wait *wait);
 
-/* The first looks of such a wait, at one word of the peer: true as soon as it is not `seen` any
- * more. `cell` is what will be read then. */
-bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word, uint32_t seen,
-                       const void *cell);
+#define HUB_WAIT_GAP       100                    /* ns */
+#define HUB_WAIT_SPIN_FULL (20 * HUB_MICROSECOND) /* the whole budget */
 
-/* A pause that leaves the line of the indices to the peer that writes it. */
+/* A pause of that length, which leaves the line of the indices to the peer that writes it. */
 void hub_wait_gap(const struct hub_wait *wait);
 
 /* Wakes the own side's sleepers, where a thread of this side closes the link: those in futexes, and

@@ -9,6 +9,7 @@
 #include "hub/shm/doorbell.h"
 #include "hub/shm/flood.h"
 #include "hub/shm/wait.h"
+#include "hub/shm/wait_for.h"
 #include "tests/support/testing.h"
 
 #define START HUB_SECOND

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "hub/base/random.h"
+#include "hub/shm/wait_for.h"
 #include "tests/unit/shm/wait_pair.h"
 
 static void taking_part_keeps_bits_and_shows_a_cpu(void **state)

@@ -11,6 +11,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
 #include "hub/shm/wait.h"
+#include "hub/shm/wait_for.h"
 #include "tests/support/testing.h"
 
 #define PATIENCE (10 * HUB_SECOND)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether two sides share a CPU is judged by where they are, not by where they were born. Each test
  * pins this thread, which is the one side; the other one shows what the test writes. */
+#include "hub/shm/wait_for.h"
 #include "tests/unit/shm/wait_pair.h"
 
 static cpu_set_t allowed; /* before the test */

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "hub/shm/wait_for.h"
 #include "hub/shm/wait_foreign.h"
 #include "tests/unit/shm/wait_pair.h"
 

@@ -14,6 +14,7 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/ring.h"
 #include "hub/shm/wait.h"
+#include "hub/shm/wait_for.h"
 #include "tests/support/testing.h"
 
 #define HANDOVERS 100000

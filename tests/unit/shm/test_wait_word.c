@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first looks of a wait, at one word of the peer. */
+#include "hub/shm/wait_for.h"
 #include "tests/unit/shm/wait_pair.h"
 
 #define FULL     (20 * HUB_MICROSECOND) /* what a wait spins where that pays */

@@ -13,6 +13,7 @@
 #include "hub/base/clock.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/wait.h"
+#include "hub/shm/wait_for.h"
 #include "tests/support/testing.h"
 
 #define WAITING __attribute__((unused)) static
