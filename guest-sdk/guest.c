@@ -12,6 +12,7 @@
 #include "guest-sdk/last_words.h"
 #include "guest-sdk/outward.h"
 #include "guest-sdk/serve.h"
+#include "guest-sdk/serve_run.h"
 #include "hub/base/own.h"
 
 #define PLAIN_OPTION "--plain="

@@ -5,13 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rapahub/guest.h>
-
 #include "guest-sdk/answer.h"
 #include "guest-sdk/frame.h"
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
-#include "guest-sdk/raw_method.h"
 #include "hub/base/clock.h"
 #include "hub/link/direct_serve.h"
 #include "hub/link/direct_slot_serve.h"
@@ -20,9 +17,6 @@
 
 #define READY_PATIENCE (10 * HUB_SECOND)
 #define LEAVE_PATIENCE HUB_SECOND
-#define IDLE_SLICE     HUB_SECOND
-#define IDLE_LONG      (10 * HUB_SECOND)
-#define EACH           16 /* requests between two looks at the link's end */
 
 /* ---- one request ---- */
 
@@ -162,7 +156,7 @@ bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request
 }
 
 /* r[impl call.lifecycle.single-response] */
-static __attribute__((noinline)) void run(struct guest *guest, struct hub_request *request)
+__attribute__((noinline)) void guest_serve_request(struct guest *guest, struct hub_request *request)
 {
     struct guest_frame frame;
     struct guest_answer answer;
@@ -208,15 +202,14 @@ bool guest_serve_one(struct guest *guest,
     struct hub_request *request = hub_served_next(guest->connection.served, may, guest);
 
     if (request)
-        run(guest, request);
+        guest_serve_request(guest, request);
     return request != NULL;
 }
 
 /* ---- all of them ---- */
 
-/* True where there was any: another one may come at once. What waited may have been cancelled while
- * an answer was held for it. */
-static bool serve_queued(struct guest *guest)
+/* What waited may have been cancelled while an answer was held for it. */
+bool guest_serve_queued(struct guest *guest)
 {
     bool served = false;
 
@@ -225,27 +218,6 @@ static bool serve_queued(struct guest *guest)
         served = true;
     hub_link_push(guest->connection.link);
     return served;
-}
-
-static bool has_arrived(void *user)
-{
-    return hub_peek(&((struct guest *)user)->arrived) != 0;
-}
-
-static int exit_status(const struct guest *guest)
-{
-    const struct hub_link *link = guest->connection.link;
-
-    switch (hub_link_cause(link)) {
-    case 0:
-    case RAPAHUB_ECLOSED:
-        return RAPAHUB_GUEST_DONE;
-    case RAPAHUB_EPROTOCOL:
-        rapahub_log(RAPAHUB_LOG_ERROR, "serve", "the host broke %s", hub_link_rule(link));
-        return RAPAHUB_GUEST_PROTOCOL;
-    default:
-        return RAPAHUB_GUEST_ORPHAN;
-    }
 }
 
 bool guest_serve_deserted(const struct guest *guest)
@@ -258,104 +230,6 @@ bool guest_serve_deserted(const struct guest *guest)
 bool guest_serve_over(const struct guest *guest)
 {
     return guest_serve_deserted(guest) || hub_observe(&guest->leave) != 0;
-}
-
-/* How long the loop waits before it takes itself for idle. A clock costs as much as the rest of a
- * small call, so it is looked at when a slice has ended, not for each wait. */
-struct slice {
-    uint64_t end_ns;
-    bool busy;  /* something came in it */
-    bool peeks; /* what comes next is left in the ring, for serve_directly to take */
-};
-
-static void begin_slice(struct slice *slice)
-{
-    *slice = (struct slice){.end_ns = hub_clock_after(IDLE_SLICE), .peeks = true};
-}
-
-/* Waits for requests. What nobody takes directly behind one wait the next one receives. When
- * nothing came in a whole slice cached slots are given back, and then it sleeps for long: an idle
- * guest costs nothing. */
-static void wait_for_requests(struct guest *guest, struct slice *slice)
-{
-    struct hub_link_until until = {.done = has_arrived,
-                                   .user = guest,
-                                   .stage = HUB_WAIT_SLEEP,
-                                   .deadline_ns = slice->end_ns,
-                                   .peeks = slice->peeks};
-
-    slice->peeks = !slice->peeks;
-
-    if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT) {
-        slice->busy = true;
-        return;
-    }
-    if (!slice->busy) {
-        hub_link_rest(guest->connection.link);
-        hub_connection_trim(&guest->connection, true);
-        until.idle = true;
-        do
-            until.deadline_ns = hub_clock_after(IDLE_LONG);
-        while (hub_link_wait(guest->connection.link, &until) == -ETIMEDOUT &&
-               !guest_serve_over(guest));
-    }
-    begin_slice(slice);
-}
-
-/* A host that took our entry away without a word has given us up. */
-static bool is_orphan(const struct guest *guest)
-{
-    return hub_link_host_left(guest->connection.link) &&
-           hub_observe(&guest->view.header->host_goodbye) == 0 &&
-           hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
-}
-
-static __attribute__((noinline)) bool is_over(const struct guest *guest)
-{
-    return guest_serve_over(guest);
-}
-
-/* Those that come at once. As host_small_call: all that is not marked otherwise is a part of it. An
- * answer that went directly has looked at most of what guest_serve_over looks at: behind it this
- * asks only what it did not, and a host that leaves in good order is seen soon enough. */
-static __attribute__((flatten)) bool serve_directly(struct guest *guest)
-{
-    enum guest_raw_end end;
-    uint32_t count = 0;
-
-    do {
-        struct hub_request *request = hub_direct_serve_next(guest->connection.served);
-
-        if (!request)
-            return count > 0;
-        end = guest_raw_method_run(guest, request);
-        if (end == GUEST_RAW_REFUSED)
-            run(guest, request);
-        count++;
-    } while ((end == GUEST_RAW_DIRECT && count % EACH != 0 &&
-              (hub_observe(&guest->leave) | hub_observe(&guest->goodbye)) == 0) ||
-             !is_over(guest));
-    return true;
-}
-
-int guest_serve_run(struct guest *guest)
-{
-    struct slice slice;
-
-    begin_slice(&slice);
-    while (!guest_serve_over(guest)) {
-        if (serve_directly(guest) || serve_queued(guest)) {
-            slice.busy = slice.peeks = true;
-            continue;
-        }
-        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
-        if (!guest_serve_over(guest))
-            wait_for_requests(guest, &slice);
-    }
-    if (is_orphan(guest))
-        return RAPAHUB_GUEST_ORPHAN;
-    guest_serve_leave(guest);
-    return exit_status(guest);
 }
 
 /* Nothing is taken or sent any more: the link is closed, or the entry is not this guest's. */
@@ -371,7 +245,7 @@ static bool settle(struct guest *guest)
 
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
     (void)hub_link_sweep(link, UINT32_MAX);
-    (void)serve_queued(guest);
+    (void)guest_serve_queued(guest);
     return is_lost(link) || hub_link_quiet(link);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve: takes messages and runs them, until the host says goodbye or is gone. */
+/* serve: runs a request and answers it; the first message of a guest and its last ones. The loop is
+ * serve_run.c. */
 #ifndef GUEST_SDK_SERVE_H
 #define GUEST_SDK_SERVE_H
 
@@ -14,9 +15,6 @@ bool guest_serve_deserted(const struct guest *guest);
 /* Is it, or does this guest go by itself? */
 bool guest_serve_over(const struct guest *guest);
 
-/* Serves; the exit status of the process: enum rapahub_guest_exit. */
-int guest_serve_run(struct guest *guest);
-
 /* Around a request that runs. Is it one of several in line? One that runs inside of another is
  * answered at once. And then: may its answer be held back? */
 bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request);
@@ -25,6 +23,12 @@ bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request
 /* Runs one queued request that `may` run now, and answers it: false where there is none. */
 bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request));
+
+/* Runs this one, and answers it. */
+void guest_serve_request(struct guest *guest, struct hub_request *request);
+
+/* Runs and answers all that wait. True where there was any: another one may come at once. */
+bool guest_serve_queued(struct guest *guest);
 
 /* Answers the innermost request, for a method that gave bytes, or failed where `status` is not 0.
  * True where they lay in the frame's loan and went directly, as of GUEST_RAW_DIRECT: then that is
