@@ -130,12 +130,12 @@ static int set_command(struct cli_arguments *arguments, struct words *words, con
 {
     const char *near;
 
-    arguments->command = cli_command_find(name);
+    arguments->command = cli_command_find(arguments->commands, name);
     if (arguments->command) {
         make_words(arguments->command, words);
         return 0;
     }
-    near = cli_command_near(name);
+    near = cli_command_near(arguments->commands, name);
     return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'%s%s%s", name,
                         near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -195,12 +195,14 @@ static int check_variables(const struct words *words)
     return r;
 }
 
-int cli_arguments_parse(int argc, char **argv, struct cli_arguments *out)
+int cli_arguments_parse(const struct cli_command *commands, int argc, char **argv,
+                        struct cli_arguments *out)
 {
     struct words words;
     int r = 0;
 
-    *out = (struct cli_arguments){.operands = calloc((size_t)argc + 1, sizeof *out->operands)};
+    *out = (struct cli_arguments){.commands = commands,
+                                  .operands = calloc((size_t)argc + 1, sizeof *out->operands)};
     if (!out->operands)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the command line");
     make_words(NULL, &words);

@@ -16,7 +16,8 @@ struct cli_given {
 };
 
 struct cli_arguments {
-    const struct cli_command *command; /* NULL: none was named */
+    const struct cli_command *commands; /* the table that they were checked against */
+    const struct cli_command *command;  /* NULL: none was named */
     unsigned given_count;
     struct cli_given given[CLI_ARGUMENTS_GIVEN];
     int count; /* of operands */
@@ -24,9 +25,10 @@ struct cli_arguments {
 };
 
 /* Options may stand before and behind the command and its operands; a negative number is an
- * operand; behind `--` all are. `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what
- * is wrong. */
-int cli_arguments_parse(int argc, char **argv, struct cli_arguments *out);
+ * operand; behind `--` all are. `commands` is the table of the program and stays the caller's.
+ * `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what is wrong. */
+int cli_arguments_parse(const struct cli_command *commands, int argc, char **argv,
+                        struct cli_arguments *out);
 void cli_arguments_fini(struct cli_arguments *arguments);
 
 /* What is given, else the variable, else the default; NULL where there is none of these. The last

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command: the one table of all commands and options. Parsing, --help, completion and the option
- * parts of the man pages come from it. r[impl exp.table] */
+/* command: how a command and its options are described. Parsing, --help, completion and the option
+ * parts of the man pages come from one table of these, which the program hands down (commands.h).
+ * r[impl exp.table] */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
@@ -58,14 +59,14 @@ struct cli_command {
     int (*run)(struct cli *cli); /* 0 or less than 0: a code; more than 0: the exit status */
 };
 
-extern const struct cli_command cli_command_table[];
+/* The options that each command has. */
 extern const struct cli_option cli_command_global[];
 
-/* NULL where there is none of that name. */
-const struct cli_command *cli_command_find(const char *name);
+/* The command of that name in a table; NULL where there is none. */
+const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name);
 
-/* The nearest name, for "did you mean"; NULL where none is near. */
-const char *cli_command_near(const char *name);
+/* The nearest name in a table, for "did you mean"; NULL where none is near. */
+const char *cli_command_near(const struct cli_command *commands, const char *name);
 
 /* The option of a command, or a global one; NULL where there is none. */
 const struct cli_option *cli_command_option(const struct cli_command *command, const char *name);

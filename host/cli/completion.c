@@ -113,7 +113,7 @@ static void offer_choices(const struct completing *completing, const char *choic
 
 static void offer_commands(const struct completing *completing)
 {
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+    for (const struct cli_command *c = completing->cli->arguments.commands; c->name; c++) {
         if (!c->hidden)
             offer(completing, "", c->name);
     }
@@ -217,10 +217,11 @@ static const struct cli_option *waits_for_value(const struct cli_command *comman
     return option && option->value != CLI_FLAG ? option : NULL;
 }
 
-static const struct cli_command *find_command(char *const *words, int count)
+static const struct cli_command *find_command(const struct cli_command *commands,
+                                              char *const *words, int count)
 {
     for (int i = 1; i < count; i++) {
-        const struct cli_command *command = cli_command_find(words[i]);
+        const struct cli_command *command = cli_command_find(commands, words[i]);
 
         if (command)
             return command;
@@ -234,7 +235,7 @@ int cli_completion_words(struct cli *cli)
     int count = cli->arguments.count;
     char *const *words = cli->arguments.operands;
     struct completing completing = {cli, count > 0 ? words[count - 1] : ""};
-    const struct cli_command *command = find_command(words, count - 1);
+    const struct cli_command *command = find_command(cli->arguments.commands, words, count - 1);
     const struct cli_option *option = count > 1 ? waits_for_value(command, words[count - 2]) : NULL;
 
     cli->quiet = true;

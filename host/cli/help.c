@@ -91,7 +91,7 @@ static void print_example(const char *example, FILE *to)
     fputc('\n', to);
 }
 
-static void print_command(const struct cli_command *command, FILE *to)
+void cli_help_print(const struct cli_command *command, FILE *to)
 {
     fprintf(to, "rapahub %s%s%s%s: %s\n\n%s\n", command->name,
             command->options->name ? " [OPTION...]" : "", command->operands[0] ? " " : "",
@@ -102,14 +102,10 @@ static void print_command(const struct cli_command *command, FILE *to)
     fprintf(to, "\nWith -o json: \"%s\": %s\n", command->schema, command->members);
 }
 
-void cli_help_print(const struct cli_command *command, FILE *to)
+void cli_help_print_all(const struct cli_command *commands, FILE *to)
 {
-    if (command) {
-        print_command(command, to);
-        return;
-    }
     fputs("rapahub [OPTION...] COMMAND [ARGUMENT...]: plugins in processes of their own\n\n", to);
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+    for (const struct cli_command *c = commands; c->name; c++) {
         if (!c->hidden)
             fprintf(to, "  %-12s%s\n", c->name, c->summary);
     }
@@ -139,7 +135,7 @@ static void write_json(const struct cli *cli, const struct cli_command *only)
 
     cli_json_begin(&json, stdout, cli->command->schema);
     cli_json_list(&json, "commands");
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+    for (const struct cli_command *c = cli->arguments.commands; c->name; c++) {
         if (c->hidden || (only && only != c))
             continue;
         cli_json_object(&json, NULL);
@@ -158,7 +154,8 @@ static void write_json(const struct cli *cli, const struct cli_command *only)
 int cli_help(struct cli *cli)
 {
     const char *name = cli->arguments.count ? cli->arguments.operands[0] : NULL;
-    const struct cli_command *command = name ? cli_command_find(name) : NULL;
+    const struct cli_command *command =
+        name ? cli_command_find(cli->arguments.commands, name) : NULL;
 
     if (name && !command) {
         cli_failure_hint(cli, "rapahub help");
@@ -166,8 +163,10 @@ int cli_help(struct cli *cli)
     }
     if (cli_json_wanted(cli))
         write_json(cli, command);
-    else
+    else if (command)
         cli_help_print(command, stdout);
+    else
+        cli_help_print_all(cli->arguments.commands, stdout);
     return 0;
 }
 
@@ -290,7 +289,7 @@ static void put_tree(FILE *to)
 int cli_help_manual(struct cli *cli)
 {
     const char *page = cli->arguments.operands[0];
-    const struct cli_command *command = cli_command_find(page);
+    const struct cli_command *command = cli_command_find(cli->arguments.commands, page);
 
     if (command)
         put_command(command, stdout);

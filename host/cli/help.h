@@ -11,7 +11,10 @@ int cli_help(struct cli *cli);
 int cli_help_version(struct cli *cli);
 int cli_help_manual(struct cli *cli);
 
-/* How a command is used; `command` NULL: the list of commands. */
+/* How a command is used. */
 void cli_help_print(const struct cli_command *command, FILE *to);
+
+/* The list of the commands of a table. */
+void cli_help_print_all(const struct cli_command *commands, FILE *to);
 
 #endif

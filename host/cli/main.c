@@ -10,6 +10,7 @@
 #include <rapahub/log.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/help.h"
 
@@ -70,11 +71,14 @@ static int run_command(struct cli *cli)
     if (cli_arguments_flag(&cli->arguments, "version"))
         return cli_help_version(cli);
     if (cli_arguments_flag(&cli->arguments, "help")) {
-        cli_help_print(cli->command, stdout);
+        if (cli->command)
+            cli_help_print(cli->command, stdout);
+        else
+            cli_help_print_all(cli->arguments.commands, stdout);
         return 0;
     }
     if (!cli->command) {
-        cli_help_print(NULL, stderr);
+        cli_help_print_all(cli->arguments.commands, stderr);
         return EXIT_USAGE;
     }
     r = cli->command->run(cli);
@@ -98,7 +102,7 @@ int main(int argc, char **argv)
 
     /* A reader that goes is an error of a write, not the end of a host. */
     signal(SIGPIPE, SIG_IGN);
-    r = cli_arguments_parse(argc, argv, &cli.arguments);
+    r = cli_arguments_parse(cli_commands, argc, argv, &cli.arguments);
     take_global_options(&cli);
     /* What matters to the user is told by the commands; warnings of the library repeat it. */
     rapahub_log_to(NULL, NULL, cli.verbose ? RAPAHUB_LOG_DEBUG : RAPAHUB_LOG_ERROR);

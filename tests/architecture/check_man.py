@@ -6,7 +6,7 @@ option without one of section 1.
 usage: check_man.py [--program PATH] [ROOT]
 
 With --program the table of commands is asked of `PATH help --json`; without it only its names are
-taken from host/cli/command.c. Findings are printed as `path:line: text`; exit 1 if there are any,
+taken from host/cli/commands.c. Findings are printed as `path:line: text`; exit 1 if there are any,
 2 for a wrong command line.
 """
 import argparse
@@ -77,7 +77,7 @@ def main():
         names = [c["name"] for c in commands]
         check_options(options.program, commands, findings)
     else:
-        names = COMMAND.findall(source_tree.read(root, "host/cli/command.c"))
+        names = COMMAND.findall(source_tree.read(root, "host/cli/commands.c"))
         names = [n for n in names if not n.startswith("__")]
     for name in names:
         check_page_of_command(name, section1, findings)

@@ -5,6 +5,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/arguments.h"
+#include "host/cli/commands.h"
 #include "tests/support/testing.h"
 
 #define WORDS_MAX 80
@@ -26,7 +27,7 @@ static int parse(struct line *line, const char *text)
     while ((word = strsep(&rest, " ")) && count < WORDS_MAX - 1)
         line->words[count++] = word;
     line->words[count] = NULL;
-    return cli_arguments_parse(count, line->words, &line->arguments);
+    return cli_arguments_parse(cli_commands, count, line->words, &line->arguments);
 }
 
 static void assert_refused(const char *text, const char *why)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/command.h"
+#include "host/cli/commands.h"
 #include "tests/support/testing.h"
 
 static void assert_option(const struct cli_option *option)
@@ -27,7 +27,7 @@ static void every_option_says_what_it_does(void **state)
     (void)state;
     for (const struct cli_option *o = cli_command_global; o->name; o++, count++)
         assert_option(o);
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
         for (const struct cli_option *o = c->options; o->name; o++, count++)
             assert_option(o);
     }
@@ -37,7 +37,7 @@ static void every_option_says_what_it_does(void **state)
 static void every_command_has_a_schema_and_all_else(void **state)
 {
     (void)state;
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
         assert_non_null(c->schema);
         assert_int_equal(strncmp(c->schema, "rapahub.", 8), 0);
         assert_non_null(strstr(c->schema, "/1"));
@@ -56,8 +56,8 @@ static void every_command_has_a_schema_and_all_else(void **state)
 static void names_and_letters_are_there_once(void **state)
 {
     (void)state;
-    for (const struct cli_command *c = cli_command_table; c->name; c++) {
-        assert_ptr_equal(cli_command_find(c->name), c);
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        assert_ptr_equal(cli_command_find(cli_commands, c->name), c);
         for (const struct cli_option *o = c->options; o->name; o++) {
             assert_ptr_equal(cli_command_option(c, o->name), o);
             assert_null(cli_command_option(NULL, o->name));
@@ -70,13 +70,13 @@ static void names_and_letters_are_there_once(void **state)
 static void a_name_typed_wrong_finds_the_one_that_was_meant(void **state)
 {
     (void)state;
-    assert_null(cli_command_find("rnu"));
-    assert_string_equal(cli_command_near("rnu"), "run");
-    assert_string_equal(cli_command_near("insepct"), "inspect");
-    assert_string_equal(cli_command_near("stopp"), "stop");
-    assert_null(cli_command_near("frobnicate"));
-    assert_null(cli_command_near("x"));
-    assert_null(cli_command_near(""));
+    assert_null(cli_command_find(cli_commands, "rnu"));
+    assert_string_equal(cli_command_near(cli_commands, "rnu"), "run");
+    assert_string_equal(cli_command_near(cli_commands, "insepct"), "inspect");
+    assert_string_equal(cli_command_near(cli_commands, "stopp"), "stop");
+    assert_null(cli_command_near(cli_commands, "frobnicate"));
+    assert_null(cli_command_near(cli_commands, "x"));
+    assert_null(cli_command_near(cli_commands, ""));
 }
 
 int main(void)

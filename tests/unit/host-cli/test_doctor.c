@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/doctor.h"
 #include "tests/unit/host-cli/capture.h"
 
@@ -11,7 +12,7 @@ static struct capture capture;
 
 static void look(enum cli_output output)
 {
-    struct cli cli = {.output = output, .command = cli_command_find("doctor")};
+    struct cli cli = {.output = output, .command = cli_command_find(cli_commands, "doctor")};
 
     cli.arguments.command = cli.command;
     capture_begin(&capture, stdout);
