@@ -11,6 +11,7 @@
 
 #include "host/control/errand.h"
 #include "host/control/invocation.h"
+#include "host/control/reply.h"
 #include "hub/base/clock.h"
 #include "hub/wire/postcard.h"
 
@@ -47,7 +48,7 @@ static void send_guest(void *user, const struct rapahub_guest_status *status)
         .trust = (uint8_t)status->trust,
     };
 
-    host_server_send(visiting->control, visiting->client, HOST_FRAME_GUEST, &guest);
+    host_reply_send(visiting->control, visiting->client, HOST_FRAME_GUEST, &guest);
 }
 
 static void list(struct rapahub_control *control, struct host_server_client *client,
@@ -56,8 +57,8 @@ static void list(struct rapahub_control *control, struct host_server_client *cli
     struct visiting visiting = {control, client};
 
     (void)record;
-    host_server_end(control, client,
-                    control->host.guests(control->host.host, send_guest, &visiting));
+    host_reply_end(control, client,
+                   control->host.guests(control->host.host, send_guest, &visiting));
 }
 
 static bool same(struct rapahub_string a, const char *b)
@@ -88,7 +89,7 @@ static void send_signature(void *user, const char *signature)
     struct visiting *visiting = user;
     const struct control_name name = {rapahub_string_of(signature)};
 
-    host_server_send(visiting->control, visiting->client, HOST_FRAME_SIGNATURE, &name);
+    host_reply_send(visiting->control, visiting->client, HOST_FRAME_SIGNATURE, &name);
 }
 
 static void methods(struct rapahub_control *control, struct host_server_client *client,
@@ -100,7 +101,7 @@ static void methods(struct rapahub_control *control, struct host_server_client *
 
     if (r == 0)
         r = control->host.methods(control->host.host, target, send_signature, &visiting);
-    host_server_end(control, client, r);
+    host_reply_end(control, client, r);
 }
 
 static void call(struct rapahub_control *control, struct host_server_client *client,
@@ -110,7 +111,7 @@ static void call(struct rapahub_control *control, struct host_server_client *cli
     int r = find_pool(control, record->call.guest, &target.pool);
 
     if (r < 0)
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
     else
         host_invocation_begin(control, client, &record->call, target);
 }
@@ -169,7 +170,7 @@ static void send_child(void *user, const struct rapahub_child_status *status)
                                         .failures = status->failures,
                                         .failures_max = status->failures_max};
 
-    host_server_send(visiting->control, visiting->client, HOST_FRAME_CHILD, &child);
+    host_reply_send(visiting->control, visiting->client, HOST_FRAME_CHILD, &child);
 }
 
 static void tree(struct rapahub_control *control, struct host_server_client *client,
@@ -178,8 +179,8 @@ static void tree(struct rapahub_control *control, struct host_server_client *cli
     struct visiting visiting = {control, client};
 
     (void)record;
-    host_server_end(control, client,
-                    control->host.children(control->host.host, send_child, &visiting));
+    host_reply_end(control, client,
+                   control->host.children(control->host.host, send_child, &visiting));
 }
 
 /* A guest of that name goes before a supervisor. */
@@ -221,7 +222,7 @@ static void restart(struct rapahub_control *control, struct host_server_client *
             control, client,
             &(const struct host_errand_wish){control->host.restart, child, RESTART_NS});
     else
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
 }
 
 /* Guests whose figures are wanted, found first: a visit must not begin another. */
@@ -261,7 +262,7 @@ static void send_figure(void *user, const struct rapahub_figure *figure)
                                           .gauge = figure->gauge,
                                           .value = figure->value};
 
-    host_server_send(counting->to.control, counting->to.client, HOST_FRAME_FIGURE, &record);
+    host_reply_send(counting->to.control, counting->to.client, HOST_FRAME_FIGURE, &record);
 }
 
 /* A guest that is gone since it was found has no figures any more. */
@@ -294,7 +295,7 @@ static void stats(struct rapahub_control *control, struct host_server_client *cl
         rapahub_fail(r, "", "no memory to list guests");
     }
     free(census);
-    host_server_end(control, client, r);
+    host_reply_end(control, client, r);
 }
 
 static int stop_host(struct rapahub_control *control)
@@ -317,7 +318,7 @@ static void rest(struct rapahub_control *control, struct host_server_client *cli
         host_errand_wish(control, client,
                          &(const struct host_errand_wish){control->host.rest, child, REST_NS});
     else
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
 }
 
 static void stop_guest(struct rapahub_control *control, struct host_server_client *client,
@@ -329,14 +330,14 @@ static void stop_guest(struct rapahub_control *control, struct host_server_clien
     if (r == 0)
         host_errand_stop(control, client, guest);
     else
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
 }
 
 static void stop(struct rapahub_control *control, struct host_server_client *client,
                  const union host_frame_record *record)
 {
     if (record->name.name.size == 0)
-        host_server_end(control, client, stop_host(control));
+        host_reply_end(control, client, stop_host(control));
     else if (control->host.rest)
         rest(control, client, record->name.name);
     else
@@ -351,7 +352,7 @@ static void kill_guest(struct rapahub_control *control, struct host_server_clien
 
     if (r == 0)
         r = control->host.kill(control->host.host, guest);
-    host_server_end(control, client, r);
+    host_reply_end(control, client, r);
 }
 
 /* A copy that ends as a path does; false where it does not fit, or ends before. */
@@ -381,7 +382,7 @@ static void upgrade(struct rapahub_control *control, struct host_server_client *
     if (r == 0)
         host_errand_upgrade(control, client, guest, &options);
     else
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
 }
 
 static void send_line(struct rapahub_control *control, struct host_server_client *client,
@@ -392,7 +393,7 @@ static void send_line(struct rapahub_control *control, struct host_server_client
                                         .topic = rapahub_string_of(line->topic),
                                         .text = rapahub_string_of(line->text)};
 
-    host_server_send(control, client, HOST_FRAME_LINE, &record);
+    host_reply_send(control, client, HOST_FRAME_LINE, &record);
 }
 
 static void send_kept_lines(struct rapahub_control *control, struct host_server_client *client,
@@ -430,7 +431,7 @@ static void logs(struct rapahub_control *control, struct host_server_client *cli
     if (record->logs.follow)
         client->following = true;
     else
-        host_server_end(control, client, 0);
+        host_reply_end(control, client, 0);
 }
 
 void host_answer(struct rapahub_control *control, struct host_server_client *client,

@@ -12,6 +12,7 @@
 #include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
+#include "host/control/reply.h"
 #include "host/control/server.h"
 #include "hub/base/own.h"
 
@@ -72,9 +73,9 @@ static int open_descriptors(struct rapahub_control *control, const char *path)
     if (r < 0)
         return r;
     snprintf(control->path, sizeof control->path, "%s", path);
-    r = host_server_watch(control, EPOLL_CTL_ADD, control->listener, HOST_SERVER_LISTENER, EPOLLIN);
+    r = host_reply_watch(control, EPOLL_CTL_ADD, control->listener, HOST_SERVER_LISTENER, EPOLLIN);
     if (r == 0)
-        r = host_server_watch(control, EPOLL_CTL_ADD, control->wake, HOST_SERVER_WAKE, EPOLLIN);
+        r = host_reply_watch(control, EPOLL_CTL_ADD, control->wake, HOST_SERVER_WAKE, EPOLLIN);
     return r;
 }
 

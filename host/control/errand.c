@@ -5,6 +5,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/control/reply.h"
 #include "hub/base/own.h"
 
 static void host_server_errand_release(struct host_server_errand **errand)
@@ -32,7 +33,7 @@ static void send_upgraded(const struct host_server_errand *errand,
         .methods_lost = result->methods_lost,
     };
 
-    host_server_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
+    host_reply_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
 }
 
 /* Who asked for it, if there is somebody still. */
@@ -52,7 +53,7 @@ static void on_upgraded(void *user, int status, const struct rapahub_upgrade_res
         return;
     if (status == 0)
         send_upgraded(errand, result);
-    host_server_end(errand->control, errand->client, status);
+    host_reply_end(errand->control, errand->client, status);
 }
 
 static void on_done(void *user, int status, const void *result)
@@ -61,7 +62,7 @@ static void on_done(void *user, int status, const void *result)
 
     (void)result;
     if (is_awaited(errand))
-        host_server_end(errand->control, errand->client, status);
+        host_reply_end(errand->control, errand->client, status);
 }
 
 /* NULL: there is no memory, and the client has been told. */
@@ -71,8 +72,8 @@ static struct host_server_errand *make(struct rapahub_control *control,
     struct host_server_errand *errand = calloc(1, sizeof *errand);
 
     if (!errand) {
-        host_server_end(control, client,
-                        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for what was asked"));
+        host_reply_end(control, client,
+                       rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for what was asked"));
         return NULL;
     }
     *errand = (struct host_server_errand){.control = control, .client = client};
@@ -90,7 +91,7 @@ static void fail(struct host_server_errand *errand, int r)
 
     client->errand = NULL;
     host_server_errand_release(&errand);
-    host_server_end(control, client, r);
+    host_reply_end(control, client, r);
 }
 
 void host_errand_stop(struct rapahub_control *control, struct host_server_client *client,

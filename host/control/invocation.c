@@ -10,6 +10,7 @@
 #include <rapahub/error.h>
 #include <rapahub/stream.h>
 
+#include "host/control/reply.h"
 #include "hub/base/own.h"
 #include "hub/wire/arena.h"
 #include "hub/wire/payload.h"
@@ -149,8 +150,8 @@ static void send_result(struct host_server_call *call, const void *result)
     if (type->kind != RAPAHUB_KIND_VOID)
         r = encode(type, result, &arena, &answer.payload);
     if (r == 0)
-        host_server_send(call->control, call->client, HOST_FRAME_RESULT, &answer);
-    host_server_end(call->control, call->client, r);
+        host_reply_send(call->control, call->client, HOST_FRAME_RESULT, &answer);
+    host_reply_end(call->control, call->client, r);
     hub_arena_release(&arena);
 }
 
@@ -165,7 +166,7 @@ static void end_call(void *user, int status, const void *result)
     if (status == 0)
         send_result(call, result);
     else
-        host_server_end(call->control, call->client, status);
+        host_reply_end(call->control, call->client, status);
 }
 
 struct life {
@@ -256,7 +257,7 @@ void host_invocation_begin(struct rapahub_control *control, struct host_server_c
     }
     hub_arena_release(&arena);
     if (r < 0)
-        host_server_end(control, client, r);
+        host_reply_end(control, client, r);
 }
 
 void host_invocation_abandon(struct rapahub_control *control, struct host_server_client *client)

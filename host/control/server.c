@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: sockets and clients. Functions of host.h may run callbacks that end calls of any client
- * while a request of another is carried out, so a client is only marked where it fails, and closed
- * where dispatch holds nothing of it. */
+/* server: sockets and clients. A client that fails is only marked (reply.h), and closed where
+ * dispatch holds nothing of it. */
 #include "host/control/server.h"
 
 #include <stdio.h>
@@ -17,104 +16,9 @@
 #include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
+#include "host/control/reply.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-#include "hub/wire/postcard.h"
-
-static void wake_up(struct rapahub_control *control)
-{
-    const uint64_t one = 1;
-
-    /* A full counter wakes as well. */
-    (void)!write(control->wake, &one, sizeof one);
-}
-
-int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
-                      uint32_t interest)
-{
-    struct epoll_event event = {.events = interest, .data.u32 = tag};
-
-    if (epoll_ctl(control->epoll, how, fd, &event) < 0)
-        return rapahub_fail(-errno, "", "cannot watch a descriptor of the control socket");
-    return 0;
-}
-
-static void doom(struct rapahub_control *control, struct host_server_client *client,
-                 const char *why)
-{
-    if (client->doomed)
-        return;
-    client->doomed = true;
-    if (why)
-        rapahub_log(RAPAHUB_LOG_DEBUG, "control", "client dropped: %s", why);
-    wake_up(control);
-}
-
-static void flush(struct rapahub_control *control, struct host_server_client *client)
-{
-    uint32_t interest;
-    int r;
-
-    do
-        r = host_frame_flush(&client->out, client->fd);
-    while (r > 0);
-    if (r < 0) {
-        doom(control, client, NULL);
-        return;
-    }
-    interest = EPOLLIN | (host_frame_pending(&client->out) ? (uint32_t)EPOLLOUT : 0);
-    if (interest == client->interest)
-        return;
-    client->interest = interest;
-    r = host_server_watch(control, EPOLL_CTL_MOD, client->fd, (uint32_t)(client - control->clients),
-                          interest);
-    if (r < 0)
-        doom(control, client, rapahub_last_error()->text);
-}
-
-void host_server_send(struct rapahub_control *control, struct host_server_client *client,
-                      enum host_frame_kind kind, const void *record)
-{
-    if (client->doomed)
-        return;
-    if (host_frame_put(&client->out, kind, record) < 0)
-        doom(control, client, rapahub_last_error()->text);
-    else if (!(client->interest & EPOLLOUT))
-        flush(control, client); /* else the socket is full, and says when it no longer is */
-}
-
-/* The text of a method's error may be any bytes. */
-static void clean_text(char *to, size_t size, const char *text)
-{
-    snprintf(to, size, "%s", text);
-    if (hub_postcard_utf8(to, strlen(to)))
-        return;
-    for (; *to; to++) {
-        if ((unsigned char)*to >= 0x80)
-            *to = '?';
-    }
-}
-
-void host_server_end(struct rapahub_control *control, struct host_server_client *client, int r)
-{
-    static const struct rapahub_diagnosis silent = {.rule = "", .text = ""};
-    const struct rapahub_diagnosis *last = rapahub_last_error();
-    struct control_failure failure;
-    char text[1024];
-
-    if (r >= 0) {
-        host_server_send(control, client, HOST_FRAME_DONE, &(struct control_none){1});
-        return;
-    }
-    if (last->code != r)
-        last = &silent;
-    clean_text(text, sizeof text, last->text[0] ? last->text : rapahub_error_text(r));
-    failure = (struct control_failure){.code = r,
-                                       .application = last->application,
-                                       .rule = rapahub_string_of(last->rule),
-                                       .text = rapahub_string_of(text)};
-    host_server_send(control, client, HOST_FRAME_FAILED, &failure);
-}
 
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client)
 {
@@ -157,8 +61,8 @@ static int admit(struct rapahub_control *control, int fd)
     if (!client)
         return rapahub_fail(RAPAHUB_EFULL, "", "%d clients of %d", HOST_SERVER_CLIENTS,
                             HOST_SERVER_CLIENTS);
-    r = host_server_watch(control, EPOLL_CTL_ADD, fd, (uint32_t)(client - control->clients),
-                          EPOLLIN);
+    r = host_reply_watch(control, EPOLL_CTL_ADD, fd, (uint32_t)(client - control->clients),
+                         EPOLLIN);
     if (r < 0)
         return r;
     *client =
@@ -198,11 +102,11 @@ static void take_requests(struct rapahub_control *control, struct host_server_cl
     while (!client->doomed && r > 0) {
         r = host_frame_take(&client->in, 0, HOST_FRAME_REQUESTS, &record);
         if (r < 0)
-            doom(control, client, rapahub_last_error()->text);
+            host_reply_doom(control, client, rapahub_last_error()->text);
         if (r <= 0)
             break;
         if (!in_order(client, host_frame_kind(&client->in)))
-            doom(control, client, "a request out of order");
+            host_reply_doom(control, client, "a request out of order");
         else
             host_answer(control, client, host_frame_kind(&client->in), &record);
         host_frame_close(&client->in);
@@ -215,13 +119,13 @@ static void serve_client(struct rapahub_control *control, struct host_server_cli
 {
     client->last_active = hub_clock_now();
     if (events & EPOLLOUT)
-        flush(control, client);
+        host_reply_flush(control, client);
     if (events & EPOLLOUT)
         host_answer_lines(control, client);
     if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || client->doomed)
         return;
     if (host_frame_fill(&client->in, client->fd) < 0)
-        doom(control, client, NULL);
+        host_reply_doom(control, client, NULL);
     else
         take_requests(control, client);
 }
@@ -300,9 +204,9 @@ void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level
 
     if (host_server_check(control) < 0)
         return;
-    clean_text(clean, sizeof clean, text);
+    host_reply_clean(clean, sizeof clean, text);
     host_lines_add(control->lines, level, topic, clean);
-    wake_up(control);
+    host_reply_wake(control);
     errno = kept_errno;
 }
 

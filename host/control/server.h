@@ -83,18 +83,7 @@ struct rapahub_control {
 /* 0, or RAPAHUB_ESTATE in a forked child. r[impl hub.host.fork] */
 int host_server_check(const struct rapahub_control *control);
 
-/* Adds to, or changes in, what the one descriptor watches; `how` as of epoll_ctl. */
-int host_server_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
-                      uint32_t interest);
-
 /* Closes a client and cancels its call; its errand goes on. */
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client);
-
-/* Adds a frame to what a client is sent; one that does not read is doomed. */
-void host_server_send(struct rapahub_control *control, struct host_server_client *client,
-                      enum host_frame_kind kind, const void *record);
-
-/* Adds DONE for 0, or FAILED with the thread's diagnosis. */
-void host_server_end(struct rapahub_control *control, struct host_server_client *client, int r);
 
 #endif
