@@ -1,108 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* channel: the state of a channel, and what those who write it, read it and receive for it do to
+ * it. It calls none of them. */
 #include "hub/link/channel.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
 #include "hub/link/channel_state.h"
-#include "hub/link/outlet.h"
 #include "hub/link/window.h"
 
-/* ---- life ---- */
-
-static struct hub_channel *of_source(struct rapahub_source *source)
-{
-    return HUB_LIST_ITEM(source, struct hub_channel, source);
-}
-
-static struct hub_channel *of_sink(struct rapahub_sink *sink)
-{
-    return HUB_LIST_ITEM(sink, struct hub_channel, sink);
-}
-
-static ssize_t read_face(struct rapahub_source *source, void *to, size_t size)
-{
-    return hub_channel_read(of_source(source), to, size);
-}
-
-static ssize_t lend_face(struct rapahub_source *source, const void **data)
-{
-    return hub_channel_lend(of_source(source), data);
-}
-
-static void take_face(struct rapahub_source *source, size_t size)
-{
-    hub_channel_take(of_source(source), size);
-}
-
-static void stop_source(struct rapahub_source *source, bool stopped)
-{
-    hub_channel_stop(of_source(source), stopped);
-}
-
-static void leave_source(struct rapahub_source *source)
-{
-    hub_channel_reset(of_source(source));
-}
-
-static int write_face(struct rapahub_sink *sink, const void *from, size_t size)
-{
-    return hub_outlet_write(of_sink(sink), from, size);
-}
-
-static int cork_face(struct rapahub_sink *sink, bool corked)
-{
-    return hub_outlet_cork(of_sink(sink), corked);
-}
-
-static int end_face(struct rapahub_sink *sink)
-{
-    return hub_outlet_end(of_sink(sink));
-}
-
-static void stop_sink(struct rapahub_sink *sink, bool stopped)
-{
-    hub_channel_stop(of_sink(sink), stopped);
-}
-
-static void leave_sink(struct rapahub_sink *sink)
-{
-    hub_channel_reset(of_sink(sink));
-}
-
-/* r[impl flow.channel.initial-credit] */
-struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, bool ours)
-{
-    struct hub_channel *channel = calloc(1, sizeof *channel);
-
-    if (!channel) {
-        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a channel");
-        return NULL;
-    }
-    channel->set = set;
-    channel->sends = sends;
-    channel->ours = ours;
-    channel->granted = channel->told = channel->window = set->credit;
-    channel->longest = set->longest;
-    channel->source = (struct rapahub_source){.read = read_face,
-                                              .lend = lend_face,
-                                              .take = take_face,
-                                              .stop = stop_source,
-                                              .leave = leave_source};
-    channel->sink = (struct rapahub_sink){.write = write_face,
-                                          .cork = cork_face,
-                                          .end = end_face,
-                                          .stop = stop_sink,
-                                          .leave = leave_sink};
-    hub_list_init(&channel->owing);
-    hub_list_init(&channel->waiting);
-    hub_list_init(&channel->joining);
-    hub_note(&channel->users, 1);
-    return channel;
-}
+/* ---- one channel ---- */
 
 struct hub_channel *hub_channel_hold(struct hub_channel *channel)
 {
@@ -121,6 +30,59 @@ void hub_channel_release(struct hub_channel **pointer)
     hub_fifo_fini(&channel->fifo);
     hub_batch_fini(&channel->batch);
     free(channel);
+}
+
+bool hub_channel_is_stopped(const struct hub_channel *channel)
+{
+    return hub_observe(&channel->stopped) != 0;
+}
+
+int hub_channel_explain(const struct hub_channel *channel)
+{
+    if (hub_channel_is_stopped(channel))
+        return rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped");
+    if (channel->stage != HUB_CHANNEL_OPEN)
+        return rapahub_fail(RAPAHUB_ERESET, "", "the stream was broken off");
+    return rapahub_fail(channel->set->code, "", "the stream ended with its link");
+}
+
+bool hub_channel_is_over(const struct hub_channel *channel)
+{
+    return channel->stage != HUB_CHANNEL_OPEN || channel->set->code != 0 ||
+           hub_channel_is_stopped(channel);
+}
+
+void hub_channel_owe_reset(struct hub_channel *channel)
+{
+    (void)hub_channel_hold(channel);
+    hub_list_append(&channel->set->owing, &channel->owing);
+    hub_link_hinder(channel->set->link, true);
+    hub_add(&channel->set->owes, 1);
+}
+
+void hub_channel_shut(struct hub_channel *channel)
+{
+    hub_publish(&channel->shut, 1);
+    if (channel->on_stop)
+        channel->on_stop(channel->user);
+}
+
+void hub_channel_unlist(struct hub_channel *channel)
+{
+    hub_list_remove(&channel->waiting);
+    if (!hub_list_empty(&channel->joining))
+        hub_link_cork(channel->set->link, false);
+    hub_list_remove(&channel->joining);
+}
+
+void hub_channel_drop_queue(struct hub_channel *channel)
+{
+    channel->dropped = channel->filling || channel->fifo.lent;
+    if (channel->dropped)
+        return;
+    hub_window_leave(channel);
+    hub_fifo_fini(&channel->fifo);
+    channel->overhead = 0;
 }
 
 uint32_t hub_channel_id(const struct hub_channel *channel)
@@ -160,25 +122,126 @@ void hub_channel_stop(struct hub_channel *channel, bool stopped)
     hub_link_nudge(channel->set->link);
 }
 
-/* ---- both directions ---- */
+/* ---- its id ---- */
 
-static bool is_stopped(const struct hub_channel *channel)
+void hub_channel_give_back(struct hub_channel *channel)
 {
-    return hub_observe(&channel->stopped) != 0;
+    struct hub_channels *set = channel->set;
+    bool over = channel->stage != HUB_CHANNEL_OPEN && channel->stage != HUB_CHANNEL_DRAINS;
+
+    if (!over || channel->writing || !hub_list_empty(&channel->owing) || channel->given_back)
+        return;
+    if (!channel->ours || (!channel->sends && !channel->answered))
+        return;
+    channel->given_back = true;
+    if (channel->frees)
+        hub_channel_table_free(hub_channel_entry_to_write(channel));
+    set->free[(set->free_at + set->free_count++) % set->own] = channel->id;
+    if (set->seekers > 0)
+        hub_link_tell(set->link);
 }
 
-int hub_channel_explain(const struct hub_channel *channel)
+static enum hub_channel_past past_of(const struct hub_channel *channel)
 {
-    if (is_stopped(channel))
-        return rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped");
-    if (channel->stage != HUB_CHANNEL_OPEN)
-        return rapahub_fail(RAPAHUB_ERESET, "", "the stream was broken off");
-    return rapahub_fail(channel->set->code, "", "the stream ended with its link");
+    if (channel->sends)
+        return HUB_PAST_SENT;
+    return channel->stage == HUB_CHANNEL_ENDED ? HUB_PAST_ENDED : HUB_PAST_RESET;
 }
 
-bool hub_channel_is_over(const struct hub_channel *channel)
+void hub_channel_close(struct hub_channel *channel, enum hub_channel_stage stage)
 {
-    return channel->stage != HUB_CHANNEL_OPEN || channel->set->code != 0 || is_stopped(channel);
+    struct hub_channels *set = channel->set;
+    struct hub_channel *held = set->open[channel->id];
+
+    channel->stage = stage;
+    hub_publish(&channel->shut, 1);
+    hub_channel_unlist(channel);
+    if (held != channel)
+        return;
+    set->open[channel->id] = NULL;
+    set->past[channel->id] = (uint8_t)past_of(channel);
+    set->count--;
+    hub_channel_release(&held);
+}
+
+/* ---- Resets that found no space ---- */
+
+struct hub_channel *hub_channel_forgive(struct hub_channel *channel)
+{
+    if (hub_list_empty(&channel->owing))
+        return NULL;
+    hub_list_remove(&channel->owing);
+    hub_add(&channel->set->owes, UINT32_MAX);
+    hub_link_hinder(channel->set->link, false);
+    return channel;
+}
+
+/* The next one that owes its last word, and sends nothing else now. It stays held. */
+static struct hub_channel *next_owing(struct hub_channels *set)
+{
+    struct hub_channel *found = NULL;
+
+    hub_mutex_lock(&set->lock);
+    HUB_LIST_EACH (&set->owing, link) {
+        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, owing);
+
+        if (channel->writing)
+            continue;
+        channel->writing = true;
+        found = hub_channel_hold(channel);
+        break;
+    }
+    hub_mutex_unlock(&set->lock);
+    return found;
+}
+
+/* Sent, or of no use any more: off the list, whose hold is given back. */
+static void settle_one(struct hub_channel *channel, bool done)
+{
+    struct hub_channel *of_list = NULL;
+
+    hub_mutex_lock(&channel->set->lock);
+    channel->writing = false;
+    if (done)
+        of_list = hub_channel_forgive(channel);
+    hub_channel_give_back(channel);
+    hub_mutex_unlock(&channel->set->lock);
+    hub_channel_release(&of_list);
+    hub_channel_release(&channel);
+}
+
+bool hub_channel_settle(struct hub_channels *set)
+{
+    const struct hub_parts nothing = {.loan = NULL};
+    struct hub_channel *channel;
+
+    while (hub_channel_owes(set) && (channel = next_owing(set))) {
+        const struct hub_message reset = {HUB_RESET, channel->id, 0};
+        int r = hub_link_send(set->link, &reset, &nothing, 0);
+
+        settle_one(channel, r != -EAGAIN);
+        if (r == -EAGAIN)
+            return true;
+    }
+    return hub_channel_owes(set);
+}
+
+bool hub_channel_owes(const struct hub_channels *set)
+{
+    return hub_observe(&set->owes) != 0;
+}
+
+/* r[impl message.goodbye.receive] */
+UNCHECKED void hub_channel_end_all(struct hub_channels *set, int code)
+{
+    hub_mutex_lock(&set->lock);
+    if (set->code == 0)
+        set->code = code;
+    for (uint32_t id = 0; id < set->limit; id++)
+        if (set->open[id])
+            hub_channel_shut(set->open[id]);
+    hub_mutex_unlock(&set->lock);
+    hub_link_tell(set->link);
 }
 
 void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), void *user, bool space)
@@ -197,47 +260,7 @@ void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), voi
     else
         (void)hub_link_wait(set->link, &until);
     if (!hub_link_ours(set->link)) /* nothing comes any more, and nobody closes the link */
-        hub_channels_end_all(set, RAPAHUB_ECLOSED);
-}
-
-void hub_channel_owe_reset(struct hub_channel *channel)
-{
-    (void)hub_channel_hold(channel);
-    hub_list_append(&channel->set->owing, &channel->owing);
-    hub_link_hinder(channel->set->link, true);
-    hub_add(&channel->set->owes, 1);
-}
-
-void hub_channel_owe_none(struct hub_channel *channel)
-{
-    hub_list_remove(&channel->owing);
-    hub_add(&channel->set->owes, UINT32_MAX);
-    hub_link_hinder(channel->set->link, false);
-}
-
-void hub_channel_shut(struct hub_channel *channel)
-{
-    hub_publish(&channel->shut, 1);
-    if (channel->on_stop)
-        channel->on_stop(channel->user);
-}
-
-void hub_channel_unlist(struct hub_channel *channel)
-{
-    hub_list_remove(&channel->waiting);
-    if (!hub_list_empty(&channel->joining))
-        hub_link_cork(channel->set->link, false);
-    hub_list_remove(&channel->joining);
-}
-
-void hub_channel_drop_queue(struct hub_channel *channel)
-{
-    channel->dropped = channel->filling || channel->fifo.lent;
-    if (channel->dropped)
-        return;
-    hub_window_leave(channel);
-    hub_fifo_fini(&channel->fifo);
-    channel->overhead = 0;
+        hub_channel_end_all(set, RAPAHUB_ECLOSED);
 }
 
 void hub_channel_reset(struct hub_channel *channel)
@@ -247,7 +270,7 @@ void hub_channel_reset(struct hub_channel *channel)
         hub_channel_owe_reset(channel);
         if (channel->sends) {
             hub_channel_table_close(hub_channel_entry_to_write(channel));
-            hub_channels_close(channel, HUB_CHANNEL_RESET);
+            hub_channel_close(channel, HUB_CHANNEL_RESET);
         } else {
             channel->stage = HUB_CHANNEL_DRAINS;
         }
@@ -255,123 +278,5 @@ void hub_channel_reset(struct hub_channel *channel)
     if (!channel->sends)
         hub_channel_drop_queue(channel);
     hub_mutex_unlock(&channel->set->lock);
-    (void)hub_channels_settle(channel->set);
-}
-
-/* ---- receiving ---- */
-
-static bool can_read(void *user)
-{
-    struct hub_channel *channel = user;
-    bool can;
-
-    hub_mutex_lock(&channel->set->lock);
-    can =
-        hub_fifo_size(&channel->fifo) > 0 || channel->overhead > 0 || hub_channel_is_over(channel);
-    hub_mutex_unlock(&channel->set->lock);
-    return can;
-}
-
-/* At half of the window, at once for a peer that takes no part, and always when all was taken: else
- * a sender whose next element is larger than what is left would wait for ever.
- *
- * r[impl hub.channel.grant] r[impl flow.channel.credit-grant] r[impl flow.channel.credit-additive]
- * r[impl flow.channel.credit-prompt] */
-static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
-{
-    uint32_t half = channel->window / 2;
-
-    if (channel->stage != HUB_CHANNEL_OPEN || channel->taken == 0 ||
-        (channel->taken < half && hub_fifo_size(&channel->fifo) > 0 &&
-         hub_link_peer_takes_part(channel->set->link)))
-        return false;
-    channel->granted += channel->taken + hub_window_widen(channel);
-    channel->taken = 0;
-    hub_channel_table_grant(hub_channel_entry_to_write(channel), channel->granted);
-    return true;
-}
-
-/* `size` bytes are used up, and with them their part of the lengths; all of those with the last.
- */
-static bool take(struct hub_channel *channel, uint32_t size) REQUIRES(channel->set->lock)
-{
-    uint32_t there = hub_fifo_size(&channel->fifo);
-    uint32_t part =
-        size < there ? (uint32_t)((uint64_t)channel->overhead * size / there) : channel->overhead;
-
-    hub_fifo_take(&channel->fifo, size);
-    channel->overhead -= part;
-    channel->taken += size + part;
-    channel->called = 0;
-    if (channel->dropped)
-        hub_channel_drop_queue(channel);
-    return grant(channel);
-}
-
-/* r[impl shm.wakeup.credit-wait] */
-static void wake_writer(struct hub_channel *channel)
-{
-    hub_link_wake_peer(channel->set->link, HUB_WAIT_TX,
-                       &hub_channel_entry_of(channel)->granted_total);
-}
-
-/* Bytes; 0 at the end; -EAGAIN; or why none will come. */
-static ssize_t try_lend(struct hub_channel *channel, const void **data)
-{
-    bool granted = false;
-    ssize_t n = -EAGAIN;
-    uint32_t size = 0;
-
-    hub_mutex_lock(&channel->set->lock);
-    if (!is_stopped(channel))
-        *data = hub_fifo_lend(&channel->fifo, &size);
-    if (size > 0)
-        n = size;
-    else if (channel->stage == HUB_CHANNEL_ENDED && !is_stopped(channel))
-        n = 0;
-    else if (hub_channel_is_over(channel))
-        n = hub_channel_explain(channel);
-    else
-        granted = take(channel, 0); /* of empty elements */
-    hub_mutex_unlock(&channel->set->lock);
-    if (granted)
-        wake_writer(channel);
-    return n;
-}
-
-ssize_t hub_channel_lend(struct hub_channel *channel, const void **data)
-{
-    ssize_t n;
-
-    while ((n = try_lend(channel, data)) == -EAGAIN)
-        hub_channel_wait(channel, can_read, channel, false);
-    return n;
-}
-
-void hub_channel_take(struct hub_channel *channel, size_t size)
-{
-    bool granted;
-
-    hub_mutex_lock(&channel->set->lock);
-    granted = take(channel, (uint32_t)size);
-    hub_mutex_unlock(&channel->set->lock);
-    if (granted)
-        wake_writer(channel);
-}
-
-ssize_t hub_channel_read(struct hub_channel *channel, void *to, size_t size)
-{
-    const void *data;
-    ssize_t n = size > 0 ? hub_channel_lend(channel, &data) : 0;
-    size_t done = 0;
-
-    while (n > 0) {
-        size_t piece = (size_t)n < size - done ? (size_t)n : size - done;
-
-        memcpy((uint8_t *)to + done, data, piece);
-        hub_channel_take(channel, piece);
-        done += piece;
-        n = done < size ? try_lend(channel, &data) : 0;
-    }
-    return done > 0 ? (ssize_t)done : n;
+    (void)hub_channel_settle(channel->set);
 }

@@ -19,23 +19,11 @@
 struct hub_channel;
 struct hub_channels;
 
-/* Without an id; NULL with the diagnosis for no memory. For channels.c. */
-struct hub_channel *hub_channel_create(struct hub_channels *set, bool sends, bool ours);
-
 uint32_t hub_channel_id(const struct hub_channel *channel);
 
 /* The channel as a stream; valid as long as the channel is held. Its `destroy` does nothing. */
 struct rapahub_source *hub_channel_source(struct hub_channel *channel);
 struct rapahub_sink *hub_channel_sink(struct hub_channel *channel);
-
-/* At most `size` bytes as soon as there are any; 0 at the end. RAPAHUB_ERESET, RAPAHUB_EDIED,
- * RAPAHUB_ECLOSED, -ECANCELED after a stop. */
-ssize_t hub_channel_read(struct hub_channel *channel, void *to, size_t size);
-
-/* The same in two steps: as many bytes as lie in one piece, and where; and how many of them are
- * used up. */
-ssize_t hub_channel_lend(struct hub_channel *channel, const void **data);
-void hub_channel_take(struct hub_channel *channel, size_t size);
 
 /* Either side: the stream is broken off; what is queued is dropped. Never waits. */
 void hub_channel_reset(struct hub_channel *channel);
@@ -52,5 +40,15 @@ void hub_channel_set_led(struct hub_channel *channel);
 
 struct hub_channel *hub_channel_hold(struct hub_channel *channel);
 void hub_channel_release(struct hub_channel **channel); /* accepts NULL */
+
+/* ---- all channels of a link ---- */
+
+/* Sends the Resets that found no space; true while some are left. Never waits. */
+bool hub_channel_settle(struct hub_channels *channels);
+bool hub_channel_owes(const struct hub_channels *channels); /* are some left? */
+
+/* The link closed, or the peer said goodbye: what is queued can still be read, then comes `code`.
+ */
+void hub_channel_end_all(struct hub_channels *channels, int code);
 
 #endif

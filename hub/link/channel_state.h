@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel_state: what channel and channels share. Nobody else includes this. */
+/* channel_state: the state of a channel and of the set of a link, and what reader, writer and
+ * receiver do to it. Only the files of channels include this. */
 #ifndef HUB_LINK_CHANNEL_STATE_H
 #define HUB_LINK_CHANNEL_STATE_H
 
@@ -110,14 +111,18 @@ void hub_channel_shut(struct hub_channel *channel) REQUIRES(channel->set->lock);
 /* Its writer waits no longer, and holds nothing back. */
 void hub_channel_unlist(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
+bool hub_channel_is_stopped(const struct hub_channel *channel);
+
 /* Why, with the diagnosis. */
 int hub_channel_explain(const struct hub_channel *channel) REQUIRES(channel->set->lock);
 
 /* Its last word goes out as soon as there is space, by whoever comes by. */
 void hub_channel_owe_reset(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
-/* It is out, or would find nobody there. Of one that owes it. */
-void hub_channel_owe_none(struct hub_channel *channel) REQUIRES(channel->set->lock);
+/* The last word is out, or would find nobody there: a channel that owes it leaves the list of
+ * these, and its hold there becomes the caller's, to be released without the lock. NULL: it owes
+ * none. */
+struct hub_channel *hub_channel_forgive(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
 /* Waits a while for `done`; `space`: for something the peer gives back. */
 void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), void *user,
@@ -130,10 +135,10 @@ static inline bool hub_channels_is_busy(const struct hub_channels *set)
 }
 
 /* It is not open any more: nothing received finds it. */
-void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stage)
+void hub_channel_close(struct hub_channel *channel, enum hub_channel_stage stage)
     REQUIRES(channel->set->lock);
 
 /* The id is free for another channel, as soon as nothing of this one can be sent any more. */
-void hub_channels_give_back(struct hub_channel *channel) REQUIRES(channel->set->lock);
+void hub_channel_give_back(struct hub_channel *channel) REQUIRES(channel->set->lock);
 
 #endif

@@ -8,6 +8,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/link/channel_state.h"
+#include "hub/link/channel_stream.h"
 #include "hub/link/outlet.h"
 #include "hub/link/window.h"
 
@@ -112,46 +113,6 @@ static uint32_t take_free(struct hub_channels *set) REQUIRES(set->lock)
     return id;
 }
 
-void hub_channels_give_back(struct hub_channel *channel)
-{
-    struct hub_channels *set = channel->set;
-    bool over = channel->stage != HUB_CHANNEL_OPEN && channel->stage != HUB_CHANNEL_DRAINS;
-
-    if (!over || channel->writing || !hub_list_empty(&channel->owing) || channel->given_back)
-        return;
-    if (!channel->ours || (!channel->sends && !channel->answered))
-        return;
-    channel->given_back = true;
-    if (channel->frees)
-        hub_channel_table_free(hub_channel_entry_to_write(channel));
-    set->free[(set->free_at + set->free_count++) % set->own] = channel->id;
-    if (set->seekers > 0)
-        hub_link_tell(set->link);
-}
-
-static enum hub_channel_past past_of(const struct hub_channel *channel)
-{
-    if (channel->sends)
-        return HUB_PAST_SENT;
-    return channel->stage == HUB_CHANNEL_ENDED ? HUB_PAST_ENDED : HUB_PAST_RESET;
-}
-
-void hub_channels_close(struct hub_channel *channel, enum hub_channel_stage stage)
-{
-    struct hub_channels *set = channel->set;
-    struct hub_channel *held = set->open[channel->id];
-
-    channel->stage = stage;
-    hub_publish(&channel->shut, 1);
-    hub_channel_unlist(channel);
-    if (held != channel)
-        return;
-    set->open[channel->id] = NULL;
-    set->past[channel->id] = (uint8_t)past_of(channel);
-    set->count--;
-    hub_channel_release(&held);
-}
-
 UNCHECKED static void enter(struct hub_channels *set, struct hub_channel *channel)
     REQUIRES(set->lock)
 {
@@ -215,7 +176,7 @@ static void wait_for_id(struct hub_channels *set, uint64_t deadline)
 int hub_channels_open(struct hub_channels *set, bool sends, uint64_t deadline_ns,
                       struct hub_channel **out)
 {
-    OWN(hub_channel) struct hub_channel *channel = hub_channel_create(set, sends, true);
+    OWN(hub_channel) struct hub_channel *channel = hub_channel_stream_create(set, sends, true);
 
     int r;
 
@@ -237,16 +198,6 @@ void hub_channels_discard(struct hub_channel_list *list)
 {
     hub_channels_answered(list, true);
     hub_channels_drop(list);
-}
-
-/* Off the list of who owes a Reset: it is sent, or would find nobody there. */
-static struct hub_channel *forgive(struct hub_channel *channel) REQUIRES(channel->set->lock)
-{
-    bool owes = !hub_list_empty(&channel->owing);
-
-    if (owes)
-        hub_channel_owe_none(channel);
-    return owes ? channel : NULL;
 }
 
 /* A Close that is out gave the id back, for its receiver to free. One who refused the call does not
@@ -274,10 +225,10 @@ static void end_of_call(struct hub_channel *channel, bool refused) REQUIRES(chan
     if (channel->sends && channel->on_stop && channel->stage == HUB_CHANNEL_OPEN)
         channel->on_stop(channel->user);
     if (channel->stage == HUB_CHANNEL_OPEN)
-        hub_channels_close(channel, refused ? HUB_CHANNEL_RESET : HUB_CHANNEL_ENDED);
+        hub_channel_close(channel, refused ? HUB_CHANNEL_RESET : HUB_CHANNEL_ENDED);
     else if (channel->stage == HUB_CHANNEL_DRAINS)
-        hub_channels_close(channel, HUB_CHANNEL_RESET);
-    hub_channels_give_back(channel);
+        hub_channel_close(channel, HUB_CHANNEL_RESET);
+    hub_channel_give_back(channel);
 }
 
 void hub_channels_answered(struct hub_channel_list *list, bool refused)
@@ -286,7 +237,7 @@ void hub_channels_answered(struct hub_channel_list *list, bool refused)
         struct hub_channel *channel = list->list[i], *of_list;
 
         hub_mutex_lock(&channel->set->lock);
-        of_list = refused || !channel->sends ? forgive(channel) : NULL;
+        of_list = refused || !channel->sends ? hub_channel_forgive(channel) : NULL;
         end_of_call(channel, refused);
         hub_mutex_unlock(&channel->set->lock);
         hub_channel_release(&of_list);
@@ -326,7 +277,8 @@ static int check_name(const struct hub_channels *set, uint64_t id) REQUIRES(set-
 static int register_one(struct hub_channels *set, const struct hub_channel_name *name,
                         struct hub_channel **out)
 {
-    OWN(hub_channel) struct hub_channel *channel = hub_channel_create(set, name->sends, false);
+    OWN(hub_channel)
+    struct hub_channel *channel = hub_channel_stream_create(set, name->sends, false);
     int r;
 
     if (!channel)
@@ -364,9 +316,9 @@ void hub_channels_answer(struct hub_channel_list *list, bool refused)
         if (channel->sends && channel->stage == HUB_CHANNEL_OPEN && !refused)
             hub_channel_table_close(hub_channel_entry_to_write(channel));
         if (refused)
-            hub_channels_close(channel, HUB_CHANNEL_RESET);
+            hub_channel_close(channel, HUB_CHANNEL_RESET);
         else if (channel->sends && channel->stage == HUB_CHANNEL_OPEN)
-            hub_channels_close(channel, HUB_CHANNEL_ENDED);
+            hub_channel_close(channel, HUB_CHANNEL_ENDED);
         hub_mutex_unlock(&channel->set->lock);
     }
 }
@@ -407,74 +359,6 @@ bool hub_channels_granted(struct hub_channels *set)
     }
     hub_mutex_unlock(&set->lock);
     return any;
-}
-
-/* The next one that owes its last word, and sends nothing else now. It stays held. */
-static struct hub_channel *next_owing(struct hub_channels *set)
-{
-    struct hub_channel *found = NULL;
-
-    hub_mutex_lock(&set->lock);
-    HUB_LIST_EACH (&set->owing, link) {
-        struct hub_channel *channel = HUB_LIST_ITEM(link, struct hub_channel, owing);
-
-        if (channel->writing)
-            continue;
-        channel->writing = true;
-        found = hub_channel_hold(channel);
-        break;
-    }
-    hub_mutex_unlock(&set->lock);
-    return found;
-}
-
-/* Sent, or of no use any more: off the list, whose hold is given back. */
-static void settle_one(struct hub_channel *channel, bool done)
-{
-    struct hub_channel *of_list = NULL;
-
-    hub_mutex_lock(&channel->set->lock);
-    channel->writing = false;
-    if (done)
-        of_list = forgive(channel);
-    hub_channels_give_back(channel);
-    hub_mutex_unlock(&channel->set->lock);
-    hub_channel_release(&of_list);
-    hub_channel_release(&channel);
-}
-
-bool hub_channels_settle(struct hub_channels *set)
-{
-    const struct hub_parts nothing = {.loan = NULL};
-    struct hub_channel *channel;
-
-    while (hub_channels_owe(set) && (channel = next_owing(set))) {
-        const struct hub_message reset = {HUB_RESET, channel->id, 0};
-        int r = hub_link_send(set->link, &reset, &nothing, 0);
-
-        settle_one(channel, r != -EAGAIN);
-        if (r == -EAGAIN)
-            return true;
-    }
-    return hub_channels_owe(set);
-}
-
-bool hub_channels_owe(const struct hub_channels *set)
-{
-    return hub_observe(&set->owes) != 0;
-}
-
-/* r[impl message.goodbye.receive] */
-UNCHECKED void hub_channels_end_all(struct hub_channels *set, int code)
-{
-    hub_mutex_lock(&set->lock);
-    if (set->code == 0)
-        set->code = code;
-    for (uint32_t id = 0; id < set->limit; id++)
-        if (set->open[id])
-            hub_channel_shut(set->open[id]);
-    hub_mutex_unlock(&set->lock);
-    hub_link_tell(set->link);
 }
 
 uint32_t hub_channels_count(struct hub_channels *set)

@@ -83,14 +83,6 @@ void hub_channels_refused(struct hub_channels *channels);
 /* Has credit come that somebody waits for, or an id? Once for each. */
 bool hub_channels_granted(struct hub_channels *channels);
 
-/* Sends the Resets that found no space; true while some are left. Never waits. */
-bool hub_channels_settle(struct hub_channels *channels);
-bool hub_channels_owe(const struct hub_channels *channels); /* are some left? */
-
-/* The link closed, or the peer said goodbye: what is queued can still be read, then comes `code`.
- */
-void hub_channels_end_all(struct hub_channels *channels, int code);
-
 uint32_t hub_channels_count(struct hub_channels *channels);   /* open now */
 uint64_t hub_channels_orphans(struct hub_channels *channels); /* messages ignored */
 uint64_t hub_channels_waits(struct hub_channels *channels);   /* for credit */

@@ -54,7 +54,7 @@ static void say_goodbye(struct hub_connection *connection, const void *payload, 
     /* In this order: whose call ends looks for the reason. */
     connection->events.on_goodbye(connection->events.user, reason);
     hub_calls_end_all(connection->calls, RAPAHUB_ECLOSED);
-    hub_channels_end_all(connection->channels, RAPAHUB_ECLOSED);
+    hub_channel_end_all(connection->channels, RAPAHUB_ECLOSED);
 }
 
 /* r[impl shm.topology.hub.calls] r[impl shm.goodbye.guest] r[impl message.goodbye.receive]
@@ -125,8 +125,8 @@ static __attribute__((noinline)) void settle(struct hub_connection *connection, 
     hub_answers_hand_over(connection->calls);
     if (!queued && hub_owed_any(connection->served))
         hub_owed_settle(connection->served);
-    if (hub_channels_owe(connection->channels))
-        (void)hub_channels_settle(connection->channels);
+    if (hub_channel_owes(connection->channels))
+        (void)hub_channel_settle(connection->channels);
 }
 
 /* Behind each small call: mostly there is nothing to do. */
@@ -135,7 +135,7 @@ static void after(void *user, bool queued)
     struct hub_connection *connection = user;
 
     if (hub_peek(&connection->calls->following) != 0 || hub_owed_any(connection->served) ||
-        hub_channels_owe(connection->channels))
+        hub_channel_owes(connection->channels))
         settle(connection, queued);
 }
 
@@ -179,7 +179,7 @@ static void on_close(void *user)
 
     hub_calls_end_all(connection->calls, hub_link_cause(connection->link));
     hub_served_end_all(connection->served);
-    hub_channels_end_all(connection->channels, hub_link_cause(connection->link));
+    hub_channel_end_all(connection->channels, hub_link_cause(connection->link));
     hub_publish(&connection->over, 1);
     connection->events.on_close(connection->events.user);
 }

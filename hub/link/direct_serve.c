@@ -113,7 +113,7 @@ static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *mes
     struct hub_mutex *lock = hub_link_lock(served->link);
     int r;
 
-    if (hub_channels_owe(served->channels))
+    if (hub_channel_owes(served->channels))
         return false;
     message->msg_type = HUB_RESPONSE;
     message->id = served->direct.id;
@@ -143,7 +143,7 @@ static UNCHECKED bool send_bytes(struct hub_served *served, struct rapahub_bytes
     struct hub_mutex *lock = hub_link_lock(link);
     bool sent;
 
-    if (hub_channels_owe(served->channels))
+    if (hub_channel_owes(served->channels))
         return false;
     hub_publish64(&served->direct.mark, 0);
     hub_mutex_lock(lock);

@@ -128,7 +128,7 @@ bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_re
         .head = {head, HEAD + body->head.size}, .tail = body->tail, .loan = body->loan};
 
     if (response->kind != HUB_RESPONSE_OK || body->more || body->head.size > BODY_MAX ||
-        hub_channels_owe(served->channels))
+        hub_channel_owes(served->channels))
         return false;
     head[0] = head[1] = 0;
     for (size_t i = 0; i < body->head.size; i++) /* a few */
@@ -155,7 +155,7 @@ bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes 
 {
     struct hub_direct_lent lent = {.loan = loan, .size = bytes.size};
 
-    if (hub_channels_owe(served->channels))
+    if (hub_channel_owes(served->channels))
         return false;
     hub_publish64(&served->direct.mark, 0);
     return (hub_direct_slot_head(&lent, HEAD) && lend(served, &lent)) ||

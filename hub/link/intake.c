@@ -73,8 +73,8 @@ static void accept_end(struct hub_channel *channel, enum hub_channel_stage stage
     bool drained = channel->stage == HUB_CHANNEL_DRAINS;
 
     free_entry(channel);
-    hub_channels_close(channel, drained ? HUB_CHANNEL_RESET : stage);
-    hub_channels_give_back(channel);
+    hub_channel_close(channel, drained ? HUB_CHANNEL_RESET : stage);
+    hub_channel_give_back(channel);
 }
 
 /* The receiver wants no more. The answer to it marks the end of what was sent before; a callee's
@@ -87,7 +87,7 @@ static void accept_reset(struct hub_channel *channel) REQUIRES(channel->set->loc
         channel->on_stop(channel->user);
     if (channel->ours)
         hub_channel_owe_reset(channel);
-    hub_channels_close(channel, HUB_CHANNEL_RESET);
+    hub_channel_close(channel, HUB_CHANNEL_RESET);
 }
 
 /* r[impl channeling.holder-semantics] */
@@ -151,7 +151,7 @@ int hub_intake_accept(struct hub_channels *set, const struct hub_message *messag
 {
     int r = accept(set, message, 0);
 
-    (void)hub_channels_settle(set);
+    (void)hub_channel_settle(set);
     hub_link_tell(set->link);
     return r;
 }

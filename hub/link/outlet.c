@@ -130,9 +130,9 @@ static void end_last_word(struct hub_channel *channel)
 {
     hub_mutex_lock(&channel->set->lock);
     channel->writing = false;
-    hub_channels_give_back(channel);
+    hub_channel_give_back(channel);
     hub_mutex_unlock(&channel->set->lock);
-    (void)hub_channels_settle(channel->set);
+    (void)hub_channel_settle(channel->set);
 }
 
 /* Never: for a wait that is only a pause in which others are served. */
@@ -478,7 +478,7 @@ static int begin_end(struct hub_channel *channel)
     } else {
         channel->writing = true;
         hub_channel_table_close(hub_channel_entry_to_write(channel));
-        hub_channels_close(channel, HUB_CHANNEL_ENDED);
+        hub_channel_close(channel, HUB_CHANNEL_ENDED);
     }
     hub_mutex_unlock(&channel->set->lock);
     return r;

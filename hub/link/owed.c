@@ -80,7 +80,7 @@ static int keep(struct hub_served *served, uint32_t id, const struct hub_parts *
 
 static bool owes_nothing(void *user)
 {
-    return !hub_channels_owe(user);
+    return !hub_channel_owes(user);
 }
 
 /* A Response ends the channels of its call, whose ids may be others' then: a Reset that found no
@@ -90,7 +90,7 @@ static bool reset_first(struct hub_served *served)
 {
     uint64_t deadline = 0;
 
-    while (hub_channels_owe(served->channels) && hub_channels_settle(served->channels)) {
+    while (hub_channel_owes(served->channels) && hub_channel_settle(served->channels)) {
         const struct hub_link_until until = {.done = owes_nothing,
                                              .user = served->channels,
                                              .stage = HUB_WAIT_SLEEP,
@@ -127,7 +127,7 @@ static int send_response(struct hub_served *served, uint32_t id,
     if (body->tail.size > most || writer.size > most - body->tail.size)
         return -EMSGSIZE;
     r = -EAGAIN;
-    if (!hub_channels_owe(served->channels) || reset_first(served) || !served->keeps)
+    if (!hub_channel_owes(served->channels) || reset_first(served) || !served->keeps)
         r = hub_link_send(served->link, &message, &parts, 0);
     if (r == -EAGAIN && !served->keeps)
         r = hub_link_send(served->link, &message, &parts, hub_clock_after(ANSWER_PATIENCE));

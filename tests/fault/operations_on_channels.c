@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "hub/link/channel_state.h"
+#include "hub/link/channel_stream.h"
 #include "hub/link/outlet.h"
 #include "tests/fault/operations.h"
 
@@ -67,7 +68,7 @@ static void read_and_grant(struct stage *stage)
 {
     uint8_t bytes[STAGE_PAYLOAD];
 
-    (void)hub_channel_read(stage->of_guest.list[0], bytes, sizeof bytes);
+    (void)hub_channel_stream_read(stage->of_guest.list[0], bytes, sizeof bytes);
 }
 
 static void close_a_channel(struct stage *stage)
@@ -122,10 +123,10 @@ static int check_bytes(struct stage *stage, struct sweep_point *point)
     if (size != STAGE_PAYLOAD && (size != 0 || point->finished))
         return sweep_fail(point, "%u bytes arrived", size);
     hub_link_dead(stage->host.connection.link);
-    if (size > 0 && (hub_channel_read(channel, bytes, sizeof bytes) != STAGE_PAYLOAD ||
+    if (size > 0 && (hub_channel_stream_read(channel, bytes, sizeof bytes) != STAGE_PAYLOAD ||
                      memcmp(bytes, stage->payload, STAGE_PAYLOAD) != 0))
         return sweep_fail(point, "the element is torn");
-    if (hub_channel_read(channel, bytes, 1) != RAPAHUB_EDIED)
+    if (hub_channel_stream_read(channel, bytes, 1) != RAPAHUB_EDIED)
         return sweep_fail(point, "the stream does not tell of the death");
     return check_end(stage, point);
 }

@@ -14,6 +14,7 @@
 #include "hub/base/clock.h"
 #include "hub/link/call_ends.h"
 #include "hub/link/channel_state.h"
+#include "hub/link/channel_stream.h"
 #include "hub/link/connection.h"
 #include "hub/link/link_state.h"
 #include "hub/link/outlet.h"
@@ -285,7 +286,7 @@ static void use_channel(struct stage *stage, struct hub_channel *channel)
 
     FUZZ_HOLDS(hub_fifo_size(&channel->fifo) <= stage->limits->credit_size);
     if (!channel->sends && (how & 1) && hub_fifo_size(&channel->fifo) > 0)
-        FUZZ_HOLDS(hub_channel_read(channel, bytes, 1 + how % 64) != 0);
+        FUZZ_HOLDS(hub_channel_stream_read(channel, bytes, 1 + how % 64) != 0);
     else if (channel->sends && (how & 1) && has_room(stage) &&
              hub_channel_table_credit(hub_channel_table_granted(hub_channel_entry_of(channel)),
                                       channel->sent) > 40)

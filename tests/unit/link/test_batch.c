@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "hub/base/clock.h"
+#include "hub/link/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 
 static uint64_t sent(struct flow *flow)
@@ -17,7 +18,7 @@ static void expect(struct flow *flow, const char *bytes, size_t size)
 
     flow_sweep(flow);
     assert_int_equal(flow_sender(flow)->sent, flow_receiver(flow)->received);
-    assert_int_equal(hub_channel_read(flow_receiver(flow), got, sizeof got), size);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(flow), got, sizeof got), size);
     assert_memory_equal(got, bytes, size);
 }
 
@@ -122,7 +123,7 @@ static void an_end_closes_them(void **state)
     assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     expect(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     flow_close(&flow);
 }
 

@@ -2,6 +2,7 @@
 /* A channel between two honest sides: bytes, credit, ends. */
 #include <stdlib.h>
 
+#include "hub/link/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 
 /* r[verify core.channel] r[verify channeling.caller-pov] r[verify channeling.data]
@@ -17,9 +18,9 @@ static void bytes_cross_in_order_in_either_direction(void **state)
         assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
         assert_int_equal(hub_outlet_write(flow_sender(&flow), "de", 2), 0);
         flow_sweep(&flow);
-        assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 4), 4);
+        assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 4), 4);
         assert_memory_equal(got, "abcd", 4);
-        assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 4), 1);
+        assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 4), 1);
         assert_int_equal(got[0], 'e');
         flow_close(&flow);
     }
@@ -42,15 +43,15 @@ static void what_is_written_corked_comes_when_it_is_uncorked_or_ends(void **stat
     assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
     assert_int_equal(rapahub_sink_cork(sink, false), 0);
     flow_sweep(&flow);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
     assert_memory_equal(got, "abc", 3);
     assert_int_equal(rapahub_sink_cork(sink, true), 0);
     assert_int_equal(rapahub_sink_write(sink, "d", 1), 0);
     assert_int_equal(rapahub_sink_end(sink), 0);
     assert_int_equal(rapahub_sink_cork(sink, false), 0);
     flow_sweep(&flow);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 1);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 1);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     flow_close(&flow);
 }
 
@@ -100,7 +101,7 @@ static void a_corked_writer_without_credit_is_not_stuck(void **state)
     (void)state;
     flow_open(&flow, false);
     assert_int_equal(pthread_create(&thread, NULL, write_corked, &flow), 0);
-    while ((n = hub_channel_read(flow_receiver(&flow), piece, sizeof piece)) > 0)
+    while ((n = hub_channel_stream_read(flow_receiver(&flow), piece, sizeof piece)) > 0)
         at += n;
     assert_int_equal(n, 0);
     assert_int_equal(at, 20000);
@@ -130,7 +131,7 @@ static void read_much(struct flow *flow)
     char piece[333];
     ssize_t n;
 
-    while ((n = hub_channel_read(receiver, piece, sizeof piece)) > 0) {
+    while ((n = hub_channel_stream_read(receiver, piece, sizeof piece)) > 0) {
         assert_in_range(receiver->granted - receiver->received, 0, 1024);
         for (ssize_t i = 0; i < n; i++, at++)
             assert_int_equal(piece[i], (char)(at * 7));
@@ -192,21 +193,21 @@ static void credit_comes_back_at_half_or_when_all_is_taken(void **state)
         assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, 100), 0);
     flow_sweep(&flow);
     assert_int_equal(flow_sender(&flow)->sent, 404);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 300), 300);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 300), 300);
     assert_int_equal(hub_channel_table_granted(entry), 1024); /* 303 are less than half */
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 50), 50);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 50), 50);
     assert_int_equal(hub_channel_table_granted(entry), 1024);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 50), 50);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 50), 50);
     assert_int_equal(hub_channel_table_granted(entry), 1024 + 404); /* nothing is left */
     for (int i = 0; i < 6; i++) {
         assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, 100), 0);
         flow_sweep(&flow);
     }
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 506), 506);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 506), 506);
     assert_int_equal(hub_channel_table_granted(entry), 1024 + 404); /* 511 */
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 1), 1);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 1), 1);
     assert_int_equal(hub_channel_table_granted(entry), 1024 + 404 + 512);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, 94), 93);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 94), 93);
     assert_int_equal(hub_channel_table_granted(entry), 1024 + 404 + 606);
     flow_close(&flow);
 }
@@ -225,7 +226,7 @@ static void a_tiny_window_is_slow_and_not_stuck(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(hub_outlet_write(flow_sender(&flow), "x", 1), 0);
         flow_sweep(&flow);
-        assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 4), 1);
+        assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 4), 1);
     }
     flow_close(&flow);
     limits.credit_size = 1;
@@ -253,8 +254,8 @@ static void the_end_comes_behind_the_last_byte_and_frees_the_id(void **state)
     assert_false(hub_channel_table_is_free(hub_channel_entry_of(flow_sender(&flow))));
     flow_sweep(&flow);
     assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     flow_answer(&flow);
     assert_int_equal(hub_channels_count(flow_host(&flow)), 0);
     assert_int_equal(hub_channels_count(flow_guest(&flow)), 0);
@@ -274,8 +275,8 @@ static void the_response_ends_what_the_callee_writes(void **state)
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     flow_sweep(&flow);
     hub_channels_answered(&flow.caller, false);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     assert_true(hub_channel_table_is_free(hub_channel_entry_of(flow_receiver(&flow))));
     flow_close(&flow);
 }
@@ -293,8 +294,8 @@ static void what_the_caller_sends_may_outlive_the_response(void **state)
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
     assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
     flow_sweep(&flow);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     flow_close(&flow);
 }
 
@@ -314,7 +315,7 @@ static void a_reader_that_wants_no_more_is_obeyed(void **state)
     hub_channel_reset(flow_receiver(&flow));
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "def", 3), 0); /* crosses the Reset */
     (void)hub_link_sweep(flow.pair.guest.connection.link, 64);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), RAPAHUB_ERESET);
     assert_false(hub_channel_table_is_free(entry));
     flow_sweep(&flow);
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "ghi", 3), RAPAHUB_ERESET);
@@ -353,8 +354,8 @@ static void a_writer_that_breaks_off_is_told_behind_its_bytes(void **state)
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
     hub_channel_reset(flow_sender(&flow));
     flow_sweep(&flow);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), RAPAHUB_ERESET);
     flow_close(&flow);
 }
 
@@ -380,7 +381,7 @@ static void *read_one(void *user)
 {
     char byte;
 
-    return (void *)hub_channel_read(flow_receiver(user), &byte, 1);
+    return (void *)hub_channel_stream_read(flow_receiver(user), &byte, 1);
 }
 
 static void a_stop_ends_a_wait(void **state)
@@ -414,8 +415,8 @@ static void the_end_of_the_link_comes_behind_what_was_received(void **state)
     flow_sweep(&flow);
     hub_link_close(flow.pair.guest.connection.link, RAPAHUB_EDIED, "");
     hub_link_close(flow.pair.host.connection.link, RAPAHUB_EDIED, "");
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), 3);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, 8), RAPAHUB_EDIED);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), RAPAHUB_EDIED);
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), RAPAHUB_EDIED);
     flow_close(&flow);
 }

@@ -2,6 +2,7 @@
 /* The ids of a link's channels, and what calls do to them. */
 #include <sched.h>
 
+#include "hub/link/channel_stream.h"
 #include "tests/support/pause.h"
 #include "tests/unit/link/channel_pair.h"
 
@@ -294,7 +295,7 @@ static void *read_one(void *user)
 {
     char byte;
 
-    return (void *)hub_channel_read(flow_receiver(user), &byte, 1);
+    return (void *)hub_channel_stream_read(flow_receiver(user), &byte, 1);
 }
 
 /* r[verify message.goodbye.receive] */
@@ -346,8 +347,8 @@ static void a_stream_ends_without_credit(void **state)
     assert_int_equal(pthread_timedjoin_np(thread, &r, &until), 0);
     assert_null(r);
     flow_sweep(&flow);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, sizeof got), 500 + rest);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), got, sizeof got), 0);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, sizeof got), 500 + rest);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, sizeof got), 0);
     flow_close(&flow);
 }
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "hub/link/channel_stream.h"
 #include "hub/link/link_state.h"
 #include "tests/unit/link/channel_pair.h"
 
@@ -194,7 +195,7 @@ static void it_is_granted_credit_for_each_element_that_was_read(void **state)
         for (int i = 0; i < 2; i++)
             assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, sizeof bytes), 0);
         flow_sweep(&flow);
-        assert_int_equal(hub_channel_read(flow_receiver(&flow), bytes, sizeof bytes), 100);
+        assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, sizeof bytes), 100);
         assert_int_equal(hub_channel_table_granted(hub_channel_entry_of(flow_sender(&flow))),
                          foreign ? 1024 + 101 : 1024);
         flow_close(&flow);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a side does with messages of channels that break a rule: each names it, and ends the link.
  */
+#include "hub/link/channel_stream.h"
 #include "hub/link/intake.h"
 #include "tests/unit/link/channel_pair.h"
 
@@ -164,7 +165,7 @@ static void a_length_of_many_bytes_is_read_as_any(void **state)
     flow_open(&flow, true);
     assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 2, "\x81\x80\x80\x80\x80\x80\0x", 8), 0);
     assert_int_equal(hub_link_sweep(flow.pair.guest.connection.link, 64), 1);
-    assert_int_equal(hub_channel_read(flow_receiver(&flow), &byte, 1), 1);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), &byte, 1), 1);
     assert_int_equal(byte, 'x');
     flow_close(&flow);
 }

@@ -4,6 +4,7 @@
  * is taken, nothing is written, and nobody is blamed. */
 #include <stdlib.h>
 
+#include "hub/link/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 #include "tests/unit/link/direct_served.h"
 
@@ -173,8 +174,8 @@ static void use_hands(struct flow *flow, struct hub_loan *loan)
     struct hub_request *request;
     char bytes[150];
 
-    assert_int_equal(hub_channel_read(flow_receiver(flow), bytes, 150), 150);
-    assert_int_equal(hub_channel_read(flow_receiver(flow), bytes, 150), 50);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, 150), 150);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, 150), 50);
     hub_channel_reset(flow_receiver(flow));
     while ((request = hub_served_next(connection->served, NULL, NULL)))
         (void)hub_served_answer(connection->served, request, &ok, request->arguments);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far a sender may be ahead of its reader, and how long its elements are. */
+#include "hub/link/channel_stream.h"
 #include "hub/link/window.h"
 #include "tests/unit/link/channel_pair.h"
 
@@ -26,7 +27,7 @@ static void pass(struct flow *flow, size_t size, size_t read)
 
     assert_int_equal(hub_outlet_write(flow_sender(flow), bytes, size), 0);
     flow_sweep(flow);
-    assert_int_equal(hub_channel_read(flow_receiver(flow), bytes, read), read);
+    assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, read), read);
 }
 
 static uint32_t granted(struct flow *flow)
