@@ -60,16 +60,6 @@ void hub_served_on_request(struct hub_served *served, void (*on_request)(void *u
     served->user = user;
 }
 
-void hub_served_note_owed(struct hub_served *served)
-{
-    bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
-                !hub_list_empty(&served->kept);
-
-    if (owes != (hub_peek(&served->owes) != 0))
-        hub_link_hinder(served->link, owes);
-    hub_publish(&served->owes, owes);
-}
-
 /* The link is gone: nothing is sent any more. */
 static void free_one(void *user, uint64_t id, void *value)
 {
@@ -115,13 +105,6 @@ void *hub_served_place(struct hub_served *served, const struct hub_message *mess
     served->denied = HUB_FAULT_BUSY;
     request = is_full(served) ? NULL : hub_served_request_make(served, message, size);
     return request ? hub_served_place_payload(request, phase) : NULL;
-}
-
-void hub_served_forget(struct hub_served *served, struct hub_request *request)
-{
-    (void)hub_id_map_remove(served->by_id, request->id);
-    hub_list_remove(&request->queue);
-    hub_served_shrink(served);
 }
 
 /* Never registered. */

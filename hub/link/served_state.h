@@ -109,7 +109,15 @@ static inline bool hub_served_runs_directly(const struct hub_served *served, uin
 }
 
 /* To be called where one of the lists of what is owed has changed. */
-void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock);
+static inline void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock)
+{
+    bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
+                !hub_list_empty(&served->kept);
+
+    if (owes != (hub_peek(&served->owes) != 0))
+        hub_link_hinder(served->link, owes);
+    hub_publish(&served->owes, owes);
+}
 
 static inline void hub_served_grow(struct hub_served *served) REQUIRES(served->lock)
 {
@@ -122,8 +130,13 @@ static inline void hub_served_shrink(struct hub_served *served) REQUIRES(served-
 }
 
 /* Neither found by its id nor queued any more; its memory is the caller's. */
-void hub_served_forget(struct hub_served *served, struct hub_request *request)
-    REQUIRES(served->lock);
+static inline void hub_served_forget(struct hub_served *served, struct hub_request *request)
+    REQUIRES(served->lock)
+{
+    (void)hub_id_map_remove(served->by_id, request->id);
+    hub_list_remove(&request->queue);
+    hub_served_shrink(served);
+}
 
 /* A request without its payload, not registered yet: NULL where there is no memory, or no budget,
  * which `denied` then says. Under the token. */
