@@ -17,10 +17,12 @@
 
 #define TIMEOUT    (30 * HUB_SECOND)
 #define HOLD       (5 * HUB_SECOND)
-#define TICK       (2 * HUB_MILLISECOND)   /* looks for what nobody tells */
-#define AGAIN      (200 * HUB_MICROSECOND) /* while calls may be held */
+#define TICK       (2 * HUB_MILLISECOND) /* looks for what nobody tells */
 #define CLEAR_MOST HUB_SECOND
 #define PROOF_MOST (10 * HUB_SECOND) /* for a process that was killed */
+
+static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event);
+static void fails(struct host_upgrade *upgrade, int code);
 
 /* ---- what was found ---- */
 
@@ -53,7 +55,7 @@ static void note_failure(struct host_upgrade *upgrade, int code)
 static void lose_old(struct host_upgrade *upgrade)
 {
     note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the running version ended meanwhile"));
-    host_upgrade_happens(upgrade, HOST_UPGRADE_OLD_LOST);
+    happens(upgrade, HOST_UPGRADE_OLD_LOST);
 }
 
 static int compare_methods(struct host_upgrade *upgrade)
@@ -102,7 +104,7 @@ static void begin(struct host_upgrade *upgrade)
     int r = list_containers(upgrade);
 
     if (r < 0)
-        host_upgrade_fails(upgrade, r);
+        fails(upgrade, r);
     else
         host_upgrade_moves_begin(upgrade);
 }
@@ -159,7 +161,7 @@ static void change_over(struct host_upgrade *upgrade)
     }
     r = may_switch(upgrade);
     if (r < 0) {
-        host_upgrade_fails(upgrade, r);
+        fails(upgrade, r);
         return;
     }
     host_keep_change_over(upgrade->guest, upgrade->successor);
@@ -175,7 +177,7 @@ static void change_over(struct host_upgrade *upgrade)
                 "%" PRIu64 " us",
                 upgrade->guest->name, upgrade->guest->version, upgrade->successor->version,
                 upgrade->result.state_bytes, upgrade->result.blackout_ns / HUB_MICROSECOND);
-    host_upgrade_happens(upgrade, HOST_UPGRADE_SWITCHED);
+    happens(upgrade, HOST_UPGRADE_SWITCHED);
 }
 
 static void retire(struct host_upgrade *upgrade)
@@ -226,7 +228,7 @@ static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
         actions[action](upgrade);
 }
 
-void host_upgrade_happens(struct host_upgrade *upgrade, enum host_upgrade_event event)
+static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event)
 {
     struct host_upgrade_step step;
 
@@ -237,14 +239,14 @@ void host_upgrade_happens(struct host_upgrade *upgrade, enum host_upgrade_event 
     act(upgrade, step.action);
 }
 
-void host_upgrade_fails(struct host_upgrade *upgrade, int code)
+static void fails(struct host_upgrade *upgrade, int code)
 {
     note_failure(upgrade, code);
-    host_upgrade_happens(upgrade, HOST_UPGRADE_FAILED);
+    happens(upgrade, HOST_UPGRADE_FAILED);
 }
 
 /* r[impl sec.call.time] */
-void host_upgrade_late(struct host_upgrade *upgrade)
+static void late(struct host_upgrade *upgrade)
 {
     bool holds = upgrade->hold_until_ns != 0;
     uint64_t began = holds ? upgrade->held_ns : upgrade->began_ns;
@@ -256,13 +258,7 @@ void host_upgrade_late(struct host_upgrade *upgrade)
                                        upgrade->guest->name, (until - began) / HUB_MILLISECOND,
                                        holds ? "calls may be held for (hold_ns, and timeout_ns)"
                                              : "it may last (timeout_ns)"));
-    host_upgrade_happens(upgrade, HOST_UPGRADE_LATE);
-}
-
-void host_upgrade_tries(struct host_upgrade *upgrade, void (*again)(struct host_upgrade *upgrade))
-{
-    upgrade->again = again;
-    host_loop_set(&upgrade->host->loop, &upgrade->timer, hub_clock_after(AGAIN));
+    happens(upgrade, HOST_UPGRADE_LATE);
 }
 
 /* ---- what nobody tells ---- */
@@ -272,7 +268,7 @@ static void lose_new(struct host_upgrade *upgrade)
 {
     upgrade->new_lost = upgrade->verdict.code == 0;
     note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the new version ended"));
-    host_upgrade_happens(upgrade, HOST_UPGRADE_NEW_LOST);
+    happens(upgrade, HOST_UPGRADE_NEW_LOST);
 }
 
 static bool is_late(const struct host_upgrade *upgrade)
@@ -288,9 +284,9 @@ static void start(struct host_upgrade *upgrade)
     int r = host_successor_start(upgrade->successor);
 
     if (r == RAPAHUB_EFULL && !hub_list_empty(&upgrade->host->ended)) {
-        host_upgrade_tries(upgrade, start);
+        host_upgrade_moves_again(upgrade, start);
     } else if (r < 0) {
-        host_upgrade_fails(upgrade, r);
+        fails(upgrade, r);
     } else {
         upgrade->to = upgrade->successor->life;
         host_life_hold(upgrade->to);
@@ -306,12 +302,11 @@ static void look_for_ready(struct host_upgrade *upgrade)
         return;
     r = compare(upgrade);
     if (r < 0) {
-        host_upgrade_fails(upgrade, r);
+        fails(upgrade, r);
         upgrade->failed = upgrade->state; /* it did start */
         return;
     }
-    host_upgrade_happens(upgrade,
-                         upgrade->options->check ? HOST_UPGRADE_MATCHES : HOST_UPGRADE_READY);
+    happens(upgrade, upgrade->options->check ? HOST_UPGRADE_MATCHES : HOST_UPGRADE_READY);
 }
 
 /* One that does not die, though killed, is left to the host. */
@@ -319,7 +314,7 @@ static void look_for_end(struct host_upgrade *upgrade)
 {
     if (upgrade->end_by_ns != 0 &&
         (!upgrade->successor->life || hub_clock_left(upgrade->end_by_ns) == 0))
-        host_upgrade_happens(upgrade, HOST_UPGRADE_GONE);
+        happens(upgrade, HOST_UPGRADE_GONE);
 }
 
 /* r[impl supervise.upgrade.deadline] */
@@ -333,7 +328,7 @@ static void look(struct host_upgrade *upgrade)
              is_lost(upgrade->guest, upgrade->from))
         lose_old(upgrade);
     else if (is_late(upgrade))
-        host_upgrade_late(upgrade);
+        late(upgrade);
     look_for_ready(upgrade);
     look_for_end(upgrade);
 }
@@ -387,6 +382,8 @@ static int find_guest(struct rapahub_host *host, struct rapahub_guest_id id,
     return 0;
 }
 
+static const struct host_upgrade_events events = {happens, fails, late};
+
 static int begin_task(struct rapahub_host *host, void *argument)
 {
     struct host_upgrade *upgrade = argument;
@@ -400,6 +397,7 @@ static int begin_task(struct rapahub_host *host, void *argument)
     if (r < 0)
         return r;
     timeout = upgrade->options->timeout_ns ? upgrade->options->timeout_ns : TIMEOUT;
+    upgrade->events = &events;
     upgrade->host = host;
     upgrade->guest->pins++;
     upgrade->successor->pins++;

@@ -13,13 +13,26 @@
 #include "host/upgrade_steps.h"
 #include "hub/wire/lifecycle.h"
 
+struct host_upgrade;
+
+/* Where the steps of upgrade_moves.h tell what came of them: one table, of upgrade.c. */
+struct host_upgrade_events {
+    /* What happened; where something follows from it, that is done. */
+    void (*happens)(struct host_upgrade *upgrade, enum host_upgrade_event event);
+    /* A step has failed as the calling thread's diagnosis of `code` says. */
+    void (*fails)(struct host_upgrade *upgrade, int code);
+    /* The time for all of it is over, or that for which calls may be held. */
+    void (*late)(struct host_upgrade *upgrade);
+};
+
 struct host_upgrade {
     struct rapahub_guest_id id; /* of the running version; given */
     const struct rapahub_upgrade_options *options;
     struct rapahub_upgrade_result result;
 
-    struct rapahub_host *host; /* the rest is set when it begins */
-    struct host_guest *guest;  /* pinned */
+    const struct host_upgrade_events *events; /* the rest is set when it begins */
+    struct rapahub_host *host;
+    struct host_guest *guest; /* pinned */
     struct host_guest *successor;
     struct host_life *from, *to; /* held; `to` NULL: not yet */
     struct host_holding holding;
@@ -43,17 +56,5 @@ struct host_upgrade {
 
 /* argument: host_upgrade, zeroed but for what is given; it stays until the task's end. */
 extern const struct host_threads_task host_upgrade_task;
-
-/* What happened; where something follows from it, that is done. */
-void host_upgrade_happens(struct host_upgrade *upgrade, enum host_upgrade_event event);
-
-/* A step has failed as the calling thread's diagnosis of `code` says. */
-void host_upgrade_fails(struct host_upgrade *upgrade, int code);
-
-/* The time for all of it is over, or that for which calls may be held. */
-void host_upgrade_late(struct host_upgrade *upgrade);
-
-/* The running step goes on there in a moment. */
-void host_upgrade_tries(struct host_upgrade *upgrade, void (*again)(struct host_upgrade *upgrade));
 
 #endif

@@ -11,7 +11,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 
-#define RETURN_WITHIN HUB_SECOND /* for the old one to hear that it serves on */
+#define AGAIN         (200 * HUB_MICROSECOND) /* while calls may be held */
+#define RETURN_WITHIN HUB_SECOND              /* for the old one to hear that it serves on */
 
 static struct host_container *current(const struct host_upgrade *upgrade)
 {
@@ -21,6 +22,13 @@ static struct host_container *current(const struct host_upgrade *upgrade)
 static bool is_past_all(const struct host_upgrade *upgrade)
 {
     return upgrade->at == upgrade->holding.count;
+}
+
+void host_upgrade_moves_again(struct host_upgrade *upgrade,
+                              void (*again)(struct host_upgrade *upgrade))
+{
+    upgrade->again = again;
+    host_loop_set(&upgrade->host->loop, &upgrade->timer, hub_clock_after(AGAIN));
 }
 
 /* A message of the present step. Where there is no room for it, `again` is run in a moment. */
@@ -37,9 +45,9 @@ static void post(struct host_upgrade *upgrade, struct host_life *life,
     if (r == 0)
         upgrade->awaited++;
     else if (r == -EAGAIN)
-        host_upgrade_tries(upgrade, again);
+        host_upgrade_moves_again(upgrade, again);
     else
-        host_upgrade_fails(upgrade, r);
+        upgrade->events->fails(upgrade, r);
 }
 
 /* Has the present step been answered, and well? What was asked in an earlier one counts no more. */
@@ -52,9 +60,9 @@ static bool is_answered(struct host_upgrade *upgrade, enum host_upgrade_state as
     if (code == 0)
         return true;
     if (code == RAPAHUB_ETIMEDOUT)
-        host_upgrade_late(upgrade);
+        upgrade->events->late(upgrade);
     else
-        host_upgrade_fails(upgrade, host_life_explain(life, code, "the upgrade"));
+        upgrade->events->fails(upgrade, host_life_explain(life, code, "the upgrade"));
     return false;
 }
 
@@ -65,7 +73,7 @@ static bool take(struct host_upgrade *upgrade, struct host_life *life, struct hu
     int r = host_exchange_take(life, answer, entry->name, entry->types[0], result);
 
     if (r < 0)
-        host_upgrade_fails(upgrade, r);
+        upgrade->events->fails(upgrade, r);
     return r >= 0;
 }
 
@@ -90,7 +98,7 @@ static void begin_next(struct host_upgrade *upgrade)
     const void *const arguments[] = {&begin, NULL};
 
     if (is_past_all(upgrade)) {
-        host_upgrade_happens(upgrade, HOST_UPGRADE_BEGUN);
+        upgrade->events->happens(upgrade, HOST_UPGRADE_BEGUN);
         return;
     }
     host_startup_describe(current(upgrade), &begin);
@@ -131,7 +139,7 @@ static void plug_next(struct host_upgrade *upgrade)
     while (!is_past_all(upgrade) && current(upgrade)->plugged)
         upgrade->at++;
     if (is_past_all(upgrade)) {
-        host_upgrade_happens(upgrade, HOST_UPGRADE_HELD);
+        upgrade->events->happens(upgrade, HOST_UPGRADE_HELD);
         return;
     }
     arguments[0] = &current(upgrade)->handle;
@@ -159,7 +167,7 @@ static void on_work(void *user, int code, struct hub_answer *answer)
         !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_WORK, &work))
         return;
     if (work > 0) {
-        host_upgrade_tries(upgrade, host_upgrade_moves_drain);
+        host_upgrade_moves_again(upgrade, host_upgrade_moves_drain);
         return;
     }
     upgrade->at++;
@@ -172,7 +180,7 @@ static void ask_next(struct host_upgrade *upgrade)
 
     if (is_past_all(upgrade)) {
         upgrade->at = 0;
-        host_upgrade_happens(upgrade, HOST_UPGRADE_DRAINED);
+        upgrade->events->happens(upgrade, HOST_UPGRADE_DRAINED);
         return;
     }
     arguments[0] = &current(upgrade)->handle;
@@ -185,7 +193,7 @@ void host_upgrade_moves_drain(struct host_upgrade *upgrade)
     upgrade->at = 0;
     for (uint32_t i = 0; i < upgrade->holding.count; i++)
         if (!host_holding_is_idle(upgrade->host, upgrade->holding.list[i])) {
-            host_upgrade_tries(upgrade, host_upgrade_moves_drain);
+            host_upgrade_moves_again(upgrade, host_upgrade_moves_drain);
             return;
         }
     ask_next(upgrade);
@@ -198,8 +206,8 @@ static void write_piece(struct host_upgrade *upgrade);
 
 static void refuse_state(struct host_upgrade *upgrade, const char *what)
 {
-    host_upgrade_fails(upgrade,
-                       rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what));
+    upgrade->events->fails(
+        upgrade, rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what));
 }
 
 static void on_written(void *user, int code, struct hub_answer *answer)
@@ -252,7 +260,7 @@ static void read_next(struct host_upgrade *upgrade)
         if (upgrade->checksum != upgrade->saved.checksum)
             refuse_state(upgrade, "its checksum differs");
         else
-            host_upgrade_happens(upgrade, HOST_UPGRADE_SAVED);
+            upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
         return;
     }
     arguments[0] = &current(upgrade)->handle;
@@ -273,7 +281,7 @@ static void on_saved(void *user, int code, struct hub_answer *answer)
         return;
     r = host_moves_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
     if (r < 0)
-        host_upgrade_fails(upgrade, r);
+        upgrade->events->fails(upgrade, r);
     else
         read_next(upgrade);
 }
@@ -286,12 +294,12 @@ void host_upgrade_moves_save(struct host_upgrade *upgrade)
     upgrade->moved = 0;
     upgrade->checksum = 0;
     if (is_past_all(upgrade)) {
-        host_upgrade_happens(upgrade, HOST_UPGRADE_SAVED);
+        upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
         return;
     }
     if (!upgrade->piece && !(upgrade->piece = malloc(HUB_LIFECYCLE_PIECE))) {
-        host_upgrade_fails(upgrade,
-                           rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state"));
+        upgrade->events->fails(
+            upgrade, rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state"));
         return;
     }
     arguments[0] = &current(upgrade)->handle;
@@ -306,8 +314,8 @@ static void go_on_behind_load(struct host_upgrade *upgrade)
 {
     if (!is_past_all(upgrade))
         upgrade->at++;
-    host_upgrade_happens(upgrade,
-                         is_past_all(upgrade) ? HOST_UPGRADE_LOADED_ALL : HOST_UPGRADE_LOADED);
+    upgrade->events->happens(upgrade,
+                             is_past_all(upgrade) ? HOST_UPGRADE_LOADED_ALL : HOST_UPGRADE_LOADED);
 }
 
 static void on_plug_restored(void *user, int code, struct hub_answer *answer)
@@ -382,7 +390,7 @@ static void unplug_next(struct host_upgrade *upgrade)
     while (!is_past_all(upgrade) && current(upgrade)->plugged)
         upgrade->at++;
     if (is_past_all(upgrade) || hub_clock_left(upgrade->end_by_ns) == 0) {
-        host_upgrade_happens(upgrade, HOST_UPGRADE_RETURNED);
+        upgrade->events->happens(upgrade, HOST_UPGRADE_RETURNED);
         return;
     }
     arguments[0] = &current(upgrade)->handle;

@@ -13,4 +13,8 @@ void host_upgrade_moves_save(struct host_upgrade *upgrade);   /* SAVED */
 void host_upgrade_moves_load(struct host_upgrade *upgrade);   /* LOADED or LOADED_ALL */
 void host_upgrade_moves_return(struct host_upgrade *upgrade); /* RETURNED */
 
+/* The running step goes on there in a moment. */
+void host_upgrade_moves_again(struct host_upgrade *upgrade,
+                              void (*again)(struct host_upgrade *upgrade));
+
 #endif
