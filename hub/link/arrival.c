@@ -38,7 +38,7 @@ static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor 
  * this thread goes on. */
 static void tell(struct hub_link *link)
 {
-    hub_link_tell(link);
+    hub_link_state_tell(link);
     (void)sched_yield();
 }
 

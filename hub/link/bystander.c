@@ -29,14 +29,14 @@ static uint64_t end_of_slice(const struct hub_link_until *until, uint64_t slice)
 
 static void join(struct hub_link *link)
 {
-    hub_link_hinder(link, true);
+    hub_link_state_hinder(link, true);
     hub_add(&link->crowd, 1);
 }
 
 static void leave(struct hub_link *link)
 {
     hub_add(&link->crowd, UINT32_MAX);
-    hub_link_hinder(link, false);
+    hub_link_state_hinder(link, false);
 }
 
 /* Sleeps until the leader tells, or lets go. */
@@ -49,7 +49,7 @@ void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *un
     join(link);
     seen = hub_observe(&link->news);
     hub_settle(&link->crowd); /* who lets go or tells behind it sees us, or we see what it did */
-    if (hub_link_receiving(link) && !until->done(until->user))
+    if (hub_link_state_receiving(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
     leave(link);
@@ -63,7 +63,7 @@ void hub_bystander_doze(struct hub_link *link, const struct hub_link_until *unti
     join(link);
     seen = hub_observe(&link->news);
     hub_settle(&link->crowd);
-    if (!hub_link_closed(link) && !until->done(until->user))
+    if (!hub_link_state_closed(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->follows ? LED_SLICE : FULL_SLICE));
     leave(link);

@@ -6,7 +6,7 @@
 #include "hub/base/few.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
-#include "hub/link/sender.h"
+#include "hub/link/send_queue.h"
 #include "hub/shm/wait_for.h"
 
 #define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
@@ -116,7 +116,7 @@ UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *messa
         return -EAGAIN;
     hub_ring_put(&link->out, message);
     count_sent(link, message->payload_len);
-    return hub_sender_show_or_hold(link, more);
+    return hub_send_queue_show_or_hold(link, more);
 }
 
 /* r[impl shm.payload.inline] */

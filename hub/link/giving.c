@@ -3,7 +3,7 @@
 
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
-#include "hub/link/sender.h"
+#include "hub/link/send_queue.h"
 
 #define FREED_MOST 4 /* slots given back of which nobody was told */
 
@@ -53,7 +53,7 @@ int hub_giving_behind_message(struct hub_link *link, uint32_t slot)
 
     if (hub_wait_is_awake(&link->wait, HUB_WAIT_RX | HUB_WAIT_TX))
         return r;
-    hub_sender_wake(link);
+    hub_send_queue_wake(link);
     if (r == 0)
         wake_for_slot(link, slot);
     return r;

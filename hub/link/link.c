@@ -7,15 +7,15 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/futex.h"
 #include "hub/base/own.h"
 #include "hub/link/link_state.h"
 #include "hub/link/placement.h"
+#include "hub/link/post.h"
 #include "hub/link/receiver.h"
+#include "hub/link/send_queue.h"
 #include "hub/link/sender.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/wait_foreign.h"
-#include "hub/wire/raw.h"
 
 static void open_rings(struct hub_link *link)
 {
@@ -128,21 +128,22 @@ void hub_link_release(struct hub_link **link)
 
 bool hub_link_closed(const struct hub_link *link)
 {
-    return hub_observe(&link->closed) != 0;
+    return hub_link_state_closed(link);
+}
+
+void hub_link_close(struct hub_link *link, int code, const char *rule)
+{
+    hub_link_state_close(link, code, rule);
+}
+
+int hub_link_fate(const struct hub_link *link)
+{
+    return hub_link_state_fate(link);
 }
 
 int hub_link_cause(const struct hub_link *link)
 {
     return hub_link_closed(link) ? link->cause : 0;
-}
-
-/* Of a guest's that is open the host has left, or has given the entry up. */
-int hub_link_fate(const struct hub_link *link)
-{
-    if (hub_link_closed(link))
-        return link->cause;
-    return hub_observe(&link->dead) != 0 && hub_observe(&link->detached) == 0 ? RAPAHUB_EDIED
-                                                                              : RAPAHUB_ECLOSED;
 }
 
 bool hub_link_broken(const struct hub_link *link)
@@ -157,37 +158,11 @@ const char *hub_link_rule(const struct hub_link *link)
     return hub_link_closed(link) ? link->rule : "";
 }
 
-/* Before the link closes: who sees it closed sees why. r[impl hub.violation] */
-static void note_violation(struct hub_link *link, const char *rule)
-{
-    if (!hub_claim(&link->breaking, 0, 1))
-        return;
-    link->broken_rule = rule;
-    hub_publish(&link->broken, 1);
-}
-
-/* r[impl core.error.connection] */
-void hub_link_close(struct hub_link *link, int code, const char *rule)
-{
-    if (code == RAPAHUB_EPROTOCOL)
-        note_violation(link, rule);
-    if (!hub_claim(&link->closing, 0, 1))
-        return;
-    link->cause = code;
-    link->rule = rule;
-    hub_link_hinder(link, true);
-    hub_publish(&link->closed, 1);
-    hub_wait_wake_own(&link->wait);
-    hub_sender_wake_all(link);
-    hub_link_tell(link);
-    link->options.on_close(link->options.user);
-}
-
 /* A host may take the state for the end, and hand the entry on: so it is the last that is written.
  * r[impl shm.guest.detach] */
 void hub_link_leave(struct hub_link *link)
 {
-    hub_sender_push(link);
+    hub_send_queue_push(link);
     if (hub_peer_table_leave(link->view.entry, link->options.epoch))
         hub_wait_wake_all(&link->wait, link->out.head);
 }
@@ -216,7 +191,7 @@ static inline void push_own(struct hub_link *link, uint64_t deadline_ns)
 
 void hub_link_hinder(struct hub_link *link, bool begins)
 {
-    (void)hub_add(&link->hindrances, begins ? 1 : UINT32_MAX);
+    hub_link_state_hinder(link, begins);
 }
 
 void hub_link_cork(struct hub_link *link, bool corked)
@@ -261,42 +236,23 @@ int hub_link_try(struct hub_link *link, const struct hub_message *message,
 
 void hub_link_wake_receiver(struct hub_link *link)
 {
-    hub_sender_wake(link);
+    hub_send_queue_wake(link);
 }
 
 void hub_link_push(struct hub_link *link)
 {
     push_own(link, 0);
-    hub_sender_push(link);
+    hub_send_queue_push(link);
 }
 
-/* The goodbye may meet another violation: the first is the one that is named.
- * r[impl hub.violation] r[impl hub.death.guard] */
 int hub_link_violated(struct hub_link *link)
 {
-    const struct rapahub_diagnosis why = *rapahub_last_error();
-
-    if (!hub_link_state_ours(link))
-        return RAPAHUB_ESTALE; /* it was read in what is another's */
-    hub_sender_goodbye(link, why.rule, why.text);
-    hub_link_close(link, RAPAHUB_EPROTOCOL, why.rule);
-    return RAPAHUB_EPROTOCOL;
-}
-
-void hub_link_hint(struct hub_link *link)
-{
-    if (hub_observe(&link->wait.smuggled) == 0) {
-        link->options.on_hint(link->options.user);
-        return;
-    }
-    (void)rapahub_fail(RAPAHUB_EPROTOCOL, "hub.doorbell.descriptor",
-                       "a descriptor came with a byte of the doorbell");
-    (void)hub_link_violated(link);
+    return hub_post_violated(link);
 }
 
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context)
 {
-    hub_sender_goodbye(link, rule, context);
+    hub_post_goodbye(link, rule, context);
 }
 
 int hub_link_sweep(struct hub_link *link, uint32_t max)
@@ -329,15 +285,6 @@ int hub_link_wait(struct hub_link *link, const struct hub_link_until *until)
 {
     push_own(link, until->deadline_ns);
     return hub_receiver_wait(link, until);
-}
-
-__attribute__((noinline)) void hub_link_tell(struct hub_link *link)
-{
-    hub_settle(&link->crowd);
-    if (hub_peek(&link->crowd) == 0)
-        return;
-    hub_add(&link->news, 1);
-    hub_futex_wake_private(&link->news);
 }
 
 bool hub_link_peer_takes_part(const struct hub_link *link)
@@ -404,7 +351,7 @@ bool hub_link_naps(const struct hub_link *link)
 
 bool hub_link_receiving(const struct hub_link *link)
 {
-    return hub_observe(&link->token) != 0;
+    return hub_link_state_receiving(link);
 }
 
 bool hub_link_quiet(struct hub_link *link)
@@ -414,7 +361,12 @@ bool hub_link_quiet(struct hub_link *link)
 
 void hub_link_nudge(struct hub_link *link)
 {
-    hub_wait_wake_own(&link->wait);
+    hub_link_state_nudge(link);
+}
+
+void hub_link_tell(struct hub_link *link)
+{
+    hub_link_state_tell(link);
 }
 
 uint64_t hub_link_deaf_until(const struct hub_link *link)
@@ -454,9 +406,7 @@ const struct hub_limits *hub_link_limits(const struct hub_link *link)
 
 uint32_t hub_link_phase(const struct hub_link *link, const struct hub_descriptor *descriptor)
 {
-    if (descriptor->payload_slot != HUB_INLINE)
-        return hub_slots_in_phase(&link->slots, descriptor);
-    return descriptor->msg_type == HUB_REQUEST ? HUB_RAW_REQUEST_PHASE : HUB_RAW_RESPONSE_PHASE;
+    return hub_link_state_phase(link, descriptor);
 }
 
 size_t hub_link_piece(const struct hub_link *link)

@@ -238,9 +238,6 @@ const char *hub_link_rule(const struct hub_link *link);
  * thread. */
 int hub_link_violated(struct hub_link *link);
 
-/* Its doorbell or its pidfd says something: on_hint, or a violation where a descriptor came. */
-void hub_link_hint(struct hub_link *link);
-
 /* Says goodbye with a reason if there is room now; never waits. r[impl message.goodbye.send] */
 void hub_link_say_goodbye(struct hub_link *link, const char *rule, const char *context);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_state: what link, sender and receiver share. Nobody else includes this. */
+/* link_state: the state of a link and its end, below all that acts: sender, receiver, loans, views.
+ * Only the files of the link and the direct paths include this; the functions are those of link.h.
+ */
 #ifndef HUB_LINK_LINK_STATE_H
 #define HUB_LINK_LINK_STATE_H
 
@@ -9,6 +11,7 @@
 #include "hub/link/link.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/ring.h"
+#include "hub/wire/raw.h"
 
 struct hub_link {
     struct hub_link_options options;
@@ -91,6 +94,38 @@ static inline bool hub_link_state_host_left(const struct hub_link *link)
 {
     return link->options.role == HUB_ROLE_GUEST &&
            (hub_observe(&link->view.header->host_goodbye) != 0 || !hub_link_state_may_send(link));
+}
+
+static inline bool hub_link_state_closed(const struct hub_link *link)
+{
+    return hub_observe(&link->closed) != 0;
+}
+
+static inline void hub_link_state_hinder(struct hub_link *link, bool begins)
+{
+    (void)hub_add(&link->hindrances, begins ? 1 : UINT32_MAX);
+}
+
+static inline void hub_link_state_nudge(struct hub_link *link)
+{
+    hub_wait_wake_own(&link->wait);
+}
+
+static inline bool hub_link_state_receiving(const struct hub_link *link)
+{
+    return hub_observe(&link->token) != 0;
+}
+
+void hub_link_state_close(struct hub_link *link, int code, const char *rule);
+int hub_link_state_fate(const struct hub_link *link);
+void hub_link_state_tell(struct hub_link *link);
+
+static inline uint32_t hub_link_state_phase(const struct hub_link *link,
+                                            const struct hub_descriptor *descriptor)
+{
+    if (descriptor->payload_slot != HUB_INLINE)
+        return hub_slots_in_phase(&link->slots, descriptor);
+    return descriptor->msg_type == HUB_REQUEST ? HUB_RAW_REQUEST_PHASE : HUB_RAW_RESPONSE_PHASE;
 }
 
 /* By the holder of the token. */

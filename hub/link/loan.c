@@ -8,7 +8,7 @@
 #include "hub/base/few.h"
 #include "hub/base/line.h"
 #include "hub/link/link_state.h"
-#include "hub/link/sender.h"
+#include "hub/link/send_queue.h"
 
 #define LOANS_MAX 64
 #define FEW       16 /* bytes that no function is called for */
@@ -72,7 +72,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
     first = hub_slots_loan(pool, link->options.peer, size + lead, &descriptor, &r);
     if (!first) {
         if (r == -EAGAIN || r == -ENOSPC) /* so that the next one finds a slot */
-            (void)hub_sender_ask(link, size + lead);
+            (void)hub_send_queue_ask(link, size + lead);
         leave(link);
         return r;
     }
@@ -97,8 +97,8 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
         hub_slots_drop(link->options.pool, loan->slot);
     leave(link);
     loan->data = NULL;
-    hub_link_tell(link); /* who waits for a slot of ours */
-    hub_link_nudge(link);
+    hub_link_state_tell(link); /* who waits for a slot of ours */
+    hub_link_state_nudge(link);
 }
 
 static __attribute__((cold)) int refuse_place(const struct hub_parts *payload)

@@ -10,18 +10,14 @@
 #include "hub/link/bystander.h"
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
-#include "hub/link/sender.h"
+#include "hub/link/post.h"
+#include "hub/link/send_queue.h"
 #include "hub/shm/wait_for.h"
 
 #define ROUNDS 16 /* of a leader, between two looks at the clock */
 #define FEW    8  /* messages of a stream at once */
 #define QUIET  16 /* looks at the ring behind which no more comes soon */
 #define GLANCE 64 /* looks at the ring, for one at what the peer has run out of */
-
-static bool is_closed(const struct hub_link *link)
-{
-    return hub_observe(&link->closed) != 0;
-}
 
 static bool take_token(struct hub_link *link)
 {
@@ -88,7 +84,7 @@ static int handle(struct hub_link *link, const struct hub_message *checked,
         return 0;
     }
     payload = events->place(events->user, &message, descriptor->payload_len,
-                            hub_link_phase(link, descriptor));
+                            hub_link_state_phase(link, descriptor));
     r = copy_payload(link, descriptor, payload);
     if (r == 0 && descriptor->payload_slot != HUB_INLINE)
         r = hub_giving_back(link, descriptor->payload_slot);
@@ -174,7 +170,7 @@ static int receive_batch(struct hub_link *link, uint32_t max)
         link->batch[link->batch_at - 1].payload_slot == HUB_INLINE)
         hub_wait_gap(&link->wait); /* a stream is faster in bunches than one by one */
     hub_giving_wake(link);
-    return r < 0 ? hub_link_violated(link) : r;
+    return r < 0 ? hub_post_violated(link) : r;
 }
 
 /* r[impl hub.loop.bound] */
@@ -195,10 +191,10 @@ static int receive(struct hub_link *link, uint32_t max)
 /* What a dead peer had published before is still received; then calls end. */
 static void finish_if_dead(struct hub_link *link)
 {
-    if (hub_observe(&link->dead) == 0 || is_closed(link))
+    if (hub_observe(&link->dead) == 0 || hub_link_state_closed(link))
         return;
     if (receive(link, link->limits.ring_size + HUB_RING_BATCH) >= 0)
-        hub_link_close(link, hub_link_fate(link), "");
+        hub_link_state_close(link, hub_link_state_fate(link), "");
 }
 
 /* Did something come behind `tail`? Needs no token: it reads what never changes, and the head. */
@@ -227,12 +223,12 @@ static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queue
         left = link->batch_at < link->batch_count;
         hub_publish(&link->token, 0);
         hub_settle(link->wait.own);
-    } while (hub_observe(&link->dead) != 0 && !is_closed(link) && take_token(link));
+    } while (hub_observe(&link->dead) != 0 && !hub_link_state_closed(link) && take_token(link));
     events->after(events->user, queued);
     if (hub_peek(&link->crowd) != 0) /* behind the fence above */
-        hub_link_tell(link);
+        hub_link_state_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
-    if (pending && !is_closed(link) && !events->full(events->user))
+    if (pending && !hub_link_state_closed(link) && !events->full(events->user))
         link->options.on_pending(link->options.user);
 }
 
@@ -255,7 +251,7 @@ static void rest(struct hub_link *link)
 
 __attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
 {
-    if (!is_closed(link) && take_token(link))
+    if (!hub_link_state_closed(link) && take_token(link))
         hub_receiver_let_go(link, false);
 }
 
@@ -268,14 +264,14 @@ static void answer_bell(struct hub_link *link)
         return;
     hub_publish(&link->bell_pending, 0);
     if (!hub_wait_drain(&link->wait))
-        hub_link_hint(link);
+        hub_post_hint(link);
 }
 
 int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
 {
     int r;
 
-    if (is_closed(link))
+    if (hub_link_state_closed(link))
         return 0;
     if (!take_token(link))
         return -EBUSY;
@@ -292,7 +288,7 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
     int r;
 
     hub_publish(&link->bell_pending, 1);
-    if (!is_closed(link))
+    if (!hub_link_state_closed(link))
         hub_wait_note_bell(&link->wait);
     r = hub_receiver_sweep(link, max, true);
     if (r == -EBUSY)
@@ -341,11 +337,11 @@ static void glance(struct leader *leader)
 static bool has_space_come(struct hub_link *link)
 {
     const struct hub_link_events *events = &link->options.events;
-    bool came = hub_sender_space_came(link);
+    bool came = hub_send_queue_space_came(link);
 
     came = events->granted(events->user) || came;
     if (came)
-        hub_link_tell(link);
+        hub_link_state_tell(link);
     return came;
 }
 
@@ -358,8 +354,9 @@ static bool has_news(void *user)
         return true;
     note_look(leader);
     glance(leader);
-    return is_closed(link) || hub_observe(&link->dead) != 0 || hub_observe(&link->hung_up) != 0 ||
-           is_done(leader) || hub_link_state_host_left(link) || hub_observe(&link->rearm) != 0 ||
+    return hub_link_state_closed(link) || hub_observe(&link->dead) != 0 ||
+           hub_observe(&link->hung_up) != 0 || is_done(leader) || hub_link_state_host_left(link) ||
+           hub_observe(&link->rearm) != 0 ||
            (hub_peek(&link->spacers) != 0 && has_space_come(link));
 }
 
@@ -421,10 +418,10 @@ static int lead_once(struct leader *leader)
                    ? -ETIMEDOUT
                    : 0;
     finish_if_dead(link);
-    if (is_closed(link) || events->full(events->user) || hub_link_state_host_left(link))
+    if (hub_link_state_closed(link) || events->full(events->user) || hub_link_state_host_left(link))
         return 1;
     if (hub_observe(&link->hung_up) != 0 && hub_exchange(&link->hung_up, 0) != 0) {
-        hub_link_hint(link);
+        hub_post_hint(link);
         return 0;
     }
     leader->order.bits = choose_bits(link);
@@ -448,7 +445,8 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .rest = rest_of_leader,
                                            .user = &leader};
     if (hub_peek(&link->held) != 0)
-        hub_sender_push(link); /* who waits holds nothing back, be it that another one receives */
+        hub_send_queue_push(
+            link); /* who waits holds nothing back, be it that another one receives */
     if (!take_token(link))
         return -EBUSY;
     link->plenty = false;
@@ -487,7 +485,7 @@ int hub_receiver_wait(struct hub_link *link, const struct hub_link_until *until)
     if (until->space)
         hub_add(&link->spacers, 1);
     do
-        r = until->done(until->user) || is_closed(link) ? 0 : wait_once(link, until);
+        r = until->done(until->user) || hub_link_state_closed(link) ? 0 : wait_once(link, until);
     while (r == -EBUSY);
     if (until->space)
         hub_add(&link->spacers, UINT32_MAX);

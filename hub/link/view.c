@@ -5,7 +5,8 @@
 
 #include "hub/link/giving.h"
 #include "hub/link/link_state.h"
-#include "hub/link/sender.h"
+#include "hub/link/post.h"
+#include "hub/link/send_queue.h"
 
 bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor)
 {
@@ -46,7 +47,7 @@ void hub_view_give_back(struct hub_view *view)
     struct hub_link *link = hide(view, &slot);
 
     if (hub_link_state_may_send(link) && hub_giving_back(link, slot) < 0)
-        (void)hub_link_violated(link);
+        (void)hub_post_violated(link);
 }
 
 void hub_view_give_back_behind_message(struct hub_view *view)
@@ -55,7 +56,7 @@ void hub_view_give_back_behind_message(struct hub_view *view)
     struct hub_link *link = hide(view, &slot);
 
     if (!hub_link_state_may_send(link))
-        hub_sender_wake(link);
+        hub_send_queue_wake(link);
     else if (hub_giving_behind_message(link, slot) < 0)
-        (void)hub_link_violated(link);
+        (void)hub_post_violated(link);
 }
