@@ -3,6 +3,7 @@
  * the folder: two hosts that start at once cannot both have a name. */
 #include "host/control/listener.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +15,13 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/clock.h"
 #include "hub/base/closer.h"
 #include "hub/base/own.h"
 
-#define BACKLOG 16
+#define BACKLOG   16
+#define LOCK_MOST (2 * HUB_SECOND)      /* another host holds the lock for some system calls */
+#define LOCK_LOOK (5 * HUB_MILLISECOND) /* between two looks at it */
 
 static int address_of(const char *path, struct sockaddr_un *out)
 {
@@ -35,21 +39,40 @@ static int new_socket(int *out)
     return *out < 0 ? rapahub_fail(-errno, "", "cannot make a socket") : 0;
 }
 
+/* Hosts that start at the same moment take turns. One that is stopped there does not stop the
+ * others for ever. */
+static int lock_in_turn(int fd, const char *folder)
+{
+    uint64_t deadline = hub_clock_after(LOCK_MOST);
+
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return rapahub_fail(-errno, "", "cannot lock the folder '%s'", folder);
+        if (hub_clock_left(deadline) == 0)
+            return rapahub_fail(RAPAHUB_EAGAIN, "",
+                                "another host that starts has had '%s' locked for 2 s", folder);
+        hub_clock_pause(
+            LOCK_LOOK); /* a lock tells nobody that it is free but by a wait without end */
+    }
+    return 0;
+}
+
 static int lock_folder(const char *path, int *out)
 {
     const char *slash = strrchr(path, '/');
     char folder[sizeof((struct sockaddr_un *)0)->sun_path] = ".";
     OWN(hub_fd) int fd = -1;
+    int r;
 
     if (slash)
         snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot open the folder '%s'", folder);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return rapahub_fail(-errno, "", "another host starts in '%s' at this moment", folder);
-    *out = TAKE(fd);
-    return 0;
+    r = lock_in_turn(fd, folder);
+    if (r == 0)
+        *out = TAKE(fd);
+    return r;
 }
 
 /* 1: somebody listens. A full queue of clients is an answer too. */

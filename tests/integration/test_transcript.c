@@ -32,10 +32,15 @@ static const char helpers[] =
     " s/\"needs\": [[]([^][]|[[][^]]*[]])*[]]/\"needs\": N/g;" /* lists in it, too */
     " s/(pid|request) [0-9]+/\\1 N/; s/[+]0x[0-9a-f]+/+N/; s/ *needs glibc [0-9.]+//;"
     " s/[0-9.]+ ([mn]|µ|u)?s( |$|,|;)/TIME\\2/g; s/[0-9.]+ [KM]iB/SIZE/g' | tr -s ' '; }\n"
-    "until_log() { timeout 20 sh -c 'until [ $(cat host.log 2>&1 | grep -c -e \"$0\") -ge $1 ]; do"
-    " sleep 0.02; done' \"$1\" \"${2:-1}\"; }\n"
-    "until_gone() { timeout 20 sh -c 'while kill -0 $(cat pid) 2>/dev/null; do sleep 0.02; done'; "
-    "}\n";
+    /* Each wait has an end, and shows then what it saw. */
+    "until_says() { timeout 40 sh -c 'until [ $(cat \"$1\" 2>&1 | grep -c -e \"$0\") -ge $2 ]; do "
+    "sleep 0.02; done' \"$1\" \"$2\" \"${3:-1}\" || { echo \"$2 does not say '$1':\"; cat $2; }; "
+    "}\n"
+    "until_log() { until_says \"$1\" host.log \"${2:-1}\"; }\n"
+    "until_open() { timeout 40 sh -c 'until rapahub stats $0 | grep -q \"calls_open *1\"; do sleep "
+    "0.02; done' $1 || { echo \"$1 has no open call:\"; rapahub stats $1; }; }\n"
+    "until_gone() { timeout 40 sh -c 'while kill -0 $(cat $0) 2>/dev/null; do sleep 0.02; done' "
+    "${1:-pid} || { echo \"the process of ${1:-pid} goes on:\"; ps ax; }; }\n";
 
 static const char *transcript;
 static char folder[] = "/tmp/rapahub-transcript-XXXXXX";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <rapahub/error.h>
 
 #include "host/control/listener.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 struct place {
@@ -79,14 +81,52 @@ static void a_stale_socket_is_replaced(void **state)
     close(fd);
 }
 
-static void two_that_start_at_once_do_not_both_take_the_place(void **state)
+/* Opens a listener on another thread, while the folder is locked by this one. */
+struct opening {
+    const char *path;
+    int r, fd;
+};
+
+static void *open_one(void *user)
+{
+    struct opening *opening = user;
+
+    opening->r = host_listener_open(opening->path, &opening->fd);
+    return NULL;
+}
+
+static int lock(const struct place *place)
+{
+    int folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_int_equal(flock(folder, LOCK_EX | LOCK_NB), 0);
+    return folder;
+}
+
+/* The second one waits for its turn, and then sees that the place is free. */
+static void two_that_start_at_once_take_turns(void **state)
 {
     const struct place *place = *state;
-    int folder, fd;
+    struct opening opening = {place->path, 1, -1};
+    int folder = lock(place);
+    pthread_t thread;
 
-    folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(flock(folder, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(pthread_create(&thread, NULL, open_one, &opening), 0);
+    pause_ms(100); /* the lock is held for longer than any start takes it: that is the subject */
+    close(folder);
+    pthread_join(thread, NULL);
+    assert_int_equal(opening.r, 0);
+    close(opening.fd);
+}
+
+/* A host that is stopped with the lock keeps no other from ending with a reason. */
+static void a_folder_that_stays_locked_is_refused_in_time(void **state)
+{
+    const struct place *place = *state;
+    int folder = lock(place), fd;
+
     assert_int_equal(host_listener_open(place->path, &fd), RAPAHUB_EAGAIN);
+    assert_non_null(strstr(rapahub_last_error()->text, place->folder));
     close(folder);
     assert_int_equal(host_listener_open(place->path, &fd), 0);
     close(fd);
@@ -110,7 +150,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_the_user_may_use_the_socket, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_second_listener_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stale_socket_is_replaced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_that_start_at_once_do_not_both_take_the_place, set_up,
+        cmocka_unit_test_setup_teardown(two_that_start_at_once_take_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_that_stays_locked_is_refused_in_time, set_up,
                                         tear_down),
         cmocka_unit_test(a_path_too_long_or_without_a_folder_is_refused),
     };
