@@ -10,7 +10,7 @@
 #include "guest-sdk/hold.h"
 #include "guest-sdk/keep.h"
 #include "guest-sdk/load.h"
-#include "hub/link/connection.h"
+#include "hub/connection/connection.h"
 #include "hub/wire/ticket.h"
 
 #define GUEST_DEPTH_MAX 32 /* outward calls that wait at once, one inside of the other */

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "hub/base/atomic.h"
-#include "hub/link/served.h"
+#include "hub/call/served.h"
 #include "hub/shm/layout.h"
 
 #define GUEST_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may go on */

@@ -6,9 +6,9 @@
 
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
-#include "hub/link/call_deadline.h"
-#include "hub/link/direct_call.h"
-#include "hub/link/streams.h"
+#include "hub/call/call_deadline.h"
+#include "hub/call/direct_call.h"
+#include "hub/connection/streams.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 #include "hub/wire/raw.h"

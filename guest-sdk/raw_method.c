@@ -4,7 +4,7 @@
 #include "guest-sdk/frame.h"
 #include "guest-sdk/serve.h"
 #include "hub/base/line.h"
-#include "hub/link/direct_serve.h"
+#include "hub/call/direct_serve.h"
 #include "hub/wire/postcard.h"
 
 /* Read once: what is shown its sender may still change. */

@@ -10,8 +10,8 @@
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
 #include "hub/base/clock.h"
-#include "hub/link/direct_serve.h"
-#include "hub/link/direct_slot_serve.h"
+#include "hub/call/direct_serve.h"
+#include "hub/call/direct_slot_serve.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 

@@ -6,7 +6,7 @@
 #include "guest-sdk/raw_method.h"
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
-#include "hub/link/direct_serve.h"
+#include "hub/call/direct_serve.h"
 
 #define IDLE_SLICE HUB_SECOND
 #define IDLE_LONG  (10 * HUB_SECOND)

@@ -16,7 +16,7 @@
 #include "host/small_call.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-#include "hub/link/call_small.h"
+#include "hub/call/call_small.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/raw.h"
 

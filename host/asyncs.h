@@ -12,7 +12,7 @@
 #include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
-#include "hub/link/calls.h"
+#include "hub/call/calls.h"
 #include "hub/wire/stream_ids.h"
 
 #define HOST_ASYNCS_PIECE 1024 /* bytes of a piece, which is kept for the next call */

@@ -13,7 +13,7 @@
 #include "host/requests.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
-#include "hub/link/call_ends.h"
+#include "hub/call/call_ends.h"
 
 #define BATCH       64                      /* messages of one guest, before the next one's turn */
 #define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all it has started are gone */

@@ -12,7 +12,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/line.h"
 #include "hub/base/own.h"
-#include "hub/link/call_deadline.h"
+#include "hub/call/call_deadline.h"
 #include "hub/wire/metadata.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"

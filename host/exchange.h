@@ -7,7 +7,7 @@
 #include <rapahub/host.h>
 
 #include "host/life.h"
-#include "hub/link/streams.h"
+#include "hub/connection/streams.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_exchange {

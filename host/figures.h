@@ -6,7 +6,7 @@
 
 #include <rapahub/host.h>
 
-#include "hub/link/figures.h"
+#include "hub/connection/figures.h"
 
 #define HOST_FIGURES_RULES 16 /* a guest breaks few; of more the rest is counted as one */
 

@@ -24,7 +24,7 @@
 #include "host/supervise/pulse.h"
 #include "host/supervise/stall.h"
 #include "hub/base/proof.h"
-#include "hub/link/connection.h"
+#include "hub/connection/connection.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_guest;

@@ -12,7 +12,7 @@
 #include "host/loans.h"
 #include "host/near.h"
 #include "host/small_call.h"
-#include "hub/link/direct_call.h"
+#include "hub/call/direct_call.h"
 #include "hub/wire/postcard.h"
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */

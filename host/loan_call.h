@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loan_call: a call by a stub whose last argument lies in a loan, or whose result may be shown
- * where it lies, to where this thread called before; sent directly, hub/link/direct_call.h. What it
+ * where it lies, to where this thread called before; sent directly, hub/call/direct_call.h. What it
  * cannot do the long way does, host/route.h. Lives are freed by the owner, in a turn that is in no
  * other: so it enters one only where it waits, and what it does before takes no turn. */
 #ifndef HOST_LOAN_CALL_H

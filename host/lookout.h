@@ -14,7 +14,7 @@
 #include "hub/base/atomic.h"
 #include "hub/base/id_map.h"
 #include "hub/base/mutex.h"
-#include "hub/link/connection.h"
+#include "hub/connection/connection.h"
 
 /* Of one life; its memory is the life's. */
 struct host_post {

@@ -7,7 +7,7 @@
 #include "host/offers.h"
 #include "host/requests.h"
 #include "host/turn.h"
-#include "hub/link/direct_wait.h"
+#include "hub/call/direct_wait.h"
 #include "hub/wire/lifecycle.h"
 
 /* What is known from the last time: as long as the version is the same, which the owner alone

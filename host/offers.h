@@ -8,7 +8,7 @@
 #include "host/containers.h"
 #include "host/methods.h"
 #include "host/route.h"
-#include "hub/link/calls.h"
+#include "hub/call/calls.h"
 #include "hub/wire/response.h"
 
 struct host_offer;

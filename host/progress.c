@@ -5,7 +5,7 @@
 #include "host/host.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
-#include "hub/link/call_debt.h"
+#include "hub/call/call_debt.h"
 
 /* What waits for the host is not stuck, whatever it owes: it sleeps with an empty ring, asked for
  * something itself, or has a stream whose other end has its turn. */

@@ -14,8 +14,8 @@
 #include "hub/base/line.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
-#include "hub/link/calls.h"
-#include "hub/link/direct_call.h"
+#include "hub/call/calls.h"
+#include "hub/call/direct_call.h"
 #include "hub/wire/raw.h"
 
 #define HOST_SCRATCH_LINE HUB_LINE

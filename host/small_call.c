@@ -8,7 +8,7 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/near.h"
-#include "hub/link/direct_call.h"
+#include "hub/call/direct_call.h"
 #include "hub/wire/payload.h"
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */

@@ -5,7 +5,7 @@
 #define HOST_STARTUP_H
 
 #include "host/life.h"
-#include "hub/link/served.h"
+#include "hub/call/served.h"
 
 /* Serves READY, and goes on from there. */
 void host_startup_ready(struct rapahub_host *host, struct host_life *life,

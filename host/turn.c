@@ -13,7 +13,7 @@
 #include "host/threads.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
-#include "hub/link/call_ends.h"
+#include "hub/call/call_ends.h"
 
 #define BATCH   64    /* messages of one guest, before the next one's turn */
 #define IDLE_MS 10000 /* the longest wait */

@@ -6,7 +6,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/link/direct_serve.h"
+#include "hub/call/direct_serve.h"
 #include "hub/link/link_state.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"

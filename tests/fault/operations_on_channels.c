@@ -6,9 +6,9 @@
 
 #include <rapahub/error.h>
 
-#include "hub/link/channel_state.h"
-#include "hub/link/channel_stream.h"
-#include "hub/link/outlet.h"
+#include "hub/channel/channel_state.h"
+#include "hub/channel/channel_stream.h"
+#include "hub/channel/outlet.h"
 #include "tests/fault/operations.h"
 
 #define ELEMENT (STAGE_PAYLOAD + 2) /* bytes on the wire, with their length */

@@ -4,7 +4,7 @@
 #ifndef TESTS_FAULT_STAGE_H
 #define TESTS_FAULT_STAGE_H
 
-#include "hub/link/connection.h"
+#include "hub/connection/connection.h"
 #include "hub/link/loan.h"
 #include "tests/fault/stage_slots.h"
 #include "tests/support/sweep.h"

@@ -7,8 +7,8 @@
 #include "host/events.h"
 #include "host/host.h"
 #include "host/life.h"
-#include "hub/link/answers.h"
-#include "hub/link/calls.h"
+#include "hub/call/answers.h"
+#include "hub/call/calls.h"
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 

@@ -7,7 +7,7 @@
 
 #include "host/async_pieces.h"
 #include "host/host.h"
-#include "hub/link/answers.h"
+#include "hub/call/answers.h"
 #include "tests/support/testing.h"
 
 #define SOME 100

@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_LINK_CHANNEL_PAIR_H
 #define TESTS_UNIT_LINK_CHANNEL_PAIR_H
 
-#include "hub/link/channel_state.h"
-#include "hub/link/outlet.h"
+#include "hub/channel/channel_state.h"
+#include "hub/channel/outlet.h"
 #include "tests/unit/link/pair.h"
 
 #define FLOW __attribute__((unused)) static

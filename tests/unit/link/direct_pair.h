@@ -4,8 +4,8 @@
 #ifndef TESTS_UNIT_LINK_DIRECT_PAIR_H
 #define TESTS_UNIT_LINK_DIRECT_PAIR_H
 
-#include "hub/link/direct_call.h"
-#include "hub/link/direct_serve.h"
+#include "hub/call/direct_call.h"
+#include "hub/call/direct_serve.h"
 #include "hub/link/link_state.h"
 #include "tests/unit/link/pair.h"
 

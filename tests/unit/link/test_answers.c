@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answers: what an answer that finds no memory still tells. */
-#include "hub/link/answers.h"
-#include "hub/link/call_ends.h"
-#include "hub/link/call_table.h"
+#include "hub/call/answers.h"
+#include "hub/call/call_ends.h"
+#include "hub/call/call_table.h"
 #include "tests/support/faults.h"
 #include "tests/unit/link/channel_pair.h"
 

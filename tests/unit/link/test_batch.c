@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "hub/base/clock.h"
-#include "hub/link/channel_stream.h"
+#include "hub/channel/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 
 static uint64_t sent(struct flow *flow)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/link/call_debt.h"
-#include "hub/link/call_ends.h"
+#include "hub/call/call_debt.h"
+#include "hub/call/call_ends.h"
 #include "tests/unit/link/pair.h"
 
 static struct pair *open_pair(void)

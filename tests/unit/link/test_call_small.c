@@ -2,9 +2,9 @@
 /* call_small: both ends in one thread, step by step. */
 #include <errno.h>
 
-#include "hub/link/answers.h"
-#include "hub/link/call_ends.h"
-#include "hub/link/call_small.h"
+#include "hub/call/answers.h"
+#include "hub/call/call_ends.h"
+#include "hub/call/call_small.h"
 #include "tests/unit/link/pair.h"
 
 #define RING 8

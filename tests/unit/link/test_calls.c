@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls: both ends as threads. */
 
-#include "hub/link/answers.h"
-#include "hub/link/call_ends.h"
-#include "hub/link/call_table.h"
+#include "hub/call/answers.h"
+#include "hub/call/call_ends.h"
+#include "hub/call/call_table.h"
 #include "tests/support/pause.h"
 #include "tests/unit/link/pair.h"
 

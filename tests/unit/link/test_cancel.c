@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Cancel that the other side never looks at. */
-#include "hub/link/call_ends.h"
+#include "hub/call/call_ends.h"
 #include "tests/unit/link/pair.h"
 
 #define LONG (6 * HUB_SECOND) /* what was agreed on before */

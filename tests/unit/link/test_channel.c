@@ -2,7 +2,7 @@
 /* A channel between two honest sides: bytes, credit, ends. */
 #include <stdlib.h>
 
-#include "hub/link/channel_stream.h"
+#include "hub/channel/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 
 /* r[verify core.channel] r[verify channeling.caller-pov] r[verify channeling.data]

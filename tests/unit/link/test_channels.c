@@ -2,7 +2,7 @@
 /* The ids of a link's channels, and what calls do to them. */
 #include <sched.h>
 
-#include "hub/link/channel_stream.h"
+#include "hub/channel/channel_stream.h"
 #include "tests/support/pause.h"
 #include "tests/unit/link/channel_pair.h"
 

@@ -2,7 +2,7 @@
 /* Messages behind which more follows: held back, and shown together. */
 #include <sched.h>
 
-#include "hub/link/call_ends.h"
+#include "hub/call/call_ends.h"
 #include "tests/unit/link/pair.h"
 
 #define SIZE_IN_SLOT 100

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's end of a call that goes directly, with the other end played by hand. */
-#include "hub/link/call_ends.h"
+#include "hub/call/call_ends.h"
 #include "tests/unit/link/direct_pair.h"
 
 static const uint8_t good[] = {0, 0, 1, 77}; /* no metadata, a result, one byte of it */

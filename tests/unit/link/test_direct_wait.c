@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What comes for a side that waits for its own call: answers and requests that are taken while it
  * looks, and all that must go the ordinary way. The other end is played by hand. */
-#include "hub/link/direct_wait.h"
+#include "hub/call/direct_wait.h"
 #include "hub/wire/metadata.h"
 #include "tests/unit/link/direct_pair.h"
 #include "tests/unit/shm/free_slots.h"

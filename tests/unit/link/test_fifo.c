@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "hub/link/fifo.h"
+#include "hub/channel/fifo.h"
 #include "tests/support/testing.h"
 
 /* Bytes that count on from *next. */

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "hub/link/channel_stream.h"
+#include "hub/channel/channel_stream.h"
 #include "hub/link/link_state.h"
 #include "tests/unit/link/channel_pair.h"
 

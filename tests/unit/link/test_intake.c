@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a side does with messages of channels that break a rule: each names it, and ends the link.
  */
-#include "hub/link/channel_stream.h"
-#include "hub/link/intake.h"
+#include "hub/channel/channel_stream.h"
+#include "hub/channel/intake.h"
 #include "tests/unit/link/channel_pair.h"
 
 /* The guest receives it: fails, and names the rule. */

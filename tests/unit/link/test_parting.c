@@ -4,7 +4,7 @@
  * is taken, nothing is written, and nobody is blamed. */
 #include <stdlib.h>
 
-#include "hub/link/channel_stream.h"
+#include "hub/channel/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
 #include "tests/unit/link/direct_served.h"
 

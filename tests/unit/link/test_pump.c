@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hub/link/pump.h"
+#include "hub/channel/pump.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
 

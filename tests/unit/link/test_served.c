@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <time.h>
 
-#include "hub/link/call_ends.h"
-#include "hub/link/owed.h"
+#include "hub/call/call_ends.h"
+#include "hub/call/owed.h"
 #include "tests/unit/link/pair.h"
 
 static void take_code(void *user, int code, struct hub_answer *answer)

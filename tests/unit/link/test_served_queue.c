@@ -2,8 +2,8 @@
 /* Where a request is between its receipt and its run, and who takes it out of there. */
 #include <sched.h>
 
-#include "hub/link/call_ends.h"
-#include "hub/link/owed.h"
+#include "hub/call/call_ends.h"
+#include "hub/call/owed.h"
 #include "tests/unit/link/pair.h"
 
 #define CALLS 6000U

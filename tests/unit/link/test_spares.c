@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "hub/link/spares.h"
+#include "hub/call/spares.h"
 #include "tests/support/testing.h"
 
 static void what_is_given_back_is_taken_again(void **state)

@@ -13,7 +13,7 @@
 #include <rapahub/error.h>
 #include <rapahub/stream.h>
 
-#include "hub/link/stream.h"
+#include "hub/channel/stream.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
 

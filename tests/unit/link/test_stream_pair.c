@@ -4,7 +4,7 @@
 
 #include <rapahub/error.h>
 
-#include "hub/link/pump.h"
+#include "hub/channel/pump.h"
 #include "tests/support/testing.h"
 
 #define MUCH 1000000

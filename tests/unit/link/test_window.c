@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far a sender may be ahead of its reader, and how long its elements are. */
-#include "hub/link/channel_stream.h"
-#include "hub/link/window.h"
+#include "hub/channel/channel_stream.h"
+#include "hub/channel/window.h"
 #include "tests/unit/link/channel_pair.h"
 
 #define CREDIT 16384U

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls out of a guest, and calls that answer calls: outward.c. */
-#include "hub/link/direct_call.h"
+#include "hub/call/direct_call.h"
 #include "tests/unit/guest-sdk/whole/whole.h"
 
 static const struct rapahub_type *const one_number[] = {&rapahub_type_i64, &rapahub_type_i64, NULL};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/call/direct_slot_serve.h"
+
+#include "hub/call/direct_slot.h"
+#include "hub/call/served_state.h"
+#include "hub/wire/postcard.h"
+
+#define HEAD     2  /* bytes in front of a result: no metadata, and that it is one */
+#define BODY_MAX 16 /* of a body's head */
+
+/* Whether its method takes streams is asked before there are arguments: a method without any does
+ * not look at them. */
+static bool needs_streams(struct hub_served *served, const struct hub_descriptor *message)
+{
+    struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
+    struct hub_request *request = &served->direct;
+
+    request->id = message->id;
+    request->method_id = message->method_id;
+    request->arguments = (struct rapahub_bytes){served->direct_copy, 0};
+    request->channels.count = 0;
+    request->method = NULL;
+    if (served->plain_id == request->method_id && served->plain_method) {
+        request->method = served->plain_method;
+        return false;
+    }
+    request->plain = false;
+    if (served->streams && served->streams(served->streams_user, request, names) != 0)
+        return true;
+    if (request->plain) {
+        served->plain_id = request->method_id;
+        served->plain_method = request->method;
+    }
+    return false;
+}
+
+/* What is wrong with the slot has closed the link. r[impl hub.slot.hold] */
+static bool fetch(struct hub_served *served, uint32_t head, bool shown)
+{
+    const struct hub_descriptor *message = &served->direct_message;
+    struct hub_request *request = &served->direct;
+
+    request->payload = served->direct_copy + hub_link_phase(served->link, message);
+    request->payload_size = message->payload_len;
+    if (!shown)
+        return hub_direct_slot_copy(served->link, message, head, request->payload);
+    if (!hub_direct_slot_show(served->link, message, head, &request->view))
+        return false;
+    request->payload = (void *)(uintptr_t)request->view.data;
+    return true;
+}
+
+/* As any request is read at its receipt. */
+static bool read(struct hub_served *served)
+{
+    struct hub_request *request = &served->direct;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, request->payload, request->payload_size);
+    if (hub_metadata_read(&reader, &request->metadata) < 0) {
+        hub_direct_slot_serve_end(served);
+        (void)hub_link_violated(served->link);
+        return false;
+    }
+    request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
+    hub_publish64(&request->mark, hub_request_mark(request->id));
+    return true;
+}
+
+/* Whether it may be shown the peer has a part in: that is asked once.
+ * r[impl call.request-id.duplicate-detection] */
+__attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_served *served,
+                                                                   uint32_t head)
+{
+    struct hub_descriptor *message = &served->direct_message;
+    bool shown;
+
+    served->direct_again = false;
+    if (!hub_direct_slot_look(served->link, HUB_REQUEST, message))
+        return false;
+    shown = served->views && hub_view_may(served->link, message);
+    return (shown || message->payload_len <= HUB_SERVED_COPY) && !needs_streams(served, message) &&
+           fetch(served, head, shown) && read(served);
+}
+
+/* The peer is woken for a Response that was sent, and for the slot that comes back with it. */
+static bool behind(struct hub_served *served, bool sent)
+{
+    if (sent && served->direct.view.link)
+        hub_view_give_back_behind_message(&served->direct.view);
+    else if (sent)
+        hub_link_wake_receiver(served->link);
+    return sent;
+}
+
+static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)
+{
+    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    hub_mutex_lock(lock);
+    sent = hub_direct_slot_send(served->link, &message, payload) ||
+           hub_link_try(served->link, &message, payload) > 0;
+    hub_mutex_unlock(lock);
+    return behind(served, sent);
+}
+
+/* The same of a whole loan, of most sizes. */
+static UNCHECKED bool lend(struct hub_served *served, const struct hub_direct_lent *lent)
+{
+    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
+    struct hub_mutex *lock = hub_link_lock(served->link);
+    bool sent;
+
+    hub_mutex_lock(lock);
+    sent = hub_direct_slot_lend(served->link, &message, lent);
+    hub_mutex_unlock(lock);
+    return behind(served, sent);
+}
+
+/* r[impl call.response.encoding] */
+bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_response *response,
+                                  const struct hub_parts *body)
+{
+    uint8_t head[HEAD + BODY_MAX];
+    const struct hub_parts payload = {
+        .head = {head, HEAD + body->head.size}, .tail = body->tail, .loan = body->loan};
+
+    if (response->kind != HUB_RESPONSE_OK || body->more || body->head.size > BODY_MAX ||
+        hub_channel_owes(served->channels))
+        return false;
+    head[0] = head[1] = 0;
+    for (size_t i = 0; i < body->head.size; i++) /* a few */
+        head[HEAD + i] = ((const uint8_t *)body->head.data)[i];
+    return send(served, &payload);
+}
+
+/* One of few or of very many bytes, or that something is in the way of. */
+static __attribute__((noinline)) bool send_any(struct hub_served *served,
+                                               struct rapahub_bytes bytes, struct hub_loan *loan)
+{
+    uint8_t head[HEAD + BODY_MAX];
+    struct hub_parts payload = {.tail = bytes, .loan = loan};
+
+    head[0] = head[1] = 0;
+    payload.head =
+        (struct rapahub_bytes){head, HEAD + hub_postcard_put_length(head + HEAD, bytes.size)};
+    return send(served, &payload);
+}
+
+/* r[impl call.response.encoding] r[impl hub.loan.align] */
+bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+                                struct hub_loan *loan)
+{
+    struct hub_direct_lent lent = {.loan = loan, .size = bytes.size};
+
+    if (hub_channel_owes(served->channels))
+        return false;
+    hub_publish64(&served->direct.mark, 0);
+    return (hub_direct_slot_head(&lent, HEAD) && lend(served, &lent)) ||
+           send_any(served, bytes, loan);
+}
+
+/* Of most there is none. */
+static __attribute__((noinline)) void give_back(struct hub_served *served)
+{
+    hub_view_give_back(&served->direct.view);
+}
+
+void hub_direct_slot_serve_end(struct hub_served *served)
+{
+    if (served->direct.view.link)
+        give_back(served);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "hub/call/served_state.h"
+
+#define SMALL 512 /* bytes: requests of such payloads are made where others were */
+
+/* Under the token, so nobody else takes a spare one. */
+static struct hub_request *new_small(struct hub_served *served)
+{
+    void *spare = hub_spares_take(&served->spares);
+
+    return spare ? spare : malloc(sizeof(struct hub_served_piece) + SMALL);
+}
+
+/* What a request takes of the budget. Small ones are bounded by their number. */
+size_t hub_served_request_bytes(const struct hub_request *request)
+{
+    return request->small ? 0 : sizeof(struct hub_served_piece) + request->payload_size;
+}
+
+static struct hub_request *new_large(struct hub_served *served, uint32_t size)
+{
+    struct hub_request *request = NULL;
+    size_t all = sizeof(struct hub_served_piece) + size;
+
+    if (!hub_budget_take(served->budget, all)) {
+        served->denied = HUB_FAULT_BUDGET;
+        return NULL;
+    }
+    request = malloc(all);
+    if (!request)
+        hub_budget_give(served->budget, all);
+    return request;
+}
+
+/* Small ones are all of one size, and some are kept. */
+struct hub_request *hub_served_request_make(struct hub_served *served,
+                                            const struct hub_message *message, uint32_t size)
+{
+    bool small = size < SMALL;
+    struct hub_request *request = small ? new_small(served) : new_large(served, size);
+
+    if (!request)
+        return NULL;
+    request->id = message->id;
+    request->method_id = message->method_id;
+    hub_note64(&request->mark, hub_request_mark(message->id));
+    request->channels.count = 0;
+    request->method = NULL;
+    request->payload = NULL;
+    request->payload_size = size;
+    request->view.link = NULL;
+    request->small = small;
+    request->queued = false;
+    hub_list_init(&request->queue);
+    return request;
+}
+
+void hub_served_request_free(struct hub_served *served, struct hub_request *request)
+{
+    if (!request)
+        return;
+    if (request->channels.count > 0)
+        hub_channels_drop(&request->channels);
+    if (request->view.link)
+        hub_view_release(&request->view);
+    if (!request->small)
+        hub_budget_give(served->budget, hub_served_request_bytes(request));
+    if (!request->small || !hub_spares_give(&served->spares, request))
+        free(request);
+}

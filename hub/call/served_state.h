@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served_state: what served and owed share. Nobody else includes this. */
+#ifndef HUB_CALL_SERVED_STATE_H
+#define HUB_CALL_SERVED_STATE_H
+
+#include "hub/base/id_map.h"
+#include "hub/base/line.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+#include "hub/call/served.h"
+#include "hub/call/spares.h"
+#include "hub/wire/raw.h"
+
+/* The largest payload in a slot that is copied there. */
+#define HUB_SERVED_COPY HUB_VIEW_LEAST
+
+/* A request that is answered without having been run. */
+struct hub_refusal {
+    uint32_t id;
+    enum hub_fault fault;
+};
+
+struct hub_served {
+    struct hub_link *link;
+    struct hub_channels *channels;
+    hub_served_streams *streams;
+    void *streams_user;
+    bool keeps; /* answers that find no space */
+    bool views; /* large payloads are read where they lie */
+    struct hub_mutex lock;
+    uint32_t limit;
+    struct hub_budget *budget;
+    /* Requests, and answers that are kept: it changes under the lock, and grows by requests under
+     * the token only. So what the holder of the token sees without the lock is at most too much. */
+    struct hub_a32 count;
+    struct hub_id_map *by_id GUARDED_BY(lock);
+    struct hub_list queue GUARDED_BY(lock);       /* received, not yet run */
+    struct hub_list cancelled GUARDED_BY(lock);   /* cancelled before they ran */
+    struct hub_list kept GUARDED_BY(lock);        /* answers that found no space: owed.c */
+    struct hub_refusal *refused GUARDED_BY(lock); /* what there was no room for */
+    enum hub_fault denied; /* why the request that is received now has no place; the token's */
+    struct hub_a32 refused_count; /* changes under the lock */
+    /* For a look without the lock, at each message: is there anything in the queue; of what owed.c
+     * sends? */
+    struct hub_a32 queued, owes;
+    struct hub_a32 settling; /* a thread sends what is owed */
+    /* The oldest request, older than all in the queue, for whoever serves next: set under the token
+     * and the lock while there is no other, taken by exchange without the lock; 0: none. Most calls
+     * go this way, and so take the lock twice: when they come and when they are answered. */
+    struct hub_a64 handed;
+    struct hub_spares spares; /* memory of small requests: the holder of the token takes it */
+    void (*on_request)(void *user);
+    void *user;
+    /* The one that direct_serve.c hands out: in no table, so that there is none to keep. Its memory
+     * stays, and is of a running request as long as its mark is not 0. */
+    struct hub_request direct;
+    struct hub_descriptor direct_message; /* without an inline payload, which is in the first line
+                                             here: the bytes of one begin with the second */
+    _Alignas(HUB_LINE) uint8_t direct_lines[2 * HUB_LINE];
+    uint8_t
+        direct_copy[HUB_LINE + HUB_SERVED_COPY]; /* of one that was in a slot, as it lay there */
+    bool direct_line;                            /* others stood behind it in the ring */
+    bool direct_again; /* `direct` was such a one in a message, of a method that is known: so is the
+                          next one of that method, but for its id and its size */
+    /* Of a method without streams that is known, so that who calls it again and again need not have
+     * it looked for: it never changes. Serving thread. NULL: none yet. */
+    void *plain_method;
+    uint64_t plain_id;
+};
+
+/* One allocation: a request, then its payload, in front of whose first line it is named. */
+struct hub_served_piece {
+    struct hub_request request;
+    struct hub_request *self;
+    uint8_t room[2 * (HUB_LINE - 1)]; /* to the first line, and where in it the payload begins */
+};
+
+static inline void *hub_served_place_payload(struct hub_request *request, uint32_t phase)
+{
+    uint8_t *line = hub_line_next(((struct hub_served_piece *)request)->room);
+
+    ((struct hub_request **)(void *)line)[-1] = request;
+    request->payload = line + phase;
+    return request->payload;
+}
+
+static inline struct hub_request *hub_served_request_of(void *payload)
+{
+    uint8_t *line = (uint8_t *)payload - (uintptr_t)payload % HUB_LINE;
+
+    return ((struct hub_request **)(void *)line)[-1];
+}
+
+/* Where the payload of a direct request in a message goes. */
+static inline uint8_t *hub_served_direct_inline(struct hub_served *served)
+{
+    return served->direct_lines + HUB_RAW_REQUEST_PHASE;
+}
+
+/* Marks it as one that nobody waits for, if it is that request still. */
+static inline void hub_served_flag(struct hub_request *request, uint32_t id)
+{
+    (void)hub_claim64(&request->mark, hub_request_mark(id), hub_request_mark(id) | 1);
+}
+
+static inline bool hub_served_runs_directly(const struct hub_served *served, uint32_t id)
+{
+    return (hub_observe64(&served->direct.mark) | 1) == (hub_request_mark(id) | 1);
+}
+
+/* To be called where one of the lists of what is owed has changed. */
+static inline void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock)
+{
+    bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
+                !hub_list_empty(&served->kept);
+
+    if (owes != (hub_peek(&served->owes) != 0))
+        hub_link_hinder(served->link, owes);
+    hub_publish(&served->owes, owes);
+}
+
+static inline void hub_served_grow(struct hub_served *served) REQUIRES(served->lock)
+{
+    hub_note(&served->count, hub_peek(&served->count) + 1);
+}
+
+static inline void hub_served_shrink(struct hub_served *served) REQUIRES(served->lock)
+{
+    hub_note(&served->count, hub_peek(&served->count) - 1);
+}
+
+/* Neither found by its id nor queued any more; its memory is the caller's. */
+static inline void hub_served_forget(struct hub_served *served, struct hub_request *request)
+    REQUIRES(served->lock)
+{
+    (void)hub_id_map_remove(served->by_id, request->id);
+    hub_list_remove(&request->queue);
+    hub_served_shrink(served);
+}
+
+/* A request without its payload, not registered yet: NULL where there is no memory, or no budget,
+ * which `denied` then says. Under the token. */
+struct hub_request *hub_served_request_make(struct hub_served *served,
+                                            const struct hub_message *message, uint32_t size);
+
+/* What it takes of the budget. */
+size_t hub_served_request_bytes(const struct hub_request *request);
+
+/* The memory of a forgotten request, and what is left of its streams. */
+void hub_served_request_free(struct hub_served *served, struct hub_request *request);
+
+#endif
