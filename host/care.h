@@ -6,8 +6,8 @@
 
 #include <rapahub/lifecycle.h>
 
-#include "host/containers.h"
 #include "host/life.h"
+#include "host/registry/containers.h"
 #include "hub/wire/lifecycle.h"
 
 /* Brings one to life in a guest that is ready; where it fails nothing is left of it. */

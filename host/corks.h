@@ -4,8 +4,8 @@
 #ifndef HOST_CORKS_H
 #define HOST_CORKS_H
 
-#include "host/containers.h"
 #include "host/life.h"
+#include "host/registry/containers.h"
 
 /* Any thread. A container stays corked when its guest is started again. 0, or RAPAHUB_ENOENT. */
 int host_corks_set(struct rapahub_host *host, struct rapahub_container_id target, bool corked);

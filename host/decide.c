@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "host/containers.h"
 #include "host/events.h"
 #include "host/host.h"
 #include "host/keep.h"
 #include "host/places.h"
+#include "host/registry/containers.h"
 #include "host/report.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "host/containers.h"
 #include "host/decide.h"
 #include "host/host.h"
+#include "host/registry/containers.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
 

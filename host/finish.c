@@ -11,7 +11,7 @@
 
 #include "host/decide.h"
 #include "host/host.h"
-#include "host/spawn.h"
+#include "host/process/spawn.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"

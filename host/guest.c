@@ -8,7 +8,7 @@
 #include "host/confinement.h"
 #include "host/host.h"
 #include "host/keep.h"
-#include "host/module.h"
+#include "host/process/module.h"
 #include "host/supervise/lint.h"
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"

@@ -10,17 +10,17 @@
 
 #include <rapahub/host.h>
 
-#include "host/build_id.h"
-#include "host/figures.h"
 #include "host/finish.h"
 #include "host/life.h"
-#include "host/limits.h"
-#include "host/loop.h"
-#include "host/methods.h"
 #include "host/options.h"
+#include "host/owner/loop.h"
+#include "host/owner/verdict.h"
+#include "host/process/build_id.h"
+#include "host/process/figures.h"
+#include "host/process/limits.h"
+#include "host/process/tail.h"
+#include "host/registry/methods.h"
 #include "host/supervise/tree.h"
-#include "host/tail.h"
-#include "host/verdict.h"
 #include "hub/base/states.h"
 
 /* No start of a guest takes more descriptors of its host than that at once. */

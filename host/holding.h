@@ -4,8 +4,8 @@
 #ifndef HOST_HOLDING_H
 #define HOST_HOLDING_H
 
-#include "host/containers.h"
 #include "host/guest.h"
+#include "host/registry/containers.h"
 
 /* The containers as they were when it began; each counts as used, so none is freed. */
 struct host_holding {

@@ -11,15 +11,15 @@
 
 #include <rapahub/id.h>
 
-#include "host/cgroup.h"
 #include "host/chains.h"
-#include "host/futexes.h"
-#include "host/group.h"
-#include "host/lookout.h"
-#include "host/loop.h"
-#include "host/methods.h"
-#include "host/output.h"
+#include "host/owner/futexes.h"
+#include "host/owner/lookout.h"
+#include "host/owner/loop.h"
 #include "host/probes.h"
+#include "host/process/cgroup.h"
+#include "host/process/group.h"
+#include "host/process/output.h"
+#include "host/registry/methods.h"
 #include "host/supervise/exits.h"
 #include "host/supervise/pulse.h"
 #include "host/supervise/stall.h"

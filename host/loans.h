@@ -6,8 +6,8 @@
 
 #include <rapahub/host.h>
 
+#include "host/call/shelf.h"
 #include "host/route.h"
-#include "host/shelf.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/loan.h"

@@ -4,7 +4,7 @@
 #ifndef HOST_MONITORS_H
 #define HOST_MONITORS_H
 
-#include "host/loop.h"
+#include "host/owner/loop.h"
 #include "host/supervise/machine.h"
 
 struct rapahub_host;

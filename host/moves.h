@@ -7,8 +7,8 @@
 
 #include <rapahub/stream.h>
 
-#include "host/containers.h"
 #include "host/life.h"
+#include "host/registry/containers.h"
 
 /* One state on its way, and the one deadline that is over all of its pieces. What the sink or the
  * source takes of it is given back: its time is not the guest's. */

@@ -11,7 +11,7 @@
 #include "host/census.h"
 #include "host/children.h"
 #include "host/host.h"
-#include "host/observations.h"
+#include "host/observe/observations.h"
 #include "hub/base/clock.h"
 
 #define EVENTS     1024

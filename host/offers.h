@@ -5,8 +5,8 @@
 
 #include <rapahub/host.h>
 
-#include "host/containers.h"
-#include "host/methods.h"
+#include "host/registry/containers.h"
+#include "host/registry/methods.h"
 #include "host/route.h"
 #include "hub/call/calls.h"
 #include "hub/wire/response.h"

@@ -4,7 +4,7 @@
 #ifndef HOST_PROBES_H
 #define HOST_PROBES_H
 
-#include "host/loop.h"
+#include "host/owner/loop.h"
 #include "host/supervise/probe.h"
 
 struct host_life;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "host/build_id.h"
 #include "host/children.h"
 #include "host/host.h"
+#include "host/process/build_id.h"
 #include "host/supervise/budget.h"
 #include "host/supervision.h"
 #include "host/threads.h"

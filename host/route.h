@@ -5,9 +5,9 @@
 
 #include <rapahub/host.h>
 
-#include "host/containers.h"
 #include "host/life.h"
-#include "host/methods.h"
+#include "host/registry/containers.h"
+#include "host/registry/methods.h"
 #include "host/scratch.h"
 #include "hub/wire/stream_ids.h"
 

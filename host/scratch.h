@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/containers.h"
+#include "host/call/shelf.h"
 #include "host/life.h"
-#include "host/shelf.h"
+#include "host/registry/containers.h"
 #include "hub/base/line.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"

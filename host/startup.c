@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/containers.h"
 #include "host/decide.h"
 #include "host/exchange.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/places.h"
 #include "host/probes.h"
+#include "host/registry/containers.h"
 #include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"

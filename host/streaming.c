@@ -2,10 +2,10 @@
 #include "host/streaming.h"
 
 #include "host/host.h"
+#include "host/owner/verdict.h"
 #include "host/requests.h"
 #include "host/route.h"
 #include "host/turn.h"
-#include "host/verdict.h"
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"
 

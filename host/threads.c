@@ -5,8 +5,8 @@
 
 #include "host/forked.h"
 #include "host/host.h"
+#include "host/owner/verdict.h"
 #include "host/turn.h"
-#include "host/verdict.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/thread.h"

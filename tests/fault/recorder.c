@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "host/spawn.h"
+#include "host/process/spawn.h"
 #include "host/supervise/supervisor.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/spawn.h"
+#include "host/process/spawn.h"
 #include "tests/support/pause.h"
 
 #define TO_GROUP    4 /* PIDFD_SIGNAL_PROCESS_GROUP */
