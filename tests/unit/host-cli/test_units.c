@@ -74,6 +74,10 @@ static void a_budget_is_restarts_within_a_period(void **state)
     assert_int_equal(cli_units_budget("5/60s", &count, &period_ns), 0);
     assert_int_equal(count, 5);
     assert_int_equal(period_ns, 60000000000);
+    assert_int_equal(cli_units_budget("12/1s", &count, &period_ns), 0); /* decimal */
+    assert_int_equal(count, 12);
+    assert_int_equal(cli_units_budget("256/1s", &count, &period_ns), 0);
+    assert_int_equal(count, 256);
     assert_int_equal(cli_units_budget("none", &count, &period_ns), 0);
     assert_int_equal(count, -1);
     assert_int_equal(cli_units_budget("5", &count, &period_ns), RAPAHUB_ECONFIG);

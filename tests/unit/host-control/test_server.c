@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "host/control/listener.h"
 #include "hub/base/clock.h"
 #include "tests/support/linger.h"
 #include "tests/unit/host-control/fixture.h"
+
+/* An embedder's loop watches this one descriptor. */
+static void the_descriptor_says_when_there_is_something_to_do(void **state)
+{
+    const struct fixture *f = *state;
+    struct pollfd control = {.fd = rapahub_control_fd(f->control), .events = POLLIN};
+    int client;
+
+    assert_true(control.fd > STDERR_FILENO);
+    assert_int_equal(poll(&control, 1, 0), 0);
+    assert_int_equal(host_listener_connect(f->path, &client), 0);
+    assert_int_equal(poll(&control, 1, 10000), 1);
+    assert_int_equal(rapahub_control_dispatch(f->control), 1);
+    assert_int_equal(poll(&control, 1, 0), 0);
+    close(client);
+}
 
 static void guests_are_listed(void **state)
 {
@@ -434,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_name_that_is_withdrawn_may_be_offered_anew),
+        TEST(the_descriptor_says_when_there_is_something_to_do),
         TEST(guests_are_listed),
         TEST(figures_of_a_guest_are_told_one_by_one),
         TEST(children_are_told_with_their_supervisors),

@@ -167,6 +167,18 @@ static void named_statuses_and_signals_come_before_the_class(void **state)
     assert_int_equal(judged(&rules, &killed), HOST_EXIT_RESTART);
 }
 
+/* The last signal of the kernel counts as any other. */
+static void the_last_signal_is_one(void **state)
+{
+    static const uint16_t never[] = {RAPAHUB_SIGNAL(64), 0};
+    const struct hub_exit last = {CLD_KILLED, 64}, before = {CLD_KILLED, 63};
+    struct host_exit_rules rules = rules_of(&(struct rapahub_supervision){.prevent_exit = never});
+
+    (void)state;
+    assert_int_equal(judged(&rules, &last), HOST_EXIT_PREVENTED);
+    assert_int_equal(judged(&rules, &before), HOST_EXIT_RESTART);
+}
+
 static void what_is_no_status_and_no_signal_is_refused(void **state)
 {
     static const uint16_t wrong[] = {7, 0}, beyond[] = {RAPAHUB_SIGNAL(65), 0};
@@ -214,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_text_that_does_not_fit_is_cut),
         cmocka_unit_test(the_kind_of_restart_decides_with_the_class),
         cmocka_unit_test(named_statuses_and_signals_come_before_the_class),
+        cmocka_unit_test(the_last_signal_is_one),
         cmocka_unit_test(what_is_no_status_and_no_signal_is_refused),
     };
 

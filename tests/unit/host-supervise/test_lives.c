@@ -8,6 +8,7 @@ static const struct rapahub_supervisor_options plain = {0};
 static void is_stale(int r)
 {
     assert_int_equal(r, RAPAHUB_ESTALE);
+    assert_int_equal(rapahub_last_error()->code, RAPAHUB_ESTALE);
     assert_string_equal(rapahub_last_error()->rule, "supervise.incarnation");
     assert_string_equal(rapahub_last_error()->text, "x: this life has ended");
     rapahub_clear_error();

@@ -32,6 +32,8 @@ static void an_answer_that_is_there_is_taken_at_once(void **state)
     assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
     assert_int_equal(one.message.payload_len, sizeof good);
     assert_memory_equal(one.message.inline_payload, good, sizeof good);
+    assert_int_equal(hub_peek64(&hub_link_counters(pair.host.connection.link)->received_bytes),
+                     sizeof good);
     assert_int_equal(hub_calls_answered(calls_of(&pair)), 1);
     assert_int_equal(hub_calls_late(calls_of(&pair)), 0);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0); /* it is not seen again */

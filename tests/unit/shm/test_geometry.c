@@ -216,6 +216,7 @@ static void regions_of_any_geometry_are_aligned_apart_and_inside(void **state)
 
         if (r < 0) { /* only for its size */
             assert_refused(r, RAPAHUB_EINVAL, "shm.file.attach");
+            assert_non_null(strstr(rapahub_last_error()->text, "the most are 1099511627776"));
             continue;
         }
         assert_true(geometry.total_size <= UINT64_C(1) << 40);
