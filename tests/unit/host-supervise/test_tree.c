@@ -140,6 +140,20 @@ static void a_probe_that_says_nothing_is_refused(void **state)
                 "supervise.lint.values", "ready is none");
 }
 
+static void a_probe_has_defaults_where_there_is_one(void **state)
+{
+    const struct rapahub_supervision given = {.liveness = {.period_ns = 10 * HUB_SECOND}};
+    struct rapahub_supervision out;
+
+    (void)state;
+    assert_int_equal(host_lint_child("kv", &given, NULL, &out), 0);
+    assert_int_equal(out.liveness.timeout_ns, HUB_SECOND);
+    assert_int_equal(out.liveness.success, 1);
+    assert_int_equal(out.liveness.failure, 3);
+    assert_int_equal(out.readiness.timeout_ns, 0); /* it is none */
+    assert_int_equal(out.readiness.failure, 0);
+}
+
 /* r[verify supervise.lint.backoff] r[verify supervise.lint.factor] */
 static void delays_that_shrink_are_refused(void **state)
 {
@@ -161,6 +175,12 @@ static void a_budget_that_cannot_be_used_up_is_refused(void **state)
 
     (void)state;
     assert_lint(how, "supervise.lint.budget", "outlast period_ns");
+    assert_lint((struct rapahub_supervision){.restarts_max = 1,
+                                             .backoff_first = true,
+                                             .backoff_initial_ns = 60 * HUB_SECOND,
+                                             .backoff_max_ns = 60 * HUB_SECOND,
+                                             .jitter = RAPAHUB_JITTER_NONE},
+                "supervise.lint.budget", "outlast period_ns");
     begin(&stage, (struct rapahub_supervisor_options){0});
     how.period_ns = 60 * HUB_SECOND + 1;
     assert_int_equal(put(&stage, "a", how), 0);
@@ -328,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_value_that_is_none_is_refused),
         cmocka_unit_test(a_limit_that_nothing_keeps_is_refused),
         cmocka_unit_test(a_probe_that_says_nothing_is_refused),
+        cmocka_unit_test(a_probe_has_defaults_where_there_is_one),
         cmocka_unit_test(delays_that_shrink_are_refused),
         cmocka_unit_test(a_budget_that_cannot_be_used_up_is_refused),
         cmocka_unit_test(a_stop_longer_than_its_supervisors_is_refused),

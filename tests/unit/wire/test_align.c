@@ -99,11 +99,19 @@ static void without_memory_nothing_is_moved(void **state)
     hub_align_fini(&memory);
 }
 
+struct pair_of_numbers {
+    uint64_t a;
+    uint32_t b;
+};
+RAPAHUB_RECORD(pair_of_numbers, RAPAHUB_MEMBER(pair_of_numbers, a, u64),
+               RAPAHUB_MEMBER(pair_of_numbers, b, u32));
+
 static void what_has_no_bytes_is_of_no_concern(void **state)
 {
     (void)state;
     assert_false(hub_align_concerns(&rapahub_type_u64));
     assert_false(hub_align_concerns(&rapahub_type_string));
+    assert_false(hub_align_concerns(&rapahub_type_pair_of_numbers));
     assert_true(hub_align_concerns(&rapahub_type_bytes));
     assert_true(hub_align_concerns(&rapahub_type_trio));
 }
