@@ -2,6 +2,7 @@
 /* The command that runs behind each end of a guest: when, told what, for how long at most, and what
  * its status leads to. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,6 +61,28 @@ static void it_runs_behind_an_end_and_knows_which(void **state)
     read_line(path, line, sizeof line);
     assert_string_equal(line, "calc clean <0> <>\n");
     close_host(&on);
+}
+
+/* The embedder's own descriptors stay its own, also where they are not closed by an execve.
+ * r[verify supervise.finish] */
+static void it_inherits_no_descriptor(void **state)
+{
+    int kept = fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1);
+    char command[256], path[64], line[128];
+    struct hosting on;
+
+    (void)state;
+    assert_true(kept > STDERR_FILENO);
+    snprintf(path, sizeof path, "/tmp/rapahub-finish-%d", (int)getpid());
+    snprintf(command, sizeof command,
+             "if [ -e /proc/$$/fd/%d ]; then echo open; else echo closed; fi > %s", kept, path);
+    open_with(&on, (struct rapahub_supervision){.finish = SHELL(command)});
+    kill(pid_of(&on), SIGKILL);
+    assert_true(until(&on, &on.told.ready, 2));
+    read_line(path, line, sizeof line);
+    assert_string_equal(line, "closed\n");
+    close_host(&on);
+    close(kept);
 }
 
 /* r[verify supervise.finish] r[verify supervise.exit.class] */
@@ -282,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_runs_behind_an_end_and_knows_which),
+        cmocka_unit_test(it_inherits_no_descriptor),
         cmocka_unit_test(a_status_that_counts_as_success_is_told_as_clean),
         cmocka_unit_test(nobody_but_its_child_waits_for_it),
         cmocka_unit_test(one_that_takes_too_long_is_killed),

@@ -34,6 +34,21 @@ static void an_upgrade_reaches_the_guest(void **state)
     host_client_release(&client);
 }
 
+/* A host of an older library has no such function. */
+static void an_upgrade_is_refused_where_the_host_has_none(void **state)
+{
+    const struct control_upgrade good = {rapahub_string_of("calc"), rapahub_string_of("/new.so"), 0,
+                                         false};
+    struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+
+    f->control->host.upgrade = NULL;
+    ask(f, client, HOST_FRAME_UPGRADE, &good);
+    assert_int_equal(end_of(client), RAPAHUB_ENOTSUP);
+    assert_string_equal(rapahub_last_error()->text, "host 'h' upgrades no guest");
+    host_client_release(&client);
+}
+
 static const struct control_upgrade upgrade_of_calc = {{"calc", 4}, {"/new.so", 7}, 0, false};
 
 static void others_are_answered_while_an_upgrade_runs(void **state)
@@ -139,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_upgrade_reaches_the_guest),
+        TEST(an_upgrade_is_refused_where_the_host_has_none),
         TEST(others_are_answered_while_an_upgrade_runs),
         TEST(others_are_answered_while_a_guest_stops_or_starts_anew),
         TEST(a_stop_outlives_who_asked_for_it_and_the_socket),
