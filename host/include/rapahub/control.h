@@ -60,7 +60,8 @@ struct rapahub_control_options {
 };
 
 /* Makes the socket, mode 0600, in a folder that exists. A socket nobody listens at any more is
- * replaced; -EEXIST where a host answers at it. */
+ * replaced; -EEXIST where a host answers at it. Hosts that open sockets in one folder at the same
+ * moment take turns; -EAGAIN where another one has had the folder locked for 2 s. */
 RAPAHUB_API_CHECKED int rapahub_control_open(const struct rapahub_control_options *options,
                                              struct rapahub_control **out);
 
