@@ -191,7 +191,7 @@ static int usage(void)
                     "  --trial MS     40\n"
                     "  --seed N       of the order\n"
                     "  --only ID,...  these rows\n"
-                    "  --load-max N   a gate that breaks at a load above this is skipped as noise\n"
+                    "  --load-max N   a gate broken at a higher load, or in some rounds, is noise\n"
                     "  --peers        other libraries besides\n"
                     "  --no-fifo      no real-time priority\n"
                     "  --ab OTHER     another build of this program: new to old, row by row\n"

@@ -282,6 +282,18 @@ static bool is_noisy(const struct rounds *rounds, const struct gates_row *row, s
            NOISY * trial_quantile(pairs->bases, pairs->count, 0.25);
 }
 
+/* A test may say nothing of a broken gate: the machine had other work, or the gate lies among the
+ * ratios of the rounds, so that more rounds might as well show that it holds. */
+static bool is_in_doubt(const struct rounds *rounds, const struct rounds_result *result)
+{
+    const struct gates_row *row = result->row;
+
+    if (rounds->options->load_max <= 0 || row->tolerance > 0)
+        return false;
+    return result->load > rounds->options->load_max ||
+           meets(row, row->more ? result->high : result->low, row->gate);
+}
+
 static struct rounds_result judge(const struct rounds *rounds, const struct gates_row *row)
 {
     static struct pairs pairs;
@@ -304,8 +316,7 @@ static struct rounds_result judge(const struct rounds *rounds, const struct gate
         result.verdict = meets(row, result.ratio, row->goal)   ? ROUNDS_GOAL
                          : meets(row, result.ratio, row->gate) ? ROUNDS_OK
                                                                : ROUNDS_FAIL;
-    if (result.verdict == ROUNDS_FAIL && row->tolerance <= 0 && rounds->options->load_max > 0 &&
-        result.load > rounds->options->load_max)
+    if (result.verdict == ROUNDS_FAIL && is_in_doubt(rounds, &result))
         result.verdict = ROUNDS_NOISY;
     result.base = trial_quantile(pairs.bases, pairs.count, 0.5);
     return result;

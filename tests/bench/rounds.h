@@ -36,7 +36,8 @@ struct rounds_options {
     struct suite_options suite;
     uint32_t rounds;
     double seconds;  /* more rounds until then; 0: none */
-    double load_max; /* a gate that breaks while the machine has more to do is noise; 0: never */
+    double load_max; /* a broken gate is noise while the machine has more to do, or where the gate
+                      * lies among the ratios of the rounds; 0: never */
     uint64_t seed;
     bool (*wanted)(const struct gates_row *row, const void *user);
     const void *user;
