@@ -7,6 +7,7 @@
 
 #include "host/async_pieces.h"
 #include "host/asyncs.h"
+#include "host/caller.h"
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/forked.h"
@@ -169,7 +170,7 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
     if (r < 0)
         return r;
     out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
-    if (host_threads_is_owner(host) && host->chain.value != 0) {
+    if (host_caller_is_owner(host) && host->chain.value != 0) {
         piece->async.seat = host_chains_reserve(host, &host->chain);
         if (!piece->async.seat) {
             host_async_pieces_free(&piece->async);
@@ -350,7 +351,7 @@ static int begin_quickly(struct rapahub_host *host, const struct host_async_call
                          struct host_async_begun *out)
 {
     struct quick quick = {
-        host, NULL, order, out, host_small_call_id(order->call), host_threads_is_owner(host)};
+        host, NULL, order, out, host_small_call_id(order->call), host_caller_is_owner(host)};
     int r;
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)

@@ -5,6 +5,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/caller.h"
 #include "host/host.h"
 
 #define HOT         448  /* bytes of a piece that each call writes, and a line more */
@@ -106,7 +107,7 @@ static struct host_async *take_spare(struct rapahub_host *host)
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_async *async;
 
-    if (host_threads_is_owner(host))
+    if (host_caller_is_owner(host))
         return take_ready(asyncs);
     hub_mutex_lock(&asyncs->lock);
     async = host_async_table_take(&asyncs->table);
@@ -165,7 +166,7 @@ static bool waits_for_end_of_turn(struct host_async *async)
 {
     struct rapahub_host *host = async->host;
 
-    if (!async->piece || !host_threads_is_owner(host) || host->depth == 0)
+    if (!async->piece || !host_caller_is_owner(host) || host->depth == 0)
         return false;
     async->next = host->asyncs.over;
     host->asyncs.over = async;

@@ -26,21 +26,21 @@ static int enter(struct rapahub_host *host, const struct rapahub_container_optio
     struct host_container *before;
     int r;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     before = host_containers_find(&host->containers, options->id);
     if (before && before->state == HOST_CONTAINER_GONE)
         host_containers_remove(&host->containers, before);
     r = host_containers_add(&host->containers, options, out);
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     return r;
 }
 
 static void leave(struct rapahub_host *host, struct host_container *container)
 {
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     host_containers_remove(&host->containers, container);
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 /* One for all that a function asks a guest. r[impl sec.call.time] */
@@ -93,15 +93,15 @@ static int show(struct rapahub_host *host, struct host_life *life, struct host_c
     struct host_guest *guest = life->guest;
     bool there;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     there = guest && guest->life == life && host_guest_is_up(guest);
     if (there) {
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
         host_containers_move(container, HOST_CONTAINER_READY, "it has begun");
     }
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
     return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
 }
 
@@ -153,13 +153,13 @@ int host_care_keep(struct host_guest *guest, const struct rapahub_container_opti
         r = enter(host, options, &container);
     if (r < 0)
         return r;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     container->guest = guest;
     container->is_new = true;
     hub_list_append(&guest->containers, &container->of_guest);
     host_containers_move(container, HOST_CONTAINER_DOWN, "its guest is to begin it");
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
     return 0;
 }
 
@@ -178,10 +178,10 @@ int host_care_offer(struct rapahub_host *host, const struct rapahub_container_op
         r = enter(host, options, &container);
     if (r < 0)
         return r;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     container->offer = TAKE(offer);
     host_containers_move(container, HOST_CONTAINER_READY, "it is offered");
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     return 0;
 }
 
@@ -290,13 +290,13 @@ static void set_plugged(struct rapahub_host *host, struct host_container *contai
 {
     enum host_container_state to = plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     container->plugged = plugged;
     if (container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED)
         if (container->state != (uint32_t)to)
             host_containers_move(container, to, "as asked");
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 /* First closed here, then told; first told, then open here: no call arrives where it is plugged. */
@@ -413,9 +413,9 @@ int host_care_remove(struct rapahub_host *host, struct rapahub_container_id targ
         return r;
     r = ask(host, &care, HUB_LIFECYCLE_FINI, NULL, NULL);
     if (r == 0) {
-        host_write_lock(host);
+        host_routes_write(&host->routes);
         host_containers_move(care.container, HOST_CONTAINER_GONE, "as asked");
-        host_unlock(host);
+        host_routes_unlock(&host->routes);
         leave(host, care.container);
     }
     host_care_drop(&care);

@@ -43,14 +43,14 @@ static __attribute__((noinline)) void push_all(struct rapahub_host *host)
 {
     if (hub_exchange(&host->held, 0) == 0)
         return;
-    host_read_lock(host);
+    host_routes_read(&host->routes);
     for (uint32_t i = 0; i < host->guests_max; i++) {
         const struct host_guest *guest = host->guests[i];
 
         if (guest && guest->life && host_guest_is_up(guest))
             hub_link_push(guest->life->connection.link);
     }
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
 }
 
 void host_corks_push(struct rapahub_host *host)

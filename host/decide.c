@@ -27,14 +27,14 @@ static void move_containers(struct host_guest *guest, enum host_container_state 
 {
     struct rapahub_host *host = guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
         if (container->state != (uint32_t)to)
             host_containers_move(container, to, why);
     }
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
 }
 
 static void tell_down(const struct host_guest *guest, const struct host_end *end)
@@ -176,9 +176,9 @@ static void show(struct host_guest *guest, const struct host_decision *decision)
 
 static void set_due(struct host_guest *guest, uint64_t due_ns)
 {
-    host_write_lock(guest->host);
+    host_routes_write(&guest->host->routes);
     guest->due_ns = due_ns;
-    host_unlock(guest->host);
+    host_routes_unlock(&guest->host->routes);
 }
 
 /* One that only came down with its supervisor keeps them: it comes back with it, or is closed.

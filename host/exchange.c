@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/caller.h"
 #include "host/corks.h"
 #include "host/host.h"
 #include "host/nested.h"
@@ -89,7 +90,7 @@ static struct host_life *life_of(struct rapahub_host *host, const struct hub_cal
 int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
                        bool streams)
 {
-    if (!host_threads_is_owner(host))
+    if (!host_caller_is_owner(host))
         return hub_calls_wait(calls, number, false);
     return wait_as_owner(host, streams ? NULL : life_of(host, calls), calls, number, streams);
 }
@@ -137,7 +138,7 @@ static int wait_for(struct rapahub_host *host, const struct host_exchange *excha
     struct hub_calls *calls = exchange->life->connection.calls;
     bool streams = exchange->streams != NULL;
 
-    if (!host_threads_is_owner(host))
+    if (!host_caller_is_owner(host))
         return hub_calls_wait(calls, number, false);
     return wait_as_owner(host, streams ? NULL : exchange->life, calls, number, streams);
 }
@@ -147,7 +148,7 @@ static int run(struct rapahub_host *host, const struct host_exchange *exchange,
 {
     struct hub_calls *calls = exchange->life->connection.calls;
     uint64_t chain = seat ? host_chains_take(seat, exchange->life) : 0;
-    bool owner = host_threads_is_owner(host);
+    bool owner = host_caller_is_owner(host);
     uint8_t head[HOST_EXCHANGE_HEAD_MAX + HOST_EXCHANGE_BEFORE_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
@@ -180,7 +181,7 @@ static int run(struct rapahub_host *host, const struct host_exchange *exchange,
 /* Of the calls that an offered method makes to answer a guest. */
 static bool is_chained(struct rapahub_host *host, const struct host_exchange *exchange)
 {
-    return host_threads_is_owner(host) && host->chain.value != 0 && !exchange->own;
+    return host_caller_is_owner(host) && host->chain.value != 0 && !exchange->own;
 }
 
 int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,

@@ -147,21 +147,21 @@ void host_guest_move(struct host_guest *guest, enum host_guest_state to, const c
 {
     struct rapahub_host *host = guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     hub_states_move(&host_tree_states, &guest->state, (uint32_t)to, guest->name, why);
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over)
 {
     struct rapahub_host *host = guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     guest->state = (uint32_t)state;
     guest->over = over;
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 bool host_guest_is_up(const struct host_guest *guest)

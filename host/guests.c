@@ -159,9 +159,9 @@ static void keep_name(struct host_guest *guest)
 {
     if (guest->named != HOST_GUEST_NAMED_BY_ITSELF)
         return;
-    host_write_lock(guest->host);
+    host_routes_write(&guest->host->routes);
     host_places_name(guest);
-    host_unlock(guest->host);
+    host_routes_unlock(&guest->host->routes);
 }
 
 void host_guests_start(struct host_guest *guest)
@@ -200,10 +200,10 @@ void host_guests_begin(struct host_life *life)
 
     guest->timer.on = on_time;
     guest->timer.user = guest;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     guest->life = life;
     guest->id = life->id;
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     hub_list_append(&host->lives, &life->link);
     host_loop_set(&host->loop, &guest->timer, hub_clock_after(guest->supervision.start_timeout_ns));
 }
@@ -227,7 +227,7 @@ void host_guests_open(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    host_write_lock(guest->host);
+    host_routes_write(&guest->host->routes);
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
@@ -236,8 +236,8 @@ void host_guests_open(struct host_life *life)
                                  container->plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY,
                                  "its guest is ready");
     }
-    host_unlock(guest->host);
-    host_changed(guest->host);
+    host_routes_unlock(&guest->host->routes);
+    host_routes_announce(&guest->host->routes);
 }
 
 void host_guests_ready(struct host_life *life)
@@ -358,9 +358,9 @@ static void part(struct host_life *life)
         host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
     else
         host_guest_show(guest, HOST_GUEST_EXITED, false);
-    host_write_lock(guest->host);
+    host_routes_write(&guest->host->routes);
     guest->life = NULL;
-    host_unlock(guest->host);
+    host_routes_unlock(&guest->host->routes);
 }
 
 /* Not of one that was asked to go, or said that it goes, and then went in order.

@@ -42,21 +42,21 @@ void host_holding_fini(struct host_holding *holding)
 /* r[impl supervise.upgrade.hold] */
 void host_holding_begin(struct rapahub_host *host, const struct host_holding *holding)
 {
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     for (uint32_t i = 0; i < holding->count; i++)
         if (holding->list[i]->state == HOST_CONTAINER_READY)
             host_containers_move(holding->list[i], HOST_CONTAINER_HELD, "its guest is replaced");
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
 }
 
 void host_holding_end(struct rapahub_host *host, const struct host_holding *holding)
 {
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     for (uint32_t i = 0; i < holding->count; i++)
         if (holding->list[i]->state == HOST_CONTAINER_HELD)
             host_containers_move(holding->list[i], HOST_CONTAINER_READY, "its guest serves");
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 /* The one user counted is this holding. Who found the way to it before it was held is a user until

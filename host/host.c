@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host/async_call.h"
+#include "host/caller.h"
 #include "host/care.h"
 #include "host/children.h"
 #include "host/corks.h"
@@ -25,54 +26,11 @@
 #include "host/turn.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
-#include "hub/base/futex.h"
 #include "hub/base/mapping.h"
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"
 
 #define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
-
-void host_read_lock(struct rapahub_host *host)
-{
-    pthread_rwlock_rdlock(&host->routes);
-}
-
-void host_write_lock(struct rapahub_host *host)
-{
-    pthread_rwlock_wrlock(&host->routes);
-    if (hub_add(&host->version, 1) == UINT32_MAX)
-        hub_add(&host->version, 1); /* 0 is what nobody has seen */
-    hub_settle(&host->version);
-}
-
-void host_unlock(struct rapahub_host *host)
-{
-    pthread_rwlock_unlock(&host->routes);
-}
-
-void host_changed(struct rapahub_host *host)
-{
-    hub_add(&host->changes, 1);
-    hub_futex_wake_private(&host->changes);
-}
-
-void host_wait_change(struct rapahub_host *host, uint32_t seen, uint64_t deadline_ns)
-{
-    hub_futex_wait_private(&host->changes, seen, deadline_ns);
-}
-
-int host_check_owner(struct rapahub_host *host)
-{
-    int r = host_forked_check(host);
-
-    if (r < 0)
-        return r;
-    if (!host_threads_is_owner(host))
-        return rapahub_fail(RAPAHUB_ESTATE, "", "only the thread that owns the host may do this");
-    if (host->callbacks > 0)
-        return rapahub_fail(RAPAHUB_ESTATE, "", "a callback may call containers, and no more");
-    return 0;
-}
 
 /* ---- create and destroy ---- */
 
@@ -104,7 +62,7 @@ static void free_host(struct rapahub_host *host)
     host_options_fini(&host->options);
     if (host->has_cgroup)
         hub_fd_release(&host->cgroup);
-    pthread_rwlock_destroy(&host->routes);
+    host_routes_fini(&host->routes);
     host_children_free(host);
     free(host->guests);
     hub_closer_release(&host->closer);
@@ -126,8 +84,7 @@ static struct rapahub_host *new_host(void)
     }
     if (!host)
         return NULL;
-    pthread_rwlock_init(&host->routes, NULL);
-    hub_note(&host->version, 1);
+    host_routes_init(&host->routes);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;
     host_threads_init(&host->threads);
     host_containers_init(&host->containers);
@@ -231,7 +188,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
 /* The library's thread is stopped by another one, never by itself. */
 static int check_may_destroy(struct rapahub_host *host)
 {
-    return host->threads.own && !host_threads_is_owner(host) ? 0 : host_check_owner(host);
+    return host->threads.own && !host_caller_is_owner(host) ? 0 : host_caller_check(host);
 }
 
 void rapahub_host_destroy(struct rapahub_host *host)
@@ -341,11 +298,11 @@ int rapahub_host_guest_methods(struct rapahub_host *host, struct rapahub_guest_i
 
     if (r < 0)
         return r;
-    host_read_lock(host);
+    host_routes_read(&host->routes);
     guest = host_guest_find(host, id);
     if (guest && guest->methods)
         methods = host_methods_hold(guest->methods);
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     if (!methods)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
     visit_methods(methods, visit, user);
@@ -481,7 +438,7 @@ int rapahub_host_fd(const struct rapahub_host *host)
 
 int rapahub_host_dispatch(struct rapahub_host *host, int timeout_ms)
 {
-    int r = host_check_owner(host);
+    int r = host_caller_check(host);
 
     return r < 0 ? r : host_turn(host, timeout_ms);
 }

@@ -3,7 +3,6 @@
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include <rapahub/host.h>
@@ -23,6 +22,7 @@
 #include "host/process/spawn.h"
 #include "host/process/zombies.h"
 #include "host/registry/containers.h"
+#include "host/registry/routes.h"
 #include "host/scratch.h"
 #include "host/supervise/machine.h"
 #include "host/threads.h"
@@ -36,11 +36,8 @@ struct rapahub_host {
     struct host_loans loans;
     struct host_asyncs asyncs;
 
-    pthread_rwlock_t routes;           /* order of locks: this one first; see hub/base/mutex.h */
+    struct host_routes routes;
     struct hub_a32 held;               /* calls are, perhaps: see corks.h */
-    struct hub_a32 version;            /* counts changes of the routes; never 0 */
-    struct hub_a32 changes;            /* counts moves of guests, for who waits for one */
-    struct hub_a32 watchers;           /* threads that wait for a change */
     struct host_containers containers; /* routes */
     uint32_t guests_max;
     struct host_guest **guests; /* routes */
@@ -88,19 +85,5 @@ struct rapahub_host {
     uint32_t callbacks;            /* the embedder's code that runs now */
     bool closing;
 };
-
-/* routes. What was found under the lock of a reader is as it was while `version` is the same; who
- * locks to change them changes that first. */
-void host_read_lock(struct rapahub_host *host);
-void host_write_lock(struct rapahub_host *host);
-void host_unlock(struct rapahub_host *host);
-
-/* Something changed that a waiting thread may want to know; any thread. host_wait_change returns
- * when `changes` is not `seen` any more, at most after `deadline_ns`. */
-void host_changed(struct rapahub_host *host);
-void host_wait_change(struct rapahub_host *host, uint32_t seen, uint64_t deadline_ns);
-
-/* May the calling thread change the life of guests now? 0, or RAPAHUB_ESTATE. */
-int host_check_owner(struct rapahub_host *host);
 
 #endif

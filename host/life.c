@@ -12,6 +12,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/caller.h"
 #include "host/confinement.h"
 #include "host/host.h"
 #include "host/keep.h"
@@ -94,7 +95,7 @@ void host_life_release(struct host_life **pointer)
 /* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
 static bool will_look(const struct host_life *life)
 {
-    return host_threads_is_owner(life->host) && life->loop->handling &&
+    return host_caller_is_owner(life->host) && life->loop->handling &&
            life->host->depth + life->host->nested <= HOST_TURN_DEPTH_MAX;
 }
 

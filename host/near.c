@@ -10,7 +10,7 @@ struct host_scratch *host_near_of_owner(struct rapahub_host *host,
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
 
     return scratch && host_small_call_is_to(scratch, target) && !host_scratch_is_inside(scratch) &&
-                   hub_peek(&host->version) == scratch->version
+                   hub_peek(&host->routes.version) == scratch->version
                ? scratch
                : NULL;
 }
@@ -21,7 +21,7 @@ struct host_scratch *host_near_at_rest(struct rapahub_host *host,
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
 
     return scratch && host_small_call_is_to(scratch, target) &&
-                   hub_peek(&host->version) == scratch->version_at_rest
+                   hub_peek(&host->routes.version) == scratch->version_at_rest
                ? scratch
                : NULL;
 }
@@ -29,7 +29,7 @@ struct host_scratch *host_near_at_rest(struct rapahub_host *host,
 bool host_near_go_in(struct rapahub_host *host, struct host_scratch *scratch)
 {
     host_scratch_enter(scratch);
-    if (hub_observe(&host->version) == scratch->version)
+    if (hub_observe(&host->routes.version) == scratch->version)
         return true;
     host_near_leave(host, scratch);
     return false;
@@ -47,6 +47,6 @@ struct host_scratch *host_near_enter(struct rapahub_host *host, struct rapahub_c
 void host_near_leave(struct rapahub_host *host, struct host_scratch *scratch)
 {
     host_scratch_leave(scratch);
-    if (hub_observe(&host->version) != scratch->version)
+    if (hub_observe(&host->routes.version) != scratch->version)
         host_loop_wake(&host->loop);
 }

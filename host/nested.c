@@ -17,9 +17,9 @@ static bool is_known(const struct rapahub_host *host, const struct host_nested *
 {
     const struct rapahub_bytes *target = &request->metadata.target;
 
-    return known->version == hub_peek(&host->version) && known->method_id == request->method_id &&
-           known->target_size == target->size && target->size > 0 &&
-           memcmp(known->target, target->data, target->size) == 0;
+    return known->version == hub_peek(&host->routes.version) &&
+           known->method_id == request->method_id && known->target_size == target->size &&
+           target->size > 0 && memcmp(known->target, target->data, target->size) == 0;
 }
 
 /* A method of an offer, without streams. */
@@ -38,7 +38,7 @@ static bool find(struct rapahub_host *host, struct host_nested *known,
         signature = host_methods_of_id(host_offers_methods(container->offer), request->method_id);
     if (!signature || host_methods_takes_streams(signature->types + 1))
         return false;
-    *known = (struct host_nested){.version = hub_peek(&host->version),
+    *known = (struct host_nested){.version = hub_peek(&host->routes.version),
                                   .method_id = request->method_id,
                                   .container = container,
                                   .target_size = target->size};

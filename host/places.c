@@ -18,11 +18,11 @@ void host_places_forget_containers(struct host_guest *guest)
 {
     struct rapahub_host *host = guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     HUB_LIST_EACH (&guest->containers, link)
         host_containers_remove(&host->containers,
                                HUB_LIST_ITEM(link, struct host_container, of_guest));
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
 }
 
 void host_places_forget(struct rapahub_host *host, uint32_t place)
@@ -37,9 +37,9 @@ void host_places_forget(struct rapahub_host *host, uint32_t place)
         if (life->guest == guest)
             life->guest = NULL;
     }
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     host->guests[place] = NULL;
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     host_guest_release(&guest);
 }
 
@@ -131,8 +131,8 @@ int host_places_enter(struct host_guest *guest, uint32_t *place)
     if (r < 0)
         return r;
     guest->serial = ++host->serials;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     host->guests[*place] = guest;
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     return 0;
 }

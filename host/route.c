@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/caller.h"
 #include "host/corks.h"
 #include "host/demand.h"
 #include "host/exchange.h"
@@ -72,12 +73,12 @@ int host_route_find(struct rapahub_host *host, struct rapahub_container_id targe
     out->life = NULL;
     out->methods = NULL;
     out->uncalled = out->held = false;
-    out->changes = hub_observe(&host->changes);
-    host_read_lock(host);
-    out->version = hub_peek(&host->version);
+    out->changes = hub_observe(&host->routes.changes);
+    host_routes_read(&host->routes);
+    out->version = hub_peek(&host->routes.version);
     r = look(host, target, out);
-    host_unlock(host);
-    if (out->uncalled && host_threads_is_owner(host))
+    host_routes_unlock(&host->routes);
+    if (out->uncalled && host_caller_is_owner(host))
         (void)host_demand_call(host, target, 0);
     return r;
 }
@@ -107,7 +108,7 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route, u
 {
     if (hub_clock_left(deadline_ns) == 0)
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", route->name);
-    if (host_threads_is_owner(host)) {
+    if (host_caller_is_owner(host)) {
         int r = host_turn_until(host, deadline_ns);
 
         return r < 0 ? r : 0;
@@ -115,7 +116,7 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route, u
     host_corks_push(host);
     if (route->uncalled && host_demand_call(host, route->container->id, deadline_ns) < 0)
         return RAPAHUB_ETIMEDOUT;
-    host_wait_change(host, route->changes, deadline_ns);
+    host_routes_wait(&host->routes, route->changes, deadline_ns);
     return 0;
 }
 

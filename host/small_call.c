@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/caller.h"
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
@@ -70,7 +71,7 @@ int host_small_call_encode(struct rapahub_host *host, const struct host_scratch 
 {
     static const void *const none[] = {NULL};
 
-    if (host_threads_is_owner(host) && host->chain.value != 0) /* the long way names it */
+    if (host_caller_is_owner(host) && host->chain.value != 0) /* the long way names it */
         return -EAGAIN;
     if (scratch->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */

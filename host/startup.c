@@ -170,11 +170,11 @@ static void begin_all(struct host_life *life)
 {
     struct rapahub_host *host = life->guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     HUB_LIST_EACH (&life->guest->containers, link)
         host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
                              HOST_CONTAINER_STARTING, "its guest restarts");
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     life->startup.next = life->guest->containers.next;
     begin_next(life);
 }
@@ -185,10 +185,10 @@ void host_startup_attached(struct host_life *life)
     struct host_guest *guest = life->guest;
 
     if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
-        host_write_lock(guest->host);
+        host_routes_write(&guest->host->routes);
         host_places_name(guest);
         memcpy(life->name, guest->name, sizeof life->name);
-        host_unlock(guest->host);
+        host_routes_unlock(&guest->host->routes);
     }
     host_guests_ready(life);
     (void)host_probes_begin(life);
@@ -233,10 +233,10 @@ static void publish_methods(struct host_life *life)
 {
     struct rapahub_host *host = life->guest->host;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     host_methods_release(&life->guest->methods);
     life->guest->methods = host_methods_hold(life->startup.methods);
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     host_loop_wake(&host->loop); /* requests may wait for them */
 }
 
@@ -274,12 +274,12 @@ static void take_name(struct host_life *life, struct rapahub_string name)
 
     host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
     if (guest->named == HOST_GUEST_UNNAMED) {
-        host_write_lock(guest->host);
+        host_routes_write(&guest->host->routes);
         if (name.size > 0)
             host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
         host_places_name(guest);
         guest->named = HOST_GUEST_NAMED_BY_ITSELF;
-        host_unlock(guest->host);
+        host_routes_unlock(&guest->host->routes);
         tell_renamed(guest);
     }
     memcpy(life->name, guest->name, sizeof life->name);

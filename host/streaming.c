@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/streaming.h"
 
+#include "host/caller.h"
 #include "host/host.h"
 #include "host/owner/verdict.h"
 #include "host/requests.h"
@@ -17,7 +18,7 @@
 
 static bool is_owner(void *user)
 {
-    return host_threads_is_owner(((struct host_life *)user)->host);
+    return host_caller_is_owner(((struct host_life *)user)->host);
 }
 
 /* The owner serves all its guests while a method it offers reads or writes a stream. */
@@ -62,7 +63,7 @@ static bool is_good(const struct hub_answer *answer)
 static int settle(struct rapahub_host *host, const struct host_exchange *exchange,
                   struct hub_streams *streams)
 {
-    bool owner = host_threads_is_owner(host);
+    bool owner = host_caller_is_owner(host);
 
     while (!hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE))) {
         if (exchange->is_cancelled && exchange->is_cancelled(exchange->user)) {
@@ -90,7 +91,7 @@ int host_streaming_run(struct rapahub_host *host, const struct host_exchange *ex
                                             .deadline_ns = exchange->deadline_ns,
                                             .patience_ns = hub_clock_left(exchange->deadline_ns),
                                             .on_end =
-                                                host_threads_is_owner(host) ? wake_owner : NULL,
+                                                host_caller_is_owner(host) ? wake_owner : NULL,
                                             .user = host};
     struct host_exchange with = *exchange;
     struct host_verdict verdict = {0};

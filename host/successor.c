@@ -50,9 +50,9 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
         host_guest_release(&successor);
         return r;
     }
-    host_write_lock(of->host);
+    host_routes_write(&of->host->routes);
     host_places_name(successor);
-    host_unlock(of->host);
+    host_routes_unlock(&of->host->routes);
     *out = successor;
     return 0;
 }

@@ -162,10 +162,10 @@ static void show_outlook(struct host_guest *guest)
 
     if (outlook == guest->outlook)
         return;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     guest->outlook = outlook;
-    host_unlock(host);
-    host_changed(host);
+    host_routes_unlock(&host->routes);
+    host_routes_announce(&host->routes);
 }
 
 static void show_outlooks(struct rapahub_host *host)

@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/caller.h"
 #include "host/forked.h"
 #include "host/host.h"
 #include "host/owner/verdict.h"
@@ -37,11 +38,6 @@ void host_threads_init(struct host_threads *threads)
 void host_threads_fini(struct host_threads *threads)
 {
     hub_mutex_fini(&threads->lock);
-}
-
-bool host_threads_is_owner(const struct rapahub_host *host)
-{
-    return pthread_equal(host->threads.owner, pthread_self());
 }
 
 static struct job *next_job(struct host_threads *threads, bool all)
@@ -116,8 +112,8 @@ static void *run_thread(void *argument)
 {
     struct rapahub_host *host = argument;
 
-    host_read_lock(host); /* until it is the owner */
-    host_unlock(host);
+    host_routes_read(&host->routes); /* until it is the owner */
+    host_routes_unlock(&host->routes);
     while (hub_observe(&host->threads.end) == 0) {
         if (host_turn(host, IDLE_MS) < 0)
             rapahub_log(RAPAHUB_LOG_ERROR, "threads", "%s", rapahub_last_error()->text);
@@ -130,13 +126,13 @@ int host_threads_start(struct rapahub_host *host)
 {
     int r;
 
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     r = hub_thread_start(&host->threads.thread, run_thread, host);
     if (r == 0) {
         host->threads.own = true;
         host->threads.owner = host->threads.thread;
     }
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     return r == 0 ? 0 : rapahub_fail(r, "", "cannot start the host's thread");
 }
 
@@ -189,9 +185,9 @@ static int wait_for(struct rapahub_host *host, struct job *job, uint64_t deadlin
 int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument)
 {
     struct job posted = {.run = job, .argument = argument};
-    int r = host_check_owner(host);
+    int r = host_caller_check(host);
 
-    if (host_threads_is_owner(host))
+    if (host_caller_is_owner(host))
         return r < 0 ? r : job(host, argument);
     if (!host->threads.own || host_forked_check(host) < 0)
         return r;
@@ -203,7 +199,7 @@ int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *ar
 {
     int r = host_forked_check(host);
 
-    if (r < 0 || !host_threads_is_owner(host))
+    if (r < 0 || !host_caller_is_owner(host))
         return r < 0 ? r : host_threads_run(host, job, argument);
     return job(host, argument);
 }
@@ -225,9 +221,9 @@ int host_threads_await(struct rapahub_host *host, const struct host_threads_task
                        void *argument)
 {
     struct job posted = {.task = task, .argument = argument};
-    int r = host_check_owner(host);
+    int r = host_caller_check(host);
 
-    if (host_threads_is_owner(host))
+    if (host_caller_is_owner(host))
         return r < 0 ? r : await_as_owner(host, task, argument);
     if (!host->threads.own || host_forked_check(host) < 0)
         return r;
@@ -245,7 +241,7 @@ int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *arg
 {
     struct job posted = {.run = job, .argument = argument, .in_turn = true};
 
-    if (host_threads_is_owner(host))
+    if (host_caller_is_owner(host))
         return job(host, argument);
     post(host, &posted);
     return wait_for(host, &posted, deadline_ns);

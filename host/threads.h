@@ -42,8 +42,6 @@ int host_threads_start(struct rapahub_host *host);
 /* Ends and joins it; the calling thread owns the host then. */
 void host_threads_stop(struct rapahub_host *host);
 
-bool host_threads_is_owner(const struct rapahub_host *host);
-
 /* Runs the job on the owner and waits for it. A job that changes the life of guests runs only
  * between turns, and only where the library owns the thread: else RAPAHUB_ESTATE. */
 int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument);

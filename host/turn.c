@@ -3,6 +3,7 @@
 
 #include "host/async_pieces.h"
 #include "host/asyncs.h"
+#include "host/caller.h"
 #include "host/death.h"
 #include "host/detached.h"
 #include "host/events.h"
@@ -223,9 +224,9 @@ static void sweep_containers(struct rapahub_host *host)
 {
     if (hub_list_empty(&host->containers.gone))
         return;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     host_containers_sweep(&host->containers, is_inside, &host->scratches);
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
 }
 
 /* The lives have had their turn: what a timer finds now would wait, and with it all who see that it
@@ -357,7 +358,7 @@ int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {
-    if (!host_threads_is_owner(host)) {
+    if (!host_caller_is_owner(host)) {
         host_loop_wake(&host->loop);
         return;
     }

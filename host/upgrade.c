@@ -165,9 +165,9 @@ static void change_over(struct host_upgrade *upgrade)
         return;
     }
     host_keep_change_over(upgrade->guest, upgrade->successor);
-    host_write_lock(upgrade->host);
+    host_routes_write(&upgrade->host->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
-    host_unlock(upgrade->host);
+    host_routes_unlock(&upgrade->host->routes);
     host_decide_tell(upgrade->guest, &event); /* before what it may say of its health */
     show_health(upgrade->guest);
     host_holding_end(upgrade->host, &upgrade->holding);

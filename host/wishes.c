@@ -198,9 +198,9 @@ static int begin_close(struct rapahub_host *host, void *argument)
 
     if (r < 0)
         return r;
-    host_write_lock(host);
+    host_routes_write(&host->routes);
     guest->closed = true;
-    host_unlock(host);
+    host_routes_unlock(&host->routes);
     return begin(host, argument);
 }
 

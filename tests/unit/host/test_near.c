@@ -29,16 +29,15 @@ static struct place *make_place(void)
     assert_non_null(place);
     place->host.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(place->host.loop.bell >= 0);
-    assert_int_equal(pthread_rwlock_init(&place->host.routes, NULL), 0);
+    host_routes_init(&place->host.routes);
     assert_int_equal(host_scratch_open(&place->host.scratches), 0);
-    hub_note(&place->host.version, 1);
     return place;
 }
 
 static void free_place(struct place *place)
 {
     host_scratch_close(&place->host.scratches);
-    pthread_rwlock_destroy(&place->host.routes);
+    host_routes_fini(&place->host.routes);
     close(place->host.loop.bell);
     free(place);
 }
@@ -51,7 +50,7 @@ static struct host_life *life_of(struct place *place, uint32_t version)
 static void note(struct place *place)
 {
     struct host_scratch *scratch = host_scratch_get(&place->host.scratches);
-    uint32_t version = hub_observe(&place->host.version);
+    uint32_t version = hub_observe(&place->host.routes.version);
 
     scratch->target = here;
     host_scratch_set_place(scratch, life_of(place, version), &place->container, version);
@@ -64,8 +63,8 @@ static bool is_inside(struct place *place, uint32_t version)
 
 static void change(struct place *place)
 {
-    host_write_lock(&place->host);
-    host_unlock(&place->host);
+    host_routes_write(&place->host.routes);
+    host_routes_unlock(&place->host.routes);
 }
 
 static bool is_woken(struct place *place)
@@ -145,7 +144,7 @@ static void no_wake_up_is_lost(void **state)
     (void)state;
     pthread_create(&thread, NULL, enter_and_leave, place);
     for (uint32_t i = 0; i < CHANGES; i++) {
-        uint32_t before = hub_peek(&place->host.version);
+        uint32_t before = hub_peek(&place->host.routes.version);
 
         for (int n = 0; n < LOOKS && !is_inside(place, before); n++)
             hub_pause();

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/registry/routes.h"
+
+#include "hub/base/futex.h"
+
+void host_routes_init(struct host_routes *routes)
+{
+    pthread_rwlock_init(&routes->lock, NULL);
+    hub_note(&routes->version, 1);
+    hub_note(&routes->changes, 0);
+}
+
+void host_routes_fini(struct host_routes *routes)
+{
+    pthread_rwlock_destroy(&routes->lock);
+}
+
+void host_routes_read(struct host_routes *routes)
+{
+    pthread_rwlock_rdlock(&routes->lock);
+}
+
+void host_routes_write(struct host_routes *routes)
+{
+    pthread_rwlock_wrlock(&routes->lock);
+    if (hub_add(&routes->version, 1) == UINT32_MAX)
+        hub_add(&routes->version, 1); /* 0 is what nobody has seen */
+    hub_settle(&routes->version);
+}
+
+void host_routes_unlock(struct host_routes *routes)
+{
+    pthread_rwlock_unlock(&routes->lock);
+}
+
+void host_routes_announce(struct host_routes *routes)
+{
+    hub_add(&routes->changes, 1);
+    hub_futex_wake_private(&routes->changes);
+}
+
+void host_routes_wait(struct host_routes *routes, uint32_t seen, uint64_t deadline_ns)
+{
+    hub_futex_wait_private(&routes->changes, seen, deadline_ns);
+}
