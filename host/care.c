@@ -8,7 +8,7 @@
 #include "host/moves.h"
 #include "host/offers.h"
 #include "host/startup.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -245,7 +245,7 @@ int host_care_take(struct rapahub_host *host, struct rapahub_container_id target
             return r;
         if (hub_clock_left(deadline_ns) == 0)
             return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the guest was not ready in time");
-        r = host_turn_until(host, deadline_ns);
+        r = host_wait_until(host, deadline_ns);
         if (r < 0)
             return r;
     }
@@ -362,7 +362,7 @@ int host_care_drain(struct rapahub_host *host, struct rapahub_container_id targe
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the container still works");
             break;
         }
-        r = host_turn_until(host, again < deadline ? again : deadline);
+        r = host_wait_until(host, again < deadline ? again : deadline);
         if (r < 0)
             break;
     }

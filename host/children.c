@@ -12,7 +12,7 @@
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
 #include "host/threads.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 
 /* What the embedder holds of one. */
@@ -202,7 +202,7 @@ static int run_stop_supervisor(struct rapahub_host *host, void *argument)
     (void)host_supervisor_stop_by(&host->machine, place, deadline, now);
     host_supervision_settle(host);
     while (r >= 0 && !is_gone(host, job->supervisor->number))
-        r = host_turn(host, 1000);
+        r = host_wait_turn(host, 1000);
     if (r < 0)
         return r;
     hub_list_remove(&job->supervisor->link);
@@ -258,7 +258,7 @@ static int await_rest(struct host_guest *guest, uint64_t deadline)
     int r = 0;
 
     while (r >= 0 && !host_guest_is_up(guest) && !is_down(guest)) {
-        r = host_turn_until(guest->host, deadline);
+        r = host_wait_until(guest->host, deadline);
         if (r >= 0 && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", guest->name);
     }

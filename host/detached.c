@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 
 #define END_MOST (2 * HUB_SECOND)
@@ -83,7 +83,7 @@ void host_detached_end_all(struct rapahub_host *host)
     int r = 0;
 
     while (r >= 0 && !hub_list_empty(&host->detached) && hub_clock_left(deadline) > 0)
-        r = host_turn_until(host, deadline);
+        r = host_wait_until(host, deadline);
     end_late(host);
 }
 

@@ -8,7 +8,7 @@
 #include "host/corks.h"
 #include "host/host.h"
 #include "host/nested.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/line.h"
@@ -37,8 +37,8 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
 {
     if (host->options.waiting == RAPAHUB_WAIT_POLL)
-        return host_turn(host, 0);
-    return host_turn_until(host, hub_call_deadline_of(calls, number));
+        return host_wait_turn(host, 0);
+    return host_wait_until(host, hub_call_deadline_of(calls, number));
 }
 
 /* What the guest asks is served at once, as much as is left of what others may wait for. */
@@ -106,7 +106,7 @@ static int begin(struct rapahub_host *host, struct hub_calls *calls, const struc
 
         if (hub_clock_left(call->deadline_ns) == 0)
             return RAPAHUB_ETIMEDOUT;
-        r = host_turn_until(host, again < call->deadline_ns ? again : call->deadline_ns);
+        r = host_wait_until(host, again < call->deadline_ns ? again : call->deadline_ns);
         if (r >= 0)
             r = hub_calls_begin(calls, call, number);
     }

@@ -17,7 +17,7 @@
 #include "host/startup.h"
 #include "host/supervise/lint.h"
 #include "host/supervision.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/shm/doorbell.h"
@@ -424,7 +424,7 @@ static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 
     guest->pins++;
     while (r >= 0 && host_places_is_used(guest)) {
-        r = host_turn_until(guest->host, deadline);
+        r = host_wait_until(guest->host, deadline);
         if (r >= 0 && host_places_is_used(guest) && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     }

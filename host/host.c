@@ -84,6 +84,7 @@ static struct rapahub_host *new_host(void)
     }
     if (!host)
         return NULL;
+    host->turns = &host_turn_waits;
     host_routes_init(&host->routes);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;
     host_threads_init(&host->threads);

@@ -26,6 +26,7 @@
 #include "host/scratch.h"
 #include "host/supervise/machine.h"
 #include "host/threads.h"
+#include "host/wait.h"
 #include "hub/base/closer.h"
 #include "hub/base/crew.h"
 
@@ -75,14 +76,15 @@ struct rapahub_host {
     uint64_t groups, serials;      /* the last numbers given */
     uint64_t chains;               /* the number of the last chain that began */
     struct host_chain_claim chain; /* of the request an offer answers now; 0: none */
-    uint32_t depth;                /* turns inside of turns */
-    uint32_t nested;               /* requests served inside of waits, without a turn */
-    uint32_t glances;              /* turns since one looked at the descriptors */
-    uint32_t polls;                /* turns without a wait, one after the other */
-    bool unheard;                  /* there are lives whose doorbells are not armed */
-    struct hub_a32 shown;          /* 1: others may wait for the loop's descriptor */
-    struct hub_a32 polled;         /* 1: there were turns that armed no doorbell */
-    uint32_t callbacks;            /* the embedder's code that runs now */
+    const struct host_wait_turns *turns;
+    uint32_t depth;        /* turns inside of turns */
+    uint32_t nested;       /* requests served inside of waits, without a turn */
+    uint32_t glances;      /* turns since one looked at the descriptors */
+    uint32_t polls;        /* turns without a wait, one after the other */
+    bool unheard;          /* there are lives whose doorbells are not armed */
+    struct hub_a32 shown;  /* 1: others may wait for the loop's descriptor */
+    struct hub_a32 polled; /* 1: there were turns that armed no doorbell */
+    uint32_t callbacks;    /* the embedder's code that runs now */
     bool closing;
 };
 

@@ -15,7 +15,7 @@
 #include "host/offers.h"
 #include "host/small_call.h"
 #include "host/streaming.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -109,7 +109,7 @@ int host_route_wait(struct rapahub_host *host, const struct host_route *route, u
     if (hub_clock_left(deadline_ns) == 0)
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", route->name);
     if (host_caller_is_owner(host)) {
-        int r = host_turn_until(host, deadline_ns);
+        int r = host_wait_until(host, deadline_ns);
 
         return r < 0 ? r : 0;
     }

@@ -6,7 +6,7 @@
 #include "host/owner/verdict.h"
 #include "host/requests.h"
 #include "host/route.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"
 
@@ -30,7 +30,7 @@ static int wait_in_turns(void *user, struct hub_link *link, const struct hub_lin
     while (!until->done(until->user) && !hub_link_closed(link) &&
            hub_clock_left(until->deadline_ns) > 0) {
         uint64_t end = until->deadline_ns < slice ? until->deadline_ns : slice;
-        int r = host_turn_until(life->host, end);
+        int r = host_wait_until(life->host, end);
 
         if (r < 0)
             return r;
@@ -70,7 +70,7 @@ static int settle(struct rapahub_host *host, const struct host_exchange *exchang
             hub_streams_close(streams, false);
             return RAPAHUB_ECANCELED;
         }
-        if (owner && host_turn(host, SLICE_MS) < 0)
+        if (owner && host_wait_turn(host, SLICE_MS) < 0)
             return 0;
     }
     return 0;
@@ -229,7 +229,7 @@ void host_streaming_end(struct rapahub_host *host)
 {
     host_asyncs_give_up(host);
     while (hub_observe(&host->streaming) != 0)
-        if (host_turn(host, 1) < 0)
+        if (host_wait_turn(host, 1) < 0)
             return;
     hub_crew_fini(&host->waiters);
 }

@@ -7,7 +7,7 @@
 #include "host/forked.h"
 #include "host/host.h"
 #include "host/owner/verdict.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/thread.h"
@@ -115,7 +115,7 @@ static void *run_thread(void *argument)
     host_routes_read(&host->routes); /* until it is the owner */
     host_routes_unlock(&host->routes);
     while (hub_observe(&host->threads.end) == 0) {
-        if (host_turn(host, IDLE_MS) < 0)
+        if (host_wait_turn(host, IDLE_MS) < 0)
             rapahub_log(RAPAHUB_LOG_ERROR, "threads", "%s", rapahub_last_error()->text);
         host_threads_serve(host, true);
     }
@@ -212,7 +212,7 @@ static int await_as_owner(struct rapahub_host *host, const struct host_threads_t
     if (r < 0)
         return r;
     while (turn >= 0 && !task->is_over(argument))
-        turn = host_turn(host, TURN_MS);
+        turn = host_wait_turn(host, TURN_MS);
     r = task->end(host, argument);
     return turn < 0 ? turn : r;
 }

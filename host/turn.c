@@ -350,11 +350,13 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
     return n < 0 ? n : n + count;
 }
 
-int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
+static int turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 {
     host_watch_expect(host);
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
 }
+
+const struct host_wait_turns host_turn_waits = {host_turn, turn_until};
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/wait.h"
+
+#include "host/host.h"
+
+int host_wait_turn(struct rapahub_host *host, int timeout_ms)
+{
+    return host->turns->turn(host, timeout_ms);
+}
+
+int host_wait_until(struct rapahub_host *host, uint64_t deadline_ns)
+{
+    return host->turns->until(host, deadline_ns);
+}
