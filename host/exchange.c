@@ -7,7 +7,6 @@
 #include "host/caller.h"
 #include "host/corks.h"
 #include "host/host.h"
-#include "host/nested.h"
 #include "host/wait.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -44,11 +43,11 @@ static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_
 /* What the guest asks is served at once, as much as is left of what others may wait for. */
 static bool serve(struct rapahub_host *host, struct host_life *life, uint32_t *left)
 {
-    uint32_t queued = life && *left > 0 ? host_nested_serve_queued(host, life, *left) : 0;
+    uint32_t queued = life && *left > 0 ? host_wait_serve_queued(host, life, *left) : 0;
 
     *left -= queued;
     if (queued > 0)
-        *left -= host_nested_serve(host, life, *left);
+        *left -= host_wait_serve(host, life, *left);
     return queued > 0;
 }
 
@@ -63,7 +62,7 @@ static int wait_as_owner(struct rapahub_host *host, struct host_life *life, stru
     int r;
 
     if (life)
-        left -= host_nested_serve(host, life, left);
+        left -= host_wait_serve(host, life, left);
     r = hub_calls_wait(calls, number, true);
     while (r == -EAGAIN && !hub_calls_ended(calls, number)) {
         served = serve(host, life, &left);

@@ -16,7 +16,7 @@
 #include "host/confinement.h"
 #include "host/host.h"
 #include "host/keep.h"
-#include "host/turn.h"
+#include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
@@ -96,7 +96,7 @@ void host_life_release(struct host_life **pointer)
 static bool will_look(const struct host_life *life)
 {
     return host_caller_is_owner(life->host) && life->loop->handling &&
-           life->host->depth + life->host->nested <= HOST_TURN_DEPTH_MAX;
+           life->host->depth + life->host->nested <= HOST_WAIT_DEPTH_MAX;
 }
 
 static void note(struct host_life *life, uint32_t bit)

@@ -2,14 +2,13 @@
 #include "host/near.h"
 
 #include "host/host.h"
-#include "host/small_call.h"
 
 struct host_scratch *host_near_of_owner(struct rapahub_host *host,
                                         struct rapahub_container_id target)
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
 
-    return scratch && host_small_call_is_to(scratch, target) && !host_scratch_is_inside(scratch) &&
+    return scratch && host_scratch_is_to(scratch, target) && !host_scratch_is_inside(scratch) &&
                    hub_peek(&host->routes.version) == scratch->version
                ? scratch
                : NULL;
@@ -20,7 +19,7 @@ struct host_scratch *host_near_at_rest(struct rapahub_host *host,
 {
     struct host_scratch *scratch = host_scratch_get(&host->scratches);
 
-    return scratch && host_small_call_is_to(scratch, target) &&
+    return scratch && host_scratch_is_to(scratch, target) &&
                    hub_peek(&host->routes.version) == scratch->version_at_rest
                ? scratch
                : NULL;

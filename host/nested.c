@@ -6,7 +6,6 @@
 #include "host/host.h"
 #include "host/offers.h"
 #include "host/requests.h"
-#include "host/turn.h"
 #include "hub/call/direct_wait.h"
 #include "hub/wire/lifecycle.h"
 
@@ -56,7 +55,7 @@ static bool is_offered(void *user, struct hub_request *request)
 /* The stack grows with each: as with turns inside of turns. */
 static bool is_deep(const struct rapahub_host *host)
 {
-    return host->depth + host->nested >= HOST_TURN_DEPTH_MAX;
+    return host->depth + host->nested >= HOST_WAIT_DEPTH_MAX;
 }
 
 /* What it has to tell is told in a turn, which nobody may be about to take. */

@@ -217,6 +217,13 @@ bool host_scratch_lends(const struct host_scratch *scratch, const void *data)
 
 /* ---- where it calls ---- */
 
+bool host_scratch_is_to(const struct host_scratch *scratch, struct rapahub_container_id target)
+{
+    return scratch->target.pool.major == target.pool.major &&
+           scratch->target.pool.minor == target.pool.minor &&
+           scratch->target.container == target.container;
+}
+
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
                             struct host_container *container, uint32_t version)
 {

@@ -130,6 +130,9 @@ static inline bool host_scratch_shows(const struct host_scratch *scratch)
 /* Is this in memory of the last results of the thread? */
 bool host_scratch_lends(const struct host_scratch *scratch, const void *data);
 
+/* Is that the container that the thread called last? */
+bool host_scratch_is_to(const struct host_scratch *scratch, struct rapahub_container_id target);
+
 void host_scratch_set_place(struct host_scratch *scratch, struct host_life *life,
                             struct host_container *container, uint32_t version);
 

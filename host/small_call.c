@@ -28,13 +28,6 @@ void host_small_call_note(struct rapahub_host *host, const struct host_route *ro
     host_scratch_set_place(scratch, route->life, route->container, route->version);
 }
 
-bool host_small_call_is_to(const struct host_scratch *scratch, struct rapahub_container_id target)
-{
-    return scratch->target.pool.major == target.pool.major &&
-           scratch->target.pool.minor == target.pool.minor &&
-           scratch->target.container == target.container;
-}
-
 /* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
  * there is nothing else to look for. A description of bytes that is not the library's own goes the
  * way of all others. */

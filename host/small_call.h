@@ -15,11 +15,9 @@
 /* Keeps where a call of this thread has gone, for the next one. */
 void host_small_call_note(struct rapahub_host *host, const struct host_route *route);
 
-/* What of it serves calls nobody waits for, too: is that where it called last; the id of the method
- * where it is known, and so the name need not be looked at, and the arguments are plain, else 0;
- * what of these begins at a line (struct hub_parts); and metadata and arguments: -EAGAIN where
- * there is no room. */
-bool host_small_call_is_to(const struct host_scratch *scratch, struct rapahub_container_id target);
+/* Asynchronous calls use these parts of it, too: the id of the method where it is known, so that
+ * the name need not be looked at, and the arguments are plain, else 0; what of these begins at a
+ * line (struct hub_parts); and metadata and arguments: -EAGAIN where there is no room. */
 uint64_t host_small_call_id(const struct rapahub_call *call);
 size_t host_small_call_aligned(const struct rapahub_call *call);
 int host_small_call_encode(struct rapahub_host *host, const struct host_scratch *scratch,

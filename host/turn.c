@@ -10,6 +10,7 @@
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/nap.h"
+#include "host/nested.h"
 #include "host/requests.h"
 #include "host/threads.h"
 #include "host/watch.h"
@@ -29,7 +30,7 @@
  * a turn inside of its own. */
 static bool is_deep(const struct rapahub_host *host)
 {
-    return host->depth + host->nested > HOST_TURN_DEPTH_MAX;
+    return host->depth + host->nested > HOST_WAIT_DEPTH_MAX;
 }
 
 static int serve_embedder(struct rapahub_host *host, struct host_life *life, uint32_t work)
@@ -356,7 +357,8 @@ static int turn_until(struct rapahub_host *host, uint64_t deadline_ns)
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
 }
 
-const struct host_wait_turns host_turn_waits = {host_turn, turn_until};
+const struct host_wait_turns host_turn_waits = {host_turn, turn_until, host_nested_serve,
+                                                host_nested_serve_queued};
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {

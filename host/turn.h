@@ -9,8 +9,6 @@
 
 #include "host/wait.h"
 
-#define HOST_TURN_DEPTH_MAX 48 /* turns inside of turns; deeper ones call no embedder */
-
 /* Waits at most so long for something to do, and does it: how many things, or -errno. */
 int host_turn(struct rapahub_host *host, int timeout_ms);
 
