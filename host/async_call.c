@@ -13,6 +13,7 @@
 #include "host/forked.h"
 #include "host/host.h"
 #include "host/near.h"
+#include "host/prepared.h"
 #include "host/route.h"
 #include "host/small_call.h"
 #include "hub/base/clock.h"
@@ -162,10 +163,10 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
     if (r == 0)
         host_small_call_note(host, &where);
     if (r == 0 || r == -EAGAIN)
-        r = host_route_prepare(host, order->call, &where, false, &prepared);
+        r = host_prepared_make(host, order->call, &where, false, &prepared);
     if (r == 0)
         r = make(host, order, &prepared, &where, &piece);
-    host_route_unprepare(&prepared);
+    host_prepared_release(&prepared);
     host_route_drop(&where);
     if (r < 0)
         return r;

@@ -10,7 +10,6 @@
 #include "host/host.h"
 #include "host/offers.h"
 #include "host/route.h"
-#include "host/streaming.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -262,7 +261,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
         return r;
     }
     *number = async->number;
-    r = async->marks ? host_streaming_start(host, async) : route(host, async);
+    r = async->marks ? host->hooks->stream(host, async) : route(host, async);
     if (r == -EAGAIN || r == RAPAHUB_ESTALE)
         r = park(host, async);
     if (r < 0)

@@ -6,8 +6,8 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/moves.h"
+#include "host/offer.h"
 #include "host/offers.h"
-#include "host/startup.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -73,7 +73,7 @@ static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
                                                     moves.deadline_ns};
     int r;
 
-    host_startup_describe(container, &message);
+    host_containers_describe(container, &message);
     message.how = (uint8_t)begin->how;
     message.load_follows = begin->state != NULL;
     r = host_exchange_ask(host, life, &question);
@@ -166,14 +166,14 @@ int host_care_keep(struct host_guest *guest, const struct rapahub_container_opti
 int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
                     const struct rapahub_method *methods, void *self)
 {
-    OWN(host_offers) struct host_offer *offer = NULL;
+    OWN(host_offer) struct host_offer *offer = NULL;
     struct host_container *container;
     int r = host_options_check_container(options);
 
     if (r == 0 && !methods)
         r = rapahub_fail(RAPAHUB_EINVAL, "", "no methods are given to offer");
     if (r == 0)
-        r = host_offers_create(methods, self, &offer);
+        r = host_offer_create(methods, self, &offer);
     if (r == 0)
         r = enter(host, options, &container);
     if (r < 0)

@@ -8,7 +8,6 @@
 #include "host/care.h"
 #include "host/enrol.h"
 #include "host/host.h"
-#include "host/observer.h"
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
 #include "host/threads.h"
@@ -159,7 +158,7 @@ static int run_create(struct rapahub_host *host, void *argument)
         return r;
     }
     job->supervisor->number = host_machine_child(&host->machine, place)->number;
-    host_observer_added(host, place);
+    host->hooks->listeners.added(host, place);
     host_supervision_settle(host);
     return 0;
 }

@@ -7,7 +7,6 @@
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/keep.h"
-#include "host/observer.h"
 #include "host/probes.h"
 #include "host/progress.h"
 #include "host/requests.h"
@@ -196,7 +195,7 @@ void host_death_sweep(struct rapahub_host *host)
             continue;
         host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);
-        host_observer_reaped(host, life);
+        host->hooks->listeners.reaped(host, life);
         host_life_release(&life);
     }
 }

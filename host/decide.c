@@ -57,19 +57,6 @@ static const struct host_child *child_of(const struct host_guest *guest)
     return host_machine_child(&guest->host->machine, guest->child);
 }
 
-const char *host_decide_reason(enum host_failed why)
-{
-    static const char *const words[] = {
-        [HOST_FAILED_BUDGET] = "",
-        [HOST_FAILED_STATUS] = ", which is one of prevent_exit",
-        [HOST_FAILED_OOM] = ", and its oom_policy is to stop",
-        [HOST_FAILED_BARRED] = ", and its finish command ended with status 125",
-        [HOST_FAILED_ABOVE] = ", and its supervisor has failed",
-    };
-
-    return words[why];
-}
-
 /* Numbers of restarts only where it is those that are used up. r[impl supervise.failed.told] */
 static void tell_failed(const struct host_guest *guest, enum host_failed why)
 {
@@ -81,7 +68,7 @@ static void tell_failed(const struct host_guest *guest, enum host_failed why)
                                   .restarts = max,
                                   .restarts_max = max};
 
-    snprintf(cause, sizeof cause, "%s%s", guest->cause, host_decide_reason(why));
+    snprintf(cause, sizeof cause, "%s%s", guest->cause, host_tree_reason(why));
     host_decide_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: not started again: %s", guest->name,
                 why == HOST_FAILED_BUDGET ? "its budget of restarts is used up" : cause);

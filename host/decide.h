@@ -28,7 +28,4 @@ void host_decide_moved(struct host_guest *guest, const struct host_decision *dec
 /* An event of this guest; kind, cause and the like are set, the rest is filled in. */
 void host_decide_tell(const struct host_guest *guest, struct rapahub_event *event);
 
-/* To be put behind how it ended: why that was its last end; "" where a budget is used up. */
-const char *host_decide_reason(enum host_failed why);
-
 #endif

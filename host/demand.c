@@ -3,10 +3,8 @@
 
 #include <inttypes.h>
 
-#include "host/decide.h"
 #include "host/host.h"
 #include "host/registry/containers.h"
-#include "host/supervision.h"
 #include "hub/base/clock.h"
 
 static int refuse_restarting(const struct host_guest *guest)
@@ -29,7 +27,7 @@ static int refuse_failed(const struct host_guest *guest)
 
     if (why != HOST_FAILED_BUDGET)
         return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s%s", guest->name,
-                            guest->cause, host_decide_reason(why));
+                            guest->cause, host_tree_reason(why));
     return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restart%s: %s", guest->name,
                         restarts, restarts == 1 ? "" : "s", guest->cause);
 }
@@ -106,7 +104,7 @@ static int run_call(struct rapahub_host *host, void *argument)
     const struct host_container *container = host_containers_find(&host->containers, *target);
 
     if (container && container->guest)
-        host_supervision_called(container->guest);
+        host->hooks->called(container->guest);
     return 0;
 }
 

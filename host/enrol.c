@@ -2,6 +2,7 @@
 #include "host/enrol.h"
 
 #include "host/care.h"
+#include "host/guest_record.h"
 #include "host/host.h"
 #include "host/places.h"
 #include "host/supervision.h"
@@ -18,14 +19,14 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
     if (r == 0 && plan->options->name)
         r = host_places_check_name(host, plan->options->name);
     if (r == 0)
-        r = host_guest_create(host, plan->options, &guest);
+        r = host_guest_record_create(host, plan->options, &guest);
     if (r < 0)
         return r;
     guest->group = plan->supervisor;
     guest->kept = plan->kept;
     r = host_places_enter(guest, &place);
     if (r < 0) {
-        host_guest_release(&guest);
+        host_guest_record_release(&guest);
         return r;
     }
     guest->pins++;

@@ -108,16 +108,6 @@ struct host_guest {
  * is FAILED and `over` whether it may be started again or not. Owner. */
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over);
 
-/* A copy of the options, which were checked; -ENOMEM. */
-int host_guest_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
-                      struct host_guest **out);
-
-/* One that came by itself, as process `pid` (0: unknown). -ENOMEM. */
-int host_guest_create_anonymous(struct rapahub_host *host, pid_t pid, struct host_guest **out);
-
-/* It has no life; the containers are gone. Accepts NULL. */
-void host_guest_release(struct host_guest **guest);
-
 /* The guest of this life, present or last; NULL: unknown. Owner, or under a lock of routes. */
 struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_guest_id id);
 

@@ -12,18 +12,24 @@
 #include "host/children.h"
 #include "host/corks.h"
 #include "host/death.h"
+#include "host/decide.h"
 #include "host/detached.h"
 #include "host/enrol.h"
+#include "host/finish.h"
 #include "host/forked.h"
 #include "host/forked_end.h"
 #include "host/guests.h"
+#include "host/nested.h"
 #include "host/observer.h"
-#include "host/offers.h"
+#include "host/offer.h"
 #include "host/route.h"
+#include "host/route_call.h"
+#include "host/startup.h"
 #include "host/status.h"
 #include "host/streaming.h"
 #include "host/supervision.h"
 #include "host/turn.h"
+#include "host/visitors.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/base/mapping.h"
@@ -32,13 +38,41 @@
 
 #define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
 
+static const struct host_hooks hooks = {
+    .lives = {.attached = host_guests_attached,
+              .ready = host_guests_ready,
+              .open = host_guests_open,
+              .leaving = host_guests_leaving,
+              .stuck = host_guests_abort,
+              .may_be_dead = host_death_look,
+              .on_pidfd = host_death_on_pidfd,
+              .on_bell = host_death_on_bell},
+    .decisions = {.start = host_guests_start,
+                  .move = host_decide_moved,
+                  .ask = host_guests_ask,
+                  .finish = host_finish_kill,
+                  .end = host_guests_end},
+    .listeners = {.added = host_observer_added,
+                  .deciding = host_observer_moved,
+                  .decided = host_monitors_moved,
+                  .reaped = host_observer_reaped},
+    .turn = host_turn,
+    .turn_until = host_turn_until,
+    .serve = host_nested_serve,
+    .serve_queued = host_nested_serve_queued,
+    .called = host_supervision_called,
+    .visitors = host_visitors_look,
+    .stream = host_streaming_start,
+    .ready = host_startup_ready,
+};
+
 /* ---- create and destroy ---- */
 
 static void free_offers(struct rapahub_host *host)
 {
     for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++)
         HUB_LIST_EACH (&host->containers.buckets[i], link)
-            host_offers_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
+            host_offer_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
 }
 
 static void free_host(struct rapahub_host *host)
@@ -84,7 +118,7 @@ static struct rapahub_host *new_host(void)
     }
     if (!host)
         return NULL;
-    host->turns = &host_turn_waits;
+    host->hooks = &hooks;
     host_routes_init(&host->routes);
     host->loop.epoll = host->loop.timer = host->loop.bell = -1;
     host_threads_init(&host->threads);

@@ -11,6 +11,7 @@
 #include "host/chains.h"
 #include "host/events.h"
 #include "host/guest.h"
+#include "host/hooks.h"
 #include "host/loans.h"
 #include "host/monitors.h"
 #include "host/options.h"
@@ -26,7 +27,6 @@
 #include "host/scratch.h"
 #include "host/supervise/machine.h"
 #include "host/threads.h"
-#include "host/wait.h"
 #include "hub/base/closer.h"
 #include "hub/base/crew.h"
 
@@ -76,7 +76,7 @@ struct rapahub_host {
     uint64_t groups, serials;      /* the last numbers given */
     uint64_t chains;               /* the number of the last chain that began */
     struct host_chain_claim chain; /* of the request an offer answers now; 0: none */
-    const struct host_wait_turns *turns;
+    const struct host_hooks *hooks;
     uint32_t depth;        /* turns inside of turns */
     uint32_t nested;       /* requests served inside of waits, without a turn */
     uint32_t glances;      /* turns since one looked at the descriptors */

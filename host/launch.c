@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "host/confinement.h"
-#include "host/death.h"
 #include "host/host.h"
 #include "host/keep.h"
 #include "host/streaming.h"
@@ -262,8 +261,8 @@ static int watch(struct host_life *life)
 {
     int r;
 
-    life->on_death = (struct host_watch){life->pidfd, host_death_on_pidfd, life, 0};
-    life->on_bell = (struct host_watch){life->doorbell, host_death_on_bell, life, 0};
+    life->on_death = (struct host_watch){life->pidfd, life->host->hooks->lives.on_pidfd, life, 0};
+    life->on_bell = (struct host_watch){life->doorbell, life->host->hooks->lives.on_bell, life, 0};
     r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
     if (r == 0)
         r = host_life_listen(life);

@@ -8,6 +8,7 @@
 #include "host/corks.h"
 #include "host/host.h"
 #include "host/near.h"
+#include "host/route_wait.h"
 #include "hub/base/clock.h"
 
 #define LINE 64

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "host/offers.h"
+#include "host/offer.h"
 #include "host/requests.h"
+#include "host/wait.h"
 #include "hub/call/direct_wait.h"
 #include "hub/wire/lifecycle.h"
 
@@ -34,7 +35,7 @@ static bool find(struct rapahub_host *host, struct host_nested *known,
         hub_lifecycle_take_target(*target, &id) == 0)
         container = host_containers_find(&host->containers, id);
     if (container && container->offer && container->state != HOST_CONTAINER_HELD)
-        signature = host_methods_of_id(host_offers_methods(container->offer), request->method_id);
+        signature = host_methods_of_id(host_offer_methods(container->offer), request->method_id);
     if (!signature || host_methods_takes_streams(signature->types + 1))
         return false;
     *known = (struct host_nested){.version = hub_peek(&host->routes.version),

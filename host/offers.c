@@ -6,6 +6,7 @@
 
 #include "host/exchange.h"
 #include "host/host.h"
+#include "host/offer.h"
 #include "host/threads.h"
 #include "hub/base/line.h"
 #include "hub/base/own.h"
@@ -18,79 +19,6 @@
 #define SMALL    256  /* bytes of a result that no memory is taken for */
 
 #define LENGTH_ROOM 16 /* of a length */
-
-/* A method and its plan. A plan runs once at a time: a call inside of a call of the same method
- * gets a plan of its own. */
-struct offered {
-    const struct rapahub_method *method;
-    struct hub_invoke *plan;
-    bool busy;
-};
-
-struct host_offer {
-    void *self;
-    struct host_methods *methods;
-    struct offered *list; /* as many, in the same order */
-};
-
-void host_offers_release(struct host_offer **pointer)
-{
-    struct host_offer *offer = *pointer;
-
-    *pointer = NULL;
-    if (!offer)
-        return;
-    for (uint32_t i = 0; offer->list && offer->methods && i < offer->methods->count; i++)
-        hub_invoke_release(&offer->list[i].plan);
-    free(offer->list);
-    host_methods_release(&offer->methods);
-    free(offer);
-}
-
-static int add(struct host_offer *offer, const struct rapahub_method *method)
-{
-    uint32_t index = offer->methods->count;
-    struct hub_signature *signature;
-    int r = hub_signature_make(method->name, method->types, &signature);
-
-    if (r < 0)
-        return r;
-    if (host_methods_of_id(offer->methods, signature->id)) {
-        r = rapahub_fail(RAPAHUB_EINVAL, "", "%s is offered twice", signature->text);
-        hub_signature_release(&signature);
-        return r;
-    }
-    r = host_methods_add(offer->methods, signature);
-    if (r < 0)
-        return r;
-    offer->list[index].method = method;
-    return hub_invoke_prepare(method, &offer->list[index].plan);
-}
-
-int host_offers_create(const struct rapahub_method *methods, void *self, struct host_offer **out)
-{
-    OWN(host_offers) struct host_offer *offer = calloc(1, sizeof *offer);
-    int r = 0;
-
-    if (offer) {
-        offer->self = self;
-        offer->methods = host_methods_create();
-        offer->list = calloc(HOST_METHODS_MAX, sizeof *offer->list);
-    }
-    if (!offer || !offer->methods || !offer->list)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an offer");
-    for (; methods->name && r == 0; methods++)
-        r = add(offer, methods);
-    if (r < 0)
-        return r;
-    *out = TAKE(offer);
-    return 0;
-}
-
-struct host_methods *host_offers_methods(const struct host_offer *offer)
-{
-    return offer->methods;
-}
 
 /* How a method has ended: its result is there until its plan runs again. */
 struct ending {
@@ -225,7 +153,7 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
     struct host_offers_request asked = *request;
     const struct hub_invoke_streams streams = {find_stream, &asked};
     const struct hub_invoke_target target = {offer->self, &streams};
-    struct offered *offered = &offer->list[index];
+    struct host_offered *offered = &offer->list[index];
     OWN(hub_invoke) struct hub_invoke *another = NULL;
     struct hub_response response = {.kind = HUB_RESPONSE_OK};
     struct ending ending = {offer->methods->list[index], &response, NULL};

@@ -5,20 +5,11 @@
 
 #include <rapahub/host.h>
 
+#include "host/prepared.h"
 #include "host/registry/containers.h"
 #include "host/registry/methods.h"
-#include "host/route.h"
 #include "hub/call/calls.h"
 #include "hub/wire/response.h"
-
-struct host_offer;
-
-/* Prepares the methods, up to the end of the list: RAPAHUB_EABI, -ENOTSUP, RAPAHUB_EFULL, -EINVAL
- * where two have the same signature. List and `self` outlive it. */
-int host_offers_create(const struct rapahub_method *methods, void *self, struct host_offer **out);
-void host_offers_release(struct host_offer **offer);
-
-struct host_methods *host_offers_methods(const struct host_offer *offer);
 
 /* What is asked of an offer. */
 struct host_offers_request {

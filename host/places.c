@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/guest_record.h"
 #include "host/host.h"
 #include "host/supervision.h"
 
@@ -40,7 +41,7 @@ void host_places_forget(struct rapahub_host *host, uint32_t place)
     host_routes_write(&host->routes);
     host->guests[place] = NULL;
     host_routes_unlock(&host->routes);
-    host_guest_release(&guest);
+    host_guest_record_release(&guest);
 }
 
 void host_places_drop(struct host_guest *guest)

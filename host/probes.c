@@ -2,7 +2,6 @@
 #include "host/probes.h"
 
 #include "host/exchange.h"
-#include "host/guests.h"
 #include "host/host.h"
 #include "host/supervision.h"
 #include "host/watch.h"
@@ -35,13 +34,13 @@ static void end_stuck(struct host_life *life)
         return;
     }
     host_probes_end(life);
-    host_guests_abort(life, HOST_CAUSE_PROBE);
+    life->host->hooks->lives.stuck(life, HOST_CAUSE_PROBE);
 }
 
 static void serve(struct host_life *life)
 {
     if (life->guest->state == HOST_GUEST_ATTACHED)
-        host_guests_ready(life);
+        life->host->hooks->lives.ready(life);
     else
         host_supervision_restored(life->guest);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/progress.h"
 
-#include "host/guests.h"
 #include "host/host.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
@@ -50,8 +49,8 @@ static void on_time(void *user)
     if (verdict != HOST_STALL_NONE && host_watch_is_excused(life))
         host_stall_forgive(&life->progress, now);
     else if (verdict != HOST_STALL_NONE)
-        host_guests_abort(life,
-                          verdict == HOST_STALL_OVERRUN ? HOST_CAUSE_OVERRUN : HOST_CAUSE_STALL);
+        life->host->hooks->lives.stuck(life, verdict == HOST_STALL_OVERRUN ? HOST_CAUSE_OVERRUN
+                                                                           : HOST_CAUSE_STALL);
     host_loop_set(&life->host->loop, &life->progress_timer, now + every);
 }
 

@@ -10,7 +10,6 @@
 #include "host/host.h"
 #include "host/offers.h"
 #include "host/route.h"
-#include "host/startup.h"
 #include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"
@@ -422,7 +421,7 @@ static void serve(struct rapahub_host *host, struct host_life *life, struct hub_
     if (request->metadata.target.size > 0)
         serve_target(host, life, request);
     else if (method == HUB_LIFECYCLE_READY)
-        host_startup_ready(host, life, request);
+        host->hooks->ready(host, life, request);
     else
         refuse_unknown(life, request);
 }

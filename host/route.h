@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route: from a container's id to where it lives, and a call there. Any thread. */
+/* route: from a container's id to where it lives. Any thread. */
 #ifndef HOST_ROUTE_H
 #define HOST_ROUTE_H
 
@@ -33,37 +33,7 @@ void host_route_drop(struct host_route *route); /* harmless twice */
 /* Counts the call of this route where it is held; once for each call, whose `counted` it is. */
 void host_route_count(const struct host_route *route, bool *counted);
 
-/* Waits until the host has changed since the look-up. The owner takes turns. -ETIMEDOUT. */
-int host_route_wait(struct rapahub_host *host, const struct host_route *route,
-                    uint64_t deadline_ns);
-
-/* A call, resolved and encoded. `storage` is what it was resolved from. All of it is released by
- * host_route_unprepare. */
-struct host_prepared {
-    uint64_t method_id;
-    const struct rapahub_type *result;
-    struct rapahub_bytes arguments; /* in the buffer; of bytes apart what stands before them */
-    struct hub_loan *loan;          /* NULL: none */
-    struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
-    size_t aligned;                 /* as of an exchange */
-    bool view;                      /* asked for */
-    char name[RAPAHUB_METHOD_NAME_MAX + 1];
-    struct hub_signature *storage; /* or NULL */
-    bool of_offer;                 /* the host itself serves the call */
-    struct hub_stream_marks marks; /* none where it is of an offer */
-    struct host_buffer buffer;
-};
-
-/* RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -EMSGSIZE, -EINVAL: nothing is sent then. `waits`: the
- * caller's arguments hold until the call has ended, so large bytes may stay where they are. */
-int host_route_prepare(struct rapahub_host *host, const struct rapahub_call *call,
-                       const struct host_route *route, bool waits, struct host_prepared *out);
-void host_route_unprepare(struct host_prepared *prepared);
-
 /* When the call is over at the latest. */
 uint64_t host_route_deadline(const struct rapahub_host *host, const struct rapahub_call *call);
-
-/* The whole of rapahub_host_call. */
-int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "host/decide.h"
 #include "host/exchange.h"
-#include "host/guests.h"
 #include "host/host.h"
 #include "host/places.h"
 #include "host/probes.h"
@@ -68,22 +67,12 @@ static void begin_time(struct host_life *life)
 static void finish(struct host_life *life)
 {
     if (is_by_attach(life))
-        host_guests_open(life);
+        life->host->hooks->lives.open(life);
     else if (host_probes_begin(life))
-        host_guests_ready(life);
+        life->host->hooks->lives.ready(life);
 }
 
 /* ---- containers ---- */
-
-void host_startup_describe(const struct host_container *container, struct hub_begin *out)
-{
-    *out = (struct hub_begin){
-        .handle = container->handle,
-        .id = {container->id.pool.major, container->id.pool.minor, container->id.container},
-        .pool_name = rapahub_string_of(container->pool_name),
-        .params = container->params,
-    };
-}
 
 static void step(struct host_life *life)
 {
@@ -158,7 +147,7 @@ static void begin_next(struct host_life *life)
         finish(life);
         return;
     }
-    host_startup_describe(current(life), &begin);
+    host_containers_describe(current(life), &begin);
     begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
     arguments[0] = &begin;
     r = host_exchange_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
@@ -190,7 +179,7 @@ void host_startup_attached(struct host_life *life)
         memcpy(life->name, guest->name, sizeof life->name);
         host_routes_unlock(&guest->host->routes);
     }
-    host_guests_ready(life);
+    life->host->hooks->lives.ready(life);
     (void)host_probes_begin(life);
     begin_time(life);
     begin_all(life);
@@ -311,7 +300,7 @@ void host_startup_ready(struct rapahub_host *host, struct host_life *life,
     int r = 0;
 
     (void)host;
-    host_guests_attached(life);
+    life->host->hooks->lives.attached(life);
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
     valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);

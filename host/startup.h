@@ -21,9 +21,4 @@ void host_startup_fail(struct host_life *life, int code);
 struct host_end;
 void host_startup_explain(struct host_life *life, const struct host_end *end);
 
-/* A container as the message BEGIN tells it. */
-struct hub_begin;
-struct host_container;
-void host_startup_describe(const struct host_container *container, struct hub_begin *out);
-
 #endif

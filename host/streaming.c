@@ -6,6 +6,7 @@
 #include "host/owner/verdict.h"
 #include "host/requests.h"
 #include "host/route.h"
+#include "host/route_wait.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"

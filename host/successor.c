@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/guest_record.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/keep.h"
@@ -30,13 +31,13 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     int r = host_options_check_guest(&options);
 
     if (r == 0)
-        r = host_guest_create(of->host, &options, &successor);
+        r = host_guest_record_create(of->host, &options, &successor);
     if (r < 0)
         return r;
     host_keep_hear(of->life); /* what it gave before somebody asked for this */
     r = host_keep_copy(of->keep, &successor->keep);
     if (r < 0) {
-        host_guest_release(&successor);
+        host_guest_record_release(&successor);
         return r;
     }
     set_name(successor, of->name, ".next");
@@ -47,7 +48,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     successor->lives = of->lives;
     r = host_places_enter(successor, &place);
     if (r < 0) {
-        host_guest_release(&successor);
+        host_guest_record_release(&successor);
         return r;
     }
     host_routes_write(&of->host->routes);

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/decide.h"
 #include "host/detached.h"
-#include "host/guests.h"
 #include "host/host.h"
-#include "host/observer.h"
 #include "host/supervise/supervisor.h"
 #include "hub/base/clock.h"
 
@@ -18,7 +15,7 @@ static void begin(struct host_guest *guest)
 {
     guest->begins = false;
     guest->host->begins--;
-    host_guests_start(guest);
+    guest->host->hooks->decisions.start(guest);
 }
 
 static void begin_all(struct rapahub_host *host)
@@ -107,9 +104,10 @@ static bool is_present(const struct host_guest *guest, const struct host_decisio
 static void carry_out(struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
+    const struct host_hooks_decisions *hooks = &guest->host->hooks->decisions;
 
     if (decision->kind == HOST_DECISION_MOVED) {
-        host_decide_moved(guest, decision);
+        hooks->move(guest, decision);
         return;
     }
     if (!is_present(guest, decision))
@@ -124,11 +122,11 @@ static void carry_out(struct host_guest *guest, const struct host_decision *deci
         begin(guest); /* who is stopped has begun */
     guest->asked = !child->wanted;
     if (decision->kind == HOST_DECISION_KILL)
-        host_finish_kill(guest);
+        hooks->finish(guest);
     if (decision->kind == HOST_DECISION_KILL && guest->life)
-        host_guests_end(guest->life, HOST_CAUSE_STOP_TIMEOUT, "its time is over");
+        hooks->end(guest->life, HOST_CAUSE_STOP_TIMEOUT, "its time is over");
     else
-        host_guests_ask(guest);
+        hooks->ask(guest);
 }
 
 static void carry_out_all(struct rapahub_host *host)
@@ -137,11 +135,11 @@ static void carry_out_all(struct rapahub_host *host)
 
     while (host_machine_next(&host->machine, &decision)) {
         if (decision.kind == HOST_DECISION_MOVED)
-            host_observer_moved(host, &decision);
+            host->hooks->listeners.deciding(host, &decision);
         if (host->children[decision.place])
             carry_out(host->children[decision.place], &decision);
         if (decision.kind == HOST_DECISION_MOVED)
-            host_monitors_moved(host, &decision);
+            host->hooks->listeners.decided(host, &decision);
     }
 }
 
@@ -224,7 +222,7 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
     guest->initial = trial;
     guest->supervision = host_machine_child(&host->machine, place)->how;
     host->children[place] = guest;
-    host_observer_added(host, place);
+    host->hooks->listeners.added(host, place);
     host_supervision_settle(host);
     begin_all(host);
     return 0;
@@ -345,7 +343,7 @@ void host_supervision_end(struct host_guest *guest)
 {
     if (guest->child == HOST_TREE_NONE) {
         guest->asked = true;
-        host_guests_ask(guest);
+        guest->host->hooks->decisions.ask(guest);
         return;
     }
     (void)host_supervisor_close(&guest->host->machine, guest->child, hub_clock_now());

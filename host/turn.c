@@ -10,9 +10,9 @@
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/nap.h"
-#include "host/nested.h"
 #include "host/requests.h"
 #include "host/threads.h"
+#include "host/wait.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
@@ -351,14 +351,11 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
     return n < 0 ? n : n + count;
 }
 
-static int turn_until(struct rapahub_host *host, uint64_t deadline_ns)
+int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 {
     host_watch_expect(host);
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
 }
-
-const struct host_wait_turns host_turn_waits = {host_turn, turn_until, host_nested_serve,
-                                                host_nested_serve_queued};
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {

@@ -7,13 +7,11 @@
 
 #include <rapahub/host.h>
 
-#include "host/wait.h"
-
 /* Waits at most so long for something to do, and does it: how many things, or -errno. */
 int host_turn(struct rapahub_host *host, int timeout_ms);
 
-/* The turns by which the other parts of a host wait. */
-extern const struct host_wait_turns host_turn_waits;
+/* A turn that waits at most until `deadline_ns`, by who waits for something. */
+int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns);
 
 /* Something is to be looked at then: the descriptor of the loop tells of it. Any thread. */
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns);

@@ -7,7 +7,6 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/moves.h"
-#include "host/startup.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 
@@ -101,7 +100,7 @@ static void begin_next(struct host_upgrade *upgrade)
         upgrade->events->happens(upgrade, HOST_UPGRADE_BEGUN);
         return;
     }
-    host_startup_describe(current(upgrade), &begin);
+    host_containers_describe(current(upgrade), &begin);
     begin.how = HUB_BEGIN_INIT;
     begin.load_follows = true;
     post(upgrade, upgrade->to,

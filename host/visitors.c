@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/death.h"
+#include "host/guest_record.h"
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/places.h"
@@ -171,10 +172,10 @@ static void admit(const struct visitor *visitor)
     struct host_life *life;
     uint32_t place;
 
-    if (host_guest_create_anonymous(host, visitor->pid, &guest) < 0)
+    if (host_guest_record_create_anonymous(host, visitor->pid, &guest) < 0)
         return;
     if (host_places_enter(guest, &place) < 0)
-        host_guest_release(&guest);
+        host_guest_record_release(&guest);
     else if (open_life(visitor, guest, &life) < 0)
         host_places_forget(host, place);
     else

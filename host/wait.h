@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wait: how the owner waits for what a turn may bring: it takes turns meanwhile. A turn reaches
- * every part of the host, and every part waits; so those that wait know a table of functions only,
- * which the host gets when it is made. */
+ * every part of the host, and every part waits; so those that wait reach it through hooks.h. */
 #ifndef HOST_WAIT_H
 #define HOST_WAIT_H
 
@@ -11,14 +10,6 @@
 
 struct host_life;
 struct rapahub_host;
-
-/* The turns of a host: each function is as that of the same name below. */
-struct host_wait_turns {
-    int (*turn)(struct rapahub_host *host, int timeout_ms);
-    int (*until)(struct rapahub_host *host, uint64_t deadline_ns);
-    uint32_t (*serve)(struct rapahub_host *host, struct host_life *life, uint32_t most);
-    uint32_t (*serve_queued)(struct rapahub_host *host, struct host_life *life, uint32_t most);
-};
 
 /* Owner: waits at most so long for something to do, and does it: how many things, or -errno. The
  * caller holds what it uses, for anything may happen to the rest. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/watch.h"
 
-#include "host/death.h"
-#include "host/guests.h"
 #include "host/host.h"
 #include "host/nap.h"
 #include "host/tracer.h"
-#include "host/visitors.h"
 #include "hub/base/clock.h"
 #include "hub/shm/peer_table.h"
 
@@ -35,9 +32,9 @@ void host_watch_look(struct host_life *life)
         return;
     }
     if (before == HUB_PEER_RESERVED && life->peer_state != HUB_PEER_RESERVED)
-        host_guests_attached(life);
+        life->host->hooks->lives.attached(life);
     if (before != HUB_PEER_GOODBYE && life->peer_state == HUB_PEER_GOODBYE)
-        host_guests_leaving(life);
+        life->host->hooks->lives.leaving(life);
 }
 
 /* An excuse has an end: who looks at a guest for longer gives it `debug`.
@@ -79,7 +76,7 @@ static void judge(struct host_life *life, uint64_t now, uint64_t interval)
         if (host_watch_is_excused(life))
             host_pulse_forgive(&life->pulse, now);
         else
-            host_guests_abort(life, HOST_CAUSE_WATCHDOG);
+            life->host->hooks->lives.stuck(life, HOST_CAUSE_WATCHDOG);
         break;
     default:
         break;
@@ -110,7 +107,7 @@ static void on_beat(void *user)
             judge(life, now, interval);
     }
     if (!host->options.anonymous)
-        (void)host_visitors_look(host);
+        (void)host->hooks->visitors(host);
     if (!hub_list_empty(&host->lives))
         host_loop_set(&host->loop, &host->beat, now + interval);
 }
@@ -155,7 +152,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         hub_arm(&life->work, HOST_WORK_SWEEP);
     host_watch_look(life);
     if (life->anonymous && is_ending(life)) {
-        host_death_look(life);
+        life->host->hooks->lives.may_be_dead(life);
         return SILENT_BUSY;
     }
     return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
@@ -264,7 +261,7 @@ static void on_silent(void *user)
         next = span < next ? span : next;
     }
     if (host->options.anonymous) {
-        uint64_t span = host_visitors_look(host) ? SILENT_BUSY : SILENT_IDLE;
+        uint64_t span = host->hooks->visitors(host) ? SILENT_BUSY : SILENT_IDLE;
 
         next = span < next ? span : next;
     }

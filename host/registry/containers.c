@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hub/wire/lifecycle.h"
+
 const struct hub_states host_containers_states = {
     .name = "container",
     .of =
@@ -172,4 +174,14 @@ const char *host_containers_print(struct rapahub_container_id id, char *to)
     snprintf(to, HOST_CONTAINERS_ID_SIZE, "%" PRIu32 ".%" PRIu32 "[%" PRIu32 "]", id.pool.major,
              id.pool.minor, id.container);
     return to;
+}
+
+void host_containers_describe(const struct host_container *container, struct hub_begin *out)
+{
+    *out = (struct hub_begin){
+        .handle = container->handle,
+        .id = {container->id.pool.major, container->id.pool.minor, container->id.container},
+        .pool_name = rapahub_string_of(container->pool_name),
+        .params = container->params,
+    };
 }

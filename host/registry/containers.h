@@ -101,4 +101,8 @@ void host_containers_drop(struct host_container *container); /* any thread */
 #define HOST_CONTAINERS_ID_SIZE 40
 const char *host_containers_print(struct rapahub_container_id id, char *to);
 
+/* The container as the message BEGIN tells it; params and name are not copied. */
+struct hub_begin;
+void host_containers_describe(const struct host_container *container, struct hub_begin *out);
+
 #endif

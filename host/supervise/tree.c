@@ -341,3 +341,16 @@ int host_tree_add(struct host_tree *tree, const struct host_tree_plan *plan, uin
     *out = place;
     return 0;
 }
+
+const char *host_tree_reason(enum host_failed why)
+{
+    static const char *const words[] = {
+        [HOST_FAILED_BUDGET] = "",
+        [HOST_FAILED_STATUS] = ", which is one of prevent_exit",
+        [HOST_FAILED_OOM] = ", and its oom_policy is to stop",
+        [HOST_FAILED_BARRED] = ", and its finish command ended with status 125",
+        [HOST_FAILED_ABOVE] = ", and its supervisor has failed",
+    };
+
+    return words[why];
+}

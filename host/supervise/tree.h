@@ -143,6 +143,9 @@ bool host_tree_before(const struct host_tree *tree, uint32_t a, uint32_t b);
 /* Is the order of this supervisor's children that in which they were added? */
 bool host_tree_is_linear(const struct host_tree *tree, uint32_t supervisor);
 
+/* Words to put after how a child ended: why that was its last end; "" where a budget is used up. */
+const char *host_tree_reason(enum host_failed why);
+
 /* Has it no process, and none of its children one? */
 bool host_tree_is_down(const struct host_child *child);
 

@@ -342,10 +342,23 @@ static void a_full_table_refuses_and_a_closed_child_gives_its_place(void **state
     host_tree_fini(&stage.tree);
 }
 
+/* r[verify supervise.failed.told] */
+static void each_reason_of_a_last_end_has_its_words(void **state)
+{
+    (void)state;
+    assert_string_equal(host_tree_reason(HOST_FAILED_BUDGET), "");
+    assert_string_equal(host_tree_reason(HOST_FAILED_STATUS), ", which is one of prevent_exit");
+    assert_string_equal(host_tree_reason(HOST_FAILED_OOM), ", and its oom_policy is to stop");
+    assert_string_equal(host_tree_reason(HOST_FAILED_BARRED),
+                        ", and its finish command ended with status 125");
+    assert_string_equal(host_tree_reason(HOST_FAILED_ABOVE), ", and its supervisor has failed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_that_is_none_is_refused),
+        cmocka_unit_test(each_reason_of_a_last_end_has_its_words),
         cmocka_unit_test(a_limit_that_nothing_keeps_is_refused),
         cmocka_unit_test(a_probe_that_says_nothing_is_refused),
         cmocka_unit_test(a_probe_has_defaults_where_there_is_one),
