@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails when source files need each other in a circle, or a folder that layers.txt keeps from them: by symbols.
 
-usage: check_calls.py [--circles FILE] [--list] BUILD [ROOT]
+usage: check_calls.py BUILD [ROOT]
 
 An #include says what a file may use, its object says what it does use: A needs B where the object of
 A leaves a name open which that of B defines, be it called, its address taken, or data. All that BUILD
 compiles of ROOT is read, but tests. A folder may need those which it may include, and what their
 public headers declare.
-
-The circles that are known stand in --circles (ROOT/tests/architecture/circles.txt), a file a line, a
-blank line between two circles. That list can only become shorter: another file in a circle is a
-finding, and so is a line whose file has left its circle. --list prints it as it should be.
 
 Findings are printed as `path:line: text`; exit 1 if there are any, 2 for a wrong command line or a
 BUILD that is not complete.
@@ -97,31 +93,6 @@ class Calls:
         return sorted(check_layers.connected(self.needs), key=lambda c: (-len(c), min(c)))
 
 
-class Known:
-    """The list of circles, and where each file stands in it."""
-
-    def __init__(self, path, root):
-        self.path, self.line, self.circles = os.path.relpath(path, root), {}, [set()]
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                self.read(file)
-        self.circles = [c for c in self.circles if c]
-
-    def read(self, lines):
-        for number, text in enumerate(lines, 1):
-            words = text.split("#")[0].split()
-            if text.isspace():
-                self.circles.append(set())
-            for word in words:
-                self.line[word] = number
-                self.circles[-1].add(word)
-
-    def closest(self, circle):
-        """That of the list with most of its files; an empty one if none has any."""
-        known = max(self.circles, key=lambda known: len(known & circle), default=set())
-        return known if known & circle else set()
-
-
 def ties(names):
     """Enough of them to start looking."""
     first = sorted(names)[:3]
@@ -129,8 +100,8 @@ def ties(names):
 
 
 class Checker:
-    def __init__(self, root, layers, calls, known):
-        self.root, self.layers, self.calls, self.known = root, layers, calls, known
+    def __init__(self, root, layers, calls):
+        self.root, self.layers, self.calls = root, layers, calls
         self.findings, self.texts = source_tree.Findings(), {}
         self.circles = calls.circles()
 
@@ -143,23 +114,11 @@ class Checker:
 
     def check_files(self):
         for circle in self.circles:
-            known = self.known.closest(circle)
-            for path in sorted(circle - known):
+            for path in sorted(circle):
                 for other in sorted(circle & set(self.calls.needs[path])):
                     names = self.calls.needs[path][other]
                     self.findings.add(path, self.line_of(path, min(names)),
                                       f"in a circle of {len(circle)} files: needs {other} for {ties(names)}")
-
-    def check_list(self):
-        """Each circle of the list must still be one, and whole."""
-        for known in self.known.circles:
-            inside = [c for c in self.circles if self.known.closest(c) is known]
-            for path in sorted(known - set().union(*inside)):
-                self.findings.add(self.known.path, self.known.line[path], f"{path} is in no such circle now: take it out")
-            for circle in inside[1:]:
-                first = min(circle & known)
-                self.findings.add(self.known.path, self.known.line[first],
-                                  f"{first} and {len(circle) - 1} more are a circle of their own now: put a blank line")
 
     def faces(self, mine):
         """The public folders whose headers a folder sees: those it may include, and what these include."""
@@ -208,18 +167,12 @@ class Checker:
                                   f"needs {other} for {name}")
 
     def summary(self):
-        lines = {p: source_tree.read(self.root, p).count("\n") for p in self.calls.needs}
-        inside = set().union(*self.circles)
-        share = 100 * sum(lines[p] for p in inside) / max(1, sum(lines.values()))
         sizes = ", ".join(str(len(c)) for c in self.circles) or "none"
-        return (f"{len(lines)} files, {self.calls.arrows()} arrows, circles of {sizes}: "
-                f"{100 * len(inside) / len(lines):.0f} % of the files, {share:.0f} % of the lines")
+        return f"{len(self.calls.needs)} files, {self.calls.arrows()} arrows, circles: {sizes}"
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--circles")
-    options.add_argument("--list", action="store_true")
     options.add_argument("build")
     options.add_argument("root", nargs="?", default=".")
     options = options.parse_args()
@@ -233,13 +186,8 @@ def main():
     except Unreadable as error:
         print(error, file=sys.stderr)
         return 2
-    known = Known(options.circles or os.path.join(beside, "circles.txt"), root)
-    checker = Checker(root, check_layers.Layers(os.path.join(beside, "layers.txt"), root), calls, known)
-    if options.list:
-        print("\n\n".join("\n".join(sorted(circle)) for circle in checker.circles))
-        return 0
+    checker = Checker(root, check_layers.Layers(os.path.join(beside, "layers.txt"), root), calls)
     checker.check_files()
-    checker.check_list()
     checker.check_folders()
     return checker.findings.finish(checker.summary())
 
