@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call: a request to a container, wherever it lives. */
+/* call: the description of a call to a container, wherever the container lives. */
 #ifndef RAPAHUB_CALL_H
 #define RAPAHUB_CALL_H
 
@@ -10,30 +10,32 @@
 #include <rapahub/id.h>
 #include <rapahub/method.h>
 
-/* Memory that the target shall read, lent to the caller: what is written there is not copied on its
- * way. From rapahub_host_loan; one thread at a time; not to be copied. */
+/* Memory that a caller borrows and the target reads in place: bytes written there are not copied on
+ * their way. rapahub_host_loan makes it. Only one thread at a time may use it. The struct must not
+ * be copied. */
 struct rapahub_loan {
     void *data;         /* a multiple of 64; NULL: sent, or dropped */
-    size_t size;        /* bytes, at least what was asked for */
-    uint64_t handle[2]; /* the library's */
+    size_t size;        /* bytes, at least as many as were requested */
+    uint64_t handle[2]; /* private to the library */
 };
 
-/* The caller keeps all memory and may drop it as soon as the function that took the call returns.
- */
+/* All memory belongs to the caller, who may release it as soon as the function that was given the
+ * call returns. */
 struct rapahub_call {
     struct rapahub_container_id target;
-    /* "add" with `types`, or a whole signature, "add(i64, i64) -> i64". These say how the memory of
-     * arguments and result is read and written, never the target: a bare name without types is
-     * refused, RAPAHUB_EINVAL. r[impl hub.call.memory] */
+    /* "add" with `types`, or a whole signature, "add(i64, i64) -> i64". They alone say how the
+     * memory of arguments and result is read and written; the target has no part in it. A bare name
+     * without types is refused with RAPAHUB_EINVAL. r[impl hub.call.memory] */
     const char *method;
     const struct rapahub_type *const *types; /* result, arguments, NULL, as RAPAHUB_TYPES makes
-                                                them; default: the signature's */
-    const void *const *arguments; /* the address of each, then NULL; NULL where there are none */
-    uint64_t timeout_ns;          /* 0: the host's default */
-    struct rapahub_loan *loan; /* the last argument, of type bytes, lies at its start; what was sent
-                                  is lent no more, what was not stays so; NULL: none */
-    bool view; /* bytes of the result may be shown where the guest wrote them (rapahub_host_call) */
-    uint64_t *method_id; /* where the library keeps the method's id, 0 at first; NULL: nowhere */
+                                                them; NULL: those of the signature */
+    const void *const *arguments; /* the address of each, then NULL; NULL if there are none */
+    uint64_t timeout_ns;          /* nanoseconds; 0: the host's default */
+    struct rapahub_loan *loan; /* the last argument, of type bytes, begins at its start; a sent loan
+                                  is no longer lent, an unsent one still is; NULL: none */
+    bool view; /* result bytes may be shown where the guest wrote them (rapahub_host_call) */
+    uint64_t *method_id; /* a place where the library keeps the method's id, 0 at first; NULL: it is
+                            not kept */
 };
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error: every code, its text, its remedy, and the diagnosis of the calling thread.
+/* error: every error code with its text and hint, and the diagnosis of the calling thread.
  *
- * Functions return 0 or more on success, less on failure: -errno, or a code of our own from -4097
- * on. A program branches on the code; a person reads the diagnosis. Codes are only ever appended.
+ * Functions return 0 or more on success and less than 0 on failure: -errno, or a code of rapahub
+ * from -4097 on. Programs decide by the code; the diagnosis is for people. Codes are only ever
+ * appended.
  */
 #ifndef RAPAHUB_ERROR_H
 #define RAPAHUB_ERROR_H
@@ -13,7 +14,7 @@
 
 RAPAHUB_BEGIN_DECLS
 
-/* X(name, value, exit status of a program, text, hint: what to do next) */
+/* X(name, value, exit status of a program, text, hint: the next step) */
 #define RAPAHUB_ERROR_MAP(X)                                                                      \
     /* the hub: -4097 to -4128 */                                                                 \
     X(EFORMAT, -4097, 1, "a segment or a ticket is not valid",                                    \
@@ -56,7 +57,7 @@ RAPAHUB_BEGIN_DECLS
     X(EUNSUPERVISED, -4170, 6, "the guest came by itself: its host does not start it",            \
       "stop and start it where it was started")
 
-/* Codes of the system that the library returns, by the same names. */
+/* System error codes that the library returns, with the same names. */
 #define RAPAHUB_ERRNO_MAP(X)                                                            \
     X(EPERM, 7, "not permitted", "")                                                    \
     X(ENOENT, 3, "no such thing", "")                                                   \
@@ -96,39 +97,42 @@ enum rapahub_error {
             RAPAHUB_OK = 0
 };
 
-/* What went wrong last on the calling thread. It holds until that thread's next failure. */
+/* The last failure of the calling thread. It holds until that thread's next failure. */
 struct rapahub_diagnosis {
     int code;
     const char *rule; /* id of the violated rule of docs/spec, or "" */
     const char *text; /* one line for a person */
-    int application;  /* what the method returned, where code is RAPAHUB_EAPPLICATION */
+    int application;  /* the method's own error number, if code is RAPAHUB_EAPPLICATION */
 };
 
-/* Writes the calling thread's diagnosis and returns `code`, so that a refusal is one line:
- * `return rapahub_fail(RAPAHUB_EINVAL, "", "amount %d is negative", amount);`. `rule` must be a
- * constant. The text is cut at 1,023 bytes; control characters in it become '?'. Keeps errno.
- * Any thread. */
+/* Writes the calling thread's diagnosis and returns `code`, so that a refusal is one line: `return
+ * rapahub_fail(RAPAHUB_EINVAL, "", "amount %d is negative", amount);`. `rule` must be a constant.
+ * The text is cut at 1,023 bytes, and its control characters become '?'. errno is kept. Any thread.
+ */
 RAPAHUB_API int rapahub_fail(int code, const char *rule, const char *format, ...)
     RAPAHUB_PRINTF(3, 4);
 
-/* The same for an error that a method returned: code RAPAHUB_EAPPLICATION, .application. */
+/* Does the same for an error that a method returned: the code is RAPAHUB_EAPPLICATION, and
+ * .application is `application`. Any thread. */
 RAPAHUB_API int rapahub_fail_application(int application, const char *text);
 
-/* Never NULL. Any thread. */
+/* Returns the calling thread's diagnosis, never NULL. Any thread. */
 RAPAHUB_API const struct rapahub_diagnosis *rapahub_last_error(void);
 
-/* Forgets the calling thread's diagnosis, where what went wrong turned out not to matter. */
+/* Forgets the calling thread's diagnosis, if the failure turned out not to matter. Any thread. */
 RAPAHUB_API void rapahub_clear_error(void);
 
-/* Of a code: its name ("RAPAHUB_EFULL"), text, hint ("" if there is none) and the exit status of
- * the programs. Unknown codes have the name "RAPAHUB_UNKNOWN" and status 1. Never NULL. */
+/* Return a code's name ("RAPAHUB_EFULL"), its text, its hint ("" if it has none) and the exit
+ * status that programs use for it. An unknown code has the name "RAPAHUB_UNKNOWN" and the status 1.
+ * Never NULL. Any thread. */
 RAPAHUB_API const char *rapahub_error_name(int code);
 RAPAHUB_API const char *rapahub_error_text(int code);
 RAPAHUB_API const char *rapahub_error_hint(int code);
 RAPAHUB_API int rapahub_error_exit(int code);
 
-/* The code of a name, with or without "RAPAHUB_"; 0 if there is none. Codes one after the other:
- * the n-th of all, 0 behind the last. */
+/* rapahub_error_of_name returns the code of a name, given with or without "RAPAHUB_", or 0 if there
+ * is none. rapahub_error_at lists all codes: it returns the one at `index`, and 0 after the last.
+ * Any thread. */
 RAPAHUB_API int rapahub_error_of_name(const char *name);
 RAPAHUB_API int rapahub_error_at(unsigned index);
 

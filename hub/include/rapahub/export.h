@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export: what leaves a library, what must be looked at, what is a printf format. */
+/* export: attributes of public functions: visibility, checked results, printf formats. */
 #ifndef RAPAHUB_EXPORT_H
 #define RAPAHUB_EXPORT_H
 
@@ -11,13 +11,14 @@
 #define RAPAHUB_END_DECLS
 #endif
 
-/* A symbol of the library's interface. */
+/* Exports a symbol as part of the library's interface. */
 #define RAPAHUB_API __attribute__((visibility("default")))
 
-/* The same, and its result tells of failure: it must be looked at. */
+/* The same for a function whose result reports failure: the caller must check it. */
 #define RAPAHUB_API_CHECKED RAPAHUB_API __attribute__((warn_unused_result))
 
-/* Argument number `index` is a printf format for the arguments from `first` on (both from 1). */
+/* Argument number `index` is a printf format for the arguments from number `first` on, both counted
+ * from 1. */
 #define RAPAHUB_PRINTF(index, first) __attribute__((format(printf, index, first)))
 
 #endif

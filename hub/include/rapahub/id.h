@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* id: names of what can die by itself. They are values, never pointers; a stale one is refused with
- * RAPAHUB_ESTALE. */
+/* id: ids of things that can die independently. Ids are values, never pointers; a stale id is
+ * refused with RAPAHUB_ESTALE. */
 #ifndef RAPAHUB_ID_H
 #define RAPAHUB_ID_H
 
 #include <stdint.h>
 
-/* A pool: containers of one chimod with one purpose. {0, 0} is no pool. */
+/* A pool: containers of one chimod that serve one purpose. {0, 0} is no pool. */
 struct rapahub_pool_id {
     uint32_t major;
     uint32_t minor;
 };
 
-/* One container of a pool. */
+/* A container of a pool. */
 struct rapahub_container_id {
     struct rapahub_pool_id pool;
     uint32_t container;
 };
 
-/* One life of a guest. A restarted guest has another id. */
+/* A life of a guest. A restarted guest has a new id. */
 struct rapahub_guest_id {
-    uint64_t group; /* of guests that share a segment; unique in the host, never used again */
+    uint64_t group; /* shared by guests of one segment; unique in the host, never reused */
     uint32_t epoch; /* rises with each life in the same entry of the peer table */
     uint32_t peer;  /* 1 to 255; 0 is no guest */
 };
@@ -29,9 +29,9 @@ struct rapahub_guest_id {
 struct rapahub_node_id {
     uint64_t number;
 };
-#define RAPAHUB_NODE_ANY ((struct rapahub_node_id){0}) /* let the cluster choose */
+#define RAPAHUB_NODE_ANY ((struct rapahub_node_id){0}) /* lets the cluster choose */
 
-/* A call under way, for rapahub_host_cancel. {0} is none; numbers are never used again. */
+/* An open call, for rapahub_host_cancel. {0} is none; numbers are never reused. */
 struct rapahub_request_id {
     uint64_t number;
 };

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* method: a C function with a name and a signature, so that another process can call it.
  *
- * The signature is the type: `add(i64, i64) -> i64`. Its words are given to RAPAHUB_METHOD, result
- * first, then one to five arguments, or `void` for none. A C function of another type than the
- * words demand does not compile, and the error names the line.
+ * The signature is the type: `add(i64, i64) -> i64`. Its words are the arguments of RAPAHUB_METHOD:
+ * the result first, then one to five arguments, or `void` for none. A C function of another type
+ * than the words demand does not compile, and the error names the line.
  */
 #ifndef RAPAHUB_METHOD_H
 #define RAPAHUB_METHOD_H
 
 #include <rapahub/value.h>
 
-/* Bytes of a method's name, and of a whole signature. */
+/* Limits of a method's name and of a whole signature, in bytes. */
 #define RAPAHUB_METHOD_NAME_MAX 63
 #define RAPAHUB_SIGNATURE_MAX   1023
 
 enum rapahub_method_kind {
-    /* int function(void *self, A a, ..., R *result): 0 or an error code. Without `R *result` where
-     * the result is void. Views in arguments hold until it returns; what a view in *result shows
-     * must hold until the call is answered: rapahub_chimod_alloc. */
+    /* int function(void *self, A a, ..., R *result), which returns 0 or an error code. If the
+     * result is void there is no `R *result`. Views in arguments hold until the function returns.
+     * Data that *result points to must hold until the call is answered: see rapahub_chimod_alloc.
+     */
     RAPAHUB_METHOD_CHECKED,
-    /* R function(A a, ...): a C function that knows nothing of rapahub and cannot fail. A `string`
-     * argument is a `const char *` ended by 0, a `bytes` argument two: `const void *, size_t`. A
-     * `string` result is a `const char *` that is copied; a `bytes` result cannot be written. */
+    /* R function(A a, ...): a C function that needs nothing of rapahub and cannot fail. A `string`
+     * argument is a `const char *` ended by 0; a `bytes` argument is two, `const void *, size_t`. A
+     * `string` result is a `const char *`, which is copied; `bytes` cannot be a result. */
     RAPAHUB_METHOD_PLAIN
 };
 
-/* One method. A list of them ends with RAPAHUB_METHOD_END. All constant. */
+/* A method. A list of methods ends with RAPAHUB_METHOD_END, and all of it is constant. */
 struct rapahub_method {
-    const char *name;                        /* letters, digits and _, not a digit first */
+    const char *name;                        /* letters, digits and _; the first is no digit */
     const struct rapahub_type *const *types; /* result, arguments, NULL */
     void (*function)(void);
     enum rapahub_method_kind kind;
@@ -40,7 +41,7 @@ struct rapahub_method {
         NULL, NULL, NULL, RAPAHUB_METHOD_CHECKED \
     }
 
-/* An entry for `int function(void *self, arguments, result *)`. */
+/* Makes an entry for `int function(void *self, arguments, result *)`. */
 #define RAPAHUB_METHOD(method, c_function, ...)                    \
     {                                                              \
 #method, RAPAHUB_TYPES(__VA_ARGS__),                       \
@@ -49,7 +50,7 @@ struct rapahub_method {
             RAPAHUB_METHOD_CHECKED                                 \
     }
 
-/* An entry for `result function(arguments)`, of scalars and records. */
+/* Makes an entry for `result function(arguments)`, with scalars and records. */
 #define RAPAHUB_PLAIN(method, c_function, ...)                   \
     {                                                            \
 #method, RAPAHUB_TYPES(__VA_ARGS__),                     \
@@ -58,14 +59,14 @@ struct rapahub_method {
             RAPAHUB_METHOD_PLAIN                                 \
     }
 
-/* The list of descriptions of a result and its arguments, at file scope or in a function. */
+/* Makes the list of descriptions of a result and its arguments, at file scope or in a function. */
 #define RAPAHUB_TYPES(...)                                                          \
     (const struct rapahub_type *const[])                                            \
     {                                                                               \
         RAPAHUB_PASTE(RAPAHUB_TYPES_, RAPAHUB_COUNT(__VA_ARGS__))(__VA_ARGS__) NULL \
     }
 
-/* What follows is how, not what. */
+/* The rest of this file implements the macros above. */
 #define RAPAHUB_PASTE(a, b)                      RAPAHUB_PASTE_(a, b)
 #define RAPAHUB_PASTE_(a, b)                     a##b
 #define RAPAHUB_COUNT(...)                       RAPAHUB_COUNT_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)
@@ -75,7 +76,7 @@ struct rapahub_method {
 #define RAPAHUB_SECOND_OF(...)                   RAPAHUB_SECOND(__VA_ARGS__)
 #define RAPAHUB_IS_VOID(word)                    RAPAHUB_SECOND_OF(RAPAHUB_VOID_##word, 0, 0)
 
-/* The words as descriptions. */
+/* Words as descriptions of types. */
 #define RAPAHUB_TYPE_(word)         &rapahub_type_##word,
 #define RAPAHUB_ARGUMENT_TYPE(word) RAPAHUB_PASTE(RAPAHUB_ARGUMENT_, RAPAHUB_IS_VOID(word))(word)
 #define RAPAHUB_ARGUMENT_0(word)    &rapahub_type_##word,
@@ -87,7 +88,7 @@ struct rapahub_method {
 #define RAPAHUB_TYPES_5(r, a, b, c, d)    RAPAHUB_TYPES_4(r, a, b, c) RAPAHUB_TYPE_(d)
 #define RAPAHUB_TYPES_6(r, a, b, c, d, e) RAPAHUB_TYPES_5(r, a, b, c, d) RAPAHUB_TYPE_(e)
 
-/* Parameters behind the first: `, T` for each; nothing for void. */
+/* Parameters after the first: `, T` for each, and nothing for void. */
 #define RAPAHUB_AFTER(word)   RAPAHUB_PASTE(RAPAHUB_AFTER_, RAPAHUB_IS_VOID(word))(word)
 #define RAPAHUB_AFTER_0(word) , rapahub_t_##word
 #define RAPAHUB_AFTER_1(word)

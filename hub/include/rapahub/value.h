@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value: the types that travel in a call, and how a C struct becomes one of them.
+/* value: the types that a call carries, and how a C struct becomes one of them.
  *
- * A type has a word T, a C type rapahub_t_T and a description rapahub_type_T. Words: void bool,
- * i8 i16 i32 i64, u8 u16 u32 u64, f32 f64, string bytes, source sink, and the records a program
- * declares. A value has one form, C memory described by its type.
+ * A type has a word T, a C type rapahub_t_T and a description rapahub_type_T. The words are void,
+ * bool, i8 i16 i32 i64, u8 u16 u32 u64, f32 f64, string, bytes, source, sink, and the records that
+ * a program declares. Each value has one form: C memory described by its type.
  */
 #ifndef RAPAHUB_VALUE_H
 #define RAPAHUB_VALUE_H
@@ -16,29 +16,29 @@
 
 RAPAHUB_BEGIN_DECLS
 
-/* Where bytes begin that a method is given, or that a call brings back, by themselves or in a
- * record: the largest of one message at a multiple of the first, the others at one of the second,
- * copied or shown where they lie. Strings begin anywhere. */
+/* Alignment of bytes that a method receives or a call returns, alone or in a record. The largest
+ * bytes of a message begin at a multiple of the first, all others at a multiple of the second,
+ * whether they are copied or shown in place. Strings begin anywhere. */
 #define RAPAHUB_BYTES_ALIGN        64
 #define RAPAHUB_BYTES_ALIGN_OTHERS 16
 
-/* Bytes that belong to somebody else; how long they hold is said where they are handed over. */
+/* A view of bytes that another object owns. The function that returns it says how long it holds. */
 struct rapahub_bytes {
     const void *data; /* may be NULL where size is 0 */
     size_t size;
 };
 
-/* UTF-8 text that belongs to somebody else. Not ended by a 0 byte. */
+/* A view of UTF-8 text that another object owns. It is not ended by a 0 byte. */
 struct rapahub_string {
     const char *data; /* may be NULL where size is 0 */
     size_t size;
 };
 
-/* Streams, see stream.h: arguments only, never results or members of records. */
+/* Streams, see stream.h. They can be arguments, but neither results nor members of records. */
 struct rapahub_source;
 struct rapahub_sink;
 
-/* A view of a C string. NULL gives the empty one. */
+/* Returns a view of a C string. NULL gives the empty string. */
 RAPAHUB_API struct rapahub_string rapahub_string_of(const char *text);
 
 enum rapahub_kind {
@@ -63,17 +63,17 @@ enum rapahub_kind {
 
 struct rapahub_type;
 
-/* One member of a record. */
+/* A member of a record. */
 struct rapahub_member {
     const char *name; /* NULL ends the list */
     const struct rapahub_type *type;
     size_t offset; /* bytes from the record's start */
 };
 
-/* The description of a type: constant, shared by all that use it. */
+/* The description of a type: constant, and shared by all its users. */
 struct rapahub_type {
     enum rapahub_kind kind;
-    const char *word;                     /* "i64"; of a record its C tag */
+    const char *word;                     /* "i64"; a record's is its C tag */
     size_t size;                          /* bytes of the C type */
     const struct rapahub_member *members; /* NULL unless a record */
 };
@@ -84,7 +84,7 @@ struct rapahub_type {
 
 RAPAHUB_API extern const struct rapahub_type rapahub_type_void;
 RAPAHUB_WORD(bool, bool);
-RAPAHUB_API extern const struct rapahub_type rapahub_type__Bool; /* what <stdbool.h> makes of it */
+RAPAHUB_API extern const struct rapahub_type rapahub_type__Bool; /* `bool` of <stdbool.h> */
 RAPAHUB_WORD(i8, int8_t);
 RAPAHUB_WORD(i16, int16_t);
 RAPAHUB_WORD(i32, int32_t);
@@ -103,14 +103,15 @@ RAPAHUB_WORD(sink, struct rapahub_sink *);
 #ifndef __cplusplus
 typedef bool rapahub_t__Bool;
 
-/* Makes `struct tag` a type of that word. The struct's size and offsets must be those that libffi
- * computes, else a module with it is refused with RAPAHUB_EABI:
+/* Makes `struct tag` a type whose word is its tag. The struct's size and offsets must be those that
+ * libffi computes; a module whose struct differs is refused with RAPAHUB_EABI.
  *
  *     struct point { double x, y; };
  *     RAPAHUB_RECORD(point, RAPAHUB_MEMBER(point, x, f64), RAPAHUB_MEMBER(point, y, f64));
  *
- * In a signature it is `{x: f64, y: f64}`. A member of another C type than its word's does not
- * compile. Records may hold records, 8 deep; at most 64 members. */
+ * A signature shows it as `{x: f64, y: f64}`. A member whose C type is not that of its word does
+ * not compile. Records may hold records, 8 deep, and have at most 64 members.
+ */
 #define RAPAHUB_RECORD(tag, ...)                                                           \
     typedef struct tag rapahub_t_##tag;                                                    \
     __attribute__((unused)) static const struct rapahub_member rapahub_members_##tag[] = { \

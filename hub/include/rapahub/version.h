@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* version: of the library, of the segment's format, of the interface between guest and chimod. */
+/* version: the versions of the library, of the segment's format, and of the interface between guest
+ * and chimod. */
 #ifndef RAPAHUB_VERSION_H
 #define RAPAHUB_VERSION_H
 
@@ -14,7 +15,7 @@ RAPAHUB_BEGIN_DECLS
 #define RAPAHUB_SEGMENT_VERSION 1
 #define RAPAHUB_CHIMOD_ABI      1
 
-/* The version of the library at run time, as RAPAHUB_VERSION; any thread. */
+/* Returns the version of the library at run time, in the form of RAPAHUB_VERSION. Any thread. */
 RAPAHUB_API const char *rapahub_version(void);
 
 RAPAHUB_END_DECLS
