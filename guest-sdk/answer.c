@@ -6,7 +6,7 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define FAILURE_HEAD 16 /* of a Response: what stands in front of the text of a failure */
+#define FAILURE_HEAD 16 /* size of a Response before the text of a failure */
 
 static struct rapahub_string own_text(int status)
 {
@@ -15,8 +15,8 @@ static struct rapahub_string own_text(int status)
     return rapahub_string_of(why->code == status && why->text[0] != '\0' ? why->text : "");
 }
 
-/* A method's failure: its own code, with the text it wrote for that code, cut where the messages of
- * this segment are small: a caller shall at least get the code. */
+/* A method's failure is its own code with the text that it wrote for that code. The text is cut if
+ * the messages of this segment are small, so that the caller gets at least the code. */
 void guest_answer_failure(struct guest *guest, int status, struct guest_answer *answer)
 {
     const struct hub_request *request = guest->frame->request;
@@ -44,7 +44,7 @@ void guest_answer_start(const struct guest *guest, struct hub_writer *writer)
     hub_writer_init(writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
 }
 
-/* One that no message carries is answered as too large. */
+/* A result that no message can carry is answered as too large. */
 void guest_answer_result(struct guest *guest, const struct hub_writer *writer,
                          struct guest_answer *answer)
 {
@@ -60,8 +60,8 @@ void guest_answer_result(struct guest *guest, const struct hub_writer *writer,
     }
 }
 
-/* Bytes are sent from where they lie, which is the method's until it is called again; in a loan
- * they are not even copied from there. r[impl hub.loan.align] */
+/* Bytes are sent from their place, which belongs to the method until its next call. Bytes in a loan
+ * are not copied at all. r[impl hub.loan.align] */
 void guest_answer_bytes(struct guest_frame *frame, const struct rapahub_bytes *result,
                         struct guest_answer *answer)
 {

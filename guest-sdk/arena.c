@@ -7,7 +7,7 @@
 
 struct guest_block {
     struct guest_block *next;
-    unsigned char room[HUB_LINE]; /* to the line where the memory begins */
+    unsigned char room[HUB_LINE]; /* space for aligning the memory to a cache line */
 };
 
 __attribute__((noinline)) void *guest_arena_alloc(struct guest_arena *arena, size_t size)

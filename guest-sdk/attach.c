@@ -11,7 +11,7 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/stranger.h"
 
-#define CHAIN_SHORTER 22 /* bits: the rest is 6 bytes in each call */
+#define CHAIN_SHORTER 22 /* bits; a shorter number is encoded in 6 bytes in each call */
 
 static void on_request(void *user)
 {
@@ -23,7 +23,7 @@ static void on_nothing(void *user)
     (void)user;
 }
 
-/* The host's end of the doorbell is closed: it is gone, nobody else ever held it. */
+/* The host's end of the doorbell is closed. No other process ever held it, so the host is gone. */
 static void on_hint(void *user)
 {
     hub_link_dead(((struct guest *)user)->connection.link);
@@ -34,12 +34,11 @@ static void on_goodbye(void *user, const char *reason)
     struct guest *guest = user;
 
     hub_publish(&guest->goodbye, 1);
-    hub_publish(&guest->arrived, 1); /* who waits for requests looks up */
+    hub_publish(&guest->arrived, 1); /* wakes a thread that waits for requests */
     rapahub_log(RAPAHUB_LOG_DEBUG, "attach", "the host says goodbye: %s", reason);
 }
 
-/* A host of another make may have locked nothing: then silence is all there is to see of its end.
- */
+/* A host of another implementation may have locked nothing. Its end then shows only as silence. */
 static bool is_host_known_by_lock(const struct guest *guest)
 {
     return guest->ticket.doorbell < 0 &&
@@ -69,7 +68,8 @@ static int open_connection(struct guest *guest)
     return r;
 }
 
-/* A host that died before this process asked to die with it left a doorbell that is closed. */
+/* If the host died before this process asked for a parent-death signal, its end of the doorbell is
+ * closed. */
 static int check_host_is_there(int doorbell)
 {
     struct pollfd bell = {.fd = doorbell, .events = POLLIN};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry: a container's state on its way: collected in pieces for load, held in pieces after save.
- */
+/* carry: transfers the state of a container: collects the pieces for load, and holds the output of
+ * save until it is read. Serving thread. */
 #ifndef GUEST_SDK_CARRY_H
 #define GUEST_SDK_CARRY_H
 
@@ -12,28 +12,28 @@
 
 struct guest_carry {
     struct rapahub_sink *incoming; /* pieces of a state to load */
-    struct rapahub_sink *outgoing; /* what save wrote */
+    struct rapahub_sink *outgoing; /* output of save */
 };
 
 void guest_carry_fini(struct guest_carry *carry);
 
-/* The next piece of a state; -EMSGSIZE beyond 1 GiB. */
+/* Appends the next piece of a state to load. -EMSGSIZE beyond 1 GiB. */
 int guest_carry_write(struct guest_carry *carry, struct rapahub_bytes piece);
 
-/* Runs the load callback on all pieces, which are then forgotten. */
+/* Runs the load callback on all pieces, and then forgets them. */
 int guest_carry_load(struct guest_carry *carry, const struct rapahub_container_ops *ops, void *self,
                      uint32_t version);
 
-/* Runs the save callback and keeps what it wrote until all of it is read; size and checksum to
- * *out. Of a save that fails nothing is kept. */
+/* Runs the save callback and holds its output until all of it is read. Writes size and checksum to
+ * *out. A save that fails leaves nothing. */
 int guest_carry_save(struct guest_carry *carry, const struct rapahub_container_ops *ops, void *self,
                      struct hub_saved *out);
 
-/* A piece of what save wrote, from `offset` on, at most out->size bytes; empty at the end. -EINVAL
- * beyond it, RAPAHUB_ESTATE where nothing is kept. */
+/* Reads at most out->size bytes of the output of save, from `offset` on; *out is empty at the end.
+ * -EINVAL if `offset` is beyond the end, RAPAHUB_ESTATE if there is no output. */
 int guest_carry_read(const struct guest_carry *carry, uint64_t offset, struct rapahub_bytes *out);
 
-/* What save wrote was handed out up to `end`: all of it is kept no longer. */
+/* Records that the output of save was read up to `end`. When all of it was, it is freed. */
 void guest_carry_settle(struct guest_carry *carry, uint64_t end);
 
 #endif

@@ -86,7 +86,7 @@ int guest_containers_begin(struct guest_containers *containers, const struct rap
     container->held++;
     r = come_to_life(container, ops, begin);
     container->held--;
-    if (r != 0) { /* what did not begin has nothing to release */
+    if (r != 0) { /* a container that did not begin has nothing to release */
         hub_id_map_remove(containers->by_handle, begin->handle);
         hub_list_remove(&container->link);
         free_container(container);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers: those of this process, from begin to fini. */
+/* containers: the containers of this process, from begin to fini. Serving thread. */
 #ifndef GUEST_SDK_CONTAINERS_H
 #define GUEST_SDK_CONTAINERS_H
 
@@ -20,11 +20,11 @@ struct guest_container {
     struct rapahub_container_id id;
     char *pool_name;
     void *self;    /* state_size bytes, zeroed at first; aligned to 64 */
-    bool live;     /* its begin, and load, have succeeded: calls may reach it */
-    uint64_t open; /* calls that run in it now */
-    uint32_t held; /* callbacks of it that run now */
+    bool live;     /* begin, and load if it follows, succeeded: calls may reach the container */
+    uint64_t open; /* running calls of the container */
+    uint32_t held; /* running callbacks of the container */
     struct guest_carry carry;
-    struct hub_list link; /* in the order they began */
+    struct hub_list link; /* in the order of their begin */
 };
 
 struct guest_containers {
@@ -32,22 +32,22 @@ struct guest_containers {
     struct hub_list list;
 };
 
-/* -ENOMEM. fini ends each container, the last one first; without `ops` it only frees them. Accepts
- * the zeroed one. */
+/* init fails with -ENOMEM. fini ends the containers, the last one first; without `ops` it only
+ * frees them. A zeroed struct is allowed. */
 int guest_containers_init(struct guest_containers *containers);
 void guest_containers_fini(struct guest_containers *containers,
                            const struct rapahub_container_ops *ops);
 
-/* Makes one and runs its init, restart or recover; it is live unless a load follows. What fails
- * leaves nothing. r[impl hub.limits] */
+/* Makes a container and runs its init, restart or recover. The container is live unless a load
+ * follows. A failure leaves nothing. r[impl hub.limits] */
 int guest_containers_begin(struct guest_containers *containers, const struct rapahub_chimod *chimod,
                            const struct rapahub_container_ops *ops, const struct hub_begin *begin);
 
-/* By handle; 0: the first. NULL: there is none. */
+/* Finds a container by its handle; 0 means the first. NULL if there is none. */
 struct guest_container *guest_containers_find(const struct guest_containers *containers,
                                               uint64_t handle);
 
-/* Runs its fini and frees it. */
+/* Runs the container's fini and frees it. */
 void guest_containers_end(struct guest_containers *containers,
                           const struct rapahub_container_ops *ops,
                           struct guest_container *container);

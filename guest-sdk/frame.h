@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame: a request begins to run, and has been answered. */
+/* frame: the begin of a request's run, and its end after the answer. Serving thread. */
 #ifndef GUEST_SDK_FRAME_H
 #define GUEST_SDK_FRAME_H
 
@@ -21,7 +21,7 @@ static inline void guest_frame_enter(struct guest *guest, struct guest_frame *fr
     frame->stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
 }
 
-/* What the loop does behind the outermost answer it says itself. */
+/* For the outermost request the loop sets the stage itself after the answer. */
 static inline void guest_frame_leave(struct guest *guest, struct guest_frame *frame)
 {
     if (frame->loan.data)

@@ -16,9 +16,10 @@
 #include "hub/base/own.h"
 
 #define PLAIN_OPTION "--plain="
-#define LOAN_LEAST   4096 /* bytes; less is copied faster */
+#define LOAN_LEAST   4096 /* bytes; fewer are copied faster */
 
-/* The signatures among the arguments, ended by NULL; they may be as many. */
+/* Returns the signatures among the arguments, ended by NULL. Any number of the arguments may be
+ * signatures. */
 static const char **plain_signatures(int argc, char **argv)
 {
     const char **list = calloc((size_t)argc + 1, sizeof *list);
@@ -35,8 +36,8 @@ static bool is_option(const char *argument)
     return strncmp(argument, "--", 2) == 0;
 }
 
-/* Who starts this by hand names the file: the first argument that is no option. It is opened before
- * the segment is touched. */
+/* A person who starts a guest by hand names the module's file: the first argument that is no
+ * option. It is opened before the segment is touched. */
 static int open_file(struct guest *guest, int argc, char **argv, const char **name)
 {
     struct hub_ticket ticket;
@@ -44,19 +45,20 @@ static int open_file(struct guest *guest, int argc, char **argv, const char **na
 
     *name = NULL;
     if (hub_ticket_parse_path(argc, argv, &ticket) < 0 || ticket.peer != 0)
-        return 0; /* there is a ticket, or what is wrong with it is said there */
+        return 0; /* there is a ticket, or attaching reports its fault */
     while (i < argc && is_option(argv[i]))
         i++;
     if (i == argc)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "no module is named");
     *name = argv[i];
-    guest->file = open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* of a FIFO, too */
+    guest->file =
+        open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO does not block */
     if (guest->file < 0)
         return rapahub_fail(-errno, "", "cannot open '%s': %s", argv[i], strerrordesc_np(errno));
     return 0;
 }
 
-/* Its file is closed once it is loaded. r[impl hub.spawn.closed] */
+/* The file is closed once the module is loaded. r[impl hub.spawn.closed] */
 static int load_module(struct guest *guest, int argc, char **argv)
 {
     const char **plain = plain_signatures(argc, argv);
@@ -96,7 +98,7 @@ static int prepare(struct guest *guest, int argc, char **argv, const struct rapa
     return chimod ? guest_load_own(&guest->module, chimod) : load_module(guest, argc, argv);
 }
 
-/* Without a diagnosis of its own a code still has a text. */
+/* A code without a diagnosis of its own still gets a text. */
 static const char *text_of(int code)
 {
     const struct rapahub_diagnosis *why = rapahub_last_error();
@@ -113,7 +115,7 @@ static void tell(int code)
             rule[0] ? "  rule " : "", rule);
 }
 
-/* The host shall know the very error: it stands in the goodbye. */
+/* The goodbye carries the error, so that the host knows exactly why. */
 static int give_up(struct guest *guest, int code)
 {
     char reason[900];
@@ -142,14 +144,16 @@ static int serve(struct guest *guest, int argc, char **argv, const struct rapahu
     return status;
 }
 
-/* What pthread_exit leaves behind: a process that serves nobody, and whose heart beats. The beat
- * thread sees this end, too, and the one by the bare system call, if there is such a thread. */
+/* A thread that ends by pthread_exit would leave a process whose heart beats but which serves no
+ * calls. The beat thread, if there is one, detects this end too, and also an end by the bare system
+ * call. */
 static int serve_guarded(struct guest *guest, int argc, char **argv,
                          const struct rapahub_chimod *chimod)
 {
     int status;
 
-    pthread_cleanup_push(guest_last_words_of_thread, NULL); /* what it ran is off the stack */
+    pthread_cleanup_push(guest_last_words_of_thread,
+                         NULL); /* the frames of the method are off the stack by then */
     status = serve(guest, argc, argv, chimod);
     pthread_cleanup_pop(0);
     return status;
@@ -195,7 +199,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     return status;
 }
 
-/* May interrupt anything: it only stores, and wakes by system calls. */
+/* A signal handler may call this at any point: it only stores, and wakes by system calls. */
 void rapahub_guest_leave(const char *reason)
 {
     struct guest *guest = guest_current();
@@ -214,7 +218,7 @@ void rapahub_guest_last_words(void)
     guest_last_words_install();
 }
 
-/* ---- chimod.h ---- */
+/* ---- functions of chimod.h ---- */
 
 int rapahub_chimod_call(const struct rapahub_call *call, void *result)
 {
@@ -227,7 +231,7 @@ int rapahub_chimod_call(const struct rapahub_call *call, void *result)
     return guest_outward_call(guest, call, result);
 }
 
-/* Large memory for a result of type bytes lies where the host will read it, if there is room.
+/* Large memory for a result of type bytes lies where the host will read it, if there is space.
  * r[impl hub.loan.align] */
 static void *lend(struct guest *guest, size_t size)
 {
@@ -256,7 +260,7 @@ bool rapahub_chimod_cancelled(void)
 
     if (!guest || !guest->frame)
         return false;
-    /* Nobody else receives: a Cancel is seen only if it is looked for. */
+    /* No other thread receives now, so a Cancel is seen only by receiving it here. */
     (void)hub_link_sweep(guest->connection.link, UINT32_MAX);
     return hub_request_is_cancelled(guest->frame->request) || guest_serve_deserted(guest);
 }

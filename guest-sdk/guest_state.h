@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_state: one guest, from its ticket to its goodbye. Serving thread. */
+/* guest_state: the state of one guest, from its ticket to its goodbye. Serving thread, except where
+ * a member says otherwise. */
 #ifndef GUEST_SDK_GUEST_STATE_H
 #define GUEST_SDK_GUEST_STATE_H
 
@@ -13,35 +14,36 @@
 #include "hub/connection/connection.h"
 #include "hub/wire/ticket.h"
 
-#define GUEST_DEPTH_MAX 32 /* outward calls that wait at once, one inside of the other */
+#define GUEST_DEPTH_MAX 32 /* limit of outward calls that wait at once, one inside the other */
 
-/* Memory that ends with the call that asked for it. */
+/* Memory that is freed at the end of the call that allocated it. */
 struct guest_arena {
     struct guest_block *blocks;
 };
 
-/* A request that runs now. They are nested where one waits in an outward call. */
+/* A running request. Frames are nested while a method waits in an outward call. */
 struct guest_frame {
     struct guest_frame *outer;
     struct hub_request *request;
-    struct guest_container *container; /* NULL: of the host itself */
+    struct guest_container *container; /* NULL: the request is the host's own */
     const char *method;
     struct guest_arena arena;
-    bool lends;                       /* its result is bytes: a loan may hold them */
+    bool lends;                       /* the result is bytes, so a loan may hold them */
     struct hub_loan loan;             /* memory for the result in a slot; data NULL: none */
-    enum guest_heartbeat_stage stage; /* of the loop, before it */
+    enum guest_heartbeat_stage stage; /* the loop's stage before the request */
 };
 
-/* What stands ready for the next small call of a method of bytes: see raw_method.h. */
+/* Cached state for the next small call of a method of bytes: see raw_method.h. */
 struct guest_raw {
-    const void *method; /* the last one, and its function; itself: none yet */
+    const void *method; /* the last such method; the address of this struct itself: none yet */
     int (*function)(void *self, struct rapahub_bytes in, struct rapahub_bytes *out);
-    struct guest_frame frame; /* outermost; without memory or a loan while none runs */
+    struct guest_frame
+        frame; /* the outermost frame; it owns no memory and no loan while no request runs */
 };
 
 struct guest {
-    struct hub_ticket ticket; /* without one the peer is known when the entry is taken */
-    int file;                 /* of the module, where there is no ticket; -1: none */
+    struct hub_ticket ticket; /* without a ticket the peer is known only after attaching */
+    int file;                 /* the module's file, if there is no ticket; -1: none */
     struct hub_segment *segment;
     struct hub_segment_view view;
     struct hub_slots pool;
@@ -51,17 +53,17 @@ struct guest {
     struct guest_hold hold;
     struct guest_keep keep;
     struct guest_module module;
-    bool loaded; /* the module is; until then nothing can be asked of it */
+    bool loaded; /* the module is loaded; before that it can serve nothing */
     struct guest_containers containers;
     struct hub_a32 arrived; /* a request may be queued */
     struct hub_a32 goodbye; /* the host said goodbye */
-    struct hub_a32 leave;   /* this guest was asked to; a signal handler may do so */
-    const char *reason;     /* to leave; a constant */
+    struct hub_a32 leave;   /* this guest was asked to leave, perhaps by a signal handler */
+    const char *reason;     /* the reason to leave; a constant */
     uint8_t *scratch;       /* payload_max bytes, for one answer at a time */
 
-    struct guest_frame *frame; /* the innermost */
+    struct guest_frame *frame; /* the innermost request */
     struct guest_raw raw;
-    uint32_t depth; /* outward calls that wait */
+    uint32_t depth; /* waiting outward calls */
     uint64_t chains[GUEST_DEPTH_MAX];
     struct hub_answer answers[GUEST_DEPTH_MAX];
     uint64_t next_chain;

@@ -10,19 +10,20 @@
 #include "hub/base/thread.h"
 #include "hub/shm/peer_table.h"
 
-#define INTERVAL_MOST (3600 * HUB_SECOND) /* a host may say more: so no sum of them wraps */
+#define INTERVAL_MOST \
+    (3600 * HUB_SECOND) /* hosts may set more; this bound keeps sums from wrapping */
 
-/* ---- is the loop well? ---- */
+/* ---- is the loop healthy? ---- */
 
-/* Both indices are in shared memory: no lock of the link is needed. Before the loop sleeps it has
- * shown all that it took. */
+/* Both indices are in shared memory, so no lock of the link is needed. The loop publishes all that
+ * it received before it sleeps. */
 static bool has_unread(const struct guest_heartbeat *heartbeat)
 {
     return hub_observe(&heartbeat->entry->host_to_guest_head) !=
            hub_peek(&heartbeat->entry->host_to_guest_tail);
 }
 
-/* Something that lay there at the last look still does, and the loop has not stirred. */
+/* A message that lay in the ring at the last check still does, and the loop made no step. */
 static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
 {
     bool before = heartbeat->unread;
@@ -31,7 +32,8 @@ static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
     return before && heartbeat->unread;
 }
 
-/* The serving thread does not receive while a method runs: nobody else would see the Cancel. */
+/* The serving thread does not receive while a method runs, so this thread must look for the
+ * Cancel. */
 static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
 {
     if (heartbeat->link)
@@ -69,14 +71,14 @@ static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
     }
 }
 
-/* One whose entry is somebody else's, or that has said goodbye, writes nothing into it.
- * r[impl hub.death.guard] */
+/* A guest that said goodbye, or whose entry belongs to another process by now, writes nothing into
+ * it. r[impl hub.death.guard] */
 static bool is_ours(const struct guest_heartbeat *heartbeat)
 {
     return hub_observe_pair(&heartbeat->entry->state) == hub_peer_table_attached(heartbeat->epoch);
 }
 
-/* ThreadSanitizer knows of locks with a deadline of the wall clock only. */
+/* ThreadSanitizer knows timed locks only with a deadline of the wall clock. */
 static int lock_within(pthread_mutex_t *mutex, uint64_t span)
 {
 #ifdef __SANITIZE_THREAD__
@@ -90,8 +92,8 @@ static int lock_within(pthread_mutex_t *mutex, uint64_t span)
 #endif
 }
 
-/* Until the next beat; back early where the serving thread lets go of its mutex, to stop this one
- * (0), or because it has ended (-EOWNERDEAD). */
+/* Waits for the next beat. Returns early with 0 if the serving thread releases its mutex to stop
+ * this thread, and with -EOWNERDEAD if it has ended. */
 static int rest(struct guest_heartbeat *heartbeat)
 {
     return lock_within(&heartbeat->serving, heartbeat->interval_ns / 2);
@@ -135,7 +137,7 @@ static void drop_mutex(pthread_mutex_t *mutex)
     pthread_mutex_destroy(mutex);
 }
 
-/* Signals are the serving thread's. */
+/* The new thread blocks all signals: they belong to the serving thread. */
 static int start_thread(struct guest_heartbeat *heartbeat)
 {
     int r;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heartbeat: shows the host that the serving loop makes progress, not only that a thread lives.
+/* heartbeat: shows the host that the serving loop makes progress, and not just that a thread lives.
  *
- * A thread of its own writes the beat, every half of the host's interval, and only as long as it
- * can say why the loop is well:
- *   - it took a step since the last look;
- *   - it waits, and nothing has lain in its ring since the last look;
- *   - it runs a method, and somebody waits for what that does: the call was not cancelled, as the
- *     host does when its deadline passes, or not for longer than ten intervals;
- *   - the module is being loaded, or the host does not take an answer: others judge that.
- * Else it stays silent, and the host does what it does with a guest that has no heartbeat. When the
- * serving thread ends without a stop, be it by the bare system call, it says so at once. */
+ * A thread of its own writes a beat every half of the host's interval, but only while one of these
+ * reasons says that the loop is healthy:
+ *   - the loop made a step since the last check;
+ *   - it waits, and no message has lain in its ring since the last check;
+ *   - it runs a method whose result is still wanted: the call was not cancelled (a host cancels
+ * when the deadline passes), or was cancelled no more than ten intervals ago;
+ *   - it loads the module, or the host does not receive an answer: other checks cover these.
+ *
+ * Otherwise it stays silent, and the host treats the guest as one without a heartbeat. If the
+ * serving thread ends without guest_heartbeat_stop, even by the bare system call, the beat thread
+ * reports that at once.
+ */
 #ifndef GUEST_SDK_HEARTBEAT_H
 #define GUEST_SDK_HEARTBEAT_H
 
@@ -20,14 +23,14 @@
 #include "hub/call/served.h"
 #include "hub/shm/layout.h"
 
-#define GUEST_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may go on */
+#define GUEST_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may run on */
 
-/* What the serving loop does. */
+/* The activity of the serving loop. */
 enum guest_heartbeat_stage {
-    GUEST_HEARTBEAT_EXCUSED, /* it loads, or waits for a host that does not read */
-    GUEST_HEARTBEAT_WAITS,   /* for messages */
-    GUEST_HEARTBEAT_WORKS,   /* its own code */
-    GUEST_HEARTBEAT_RUNS     /* a method's */
+    GUEST_HEARTBEAT_EXCUSED, /* loads, or waits for a host that does not read */
+    GUEST_HEARTBEAT_WAITS,   /* waits for messages */
+    GUEST_HEARTBEAT_WORKS,   /* runs its own code */
+    GUEST_HEARTBEAT_RUNS     /* runs a method */
 };
 
 #define GUEST_HEARTBEAT_STAGES UINT64_C(3) /* the bits of a stage */
@@ -35,7 +38,7 @@ enum guest_heartbeat_stage {
 struct guest_heartbeat {
     pthread_t thread;
     bool runs;
-    pthread_mutex_t serving; /* the serving thread has it; the kernel says so when it ends */
+    pthread_mutex_t serving; /* held by the serving thread; the kernel reports its end */
     void (*on_end)(void *user);
     void *user;
     struct hub_peer_entry *entry;
@@ -44,35 +47,36 @@ struct guest_heartbeat {
     uint32_t epoch;
     uint64_t interval_ns;
 
-    struct hub_a64 pulse;   /* the serving thread's: its steps, and in the lowest bits its stage */
-    struct hub_a32 running; /* the id of the request it runs; of use while the stage is RUNS */
+    struct hub_a64 pulse;   /* written by the serving thread: its number of steps, and its stage in
+                               the lowest bits */
+    struct hub_a32 running; /* id of the running request; valid while the stage is RUNS */
 
-    uint64_t seen;         /* the pulse at the last look; the rest is the beat thread's */
-    bool unread;           /* something lay in the ring then */
+    uint64_t seen;         /* the pulse at the last check; from here on all is the beat thread's */
+    bool unread;           /* there was an unread message at the last check */
     uint64_t cancelled_ns; /* when the running call was found cancelled; 0: it is not */
 };
 
-/* Whose heart it is. */
+/* The guest that the beat belongs to. */
 struct guest_heartbeat_order {
     struct hub_peer_entry *entry;
     uint32_t epoch;
     struct hub_link *link;     /* received from while a method runs, so that a Cancel is seen */
-    struct hub_served *served; /* knows what was cancelled; not NULL if the link is not */
-    uint64_t interval_ns;      /* 0: the host wants none */
+    struct hub_served *served; /* says which requests were cancelled; not NULL if the link is not */
+    uint64_t interval_ns;      /* 0: the host wants no beat */
     void (*on_end)(
-        void *user); /* on the beat thread: the serving thread has ended; NULL: nothing */
+        void *user); /* called on the beat thread if the serving thread has ended; NULL: no call */
     void *user;
 };
 
-/* Begins, with the loop excused; start and stop are for the serving thread. -errno where there can
- * be no thread.
+/* Start and stop the beat thread; the loop begins in the stage EXCUSED. Serving thread. -errno if
+ * no thread can be made.
  * r[impl shm.crash.heartbeat] r[impl shm.crash.heartbeat-clock] */
 int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
                           const struct guest_heartbeat_order *order);
 void guest_heartbeat_stop(struct guest_heartbeat *heartbeat);
 
-/* The serving thread goes on to something else, which is a step: what it did before. Harmless where
- * there is no thread. */
+/* Enters another stage, which counts as a step, and returns the previous one. Harmless without a
+ * beat thread. Serving thread. */
 static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
                                                                enum guest_heartbeat_stage stage)
 {
@@ -82,12 +86,13 @@ static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_hear
     return (enum guest_heartbeat_stage)(before & GUEST_HEARTBEAT_STAGES);
 }
 
-/* It will run the request `id`: to be said before it enters that stage, and again of the outer one
- * when one that was run inside of it has been answered.
+/* Records the id of the request that will run. Call it before entering that stage, and for the
+ * outer request after a request that ran inside it has been answered.
  *
- * The beat thread asks the table of what is served whether that one was cancelled. It may come
- * late, and the id be another request's by then: only after an answer, hence behind a step, and
- * what is known of a call is forgotten at the first look behind a step. */
+ * The beat thread asks the table of served requests whether this id was cancelled. It may ask late,
+ * when the id belongs to another request. That can happen only after an answer, hence after a step,
+ * and at the first check after a step all that is known about the call is forgotten.
+ */
 static inline void guest_heartbeat_run(struct guest_heartbeat *heartbeat, uint32_t id)
 {
     hub_note(&heartbeat->running, id);

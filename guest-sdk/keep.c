@@ -16,7 +16,7 @@
 #define CHANNEL "--keep-fd="
 #define KEPT    "--keep="
 
-/* Descriptors are for this process, not for the programs it starts. */
+/* These descriptors are for this process only, not for programs that it starts. */
 static int parse_descriptor(const char *text, int *out)
 {
     char *end;
@@ -31,7 +31,7 @@ static int parse_descriptor(const char *text, int *out)
     return 0;
 }
 
-/* NAME, or NAME:FD. */
+/* Parses NAME or NAME:FD. */
 static int add(struct guest_keep *keep, const char *text)
 {
     size_t size = strcspn(text, ":");
@@ -72,7 +72,7 @@ void guest_keep_close(struct guest_keep *keep)
     keep->socket = -1;
 }
 
-/* ---- chimod.h ---- */
+/* ---- functions of chimod.h ---- */
 
 static int find(const char *name, struct guest **guest, const struct guest_kept **out)
 {

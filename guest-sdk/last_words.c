@@ -14,7 +14,7 @@
 
 #define STACK_SIZE 65536
 
-/* Text in a fixed buffer, by functions a signal handler may use. */
+/* Text in a fixed buffer, made by functions that a signal handler may call. */
 struct line {
     char text[512];
     size_t size;
@@ -92,8 +92,8 @@ static void add_guest(struct line *line, const struct guest *guest, uintptr_t pl
     add_method(line, guest);
 }
 
-/* The handler is gone already: to return from a fault repeats it, and a signal that was sent is
- * sent once more. */
+/* The handler is already reset: returning from a fault repeats it, and a signal that was sent is
+ * sent again. */
 static void speak(int signal, siginfo_t *info, void *context)
 {
     const struct guest *guest = guest_current();
@@ -133,7 +133,8 @@ void guest_last_words_install(void)
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
     stack_t stack = {.ss_size = STACK_SIZE};
 
-    /* Only the kernel knows it from now on: memory of the heap would be reported as lost. */
+    /* Memory that is mapped, not of the heap: only the kernel refers to it from now on, and a leak
+     * checker would report it. */
     stack.ss_sp = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) < 0)

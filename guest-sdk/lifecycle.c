@@ -7,9 +7,9 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-#define PIECE_ROOM 128 /* of a message, for what stands beside a piece */
+#define PIECE_ROOM 128 /* bytes of a message reserved for everything but the piece */
 
-/* What every message about a container begins with. */
+/* The common start of every message about a container. */
 struct order {
     struct guest *guest;
     struct guest_container *container;
@@ -28,7 +28,7 @@ static int finish(struct hub_reader *arguments)
     return hub_postcard_end(arguments) < 0 ? RAPAHUB_EARGUMENTS : 0;
 }
 
-/* The last argument, and then nothing. */
+/* Decodes the last argument, and checks that no more follows. */
 static int take_last(struct order *order, const struct rapahub_type *type, void *value)
 {
     int r = take(order->arguments, type, value);
@@ -36,7 +36,7 @@ static int take_last(struct order *order, const struct rapahub_type *type, void 
     return r == 0 ? finish(order->arguments) : r;
 }
 
-/* Bytes of a piece, of a state or of the list of methods. */
+/* Returns the size in bytes of a piece of a state or of the list of methods. */
 static size_t piece_size(const struct guest *guest)
 {
     size_t room = hub_link_limits(guest->connection.link)->payload_max;
@@ -50,7 +50,8 @@ static const char *line_of(const struct guest_methods *methods, uint32_t index)
     return hub_invoke_signature(methods->list[index])->text;
 }
 
-/* As many lines as a piece holds, behind the last of which this is; and their bytes. */
+/* Returns the index after the last line that fits into a piece that begins with line `from`, and
+ * the size of the piece in bytes. */
 static uint32_t count_lines(const struct guest_methods *methods, uint32_t from, size_t most,
                             size_t *size)
 {
@@ -66,7 +67,8 @@ static uint32_t count_lines(const struct guest_methods *methods, uint32_t from, 
     return to;
 }
 
-/* A string of lines, written where it will lie: it would be much for the stack. */
+/* The lines are one string. It is written directly into the result, because it would be large for
+ * the stack. */
 static int send_methods(struct guest *guest, struct hub_reader *arguments,
                         struct hub_writer *result)
 {
@@ -116,8 +118,8 @@ static int write_state(struct order *order)
     return r == 0 ? guest_carry_write(&order->container->carry, piece) : r;
 }
 
-/* A call that is made to answer one of this container's own must not save, load or end it: its
- * state is in use, and the one waits for the other. */
+/* A call that serves to answer one of this container's own calls must not save, load or end the
+ * container: its state is in use, and the two calls would wait for each other. */
 static int check_idle(const struct guest_container *container)
 {
     if (container->open == 0 && container->held == 0)
@@ -126,7 +128,7 @@ static int check_idle(const struct guest_container *container)
                         container->id.container, container->id.pool.major);
 }
 
-/* Where load fails the container never becomes reachable. */
+/* If load fails the container never becomes reachable. */
 static int load_state(struct order *order)
 {
     struct guest *guest = order->guest;
@@ -192,7 +194,7 @@ static int plug(struct order *order)
     return r;
 }
 
-/* Without a callback of its own: the calls of this container that are still open. */
+/* Without a callback, the work is the number of open calls of this container. */
 static int tell_work(struct order *order)
 {
     const struct guest_container *container = order->container;
@@ -259,8 +261,8 @@ static int end_container(struct order *order)
     return r;
 }
 
-/* That it answers at all says that its thread comes round. Asked while a container waits in a call
- * of its own, that one is taken for well: none of its callbacks may run now.
+/* An answer by itself shows that the serving thread makes progress. A container that waits in a
+ * call of its own counts as healthy, because none of its callbacks may run now.
  * r[impl supervise.probe.answer] */
 static int answer_ping(struct guest *guest, struct hub_reader *arguments, struct hub_writer *result)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lifecycle: the host's messages to containers, each carried out by one function. */
+/* lifecycle: the host's messages to containers, each carried out by one function. Serving
+ * thread. */
 #ifndef GUEST_SDK_LIFECYCLE_H
 #define GUEST_SDK_LIFECYCLE_H
 
@@ -7,12 +8,12 @@
 #include "hub/base/bytes.h"
 #include "hub/wire/lifecycle.h"
 
-/* Is it one that a host sends to its guests? */
+/* Says whether this is a message that hosts send to guests. */
 bool guest_lifecycle_serves(enum hub_lifecycle_method method);
 
-/* Decodes the arguments, does it, writes the result: 0, -ENOENT for a handle that is none, -EBUSY
- * where a call that waits for this one stands in the way, or what the callback returned. Where the
- * arguments cannot be decoded the reader has its failure and nothing was done. */
+/* Decodes the arguments, carries out the message and writes the result. Returns 0, -ENOENT for an
+ * unknown handle, -EBUSY if a waiting call prevents it, or the callback's result. If the arguments
+ * cannot be decoded, the reader has the failure and nothing was done. */
 int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
                         struct hub_reader *arguments, struct hub_writer *result);
 

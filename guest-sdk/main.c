@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rapahub-guest: runs one chimod. A host starts it with a ticket; or somebody else does, with the
- * path of a host's segment and the module's file. */
+/* rapahub-guest: the program that runs one chimod. A host starts it with a ticket, or a person
+ * starts it with the path of a host's segment and the module's file. */
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #include <rapahub/guest.h>
 
-/* A signal may come to any thread; the serving one is the first. */
+/* A signal may come to any thread; the serving thread is the first one. */
 static void on_signal(int number)
 {
     if (gettid() == getpid())
@@ -19,7 +19,7 @@ static void on_signal(int number)
         (void)tgkill(getpid(), getpid(), number);
 }
 
-/* Once: who is asked again goes at once. */
+/* Leaves at the first request to stop. A second signal ends the process at once. */
 static void leave_when_asked(void)
 {
     const struct sigaction leave = {.sa_handler = on_signal,
@@ -41,15 +41,15 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("rapahub-guest %s\n", rapahub_version()) < 0;
-    /* The second net under a host that dies: the first is the doorbell's hang-up. Whoever starts a
-     * guest without a ticket is not its host, and may end before it. What the host gave is for
-     * this process, not for the programs a chimod starts. */
+    /* The second safety net for a host that dies; the first is the doorbell's hang-up. The parent
+     * of a guest without a ticket is not its host and may end before it. Descriptors from the host
+     * are for this process, not for programs that a chimod starts. */
     if (!has_ticket(argc, argv))
         leave_when_asked();
     else if (rapahub_guest_end_with_host() < 0)
         return fprintf(stderr, "%s\n", rapahub_last_error()->text), RAPAHUB_GUEST_FAILED;
     (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what a chimod prints is logged line by line */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* output of a chimod is logged line by line */
     rapahub_guest_last_words();
     return rapahub_guest_run(argc, argv, NULL);
 }

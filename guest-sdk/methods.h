@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods: those a module offers, each prepared at load, by id. */
+/* methods: the methods of a module, prepared when it is loaded, and found by id. Serving thread. */
 #ifndef GUEST_SDK_METHODS_H
 #define GUEST_SDK_METHODS_H
 
@@ -18,14 +18,14 @@ struct guest_methods {
     struct hub_id_map *by_id;
 };
 
-/* `list` ends with RAPAHUB_METHOD_END and must outlive it; NULL: none. `module` is for texts.
- * RAPAHUB_EABI for a name that is not one or is ours, for two equal ids, for more than 1,024, and
- * what hub_invoke_prepare refuses. */
+/* Prepares the methods. `list` ends with RAPAHUB_METHOD_END and must outlive them; NULL: none.
+ * `module` is used in texts. RAPAHUB_EABI for a name that is not valid or is reserved, for two
+ * equal ids, and for more than 1,024 methods; also the errors of hub_invoke_prepare. */
 int guest_methods_prepare(struct guest_methods *methods, const struct rapahub_method *list,
                           const char *module);
 void guest_methods_release(struct guest_methods *methods);
 
-/* NULL: there is none. */
+/* NULL if there is none. */
 struct hub_invoke *guest_methods_find(const struct guest_methods *methods, uint64_t id);
 
 #endif

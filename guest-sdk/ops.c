@@ -75,7 +75,7 @@ static void ignore_death(void *self, const struct rapahub_death *death)
     (void)death;
 }
 
-/* A chimod of an older SDK has fewer callbacks: the rest is as if NULL. */
+/* A chimod built with an older SDK has fewer callbacks; the missing ones count as NULL. */
 static struct rapahub_container_ops own_ops(const struct rapahub_chimod *chimod)
 {
     struct rapahub_container_ops own;

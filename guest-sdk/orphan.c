@@ -15,7 +15,7 @@
 
 #define SLICE (3600 * HUB_SECOND)
 
-/* Whatever the serving thread does, and whatever signals it blocks. */
+/* Works whatever the serving thread does and whatever signals it blocks. */
 static void *end_with(void *user)
 {
     int host = (int)(intptr_t)user, r;
@@ -43,11 +43,11 @@ static int watch(int host)
     return 0;
 }
 
-/* The kernel's signal at the end of the parent is sent when the *thread* that started this process
- * ends. A host that has asked for it knows that thread to live as long as it does. Of another one
- * only the process is known: a thread of this one waits for its end, and the signal only sees to it
- * that a guest which is stopped wakes up for that. A parent outside of this one's namespace of
- * processes has no number; it is known by the doorbell alone. r[impl supervise.orphan] */
+/* The kernel sends the parent-death signal when the *thread* that started this process ends. A host
+ * that sets the signal itself knows that this thread lives as long as the host. For other hosts
+ * only the process counts: a thread here waits for its end, and the signal merely makes sure that a
+ * stopped guest wakes up for it. A parent outside of this pid namespace has no number; only the
+ * doorbell shows its end. r[impl supervise.orphan] */
 int rapahub_guest_end_with_host(void)
 {
     int wanted = 0, host;

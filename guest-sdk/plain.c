@@ -17,7 +17,7 @@ struct guest_plain {
     struct rapahub_method methods[GUEST_METHODS_MAX + 1];
 };
 
-/* A chimod's name from the file's: "libz.so.1" is "libz". */
+/* Derives a chimod's name from its file's: "libz.so.1" is "libz". */
 static void name_of(const char *file, char name[64])
 {
     const char *base = strrchr(file, '/');
@@ -46,7 +46,8 @@ static int add(struct guest_module *module, uint32_t index, const char *text)
     plain->methods[index] = (struct rapahub_method){.name = plain->signatures[index]->name,
                                                     .types = plain->signatures[index]->types,
                                                     .kind = RAPAHUB_METHOD_PLAIN};
-    memcpy(&plain->methods[index].function, &symbol, sizeof symbol); /* as POSIX has it */
+    memcpy(&plain->methods[index].function, &symbol,
+           sizeof symbol); /* POSIX defines this conversion */
     return 0;
 }
 
