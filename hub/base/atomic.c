@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/atomic.h"
 
-/* ThreadSanitizer sees this copy through its own memcpy, whatever is said here: between two honest
- * ends it so proves that a payload is published before it is read. A test whose writer keeps no
- * protocol hides that writer from it. */
+/* ThreadSanitizer sees this copy through its own memcpy, whatever the asm says. Between two honest
+ * ends that proves that a payload is published before it is read. A test whose writer keeps no
+ * protocol must hide the writer from it. */
 __attribute__((noinline)) void hub_atomic_copy_bytes(void *to, const volatile void *from,
                                                      size_t size)
 {
     const void *source = (const void *)(uintptr_t)from;
 
-    __asm__ volatile("" : "+r"(source) : : "memory"); /* nothing is known of what it shows */
+    __asm__ volatile(""
+                     : "+r"(source)
+                     :
+                     : "memory"); /* the compiler must assume nothing about the bytes */
     memcpy(to, source, size);
     __asm__ volatile("" : : : "memory");
 }

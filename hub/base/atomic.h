@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atomic: the only place that names memory orders, and the only reader of shared memory.
+/* atomic: the only file that names memory orders, and the only reader of shared memory.
  *
- * Words that two processes share are struct hub_a32 or hub_a64: nothing else can read them by
- * accident, and each function below reads or writes once. r[impl hub.copy.once]
+ * Words that two processes share are struct hub_a32 or hub_a64, so that no other code can read them
+ * by accident. Each function below reads or writes a word once. r[impl hub.copy.once]
  */
 #ifndef HUB_BASE_ATOMIC_H
 #define HUB_BASE_ATOMIC_H
@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Where x86-64 has something better than the builtins, and nobody stands between: ThreadSanitizer,
- * or a test that has a memory of its own behind the builtins (tests/support/weak.h). */
+/* x86-64 has better instructions than the builtins in some places. They are not used under
+ * ThreadSanitizer, nor in a test that has its own memory below the builtins
+ * (tests/support/weak.h). */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(HUB_ATOMIC_BUILTINS_ONLY)
 #define HUB_ATOMIC_X86_64
 #endif
@@ -26,7 +27,7 @@ struct hub_a64 {
     uint64_t word;
 };
 
-/* Release store: all that was written before is seen by who observes the value. */
+/* Release store: a thread that observes the value sees all earlier writes. */
 static inline void hub_publish(struct hub_a32 *to, uint32_t value)
 {
     __atomic_store_n(&to->word, value, __ATOMIC_RELEASE);
@@ -48,8 +49,7 @@ static inline uint64_t hub_observe64(const struct hub_a64 *from)
     return __atomic_load_n(&from->word, __ATOMIC_ACQUIRE);
 }
 
-/* Acquire load of two words that lie side by side, at a multiple of 8: the first is the lower half.
- */
+/* Acquire load of two adjacent words at a multiple of 8. The first word is the lower half. */
 static inline uint64_t hub_observe_pair(const struct hub_a32 *first)
 {
     typedef uint64_t __attribute__((may_alias)) aliased;
@@ -57,7 +57,7 @@ static inline uint64_t hub_observe_pair(const struct hub_a32 *first)
     return __atomic_load_n((const aliased *)(const void *)first, __ATOMIC_ACQUIRE);
 }
 
-/* Compare and swap of two such words at once, acquire and release. */
+/* Compare-and-swap of two such words at once, acquire and release. */
 static inline bool hub_claim_pair(struct hub_a32 *first, uint64_t expected, uint64_t wanted)
 {
     typedef uint64_t __attribute__((may_alias)) aliased;
@@ -66,7 +66,7 @@ static inline bool hub_claim_pair(struct hub_a32 *first, uint64_t expected, uint
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* What a signal handler of this thread sees behind it, it sees with all that was stored before. */
+/* Orders all earlier stores before the later ones for a signal handler of this thread. */
 static inline void hub_settle_for_signals(void)
 {
     __atomic_signal_fence(__ATOMIC_RELEASE);
@@ -93,8 +93,8 @@ static inline void hub_note64(struct hub_a64 *to, uint64_t value)
     __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
 }
 
-/* Adds to a counter of which one thread at a time writes, or whose writers may lose a count to each
- * other: as hub_note64 of hub_peek64 and `more`, in one instruction where there is one. */
+/* Adds to a counter that one thread at a time writes, or whose writers may lose counts to each
+ * other: a relaxed load and store, in one instruction where the machine has it. */
 static inline void hub_count64(struct hub_a64 *counter, uint64_t more)
 {
 #ifdef HUB_ATOMIC_X86_64
@@ -104,7 +104,7 @@ static inline void hub_count64(struct hub_a64 *counter, uint64_t more)
 #endif
 }
 
-/* Compare and swap, acquire and release: true if `expected` was there and `wanted` is now. */
+/* Compare-and-swap, acquire and release. True if the word was `expected` and now is `wanted`. */
 static inline bool hub_claim(struct hub_a32 *word, uint32_t expected, uint32_t wanted)
 {
     return __atomic_compare_exchange_n(&word->word, &expected, wanted, false, __ATOMIC_ACQ_REL,
@@ -117,7 +117,7 @@ static inline bool hub_claim64(struct hub_a64 *word, uint64_t expected, uint64_t
                                        __ATOMIC_ACQUIRE);
 }
 
-/* Read-modify-write, acquire and release; each returns what was there before. */
+/* Read-modify-write, acquire and release. Each returns the previous value. */
 static inline uint32_t hub_exchange(struct hub_a32 *word, uint32_t value)
 {
     return __atomic_exchange_n(&word->word, value, __ATOMIC_ACQ_REL);
@@ -148,14 +148,14 @@ static inline uint32_t hub_clear_bits(struct hub_a32 *word, uint32_t bits)
     return __atomic_fetch_and(&word->word, ~bits, __ATOMIC_ACQ_REL);
 }
 
-/* Sets bits in the one order of all sequentially consistent operations: arming a sleeper. */
+/* Sets bits, sequentially consistent: this arms a sleeper. */
 static inline uint32_t hub_arm(struct hub_a32 *word, uint32_t bits)
 {
     return __atomic_fetch_or(&word->word, bits, __ATOMIC_SEQ_CST);
 }
 
-/* The full fence between a publication and the look at the other side's sleep bits, and between
- * arming and the last look at the resource. ThreadSanitizer knows no fences: there it is a
+/* Full fence between a publication and the check of the other side's sleep bits, and between arming
+ * and the last check of the resource. ThreadSanitizer knows no fences; for it this is a
  * read-modify-write of the word in question. */
 static inline void hub_settle(struct hub_a32 *word)
 {
@@ -167,8 +167,8 @@ static inline void hub_settle(struct hub_a32 *word)
 #endif
 }
 
-/* The same behind a store, or an exchange, of another word: where each exchange is a full fence
- * there is no second one. */
+/* An exchange of another word, and then the same fence. Where every exchange is a full fence, no
+ * second one is needed. */
 static inline uint32_t hub_exchange_and_settle(struct hub_a32 *to, uint32_t value,
                                                struct hub_a32 *word)
 {
@@ -182,15 +182,15 @@ static inline uint32_t hub_exchange_and_settle(struct hub_a32 *to, uint32_t valu
     return before;
 }
 
-/* Copies `count` words of 64 bits that somebody else may be writing, each loaded once. */
+/* Copies `count` words of 64 bits that another process may be writing. Each is loaded once. */
 static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         to[i] = hub_peek64(&from[i]);
 }
 
-/* The same for `count` pairs of words, of which each is loaded once, by itself or with the other,
- * to anywhere. */
+/* The same for `count` pairs of words. Each word is loaded once, alone or with its pair, and may be
+ * stored anywhere. */
 static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
                                                                     const struct hub_a64 *from,
                                                                     size_t count)
@@ -211,17 +211,17 @@ static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
 #endif
 }
 
-/* Copies words of 64 bits to where somebody else may be reading. */
+/* Copies words of 64 bits to memory that another process may be reading. */
 static inline void hub_copy_out(struct hub_a64 *to, const uint64_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         hub_note64(&to[i], from[i]);
 }
 
-/* Copies foreign payload bytes once into private memory; only the copy is looked at. */
+/* Copies foreign payload bytes into private memory once. Only the copy may be examined. */
 void hub_atomic_copy_bytes(void *to, const volatile void *from, size_t size);
 
-/* The same of the first eight, from anywhere: one load. */
+/* The same for the first eight bytes, at any alignment: one load. */
 static inline uint64_t hub_atomic_peek_bytes(const volatile void *from)
 {
     const void *source = (const void *)(uintptr_t)from;
@@ -229,11 +229,11 @@ static inline uint64_t hub_atomic_peek_bytes(const volatile void *from)
 
     __asm__ volatile("" : "+r"(source) : : "memory");
     memcpy(&bytes, source, sizeof bytes);
-    __asm__ volatile("" : "+r"(bytes) : : "memory"); /* not looked up again */
+    __asm__ volatile("" : "+r"(bytes) : : "memory"); /* the bytes are not loaded again */
     return bytes;
 }
 
-/* A pause between two looks at a word that another CPU writes. */
+/* A pause between two reads of a word that another CPU writes. */
 static inline void hub_pause(void)
 {
 #if defined(__x86_64__)
@@ -243,9 +243,9 @@ static inline void hub_pause(void)
 #endif
 }
 
-/* The line of `at` will be written soon: it is on its way to this CPU, for alone, before the store
- * needs it. A hint: no memory need be there. What the builtin asks for on x86-64 is a line to read.
- */
+/* Prefetches the cache line of `at` for writing, so that this CPU owns it before the store needs
+ * it. A hint: `at` need not be valid memory. On x86-64 the builtin would only fetch the line for
+ * reading. */
 static inline void hub_foresee(const void *at)
 {
 #if defined(__x86_64__)

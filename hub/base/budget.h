@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget: how many bytes one side keeps for one peer, in all places where it does: never more than
- * a bound that is fixed at creation. Who keeps something takes its bytes before it takes memory,
- * and gives them back behind it. It lasts as long as anybody holds it. Any thread. */
+/* budget: limits the bytes that one side stores for one peer, in all places together, to a bound
+ * fixed at creation. A user reserves the bytes before it allocates memory, and returns them after
+ * it frees the memory. A budget is reference-counted. Any thread. */
 #ifndef HUB_BASE_BUDGET_H
 #define HUB_BASE_BUDGET_H
 
@@ -17,22 +17,23 @@ struct hub_budget {
     struct hub_a32 holders;
 };
 
-/* Held once; NULL for no memory. */
+/* Create a budget with one reference (NULL if there is no memory), and add a reference. */
 struct hub_budget *hub_budget_create(uint64_t limit);
 struct hub_budget *hub_budget_hold(struct hub_budget *budget);
-void hub_budget_drop(struct hub_budget **budget); /* accepts NULL in it */
+void hub_budget_drop(struct hub_budget **budget); /* NULL is allowed in it */
 
-/* False where it would be more than the bound; then nothing is taken. */
+/* Reserves `bytes`. False if that would exceed the bound; then nothing is reserved. */
 bool hub_budget_take(struct hub_budget *budget, size_t bytes);
 
-/* The same for what has to be kept whatever there is, and is bounded by number. */
+/* Reserve bytes that must be stored in any case and whose number is bounded otherwise, and return
+ * bytes. */
 void hub_budget_charge(struct hub_budget *budget, size_t bytes);
 void hub_budget_give(struct hub_budget *budget, size_t bytes);
 
-/* Is at most half of it used but for `own` bytes? Then the rest is for what is under way. */
+/* Says whether at most half is used, not counting `own` bytes. The rest is for calls under way. */
 bool hub_budget_has_half(const struct hub_budget *budget, size_t own);
 
-/* Somebody was refused for it. */
+/* Counts a refusal for lack of budget. */
 void hub_budget_note_refused(struct hub_budget *budget);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bytes: a bounded reader and a bounded writer. Both keep the first failure: a chain of calls is
- * checked once at its end. */
+/* bytes: a bounded reader and a bounded writer. Both keep the first failure, so that a chain of
+ * calls is checked once, at its end. */
 #ifndef HUB_BASE_BYTES_H
 #define HUB_BASE_BYTES_H
 
@@ -10,14 +10,14 @@
 
 struct hub_reader {
     const uint8_t *at, *end;
-    int failure; /* 0, or the first code */
+    int failure; /* 0, or the first error code */
 };
 
-/* With `data` NULL it only counts. */
+/* A writer with `data` NULL only counts. */
 struct hub_writer {
     uint8_t *data;
-    size_t size;     /* written so far, or needed */
-    size_t capacity; /* of data */
+    size_t size;     /* bytes written so far, or needed */
+    size_t capacity; /* bytes at data */
     int failure;     /* 0, or -EMSGSIZE: it did not fit */
 };
 
@@ -38,10 +38,10 @@ static inline void hub_writer_init(struct hub_writer *writer, void *data, size_t
     *writer = (struct hub_writer){.data = data, .capacity = capacity};
 }
 
-void hub_writer_count(struct hub_writer *writer); /* counts only */
+void hub_writer_count(struct hub_writer *writer); /* makes a writer that only counts */
 void hub_writer_put(struct hub_writer *writer, const void *data, size_t size);
 
-/* Most of what a small message is made of: so no function is called for it. */
+/* Inline, because small messages consist mostly of single bytes. */
 static inline void hub_writer_byte(struct hub_writer *writer, uint8_t byte)
 {
     if (writer->failure == 0 && writer->size < writer->capacity && writer->data)

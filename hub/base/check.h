@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check: what must hold, or we are broken. Stays on in a release. Never on what a peer wrote.
+/* check: conditions that hold unless this program is broken. They are checked in releases too, and
+ * never depend on data that a peer wrote.
  *
- * CHECK stands before the work (what the caller promised), ENSURE behind it (what we promise).
- * A failure logs one line and aborts.
+ * CHECK stands before the work and tests promises of the caller; ENSURE stands after the work and
+ * tests our own. A failure logs one line and aborts.
  */
 #ifndef HUB_BASE_CHECK_H
 #define HUB_BASE_CHECK_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/clock.h"
 
-#define TICK (50 * HUB_MILLISECOND) /* the longest of Linux is 10; a hypervisor may hold it up */
+#define TICK \
+    (50 * HUB_MILLISECOND) /* Linux ticks take 10 ms at most; a hypervisor may delay them */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -31,7 +32,7 @@ uint64_t hub_clock_after(uint64_t span_ns)
     return sum(hub_clock_now(), span_ns);
 }
 
-/* The coarse clock stands at the kernel's last tick. */
+/* The coarse clock shows the time of the kernel's last tick. */
 uint64_t hub_clock_about(uint64_t span_ns)
 {
     if (span_ns < HUB_SECOND)

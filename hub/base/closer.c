@@ -21,7 +21,7 @@
 #define EMPTY_MOST  4096 /* messages of one queue */
 #define WAIT_MOST   HUB_SECOND
 #define SETTLE_MOST (20 * HUB_MILLISECOND)
-#define SLICE       (3600 * HUB_SECOND) /* of a wait: no descriptor is ever missed */
+#define SLICE       (3600 * HUB_SECOND) /* length of one wait; the thread waits again after it */
 #define PIECE       4096
 
 struct job {
@@ -36,17 +36,19 @@ struct hub_closer {
     bool started GUARDED_BY(lock);
     pthread_t thread;
     struct hub_a32 users;
-    struct hub_a32 given;  /* counts descriptors, and the end */
-    struct hub_a32 done;   /* counts those that are closed */
-    struct hub_a32 due;    /* how many must be closed before anybody waits for more */
-    struct hub_a32 ends;   /* nobody gives any more */
-    struct hub_a32 closed; /* all is closed: the thread does nothing more */
-    struct hub_a32 left;   /* whoever of the two comes second frees it */
+    struct hub_a32 given;  /* counts the descriptors given, and the end */
+    struct hub_a32 done;   /* counts the descriptors closed */
+    struct hub_a32 due;    /* value of `done` before which no further settle waits */
+    struct hub_a32 ends;   /* no more descriptors will be given */
+    struct hub_a32 closed; /* all are closed, and the thread does nothing more */
+    struct hub_a32
+        left; /* set by both the thread and the last user; the second one frees the closer */
 };
 
 /* ---- the thread ---- */
 
-/* One that waits for its bytes to be sent is told not to: they are sent all the same. */
+/* A socket that would wait until its bytes are sent is told not to. The kernel sends them all the
+ * same. */
 static void close_one(int fd)
 {
     static const struct linger none = {0};
@@ -122,7 +124,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* ---- who gives ---- */
+/* ---- the users ---- */
 
 int hub_closer_create(struct hub_closer **out)
 {
@@ -142,7 +144,7 @@ struct hub_closer *hub_closer_hold(struct hub_closer *closer)
     return closer;
 }
 
-/* Without a thread now it is tried again with the next one. */
+/* If no thread can be started now, the next descriptor tries again. */
 static void start(struct hub_closer *closer) REQUIRES(closer->lock)
 {
     if (!closer->started)
@@ -207,7 +209,7 @@ void hub_closer_settle(struct hub_closer *closer)
     hub_note(&closer->due, all);
 }
 
-/* Where no thread could ever be started they are closed here. */
+/* If no thread could ever be started, the descriptors are closed here. */
 static void end_without_thread(struct hub_closer *closer)
 {
     struct job job;

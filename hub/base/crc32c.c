@@ -6,7 +6,8 @@
 #define STEP(c)  ((c) >> 1 ^ (POLYNOMIAL & (0u - ((c)&1u))))
 #define STEP4(c) STEP(STEP(STEP(STEP(c))))
 
-/* The remainders of the 16 values of four bits: small, and two look-ups a byte are fast enough. */
+/* The remainders for the 16 values of four bits. The table is small, and two look-ups a byte are
+ * fast enough. */
 #define NIBBLE(c) STEP4(UINT32_C(c))
 
 static const uint32_t remainders[16] = {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crc32c: the checksum of a state on its way (Castagnoli, reflected). Finds damage, not malice. */
+/* crc32c: the checksum of a state in transfer (Castagnoli, reflected). It finds damage, not
+ * malice. */
 #ifndef HUB_BASE_CRC32C_H
 #define HUB_BASE_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of `size` bytes behind those whose checksum is `before`; 0 at the start. */
+/* Returns the checksum of `size` bytes that follow those with the checksum `before`; 0 at the
+ * start. */
 uint32_t hub_crc32c(uint32_t before, const void *data, size_t size);
 
 #endif

@@ -15,11 +15,11 @@
 struct hub_crew_member {
     struct hub_crew *crew;
     pthread_t thread;
-    struct hub_crew_member *next, *next_idle; /* in the lists of the crew */
-    void (*work)(void *user);                 /* NULL: it is to leave */
+    struct hub_crew_member *next, *next_idle; /* in the pool's lists */
+    void (*work)(void *user);                 /* NULL: leave */
     void *user;
-    struct hub_a32 orders; /* how many it was given; a futex */
-    bool left;             /* under the crew's lock: its thread does nothing more */
+    struct hub_a32 orders; /* number of orders given; a futex */
+    bool left;             /* under the pool's lock: its thread does nothing more */
 };
 
 static void unlist(struct hub_crew *crew, struct hub_crew_member *member) REQUIRES(crew->lock)
@@ -47,7 +47,7 @@ static bool make_idle(struct hub_crew_member *member)
     return !member->left;
 }
 
-/* It was waited for in vain, unless an order came just now. */
+/* No order came in time: leaves, unless one came just now. */
 static bool leave(struct hub_crew_member *member, uint32_t seen)
 {
     struct hub_crew *crew = member->crew;
@@ -60,10 +60,10 @@ static bool leave(struct hub_crew_member *member, uint32_t seen)
     return member->left;
 }
 
-/* Its next order, if one comes in time. */
+/* Waits for the next order. False if the thread shall end. */
 static bool stays(struct hub_crew_member *member)
 {
-    uint32_t seen = hub_peek(&member->orders); /* none comes before it is idle */
+    uint32_t seen = hub_peek(&member->orders); /* no order comes before it is idle */
     uint64_t deadline = hub_clock_after(PATIENCE);
 
     if (!make_idle(member))
@@ -103,7 +103,7 @@ static bool give_to_idle(struct hub_crew *crew, void (*work)(void *user), void *
     return true;
 }
 
-/* Those that have left, out of the crew. */
+/* Removes the threads that have left from the pool and returns them. */
 static struct hub_crew_member *take_left(struct hub_crew *crew) REQUIRES(crew->lock)
 {
     struct hub_crew_member *gone = NULL;
@@ -133,7 +133,7 @@ static void join(struct hub_crew_member *list)
     }
 }
 
-/* It is in the list as soon as there is a thread to join, by when it may be done. */
+/* A member is in the list as soon as there is a thread to join; its work may be done by then. */
 static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
 {
     struct hub_crew_member *member = calloc(1, sizeof *member);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crew: threads for work that comes now and then. To begin and to join one takes longer than much
- * of what they are for, so who is done waits a second for more. Zeroed: without any. */
+/* crew: a thread pool for occasional work. Starting and joining a thread takes longer than much of
+ * this work, so a thread that is done waits a second for more. A zeroed pool has no threads. */
 #ifndef HUB_BASE_CREW_H
 #define HUB_BASE_CREW_H
 
@@ -14,17 +14,18 @@ struct hub_crew_member;
 struct hub_crew {
     struct hub_mutex lock;
     struct hub_crew_member *all GUARDED_BY(lock);
-    struct hub_crew_member *idle GUARDED_BY(lock); /* the last that was done, first */
+    struct hub_crew_member *idle GUARDED_BY(lock); /* most recently used first */
     uint32_t idle_count GUARDED_BY(lock);
     bool closing GUARDED_BY(lock);
 };
 
-/* work(user) begins soon, on a thread with all signals blocked: 0, or what pthread_create says
- * (-EAGAIN, without a diagnosis), -ENOMEM; -ECANCELED behind fini. Any thread. It tells its end by
- * itself. */
+/* Runs work(user) soon, on a thread with all signals blocked. Returns 0, the error of
+ * pthread_create (-EAGAIN, without a diagnosis), -ENOMEM, or -ECANCELED after fini. The work
+ * reports its own end. Any thread. */
 int hub_crew_run(struct hub_crew *crew, void (*work)(void *user), void *user);
 
-/* Waits until all have left; nothing may be given to it any more. Not from work of its own. */
+/* Waits until all threads have left. No more work may be given. Must not be called from work of the
+ * pool. */
 void hub_crew_fini(struct hub_crew *crew);
 
 #endif

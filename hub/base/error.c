@@ -46,7 +46,7 @@ static int note(int code, const char *rule, int application)
     return code;
 }
 
-/* Written aside first: an argument may be the text of the last failure. */
+/* The text is first written to a copy: an argument may be the text of the last failure. */
 int rapahub_fail(int code, const char *rule, const char *format, ...)
 {
     char text[TEXT_MAX];

@@ -8,17 +8,18 @@
 
 #define PAGE        4096
 #define CLOSE       32
-#define FETCH_LEAST (8U << 10) /* bytes: of fewer memcpy is as fast, however they lie */
+#define FETCH_LEAST (8U << 10) /* bytes; fewer are copied as fast by memcpy, at any alignment */
 
-/* ThreadSanitizer sees what memcpy stores, and so proves that it is published before it is read. */
+/* ThreadSanitizer sees the stores of memcpy, and so proves that they are published before they are
+ * read. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 #include <emmintrin.h>
 
 #define LINE       64
-#define LOOK_AHEAD (48 * LINE) /* so much is on its way while a line is copied */
+#define LOOK_AHEAD (48 * LINE) /* bytes prefetched while a line is copied */
 
-/* The bytes up to the next line. */
+/* Returns the bytes up to the next line. */
 static size_t before_line(const void *to)
 {
     return -(uintptr_t)to & (LINE - 1);
@@ -37,8 +38,8 @@ static void stream_line(uint8_t *to, const uint8_t *from)
     _mm_stream_si128(out + 3, d);
 }
 
-/* Whole lines only: of a part of one the rest would be read from memory. The fence puts them in
- * front of all later stores, which a store-release alone does not. */
+/* Streams whole lines only: for a partial line the rest would be read from memory. The fence orders
+ * them before all later stores, which a store-release alone does not. */
 void hub_far_stream(void *to, const void *from, size_t size)
 {
     uint8_t *out = to;
@@ -67,16 +68,19 @@ static void fetch_line(uint8_t *to, const uint8_t *from)
     _mm_storeu_si128(out + 3, d);
 }
 
-/* Each byte is read once. The lines of the other side, which take long to come, are read as such;
- * those written are in a cache. Nothing behind the last one is asked for: somebody may write there.
- */
+/* Each byte is read once. Reads are of whole lines of the other side, which arrive slowly; the
+ * lines written are in a cache. Nothing after the last line is prefetched, because another thread
+ * may write there. */
 void hub_far_lines(void *to, const void *from, size_t size)
 {
     uint8_t *out = to;
     const uint8_t *in = from;
     size_t at = before_line(from);
 
-    __asm__ volatile("" : "+r"(in) : : "memory"); /* nothing is known of what it shows */
+    __asm__ volatile(""
+                     : "+r"(in)
+                     :
+                     : "memory"); /* the compiler must assume nothing about the bytes */
     if (at > size)
         at = size;
     memcpy(out, in, at);
@@ -104,7 +108,7 @@ void hub_far_lines(void *to, const void *from, size_t size)
 
 #endif
 
-/* In its page, but not at the same place. */
+/* Says whether `to` lies less than 32 bytes after `from`, modulo the page. */
 static int is_close_behind(const void *to, const volatile void *from)
 {
     return (((uintptr_t)to - (uintptr_t)from - 1) & (PAGE - 1)) < CLOSE - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* few: copies of a few bytes whose number is known only when they are copied: to call memcpy takes
- * longer than to do it. */
+/* few: small copies whose size is known only at run time. A call of memcpy would take longer than
+ * the copy. */
 #ifndef HUB_BASE_FEW_H
 #define HUB_BASE_FEW_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* At most 32 bytes: the first and the last of them, which may overlap. So some are read twice:
- * where somebody else may write them, only the copy is to be looked at. */
+/* Copies at most 32 bytes, as the first and the last of them, which may overlap. Some bytes may be
+ * read twice: if another process may write them, only the copy may be examined. */
 static inline __attribute__((always_inline)) void hub_few_copy(void *to, const void *from,
                                                                size_t size)
 {

@@ -15,7 +15,7 @@
 #endif
 #define OF_32_BITS 2
 
-/* As the kernel has it, who names it only in newer headers. */
+/* The kernel's struct futex_waitv, which only newer headers define. */
 struct kernel_look {
     uint64_t value, address;
     uint32_t flags, reserved;

@@ -56,7 +56,7 @@ static uint32_t home_of(const struct hub_id_map *map, uint64_t number)
     return (uint32_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & map->mask;
 }
 
-/* Where the number is, or the empty slot where it would be. */
+/* Returns the slot of the number, or the empty slot where it belongs. */
 static uint32_t seek(const struct hub_id_map *map, uint64_t number)
 {
     uint32_t at = home_of(map, number);
@@ -85,7 +85,8 @@ void *hub_id_map_get(const struct hub_id_map *map, uint64_t number)
     return map->slots[seek(map, number)].value;
 }
 
-/* Entries behind the hole that could no longer be found move up: no tombstones, no decay. */
+/* Moves up entries that could no longer be found because of the hole, so there are no
+ * tombstones. */
 static void close_hole(struct hub_id_map *map, uint32_t hole)
 {
     uint32_t at = hole;

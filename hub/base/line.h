@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line: memory that begins at a multiple of 64, a cache line and what every vector instruction asks
- * of an aligned address. */
+/* line: memory aligned to 64 bytes, which is a cache line and the alignment of every vector
+ * instruction. */
 #ifndef HUB_BASE_LINE_H
 #define HUB_BASE_LINE_H
 
@@ -15,13 +15,14 @@ static inline bool hub_line_begins(const void *at)
     return (uintptr_t)at % HUB_LINE == 0;
 }
 
-/* The first one at `at` or behind it. */
+/* Returns the first aligned address from `at` on. */
 static inline uint8_t *hub_line_next(void *at)
 {
     return (uint8_t *)at + -(uintptr_t)at % HUB_LINE;
 }
 
-/* Whole lines for so many bytes, the second one zeroed; NULL: none. Freed by free. */
+/* Allocate whole lines for `size` bytes; the second function zeroes them. NULL if there is no
+ * memory. To be freed by free(). */
 void *hub_line_alloc(size_t size);
 void *hub_line_zeroed(size_t size);
 

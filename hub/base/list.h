@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list: a ring of links inside the items; the head is a link too. An item is in at most one list by
- * one link. Not thread-safe. */
+/* list: a circular list with its links inside the items; the head is a link too. By one link an
+ * item is in at most one list. Not thread-safe. */
 #ifndef HUB_BASE_LIST_H
 #define HUB_BASE_LIST_H
 
@@ -11,10 +11,10 @@ struct hub_list {
     struct hub_list *next, *previous;
 };
 
-/* The item that holds `link` as its `member`. */
+/* The item that contains `link` as its `member`. */
 #define HUB_LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* Walks the links; the current one may be removed. */
+/* Visits the links; the current one may be removed. */
 #define HUB_LIST_EACH(head, link)                                                             \
     for (struct hub_list *link = (head)->next, *link##_next = (link)->next; (link) != (head); \
          (link) = link##_next, link##_next = (link)->next)
@@ -37,7 +37,7 @@ static inline void hub_list_append(struct hub_list *head, struct hub_list *link)
     head->previous = link;
 }
 
-/* Takes it out and leaves it a list of its own: removing twice is harmless. */
+/* Removes the link and leaves it as a list of its own, so a second removal is harmless. */
 static inline void hub_list_remove(struct hub_list *link)
 {
     link->previous->next = link->next;
@@ -45,7 +45,7 @@ static inline void hub_list_remove(struct hub_list *link)
     hub_list_init(link);
 }
 
-/* NULL where the list is empty. */
+/* Removes and returns the first link, or NULL if the list is empty. */
 static inline struct hub_list *hub_list_pop(struct hub_list *head)
 {
     struct hub_list *first = head->next;

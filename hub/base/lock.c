@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define PEERS 256 /* peer ids, 0 too: that of the host */
+#define PEERS 256 /* peer ids, including 0, the host's */
 
 static struct flock range(short type, uint64_t start, uint64_t size)
 {
@@ -42,7 +42,7 @@ static uint64_t range_of(uint32_t peer)
     return HUB_LOCK_HOST + peer * HUB_LOCK_SPAN;
 }
 
-/* Locks of one holder that touch each other become one: so a host's may begin before the range. */
+/* Adjacent locks of one holder are merged, so a host's lock may begin before the range. */
 static int why_taken(int fd, uint32_t peer)
 {
     struct flock lock = range(F_WRLCK, range_of(peer), HUB_LOCK_SPAN);
@@ -71,7 +71,7 @@ int hub_lock_ask_peer(int fd, uint32_t peer, pid_t *pid)
 
     if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
         return -errno;
-    /* A length that is no number of a process names none; it would wrap. */
+    /* a length that is no process number names none, and would wrap */
     *pid = lock.l_type == F_UNLCK || lock.l_len < 1 || lock.l_len > INT32_MAX
                ? 0
                : (pid_t)(lock.l_len - 1);

@@ -12,7 +12,7 @@
 #define LINE_MAX_BYTES  8192
 #define TOPIC_MAX_BYTES 100 /* on standard error, so that a line always has its end */
 
-/* Of the whole process: a library's lines go where its program says. */
+/* Process-wide: the program decides where a library's lines go. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rapahub_log_sink *sink_now;
 static void *sink_user;
@@ -25,7 +25,7 @@ const char *rapahub_log_level_name(enum rapahub_log_level level)
     return (unsigned)level < sizeof names / sizeof *names ? names[level] : "?";
 }
 
-/* One write, so that lines of several processes do not mix. */
+/* Each line is one write, so that lines of several processes do not mix. */
 static void to_standard_error(enum rapahub_log_level level, const char *topic, const char *text)
 {
     char line[LINE_MAX_BYTES + TOPIC_MAX_BYTES + 32];
@@ -35,7 +35,7 @@ static void to_standard_error(enum rapahub_log_level level, const char *topic, c
     hub_printable_mend(line);
     line[n] = '\n';
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
-        return; /* nobody to tell */
+        return; /* there is no place to report it */
 }
 
 void rapahub_log_to(rapahub_log_sink *sink, void *user, enum rapahub_log_level level)

@@ -60,9 +60,9 @@ static int make_memfd(const char *name)
     return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* Its pages come when they are touched. To take them now, as for a file, was measured at 0.1 ms for
- * each MiB, 1.6 ms for 16 MiB, at every start of a guest; and a memfd is not limited by the size of
- * a mounted file system, so it is not where space runs out. */
+/* Pages are allocated when they are touched. Allocating them now, as for a file, was measured at
+ * 0.1 ms a MiB, 1.6 ms for 16 MiB, at every start of a guest. A memfd is not limited by the size of
+ * a mounted file system, so space does not run out there. */
 int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = make_memfd(name);
@@ -82,7 +82,7 @@ int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping 
     return r;
 }
 
-/* Locks a new file: 0, or -EAGAIN where a sweeper was faster and takes it away. */
+/* Locks a new file. Returns 0, or -EAGAIN if a sweeper was faster and removes the file. */
 static int lock_new(int fd)
 {
     struct stat file;
@@ -95,7 +95,8 @@ static int lock_new(int fd)
     return file.st_nlink > 0 ? 0 : -EAGAIN;
 }
 
-/* A new file of this name, locked: its descriptor, -EEXIST, or -EAGAIN where a sweeper took it. */
+/* Makes and locks a new file of this name. Returns its descriptor, -EEXIST, or -EAGAIN if a sweeper
+ * removed it. */
 static int make_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), r;
@@ -115,7 +116,7 @@ static int refuse_file(int r, const char *path)
     return rapahub_fail(r, "shm.file.create", "cannot create '%s': %s", path, strerrordesc_np(-r));
 }
 
-/* Opens a new file; one that a sweeper took is left for the next name. */
+/* Makes a new file. If a sweeper removed it, the next name is tried. */
 static int open_new(const char *prefix, char path[HUB_MAPPING_PATH_MAX])
 {
     for (int i = 0; i < TRIES; i++) {
@@ -138,7 +139,7 @@ static int refuse_room(int r, const char *rule, const struct hub_mapping *file, 
     struct statvfs place;
     uint64_t free_bytes = 0;
 
-    if (r == -EFBIG) /* which limit it was is said already */
+    if (r == -EFBIG) /* the diagnosis already names the limit */
         return rapahub_fail(r, rule, "no room for %" PRIu64 " bytes more at '%s': %s", size,
                             file->path, rapahub_last_error()->text);
     if (fstatvfs(file->fd, &place) == 0)
@@ -148,7 +149,7 @@ static int refuse_room(int r, const char *rule, const struct hub_mapping *file, 
         size, file->path, strerrordesc_np(-r), free_bytes);
 }
 
-/* The file is as long as that, if it was shorter. */
+/* Extends the file if it was shorter. */
 static int reserve(int fd, uint64_t offset, uint64_t size)
 {
     int r = hub_rlimit_check_file(offset + size, "shm.file.create");
@@ -161,7 +162,7 @@ static int reserve(int fd, uint64_t offset, uint64_t size)
     return r < 0 ? -errno : 0;
 }
 
-/* The same for a range that nobody uses yet: where the file system cannot do it, each block is
+/* The same for a range that is not in use yet: if the file system cannot reserve, each block is
  * written to. */
 static int reserve_unused(int fd, uint64_t offset, uint64_t size)
 {
@@ -177,8 +178,8 @@ int hub_mapping_take(const struct hub_mapping *mapping, uint64_t offset, uint64_
     return r < 0 ? refuse_room(r, "hub.file.room", mapping, size) : 0;
 }
 
-/* Gives a new file its size, no pages: those are taken when they are needed, if this file system
- * can; else all are taken now. */
+/* Gives a new file its size but no pages, which are reserved later when they are needed. If this
+ * file system cannot do that, all pages are reserved now. */
 static int fill(struct hub_mapping *file, size_t size, bool *whole)
 {
     int r = hub_rlimit_check_file(size, "shm.file.create");
@@ -193,7 +194,7 @@ static int fill(struct hub_mapping *file, size_t size, bool *whole)
     return r < 0 ? refuse_room(r, "shm.file.create", file, size) : 0;
 }
 
-/* Takes the descriptor; the file goes where it cannot be filled. */
+/* Owns the descriptor from here on, and removes the file if it cannot be filled. */
 static int fill_file(int made, const char *path, size_t size, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = made;
@@ -238,7 +239,7 @@ int hub_mapping_create_at(const char *path, size_t size, struct hub_mapping *out
     return fd < 0 ? refuse_file(fd, path) : fill_file(fd, path, size, out);
 }
 
-/* The N of "/proc/self/fd/N" or "/dev/fd/N", or -1. */
+/* Returns N for "/proc/self/fd/N" or "/dev/fd/N", else -1. */
 static int descriptor_of(const char *path)
 {
     static const char *const places[] = {"/proc/self/fd/", "/dev/fd/"};
@@ -257,7 +258,7 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-/* Takes the descriptor. */
+/* Owns the descriptor from here on. */
 static int map_opened(int opened, const char *path, size_t least, struct hub_mapping *out)
 {
     OWN(hub_fd) int fd = opened;
@@ -361,8 +362,8 @@ void hub_mapping_fini(struct hub_mapping *mapping)
     errno = kept;
 }
 
-/* Removes one file while holding its host's lock, if that can be had: 1 if it is (or would be)
- * gone. */
+/* Removes a file while holding its host's lock, if that can be acquired. Returns 1 if the file is
+ * (or would be) gone. */
 static int sweep_file(int folder, const char *name, bool dry)
 {
     OWN(hub_fd) int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);

@@ -13,65 +13,68 @@ struct hub_mapping {
     uint8_t *data; /* NULL: nothing is mapped */
     size_t size;
     int fd;                          /* CLOEXEC; -1: none */
-    bool whole;                      /* all pages are there, or come when they are touched */
-    char path[HUB_MAPPING_PATH_MAX]; /* of the file this side created and will unlink; "" if none */
+    bool whole;                      /* all pages exist, or appear when they are touched */
+    char path[HUB_MAPPING_PATH_MAX]; /* the file that this side made and will unlink; "" if none */
 };
 
-/* The empty mapping. */
+/* Makes the empty mapping. */
 void hub_mapping_init(struct hub_mapping *mapping);
 
-/* Zeroed memory behind a memfd that can neither shrink nor grow. r[impl hub.file.seal] */
+/* Maps zeroed memory of a new memfd that can neither shrink nor grow. r[impl hub.file.seal] */
 int hub_mapping_create_sealed(const char *name, size_t size, struct hub_mapping *out);
 
-/* Zeroed memory behind a new file /dev/shm/PREFIX-<uid>-<pid>-<nonce>, mode 0600, locked by the OFD
- * lock on byte 2^40. Never opens a file that exists. It has no pages yet: who touches one that was
- * not taken may be killed by a SIGBUS. */
+/* Maps zeroed memory of a new file /dev/shm/PREFIX-<uid>-<pid>-<nonce>, mode 0600, locked by the
+ * OFD lock on byte 2^40. Never opens an existing file. The file has no pages yet: touching a page
+ * that was not reserved may cause a SIGBUS. */
 int hub_mapping_create_file(const char *prefix, size_t size, struct hub_mapping *out);
 
-/* The same at a path of the caller's; -EEXIST where something stands there. */
+/* The same at a path that the caller chooses; -EEXIST if it exists. */
 int hub_mapping_create_at(const char *path, size_t size, struct hub_mapping *out);
 
-/* Takes the pages of a range now, of a file this side created; what they hold stays. -ENOSPC where
- * there are too few: an error now, and no SIGBUS at a write. Text and hint name the file, how much
- * was wanted and is free, and what helps; then nothing is taken. May be repeated; any thread. */
+/* Reserves the pages of a range of a file that this side made; their content is kept. -ENOSPC if
+ * there are too few: an error now instead of a SIGBUS at a write. Its text and hint name the
+ * file, the bytes wanted and free, and a remedy; nothing is reserved then. May be repeated. Any
+ * thread. */
 int hub_mapping_take(const struct hub_mapping *mapping, uint64_t offset, uint64_t size);
 
-/* Opens what somebody else made: a path, or "/proc/self/fd/N", "/dev/fd/N" for a descriptor, which
- * is duplicated. Maps the whole file; one below `least` bytes is refused. */
+/* Maps the whole of a file that another process made, at a path, or at "/proc/self/fd/N" or
+ * "/dev/fd/N", whose descriptor is duplicated. A file below `least` bytes is refused. */
 int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
 
-/* The same, but always through a new open file description, so that its locks are nobody else's. */
+/* The same, but always through a new open file description, so that its locks are separate. */
 int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out);
 
-/* The next multiple of the size of a page. */
+/* Rounds up to a multiple of the page size. */
 uint64_t hub_mapping_page_align(uint64_t size);
 
-/* Makes `file` larger, from the first page behind `end` on, and maps what is new, on its own and
- * zeroed, its pages taken. -ENOSPC as above; what was mapped before stays. */
+/* Extends `file` from the first page after `end` on, and maps the new part separately, zeroed, with
+ * its pages reserved. -ENOSPC as above; earlier mappings remain. */
 int hub_mapping_append(const struct hub_mapping *file, uint64_t end, uint64_t size,
                        struct hub_mapping *out);
 
-/* Maps a part of an open file that another process made longer; refused where it does not lie
- * inside the file or does not begin with a page. */
+/* Maps a part of an open file that another process extended. Refused if it does not lie inside the
+ * file or does not begin at a page. */
 int hub_mapping_open_part(int fd, uint64_t offset, uint64_t size, struct hub_mapping *out);
 
-/* Maps all of a memfd that was sent, and takes the descriptor: refused where it is not sealed
- * against shrinking, or of another size. r[impl hub.file.seal] */
+/* Maps all of a memfd that was received, and owns the descriptor. Refused if it is not sealed
+ * against shrinking, or has another size. r[impl hub.file.seal] */
 int hub_mapping_adopt_sealed(int fd, uint64_t size, struct hub_mapping *out);
 
-/* Closes what is no longer needed of memory that can never be larger: the mapping's descriptor, and
- * the one that `path` is, from which it was opened. Nothing of any other. r[impl hub.spawn.closed]
- */
+/* Closes the descriptors that memory of final size no longer needs: the mapping's, and the one
+ * that `path` names, if it was opened from it. No other descriptor is touched.
+ * r[impl hub.spawn.closed] */
 void hub_mapping_forget_file(struct hub_mapping *mapping, const char *path);
 
-/* Unmaps, closes, unlinks what this side created. Accepts the empty mapping; keeps errno. */
+/* Unmaps, closes, and unlinks the file that this side made. The empty mapping is allowed. errno is
+ * kept. */
 void hub_mapping_fini(struct hub_mapping *mapping);
 
-/* Removes files /dev/shm/PREFIX-<own uid>-* whose host is dead: whose lock can be had. Age is never
- * looked at. Returns how many it removed; with `dry` how many it would. r[impl hub.file.sweep] */
+/* Removes files /dev/shm/PREFIX-<own uid>-* whose host is dead, that is, whose lock can be
+ * acquired. Their age is never considered. Returns the number of files removed, or with `dry` the
+ * number that would be. r[impl hub.file.sweep] */
 int hub_mapping_sweep(const char *prefix, bool dry);
 
-/* Removes the one file at `path` on the same condition: is it gone now? */
+/* Removes the file at `path` on the same condition. Says whether it is gone. */
 bool hub_mapping_sweep_at(const char *path);
 
 #endif

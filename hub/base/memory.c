@@ -7,7 +7,7 @@
 
 #include "hub/base/own.h"
 
-/* A sanitizer knows the bounds of what malloc gave only. */
+/* A sanitizer knows the bounds only of memory from malloc. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define KNOWN_BY_MALLOC 1
@@ -16,7 +16,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(KNOWN_BY_MALLOC)
 #define MAPPED_FROM SIZE_MAX
 #else
-#define MAPPED_FROM ((size_t)8 << 10) /* less is not worth a mapping */
+#define MAPPED_FROM ((size_t)8 << 10) /* bytes; less is not worth a mapping */
 #endif
 
 void hub_memory_release(void *pointer_to_pointer)

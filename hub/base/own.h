@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own: a resource ends with the scope of the variable that holds it.
+/* own: resources that are released when the variable that holds them goes out of scope.
  *
  * `OWN(hub_segment) struct hub_segment *s = NULL;` calls hub_segment_release(&s) on every way out.
- * Initialise where declared. A release function accepts the empty value (NULL, -1) and keeps errno.
- * TAKE(s) hands the resource on and leaves the variable empty: the only way out of the scope.
+ * Such a variable is initialised where it is declared. A release function accepts the empty value
+ * (NULL, -1) and keeps errno. TAKE(s) returns the resource and leaves the variable empty; only so
+ * does a resource leave its scope.
  */
 #ifndef HUB_BASE_OWN_H
 #define HUB_BASE_OWN_H
@@ -19,10 +20,10 @@
         taken_;                                                      \
     })
 
-/* For `OWN(hub_fd) int fd = -1;`: closes it. */
+/* Closes the descriptor of `OWN(hub_fd) int fd = -1;`. */
 void hub_fd_release(int *fd);
 
-/* For memory from malloc: `OWN(hub_memory) char *text = NULL;`. */
+/* Frees the memory of `OWN(hub_memory) char *text = NULL;`. */
 void hub_memory_release(void *pointer_to_pointer);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of a character by its first one; 0: none begins so. */
+/* Returns the bytes of a character, by its first byte; 0 if none begins so. */
 static size_t size_of(unsigned char first)
 {
     if (first < 0x80)

@@ -29,9 +29,9 @@ static bool same_file(const struct statx *a, const struct statx *b)
            a->stx_dev_minor == b->stx_dev_minor;
 }
 
-/* "lock: 1: OFDLCK ADVISORY WRITE -1 00:1a:77 4096 4096": of the last two numbers the first is
- * where the range begins; the other may be "EOF". The kernel writes these lines, and the process
- * has no word in them. */
+/* Parses "lock: 1: OFDLCK ADVISORY WRITE -1 00:1a:77 4096 4096": the last two numbers are the first
+ * and the last byte of the range; the last may be "EOF". The kernel writes these lines, and the
+ * process cannot influence them. */
 static bool is_lock_at(char *line, uint64_t start)
 {
     char *end = NULL, *last;
@@ -69,7 +69,7 @@ static bool holds_lock(pid_t pid, const char *number, uint64_t start)
     return holds;
 }
 
-/* Nothing is asked of a file system that may not answer. */
+/* No file system is accessed that might not answer. */
 bool hub_proof_has_lock(pid_t pid, int fd, uint64_t start)
 {
     const int flags = AT_STATX_DONT_SYNC;
@@ -108,7 +108,7 @@ int hub_proof_wait(int pidfd, uint64_t deadline_ns)
             return -errno;
         if (n > 0 && (ends.revents & POLLIN))
             return 0;
-        if (n > 0) /* not a pidfd at all: it proves nothing */
+        if (n > 0) /* not a pidfd, so it proves nothing */
             return -EBADF;
         if (hub_clock_left(deadline_ns) == 0)
             return -ETIMEDOUT;
@@ -138,7 +138,7 @@ static uint64_t nanoseconds(const struct timeval *time)
     return (uint64_t)time->tv_sec * HUB_SECOND + (uint64_t)time->tv_usec * HUB_MICROSECOND;
 }
 
-/* glibc's waitid does not hand on the kernel's last argument. */
+/* glibc's waitid does not pass on the kernel's last argument. */
 int hub_proof_usage(int pidfd, struct hub_usage *out)
 {
     const int options = WEXITED | WNOHANG | WNOWAIT;

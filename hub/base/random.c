@@ -20,7 +20,8 @@ uint64_t hub_random_next(struct hub_random *random)
     return z ^ (z >> 31);
 }
 
-/* Numbers above the last whole multiple of `below` are drawn again, so that none is favoured. */
+/* Numbers above the last whole multiple of `below` are drawn again, so that the result has no
+ * bias. */
 uint64_t hub_random_below(struct hub_random *random, uint64_t below)
 {
     uint64_t limit, drawn;

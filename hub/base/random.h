@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random: a generator with a seed for what must be repeatable, nonces for names. */
+/* random: a seeded generator for repeatable numbers, and nonces for names. */
 #ifndef HUB_BASE_RANDOM_H
 #define HUB_BASE_RANDOM_H
 
@@ -13,10 +13,10 @@ struct hub_random {
 void hub_random_init(struct hub_random *random, uint64_t seed);
 uint64_t hub_random_next(struct hub_random *random);
 
-/* From 0 to `below` - 1, without bias; `below` > 0. */
+/* Returns a number from 0 to `below` - 1, without bias; `below` > 0. */
 uint64_t hub_random_below(struct hub_random *random, uint64_t below);
 
-/* 64 bits from the kernel, for what others must not guess. */
+/* Returns 64 bits from the kernel that others cannot guess. */
 uint64_t hub_random_nonce(void);
 
 #endif

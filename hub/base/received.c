@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* received: a look (MSG_PEEK) makes copies of the descriptors, so that to take the message
- * afterwards drops no last one. */
+/* received: a peek (MSG_PEEK) first makes copies of the descriptors, so that receiving the message
+ * afterwards never drops the last copy of one. */
 #include "hub/base/received.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static ssize_t receive(int socket, struct msghdr *message, int flags)
     return n;
 }
 
-/* The message has copies of them still: so this closes none for good. */
+/* The message still holds copies, so this closes none for good. */
 static ssize_t leave(struct hub_received *received, ssize_t why)
 {
     while (received->fds_count > 0)

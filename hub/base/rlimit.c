@@ -8,7 +8,7 @@
 
 #include <rapahub/error.h>
 
-/* False where there is no such limit. */
+/* False if there is no limit. */
 static bool read_limit(__rlimit_resource_t resource, uint64_t *out)
 {
     struct rlimit limit;
@@ -31,7 +31,7 @@ int hub_rlimit_check_file(uint64_t size, const char *rule)
                         limit, size);
 }
 
-/* Adds a limit that is set. */
+/* Adds a limit that is set to the text. */
 static int add(int r, __rlimit_resource_t resource, const char *name)
 {
     uint64_t limit;

@@ -17,11 +17,12 @@ struct hub_states {
     } of[HUB_STATES_MAX];
 };
 
-/* May `from` be followed by `to`? Any numbers, as a peer may have written them. */
+/* Says whether `from` may be followed by `to`. Both may be any numbers, as a peer may have written
+ * them. */
 bool hub_states_may(const struct hub_states *states, uint32_t from, uint32_t to);
 
-/* Moves `*state`; logs "WHO: From -> To WHY" at debug level; aborts on an illegal move: only for
- * states that are ours. */
+/* Changes `*state` and logs "WHO: From -> To WHY" at debug level. An illegal change aborts, so this
+ * is only for states of our own. */
 void hub_states_move(const struct hub_states *states, uint32_t *state, uint32_t to, const char *who,
                      const char *why);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread: a thread of the library, on which no signal of the program is ever handled. */
+/* thread: threads of the library, on which no signal of the program is ever handled. */
 #ifndef HUB_BASE_THREAD_H
 #define HUB_BASE_THREAD_H
 
 #include <pthread.h>
 
-/* run(user) begins, with all signals blocked: 0, or -errno of pthread_create, without a diagnosis.
- */
+/* Starts run(user) with all signals blocked. Returns 0, or -errno of pthread_create, without a
+ * diagnosis. */
 int hub_thread_start(pthread_t *thread, void *(*run)(void *user), void *user);
 
 #endif

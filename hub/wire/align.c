@@ -12,7 +12,7 @@
 
 _Static_assert(RAPAHUB_BYTES_ALIGN == HUB_LINE, "the largest begins at a line");
 
-/* The values of one message, and the bytes among them. */
+/* The values of a message. */
 struct message {
     const struct rapahub_type *const *types;
     char *values;
@@ -20,8 +20,8 @@ struct message {
 };
 struct views {
     const struct rapahub_bytes *largest;
-    size_t size; /* of the copies so far */
-    uint8_t *to; /* where they go */
+    size_t size; /* bytes of the copies so far */
+    uint8_t *to; /* destination of the next copy */
 };
 typedef void view_function(struct views *views, struct rapahub_bytes *bytes);
 
@@ -41,7 +41,7 @@ bool hub_align_concerns(const struct rapahub_type *type)
     return false;
 }
 
-/* As deep as it was decoded. */
+/* Visits each `bytes` within the value. The recursion is as deep as the decoding was. */
 static void each_of(const struct rapahub_type *type, void *value, view_function *visit,
                     struct views *views)
 {
@@ -72,7 +72,7 @@ static bool is_elsewhere(const struct views *views, const struct rapahub_bytes *
     return (uintptr_t)bytes->data % align != 0;
 }
 
-/* Each copy has lines of its own. */
+/* Each copy occupies whole cache lines. */
 static size_t room_of(size_t size)
 {
     return (size + HUB_LINE - 1) / HUB_LINE * HUB_LINE;
@@ -84,7 +84,7 @@ static void count(struct views *views, struct rapahub_bytes *bytes)
         views->size += room_of(bytes->size);
 }
 
-/* Of none there need be no memory of their own. */
+/* Empty bytes need no memory of their own. */
 static void move(struct views *views, struct rapahub_bytes *bytes)
 {
     static const _Alignas(HUB_LINE) uint8_t nothing[HUB_LINE];

@@ -23,7 +23,7 @@ static int no_memory(void)
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a C type");
 }
 
-/* A struct with room for `count` elements, and its end. */
+/* Makes a struct type with space for `count` elements and the final NULL. */
 static ffi_type *new_struct(void **blocks, size_t count)
 {
     ffi_type *type = hub_arena_alloc(blocks, sizeof(*type));
@@ -35,7 +35,7 @@ static ffi_type *new_struct(void **blocks, size_t count)
     return type->elements ? type : NULL;
 }
 
-/* Both views are a pointer and a size. */
+/* A string and bytes are both a struct of a pointer and a size. */
 static int view_of(void **blocks, ffi_type **out)
 {
     ffi_type *view = new_struct(blocks, 2);

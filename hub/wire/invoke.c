@@ -16,27 +16,27 @@
 #include "hub/wire/postcard.h"
 #include "hub/wire/words.h"
 
-/* self and result; or each argument, bytes as two. */
+/* self and result, or each argument, where bytes are two */
 #define PARAMETERS_MAX (2 * HUB_SIGNATURE_ARGUMENTS_MAX + 2)
 #define ALIGNMENT      sizeof(max_align_t)
 
 /* Offsets in a frame's memory. */
 #define SELF_AT      0
-#define POINTER_AT   ALIGNMENT /* of the result */
+#define POINTER_AT   ALIGNMENT /* the pointer to the result */
 #define STATUS_AT    (2 * ALIGNMENT)
 #define ARGUMENTS_AT (3 * ALIGNMENT)
 
-/* The memory of one run. A run inside of another of the same plan has the next deeper one. */
+/* The memory of one run. A run inside another run of the same plan uses the next deeper frame. */
 struct frame {
     struct frame *deeper;
-    char *texts; /* C strings of a plain function's arguments */
+    char *texts; /* C strings for the arguments of a plain function */
     size_t texts_size;
-    struct hub_align aligned;     /* copies of bytes that began elsewhere */
-    void *values[PARAMETERS_MAX]; /* where each parameter lies */
+    struct hub_align aligned;     /* copies of bytes that were not aligned */
+    void *values[PARAMETERS_MAX]; /* address of each parameter */
     max_align_t memory[];
 };
 
-/* How a plan is run, chosen at load: 0 or a failure. */
+/* The way a plan is run, chosen when it is prepared. Returns 0 or a failure. */
 typedef int run_function(struct hub_invoke *invoke, struct frame *frame,
                          const struct hub_invoke_target *to, struct hub_reader *arguments,
                          struct hub_outcome *out);
@@ -47,17 +47,17 @@ struct hub_invoke {
     struct hub_signature *signature;
     ffi_cif cif;
     bool has_streams;
-    bool has_bytes; /* among its arguments */
-    bool by_words;  /* libffi need not be asked how to call it */
+    bool has_bytes; /* an argument has bytes */
+    bool by_words;  /* called through `words`, without libffi */
     struct hub_words words;
     unsigned parameter_count;
     ffi_type *parameters[PARAMETERS_MAX];
-    size_t places[PARAMETERS_MAX]; /* of each parameter in a frame's memory */
+    size_t places[PARAMETERS_MAX]; /* offset of each parameter in a frame's memory */
     size_t arguments[HUB_SIGNATURE_ARGUMENTS_MAX];
     size_t result;
-    size_t size; /* of a frame's memory */
+    size_t size; /* bytes of a frame's memory */
     void *blocks;
-    unsigned depth; /* runs under way */
+    unsigned depth; /* running calls */
     struct frame *frames;
 };
 
@@ -72,7 +72,7 @@ static void add_parameter(struct hub_invoke *invoke, ffi_type *type, size_t plac
     invoke->places[invoke->parameter_count++] = place;
 }
 
-/* Room for a value in each frame's memory. Never less than libffi writes as a result. */
+/* Reserves space for a value in each frame's memory, never less than libffi writes for a result. */
 static size_t add_room(struct hub_invoke *invoke, size_t size)
 {
     size_t place = invoke->size;
@@ -81,7 +81,8 @@ static size_t add_room(struct hub_invoke *invoke, size_t size)
     return place;
 }
 
-/* Views of a plain function are parameters of their own: the data, and of bytes the size. */
+/* A view is passed to a plain function as parameters of its own: the data, and for bytes the
+ * size. */
 static void add_plain_view(struct hub_invoke *invoke, enum rapahub_kind kind, size_t place)
 {
     if (kind == RAPAHUB_KIND_STRING) {
@@ -156,7 +157,7 @@ static bool is_raw(const struct hub_invoke *invoke)
            signature->types[1]->kind == RAPAHUB_KIND_BYTES;
 }
 
-/* Self, the arguments, and where the result is to go. */
+/* Adds self, the arguments, and the pointer to the result. */
 static bool plan_words(struct hub_invoke *invoke)
 {
     const struct hub_signature *signature = invoke->signature;
@@ -244,12 +245,12 @@ static int no_memory(const struct hub_invoke *invoke)
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to call '%s'", invoke->signature->name);
 }
 
-/* The frame of a run that begins now; NULL for no memory. */
+/* Returns the frame of a run that begins, or NULL if there is no memory. */
 static struct frame *find_frame(struct hub_invoke *invoke)
 {
     struct frame **frame = &invoke->frames;
 
-    if (invoke->depth == 0) /* made at load */
+    if (invoke->depth == 0) /* made when the plan was prepared */
         return *frame;
     for (unsigned depth = 0; depth < invoke->depth; depth++)
         frame = &(*frame)->deeper;
@@ -274,7 +275,7 @@ static int decode(const struct hub_invoke *invoke, struct frame *frame, struct h
     return hub_postcard_end(reader) < 0 ? refuse_arguments(invoke) : 0;
 }
 
-/* The ids of channels become the streams the method works with. */
+/* Replaces the ids of channels by the streams that the method works with. */
 static int open_streams(const struct hub_invoke *invoke, struct frame *frame,
                         const struct hub_invoke_streams *streams)
 {
@@ -324,7 +325,7 @@ static int reserve_texts(const struct hub_invoke *invoke, struct frame *frame)
     return 0;
 }
 
-/* Puts copies that end with 0 in the place of strings. */
+/* Replaces strings by copies that end with 0. */
 static int end_texts(const struct hub_invoke *invoke, struct frame *frame)
 {
     int r = reserve_texts(invoke, frame);
@@ -348,8 +349,8 @@ static int end_texts(const struct hub_invoke *invoke, struct frame *frame)
     return r;
 }
 
-/* libffi 3.4 puts the places of its own copies of records and views into the list it is given, and
- * they are gone when it returns: so each call has a list of its own. */
+/* libffi 3.4 writes the addresses of its own copies of records and views into the list of values,
+ * and the copies are gone when it returns. So each call has a list of its own. */
 static void call_by_ffi(struct hub_invoke *invoke, const struct frame *frame, void *result)
 {
     void *values[PARAMETERS_MAX];
@@ -386,7 +387,7 @@ static int view_text(const struct hub_invoke *invoke, void *result)
                         invoke->signature->name, HUB_INVOKE_TEXT_MAX);
 }
 
-/* libffi widens integers to a word; puts the value where its type has it. */
+/* libffi widens integers to a word; this puts the value where its type expects it. */
 static int settle_result(const struct hub_invoke *invoke, void *result)
 {
     const struct rapahub_type *type = invoke->signature->types[0];
@@ -433,8 +434,8 @@ static int run_by_ffi(struct hub_invoke *invoke, struct frame *frame,
     return r == 0 ? call(invoke, frame, to->self, out) : r;
 }
 
-/* The one shape that is called by its own C type: libffi sorts the struct into registers at each
- * call, which costs more than all the rest of a small one. */
+/* The one shape that is called through its own C type. libffi would sort the struct into registers
+ * at each call, which costs more than all the rest of a small call. */
 static int run_raw(struct hub_invoke *invoke, struct frame *frame,
                    const struct hub_invoke_target *to, struct hub_reader *arguments,
                    struct hub_outcome *out)

@@ -8,8 +8,8 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-/* An entry for result and arguments as descriptions; the id is that of the canonical text, which a
- * test computes anew. */
+/* An entry with its result and arguments as descriptions. The id is that of the canonical text; a
+ * test computes it again. */
 #define HUB_ENTRY(method, id, ...)                                                               \
     {                                                                                            \
         "rapahub." method, (const struct rapahub_type *const[]){__VA_ARGS__, NULL}, UINT64_C(id) \
@@ -61,7 +61,8 @@ enum hub_lifecycle_method hub_lifecycle_of_id(uint64_t id)
     return (enum hub_lifecycle_method)method;
 }
 
-/* What hub_payload_put makes of a struct hub_container, which each call of a guest needs. */
+/* Writes the same bytes as hub_payload_put for a struct hub_container, without its cost: each call
+ * by a guest needs them. */
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to)
 {
     size_t size = hub_postcard_put_at(to, id.pool.major);

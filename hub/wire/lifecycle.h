@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lifecycle: what host and guest say to each other beside the calls of programs: the container's
- * callbacks, the modules' methods, the state. They are ordinary methods with names that begin with
- * "rapahub.", which no chimod can have.
+/* lifecycle: the messages of host and guest that are not calls of programs: the container's
+ * callbacks, the module's methods, the state. They are ordinary methods whose names begin with
+ * "rapahub.", which no chimod may use.
  *
- * A container is known to its guest by a handle, a number of the host's choice, from 1 on. */
+ * A guest knows each container by a handle, a number from 1 on that the host chooses.
+ */
 #ifndef HUB_WIRE_LIFECYCLE_H
 #define HUB_WIRE_LIFECYCLE_H
 
@@ -12,7 +13,7 @@
 #include <rapahub/id.h>
 #include <rapahub/value.h>
 
-/* Bytes of a saved state that travel in one message. */
+/* Limit in bytes of the piece of a saved state that one message carries. */
 #define HUB_LIFECYCLE_PIECE 61440
 
 enum hub_lifecycle_method {
@@ -22,9 +23,9 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_METHODS, /* (u32 from) -> string: signatures from that index on, a line each */
     HUB_LIFECYCLE_BEGIN,   /* (hub_begin) -> void: init, restart or recover */
     HUB_LIFECYCLE_WRITE,   /* (u64 handle, bytes) -> void: the next piece of a state to load */
-    HUB_LIFECYCLE_LOAD,    /* (u64 handle, u32 version) -> void: all pieces are there */
+    HUB_LIFECYCLE_LOAD,    /* (u64 handle, u32 version) -> void: all pieces were sent; load */
     HUB_LIFECYCLE_SAVE,    /* (u64 handle) -> hub_saved: makes the state ready to be read */
-    HUB_LIFECYCLE_READ,    /* (u64 handle, u64 offset) -> bytes: a piece of it */
+    HUB_LIFECYCLE_READ,    /* (u64 handle, u64 offset) -> bytes: a piece of the state */
     HUB_LIFECYCLE_PLUG,    /* (u64 handle, bool plugged) -> void */
     HUB_LIFECYCLE_WORK,    /* (u64 handle) -> u64: work_remaining */
     HUB_LIFECYCLE_MIGRATE, /* (u64 handle, u64 node) -> void */
@@ -37,7 +38,7 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_COUNT
 };
 
-/* Name, types and id of one of them. */
+/* Name, types and id of a lifecycle method. */
 struct hub_lifecycle_entry {
     const char *name;
     const struct rapahub_type *const *types; /* result, arguments, NULL */
@@ -45,10 +46,10 @@ struct hub_lifecycle_entry {
 };
 extern const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT];
 
-/* hub_lifecycle_table[method].id. */
+/* Returns hub_lifecycle_table[method].id. */
 uint64_t hub_lifecycle_id(enum hub_lifecycle_method method);
 
-/* The method of an id; HUB_LIFECYCLE_COUNT if it is none of these. */
+/* Returns the method with this id, or HUB_LIFECYCLE_COUNT if there is none. */
 enum hub_lifecycle_method hub_lifecycle_of_id(uint64_t id);
 
 struct hub_container {
@@ -60,8 +61,8 @@ struct hub_ready {
     struct rapahub_string name, version;
     uint64_t state_size;
     uint32_t state_version;
-    uint32_t callbacks; /* bit n: the n-th callback of rapahub_container_ops is there */
-    uint32_t methods;   /* how many */
+    uint32_t callbacks; /* bit n: the module has the n-th callback of rapahub_container_ops */
+    uint32_t methods;   /* number of methods */
 };
 
 enum hub_begin_how { HUB_BEGIN_INIT, HUB_BEGIN_RESTART, HUB_BEGIN_RECOVER };
@@ -108,8 +109,8 @@ RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
                RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
                RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));
 
-/* A container's id as what stands behind the chain in HUB_KEY_TARGET, and back; 0 or
- * RAPAHUB_EFORMAT. */
+/* Encode a container's id as the part of HUB_KEY_TARGET that follows the chain, and decode it. The
+ * first returns the size, the second 0 or RAPAHUB_EFORMAT. */
 #define HUB_LIFECYCLE_TARGET_MAX 16
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to);
 int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);

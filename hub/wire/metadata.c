@@ -12,15 +12,15 @@
 #define NUMBER_MAX  10 /* bytes of a u64 */
 
 #define TOTAL_BROKEN "keys and values are longer than 65536 bytes"
-#define TARGET_SHORT 0x80 /* bytes: of fewer the length is one byte */
+#define TARGET_SHORT 0x80 /* bytes; the length of a shorter value is encoded in one byte */
 
-/* What of an entry counts towards the limits. */
+/* Returns the bytes of an entry's value that count towards the limits. */
 static size_t value_size(const struct hub_metadata_entry *entry)
 {
     return entry->kind == HUB_METADATA_U64 ? sizeof(entry->number) : entry->bytes.size;
 }
 
-/* Which limit an entry breaks that brings the total to `total`; NULL if none. */
+/* Says which limit an entry breaks that brings the total to `total`; NULL if none. */
 static const char *broken_limit(const struct hub_metadata_entry *entry, size_t total)
 {
     if (entry->key.size > HUB_METADATA_KEY)
@@ -30,8 +30,8 @@ static const char *broken_limit(const struct hub_metadata_entry *entry, size_t t
     return total > HUB_METADATA_TOTAL ? TOTAL_BROKEN : NULL;
 }
 
-/* Length, key and kind as they stand in front of a value of ours: in this form they are written,
- * and looked for first. */
+/* The encoded length, key and kind that precede the value of an entry of our own. Entries are
+ * written in this form, and a reader tries it first. */
 static const char before_container[] = "\x11" HUB_KEY_CONTAINER "\x02";
 static const char before_target[] = "\x0a" HUB_KEY_TARGET "\x01";
 static const char before_chain[] = "\x0d" HUB_KEY_CHAIN "\x02";
@@ -62,7 +62,7 @@ static void put_target(struct hub_writer *writer, const struct hub_metadata *met
     hub_writer_put(writer, metadata->target.data, metadata->target.size);
 }
 
-/* What is of ours keeps the limits of numbers and of keys; of the target it is looked at.
+/* Numbers and keys of our own are always within the limits; only the target's size is checked.
  * r[impl call.metadata.limits] */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata)
 {
@@ -114,7 +114,7 @@ static bool is_key(const struct hub_metadata_entry *entry, enum hub_metadata_kin
            !memcmp(entry->key.data, key, entry->key.size);
 }
 
-/* What is no chain and a container is a target that nobody finds. */
+/* A value that is not a chain and a container becomes a target that no lookup finds. */
 static void keep_target(struct hub_metadata *metadata, struct rapahub_bytes value)
 {
     struct hub_reader reader;
@@ -129,7 +129,7 @@ static void keep_target(struct hub_metadata *metadata, struct rapahub_bytes valu
     metadata->chain = chain;
 }
 
-/* A key of ours with a value of another kind is an unknown one. */
+/* A key of our own with a value of another kind counts as unknown. */
 static void keep(struct hub_metadata *metadata, const struct hub_metadata_entry *entry)
 {
     if (is_key(entry, HUB_METADATA_U64, HUB_KEY_CONTAINER))
@@ -172,8 +172,9 @@ static size_t take_number(struct hub_reader *reader, uint64_t *to)
     return sizeof *to;
 }
 
-/* The next entry, where it is one of ours in the form in which we write it, and none of its limits
- * in reach: what it counts towards their sum; else 0, and the reader stands as it stood. */
+/* Decodes the next entry if it is one of our own in the form in which we write it, and cannot
+ * break a limit by itself. Returns its size towards the limit of the sum, or 0 with the reader
+ * unmoved. */
 static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata)
 {
     const uint8_t *at = reader->at;
@@ -194,7 +195,7 @@ static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata
     return 0;
 }
 
-/* Any entry. r[impl call.metadata.unknown] */
+/* Decodes any entry. r[impl call.metadata.unknown] */
 static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, size_t *total)
 {
     struct hub_metadata_entry entry;
@@ -209,7 +210,8 @@ static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, si
     return 0;
 }
 
-/* Each entry is read, in order, also where its key has been there; of one of ours the last counts.
+/* Reads each entry in order, even if its key occurred before; for keys of our own the last one
+ * counts.
  * r[impl core.metadata] r[impl call.metadata.limits] r[impl call.metadata.keys]
  * r[impl call.metadata.order] r[impl call.metadata.duplicates] */
 int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out)

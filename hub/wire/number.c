@@ -9,8 +9,8 @@
 
 #include <rapahub/error.h>
 
-#define FLOAT_TEXT_MAX 1024 /* digits of the longest exact f64, and some */
-#define POINT_MAX      8    /* bytes of the sign between digits */
+#define FLOAT_TEXT_MAX 1024 /* digits of the longest exact f64, and more */
+#define POINT_MAX      8    /* bytes of the decimal point */
 
 int64_t hub_number_load_signed(const void *value, size_t size)
 {
@@ -82,7 +82,7 @@ static int refuse_range(const struct rapahub_type *type, const char *text, size_
                         text, type->word, most);
 }
 
-/* 16 and above where it is no digit. */
+/* Returns 16 or more if the character is no digit. */
 static unsigned digit_of(char c)
 {
     if (c >= '0' && c <= '9')
@@ -99,7 +99,7 @@ static bool is_hexadecimal(const char *text, size_t size)
     return size > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-/* Digits only: 0, -1 where there is something else, 1 where they do not fit. */
+/* Parses digits only. Returns 0, -1 if there are other characters, 1 if the number does not fit. */
 static int parse_digits(const char *text, size_t size, uint64_t *out)
 {
     unsigned base = is_hexadecimal(text, size) ? 16 : 10;
@@ -129,7 +129,7 @@ static int parse_integer(const struct rapahub_type *type, const char *text, size
     int r = parse_digits(text + minus, size - minus, &amount);
 
     if (r < 0)
-        /* A sign in front of digits is a number; only not one of these. */
+        /* A sign and digits are a number, even if its type excludes it. */
         return size && *text == '-' && parse_digits(text + 1, size - 1, &amount) >= 0
                    ? refuse_range(type, text, size)
                    : refuse(type, text, size);
@@ -139,7 +139,7 @@ static int parse_integer(const struct rapahub_type *type, const char *text, size
     return 0;
 }
 
-/* The sign between the digits of a float, in the locale of this process. */
+/* Writes the decimal point of this process's locale. */
 static size_t find_point(char point[POINT_MAX])
 {
     char sample[POINT_MAX + 3];
@@ -156,7 +156,7 @@ static size_t skip_digits(const char *text, size_t at, size_t size)
     return at;
 }
 
-/* Where the exponent, which may be absent, ends; 0 if it is malformed. */
+/* Returns the end of the exponent, which may be absent; 0 if it is malformed. */
 static size_t skip_exponent(const char *text, size_t at, size_t size)
 {
     size_t digits;
@@ -170,8 +170,8 @@ static size_t skip_exponent(const char *text, size_t at, size_t size)
     return digits > at ? digits : 0;
 }
 
-/* [-] digits [. digits] [e digits], with a digit beside the point. *point is where the point is, or
- * the size. */
+/* Accepts [-] digits [. digits] [e digits], with a digit next to the point. *point becomes the
+ * position of the point, or the size if there is none. */
 static bool is_decimal(const char *text, size_t size, size_t *point)
 {
     size_t start = size && *text == '-' ? 1 : 0;
@@ -195,7 +195,7 @@ static bool is_special(const char *text, size_t size)
 static int store_float(const struct rapahub_type *type, const char *text, void *value)
 {
     double wide = strtod(text, NULL);
-    float narrow = strtof(text, NULL); /* not from the double: it would be rounded twice */
+    float narrow = strtof(text, NULL); /* not from the double: that would round twice */
 
     if (type->kind == RAPAHUB_KIND_F64)
         memcpy(value, &wide, sizeof(wide));
@@ -236,7 +236,7 @@ int hub_number_parse(const struct rapahub_type *type, const char *text, size_t s
     return parse_integer(type, text, size, value);
 }
 
-/* Puts '.' where the locale has its own sign. */
+/* Replaces the locale's decimal point by '.'. */
 static void put_point(char *text)
 {
     char point[POINT_MAX];
@@ -253,7 +253,7 @@ static void print_float(double value, bool narrow, char to[HUB_NUMBER_TEXT])
 {
     int precision_max = narrow ? 9 : 17;
 
-    if (__builtin_isnan(value)) { /* its sign is of no meaning */
+    if (__builtin_isnan(value)) { /* its sign has no meaning */
         memcpy(to, "nan", 4);
         return;
     }

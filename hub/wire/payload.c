@@ -115,8 +115,8 @@ static void take_bytes(struct hub_reader *reader, size_t size, void *value)
     *(struct rapahub_bytes *)value = hub_postcard_take_bytes(reader);
 }
 
-/* A stream is its channel's id. In memory that is encoded or was just decoded the id stands where
- * the program has a pointer. r[impl channeling.type] */
+/* A stream is encoded as its channel's id. In memory that is to be encoded, or was just decoded,
+ * the id is in the place of the program's pointer. r[impl channeling.type] */
 static void put_stream(struct hub_writer *writer, size_t size, const void *value)
 {
     (void)size;

@@ -6,9 +6,9 @@
 #include <rapahub/error.h>
 
 #define LONGEST              10    /* bytes of a number of 64 bits */
-#define COUNT_OF_NOTHING_MAX 65536 /* elements that take no bytes */
+#define COUNT_OF_NOTHING_MAX 65536 /* limit of elements that have no bytes */
 
-/* Keeps the first failure: what follows it in a chain is not worth a text. */
+/* Keeps the first failure; later ones follow from it and need no text. */
 static void refuse(struct hub_reader *reader, const char *what)
 {
     if (reader->failure)
@@ -17,7 +17,7 @@ static void refuse(struct hub_reader *reader, const char *what)
                                    "%s, %zu bytes before the end", what, hub_reader_left(reader));
 }
 
-/* The next `size` bytes, or NULL and a refusal. */
+/* Returns the next `size` bytes, or NULL after a refusal. */
 static const uint8_t *take(struct hub_reader *reader, size_t size, const char *what)
 {
     const uint8_t *at = reader->at;
@@ -37,7 +37,8 @@ void hub_postcard_put_long(struct hub_writer *writer, uint64_t value)
     hub_writer_put(writer, bytes, hub_postcard_put_at(bytes, value));
 }
 
-/* Two or three bytes, as of most lengths, in the same time; each is read once. */
+/* Decodes numbers of two or three bytes, the size of most lengths, in the same time. Each byte is
+ * read once. */
 static inline bool take_few(struct hub_reader *reader, uint64_t *out)
 {
     const uint8_t *at = reader->at;
@@ -55,7 +56,7 @@ static inline bool take_few(struct hub_reader *reader, uint64_t *out)
     return true;
 }
 
-/* The groups of seven bits in eight bytes, the first one lowest, next to each other. */
+/* Joins the groups of seven bits in eight bytes, the first group lowest. */
 static inline uint64_t join(uint64_t bytes)
 {
     uint64_t pairs, fours;
@@ -65,7 +66,7 @@ static inline uint64_t join(uint64_t bytes)
     return (fours & UINT64_C(0x000000000fffffff)) | (fours & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
-/* Nine or ten bytes, as of most numbers that are drawn by lot; each is read once. */
+/* Decodes numbers of nine or ten bytes, the size of most random numbers. Each byte is read once. */
 static inline bool take_many(struct hub_reader *reader, uint64_t *out)
 {
     const uint8_t *at = reader->at;
@@ -144,7 +145,7 @@ bool hub_postcard_take_bool(struct hub_reader *reader)
     return byte && *byte == 1;
 }
 
-/* With a size that is known where they are used both are one load or store. */
+/* With a constant size, both compile to one load or store. */
 static inline __attribute__((always_inline)) void put_little(struct hub_writer *writer,
                                                              uint64_t bits, size_t size)
 {
@@ -271,7 +272,8 @@ int hub_postcard_refuse_rest(struct hub_reader *reader)
     return reader->failure;
 }
 
-/* What may follow which first byte: neither over-long forms, nor surrogates, nor too large ones. */
+/* Bytes that may follow a first byte. They exclude over-long forms, surrogates and numbers that are
+ * too large. */
 static const struct {
     uint8_t first, last, size, low, high;
 } sequences[] = {
@@ -288,7 +290,7 @@ static bool follows(const uint8_t *at, size_t from, size_t size)
     return true;
 }
 
-/* Bytes of the sequence at `at`, which is no ASCII; 0 if it is not valid. */
+/* Returns the size of the sequence at `at`, which is not ASCII, or 0 if it is not valid. */
 static size_t sequence_size(const uint8_t *at, size_t left)
 {
     for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++) {
@@ -303,7 +305,7 @@ static size_t sequence_size(const uint8_t *at, size_t left)
     return 0;
 }
 
-/* How many whole words at the start are ASCII, in bytes. */
+/* Returns the bytes of the whole words at the start that are all ASCII. */
 static size_t ascii_words(const uint8_t *at, size_t left)
 {
     uint64_t word;

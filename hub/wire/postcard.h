@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* postcard: varints, strings and tags in the POSTCARD encoding, strict on reading.
+/* postcard: varints, strings and tags in the POSTCARD encoding; decoding is strict.
  *
- * Readers and writers are those of hub/base/bytes.h and keep their first failure. A read that
- * refuses sets RAPAHUB_EFORMAT, writes the reason into the diagnosis and returns 0, false or empty.
- * r[impl shm.payload.encoding] r[impl hub.postcard.strict] */
+ * Readers and writers are those of hub/base/bytes.h and keep their first failure. A function that
+ * refuses its input sets RAPAHUB_EFORMAT, writes the reason into the diagnosis and returns 0, false
+ * or an empty view. r[impl shm.payload.encoding] r[impl hub.postcard.strict]
+ */
 #ifndef HUB_WIRE_POSTCARD_H
 #define HUB_WIRE_POSTCARD_H
 
@@ -17,12 +18,12 @@
 
 #define HUB_POSTCARD_DEPTH 32 /* nesting of values */
 
-/* Unsigned LEB128; `bits` 16, 32 or 64 bounds length and value. Over-long forms within the length
- * are accepted; writers make the shortest. */
+/* Unsigned LEB128. `bits`, 16, 32 or 64, bounds length and value. Over-long forms within that
+ * length are accepted; writers make the shortest form. */
 void hub_postcard_put_long(struct hub_writer *writer, uint64_t value);
 uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits);
 
-/* The same into memory with room for 10 bytes: how many it takes. */
+/* Writes the number to memory of at least 10 bytes, and returns its size. */
 static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
 {
     size_t size = 0;
@@ -33,8 +34,8 @@ static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
     return size;
 }
 
-/* A length of two or three bytes as a word, its first byte lowest: how many; 0 where it has less or
- * more. */
+/* Encodes a length whose form has two or three bytes into a word, the first byte lowest. Returns
+ * the number of bytes, or 0 for a shorter or longer form. */
 static inline uint32_t hub_postcard_short_length(size_t length, uint32_t *word)
 {
     uint32_t value = (uint32_t)length, more = value > 0x3fff;
@@ -43,8 +44,9 @@ static inline uint32_t hub_postcard_short_length(size_t length, uint32_t *word)
     return length - 0x80 < (UINT32_C(1) << 21) - 0x80 ? 2 + more : 0;
 }
 
-/* The same, of a length: two or three bytes by few instructions, and longer ones in the same time
- * as each other, so that the call of a large loan takes hardly more than that of a small one. */
+/* Writes a length and returns its size. Two or three bytes need few instructions, and all longer
+ * forms take the same time, so that the call of a large loan costs hardly more than that of a small
+ * one. */
 static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
 {
     uint32_t value = (uint32_t)length, more, word;
@@ -56,14 +58,14 @@ static inline size_t hub_postcard_put_length(uint8_t *to, size_t length)
     }
     if (length >= UINT32_C(1) << 28)
         return hub_postcard_put_at(to, length);
-    more = (31 - (uint32_t)__builtin_clz(value | 1)) * 37 >> 8; /* a seventh */
+    more = (31 - (uint32_t)__builtin_clz(value | 1)) * 37 >> 8; /* divided by seven */
     word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | value >> 21 << 24 |
            (UINT32_C(0x808080) & ((UINT32_C(1) << 8 * more) - 1));
     memcpy(to, &word, sizeof word);
     return 1 + more;
 }
 
-/* Most are one byte: for those no function is called. */
+/* Most numbers have one byte; these need no function call. */
 static inline void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t value)
 {
     if (value < 0x80)
@@ -79,8 +81,9 @@ static inline uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, uns
     return hub_postcard_take_long(reader, bits);
 }
 
-/* A number of two or three bytes, as the lengths of most payloads in slots, of which these are the
- * first three or more, the first one lowest: how many it takes; 0 where it is shorter or longer. */
+/* Decodes a number of two or three bytes, such as the length of most payloads in slots. `bytes`
+ * holds its first three bytes or more, the first one lowest. Returns its size, or 0 if it is
+ * shorter or longer. */
 static inline uint32_t hub_postcard_take_short(uint32_t bytes, uint32_t *out)
 {
     uint32_t third = bytes >> 15 & 1;
@@ -89,11 +92,11 @@ static inline uint32_t hub_postcard_take_short(uint32_t bytes, uint32_t *out)
     return (bytes & 0x80) == 0 || (bytes & 0x808000) == 0x808000 ? 0 : 2 + third;
 }
 
-/* The same, zigzag. */
+/* The same for signed numbers, in zigzag form. */
 void hub_postcard_put_signed(struct hub_writer *writer, int64_t value);
 int64_t hub_postcard_take_signed(struct hub_reader *reader, unsigned bits);
 
-/* One raw byte: u8, i8. To write: hub_writer_byte. */
+/* A raw byte: u8, i8. hub_writer_byte writes it. */
 uint8_t hub_postcard_take_byte(struct hub_reader *reader);
 
 void hub_postcard_put_bool(struct hub_writer *writer, bool value);
@@ -105,21 +108,21 @@ float hub_postcard_take_f32(struct hub_reader *reader);
 void hub_postcard_put_f64(struct hub_writer *writer, double value);
 double hub_postcard_take_f64(struct hub_reader *reader);
 
-/* Length and bytes; what is taken are views into the reader's memory. A string must be UTF-8: one
- * that is not sets the writer's failure -EINVAL, so that it is refused before it is sent. */
+/* A length and bytes; decoding returns views of the reader's memory. A string must be UTF-8:
+ * another one sets the writer's failure -EINVAL, so that it is refused before it is sent. */
 void hub_postcard_put_bytes(struct hub_writer *writer, struct rapahub_bytes bytes);
 struct rapahub_bytes hub_postcard_take_bytes(struct hub_reader *reader);
 void hub_postcard_put_string(struct hub_writer *writer, struct rapahub_string string);
 struct rapahub_string hub_postcard_take_string(struct hub_reader *reader);
 
-/* A count of elements of at least `least` bytes each: more than the bytes left can hold is refused;
- * of size 0: at most 65,536. */
+/* Decodes a count of elements of at least `least` bytes each. A count that the remaining bytes
+ * cannot hold is refused; for elements of size 0 the limit is 65,536. */
 uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least);
 
-/* The index of an enum's variant, below `count`; above it is refused as unknown. */
+/* Decodes the index of an enum's variant, which must be below `count`. */
 uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count);
 
-/* After the top-level value: bytes left over are refused. 0 or the reader's failure. */
+/* Refuses bytes that remain after the top-level value. Returns 0 or the reader's failure. */
 int hub_postcard_refuse_rest(struct hub_reader *reader);
 
 static inline int hub_postcard_end(struct hub_reader *reader)
@@ -127,7 +130,7 @@ static inline int hub_postcard_end(struct hub_reader *reader)
     return reader->failure == 0 && reader->at == reader->end ? 0 : hub_postcard_refuse_rest(reader);
 }
 
-/* Is it valid UTF-8 (no surrogates, nothing over-long, nothing above U+10FFFF)? */
+/* Says whether this is valid UTF-8: no surrogates, no over-long forms, nothing above U+10FFFF. */
 bool hub_postcard_utf8(const void *data, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw: `(bytes) -> bytes` in one descriptor: what stands before the few bytes is always the same,
- * so it is written and compared as bytes. Where it is not that, postcard.h and response.h read it.
- */
+/* raw: calls of `(bytes) -> bytes` that fit into one descriptor. The bytes before the payload are
+ * always the same, so they are written and compared as constants. All other messages are left to
+ * postcard.h and response.h. */
 #ifndef HUB_WIRE_RAW_H
 #define HUB_WIRE_RAW_H
 
@@ -14,13 +14,14 @@
 #include "hub/base/line.h"
 
 #define HUB_RAW_REQUEST  2 /* bytes before the argument: no metadata, a length */
-#define HUB_RAW_RESPONSE 3 /* before the result: no metadata, that it is one, a length */
+#define HUB_RAW_RESPONSE 3 /* bytes before the result: no metadata, kind OK, a length */
 
-/* Where in a line such a payload begins, so that its bytes begin at one. */
+/* Offset in a cache line at which such a payload begins, so that its bytes begin at a line. */
 #define HUB_RAW_REQUEST_PHASE  (HUB_LINE - HUB_RAW_REQUEST)
 #define HUB_RAW_RESPONSE_PHASE (HUB_LINE - HUB_RAW_RESPONSE)
 
-/* A Request into `room` bytes, of at most 34: how many it takes; 0: there is no room. */
+/* Writes a Request of at most 34 bytes into `room` bytes. Returns its size, or 0 if it does not
+ * fit. */
 static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapahub_bytes argument)
 {
     if (argument.size > room - HUB_RAW_REQUEST)
@@ -31,7 +32,7 @@ static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapa
     return HUB_RAW_REQUEST + (uint32_t)argument.size;
 }
 
-/* The result in a Response that is a plain one and nothing else. */
+/* Decodes the result of a Response that is OK and has no metadata. False for any other. */
 static inline bool hub_raw_take_response(const uint8_t *data, size_t size,
                                          struct rapahub_bytes *result)
 {

@@ -10,7 +10,7 @@
 #define ERRORS   4 /* variants of RoamError */
 #define TEXT_MAX 1024
 
-/* A method's text is whatever it wrote; on the wire a string must be UTF-8. */
+/* A method may write any text, but a string on the wire must be UTF-8. */
 static void put_text(struct hub_writer *writer, struct rapahub_string text)
 {
     if (hub_postcard_utf8(text.data, text.size)) {

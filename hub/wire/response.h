@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* response: what stands behind a Response's metadata: Result<T, RoamError<E>>.
+/* response: the part of a Response after its metadata: Result<T, RoamError<E>>.
  *
  *     00 T | 01 00 E | 01 01 UnknownMethod | 01 02 InvalidPayload | 01 03 Cancelled
  *
- * E, the error of a method, is {code: i32, text: string}. r[impl call.response.encoding] */
+ * E, the error of a method, is {code: i32, text: string}. r[impl call.response.encoding]
+ */
 #ifndef HUB_WIRE_RESPONSE_H
 #define HUB_WIRE_RESPONSE_H
 
@@ -22,12 +23,12 @@ enum hub_response_kind {
 
 struct hub_response {
     enum hub_response_kind kind;
-    int code;                   /* of USER: what the method returned */
-    struct rapahub_string text; /* of USER */
-    uint64_t fault;             /* of CANCELLED or USER: enum hub_fault */
+    int code;                   /* for USER: the value that the method returned */
+    struct rapahub_string text; /* for USER */
+    uint64_t fault;             /* for CANCELLED or USER: enum hub_fault */
 };
 
-/* Writes metadata and all but the result of an OK, which the caller writes behind it. */
+/* Writes metadata and kind. For OK the caller writes the result after it. */
 void hub_response_put_failure(struct hub_writer *writer, const struct hub_response *response);
 
 static inline void hub_response_put(struct hub_writer *writer, const struct hub_response *response)
@@ -37,14 +38,14 @@ static inline void hub_response_put(struct hub_writer *writer, const struct hub_
         return;
     }
     hub_writer_byte(writer, 0); /* no metadata */
-    hub_writer_byte(writer, 0); /* it is a T */
+    hub_writer_byte(writer, 0); /* OK */
 }
 
-/* Reads metadata and kind; of OK the reader then stands at the result. RAPAHUB_EPROTOCOL with rule
+/* Decodes metadata and kind. For OK the reader is then at the result. RAPAHUB_EPROTOCOL with rule
  * message.decode-error or call.metadata.limits. */
 int hub_response_take(struct hub_reader *reader, struct hub_response *out);
 
-/* Is it an OK without metadata, as most are? Then the reader stands at the result. */
+/* Says whether this is an OK without metadata, as most are. The reader is then at the result. */
 static inline bool hub_response_take_plain(struct hub_reader *reader)
 {
     if (hub_reader_left(reader) < 2 || (reader->at[0] | reader->at[1]) != 0)
@@ -53,13 +54,13 @@ static inline bool hub_response_take_plain(struct hub_reader *reader)
     return true;
 }
 
-/* Was the call refused before it ran, so that its channels need not be known there? Both sides then
- * take them for free, and send nothing more. r[impl hub.channel.orphan] */
+/* Says whether the call was refused before it ran, so that its channels may be unknown at the other
+ * side. Both sides then treat them as free and send nothing more. r[impl hub.channel.orphan] */
 bool hub_response_is_refusal(const struct hub_response *response);
 
-/* The code a caller gets for what is not OK, with the thread's diagnosis written:
+/* Returns the code of a response that is not OK, and writes the thread's diagnosis:
  * RAPAHUB_EAPPLICATION, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -ECANCELED, -EBUSY, -EMSGSIZE.
- * `method` is for the text. */
+ * `method` is used in the text. */
 int hub_response_code(const struct hub_response *response, const char *method);
 
 #endif

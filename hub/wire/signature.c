@@ -11,8 +11,8 @@
 
 struct output {
     char *to;
-    size_t size;   /* of to, with the 0 */
-    size_t length; /* of the whole text, without it */
+    size_t size;   /* bytes at `to`, with the final 0 */
+    size_t length; /* bytes of the whole text, without the 0 */
 };
 
 static void add(struct output *output, const char *text)
@@ -126,7 +126,7 @@ static int check_type(const char *name, const struct rapahub_type *type, unsigne
     return 0;
 }
 
-/* Fills in the types: 0 or -EINVAL. r[impl core.channel.return-forbidden]
+/* Fills in the types. Returns 0 or -EINVAL. r[impl core.channel.return-forbidden]
  * r[impl channeling.error-no-channels] */
 static int take_types(struct hub_signature *signature, const struct rapahub_type *const *types)
 {

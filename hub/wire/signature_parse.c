@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature_parse: the text of a signature to types. A record gets the layout the C compiler gives
- * a struct with these members in this order. */
+/* signature_parse: parses the text of a signature. A record gets the layout that the C compiler
+ * gives a struct with these members in this order. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct parser {
     const struct rapahub_type *types[HUB_SIGNATURE_ARGUMENTS_MAX + 2];
 };
 
-/* What a record is read into before its size is known. */
+/* A record whose size is not known yet. */
 struct draft {
     struct rapahub_member members[HUB_RECORD_MEMBERS + 1];
     size_t count, size, alignment;
@@ -57,14 +57,14 @@ static int no_memory(void)
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a signature");
 }
 
-/* Steps over space; where what follows begins. */
+/* Skips space and returns the position after it. */
 static const char *skip_space(struct parser *parser)
 {
     parser->at += strspn(parser->at, " \t");
     return parser->at;
 }
 
-/* Steps over `what` if it is next. */
+/* Skips `what` if it is next. */
 static bool accept(struct parser *parser, const char *what)
 {
     size_t size = strlen(what);
@@ -81,7 +81,7 @@ static int expect(struct parser *parser, const char *what, const char *why)
     return accept(parser, what) ? 0 : refuse(parser, parser->at, why);
 }
 
-/* The word that is next: its size, 0 if there is none. */
+/* Returns the size of the next word, 0 if there is none. */
 static size_t next_word(struct parser *parser)
 {
     skip_space(parser);
@@ -181,7 +181,7 @@ static int parse_member(struct parser *parser, struct draft *draft, unsigned dep
     return 0;
 }
 
-/* Behind the brace. */
+/* Parses from after the opening brace. */
 static int parse_record(struct parser *parser, unsigned depth, const struct rapahub_type **out)
 {
     struct draft draft = {.alignment = 1};
@@ -210,13 +210,13 @@ static int parse_record(struct parser *parser, unsigned depth, const struct rapa
     return 0;
 }
 
-/* `depth` is that of the records around it. */
+/* `depth` is the number of enclosing records. */
 static int parse_type(struct parser *parser, unsigned depth, const struct rapahub_type **out)
 {
     return accept(parser, "{") ? parse_record(parser, depth, out) : parse_word(parser, out);
 }
 
-/* Behind the parenthesis, up to and with the other one. */
+/* Parses from after the opening parenthesis through the closing one. */
 static int parse_arguments(struct parser *parser)
 {
     size_t count = 0;

@@ -9,7 +9,7 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
-/* A signature has no more arguments than marks have room for. */
+/* The list of marks has space for as many arguments as a signature may have. */
 static struct hub_stream_mark *note(struct hub_stream_marks *marks, const struct rapahub_type *type)
 {
     struct hub_stream_mark *mark = &marks->list[marks->count++];
@@ -54,7 +54,7 @@ size_t hub_stream_ids_fill(struct rapahub_bytes arguments, const struct hub_stre
     return writer.size;
 }
 
-/* Where the value is decoded to, only to see that it can be. */
+/* Returns memory for any of the values, which are decoded only to check them. */
 static void *room_for(const struct rapahub_type *const *types)
 {
     size_t most = sizeof(uint64_t);

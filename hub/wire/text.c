@@ -11,7 +11,7 @@
 #include "hub/wire/postcard.h"
 #include "hub/wire/signature.h"
 
-#define SHOWN_MAX 80 /* bytes of a text in a message */
+#define SHOWN_MAX 80 /* bytes of a text that a message quotes */
 
 struct cursor {
     const char *text, *at, *end;
@@ -52,7 +52,7 @@ static int nibble(char c)
     return value < 16 ? value : value - 6;
 }
 
-/* Two digits, or -1. */
+/* Parses two digits; -1 if they are none. */
 static int hex_byte(const char *text, size_t size)
 {
     int high = size < 2 ? -1 : nibble(text[0]), low = size < 2 ? -1 : nibble(text[1]);
@@ -80,7 +80,7 @@ static int parse_string(const char *text, size_t size, struct rapahub_string *ou
     return 0;
 }
 
-/* Behind "hex:". */
+/* Parses the digits after "hex:". */
 static int parse_hex(const char *text, size_t size, struct rapahub_bytes *out,
                      struct hub_text_arena *arena)
 {
@@ -127,7 +127,7 @@ static int parse_scalar(const struct rapahub_type *type, const char *text, size_
     return hub_number_parse(type, text, size, value);
 }
 
-/* Steps over space; where what follows begins. */
+/* Skips space and returns the position after it. */
 static const char *skip_space(struct cursor *cursor)
 {
     while (cursor->at < cursor->end && memchr(" \t\n", *cursor->at, 3))
@@ -149,7 +149,7 @@ static bool ends_token(char c)
     return memchr(" \t\n,:{}\"", c, 8) != NULL;
 }
 
-/* What is next up to a sign or space: where it begins; its size may be 0. */
+/* Returns the start of the next token, which ends at a delimiter or space; its size may be 0. */
 static const char *take_token(struct cursor *cursor, size_t *size)
 {
     const char *start = skip_space(cursor);
@@ -160,7 +160,7 @@ static const char *take_token(struct cursor *cursor, size_t *size)
     return start;
 }
 
-/* Behind a backslash: the byte it stands for, or -1. */
+/* Returns the byte that an escape stands for, from after its backslash, or -1. */
 static int take_escape(struct cursor *cursor)
 {
     size_t left = (size_t)(cursor->end - cursor->at);
@@ -178,7 +178,7 @@ static int take_escape(struct cursor *cursor)
     return hex_byte(cursor->at - 2, 2);
 }
 
-/* Behind the quotation mark, with the other one. */
+/* Parses from after the opening quotation mark through the closing one. */
 static int take_quoted(struct cursor *cursor, struct rapahub_bytes *out)
 {
     const char *start = cursor->at;
@@ -204,7 +204,7 @@ static int take_quoted(struct cursor *cursor, struct rapahub_bytes *out)
     return 0;
 }
 
-/* `hex:00ff` */
+/* Parses `hex:00ff`. */
 static int parse_inner_hex(struct cursor *cursor, struct rapahub_bytes *out)
 {
     const char *token;
@@ -254,7 +254,7 @@ static int parse_inner(struct cursor *cursor, const struct rapahub_type *type, v
     return parse_scalar(type, token, size, value);
 }
 
-/* The index of the member that is next, or -EINVAL. */
+/* Returns the index of the next member, or -EINVAL. */
 static int parse_member_name(struct cursor *cursor, const struct rapahub_type *type)
 {
     size_t size;

@@ -14,9 +14,8 @@ static void put(struct hub_writer *writer, const char *text)
     hub_writer_put(writer, text, strlen(text));
 }
 
-/* Of a character that a terminal had better not see: what JSON makes of it is the same to a
- * program.
- */
+/* Writes the escape of a character that must not reach a terminal. JSON readers see no
+ * difference. */
 static size_t put_hidden(struct hub_writer *writer, const char *text, size_t left)
 {
     uint32_t code = (unsigned char)*text;
@@ -50,7 +49,8 @@ static size_t put_character(struct hub_writer *writer, const char *text, size_t 
     return size;
 }
 
-/* A string that is not UTF-8, which a library may hold but no wire, becomes one that is. */
+/* A string that is not UTF-8, which can come from a library but not from the wire, becomes valid
+ * UTF-8. */
 static void put_string(struct hub_writer *writer, struct rapahub_string string)
 {
     hub_writer_byte(writer, '"');
@@ -59,7 +59,7 @@ static void put_string(struct hub_writer *writer, struct rapahub_string string)
     hub_writer_byte(writer, '"');
 }
 
-/* Base64, with '=' at the end. */
+/* Writes base64 with '=' padding. */
 static void put_bytes(struct hub_writer *writer, struct rapahub_bytes bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -79,7 +79,7 @@ static void put_bytes(struct hub_writer *writer, struct rapahub_bytes bytes)
     hub_writer_byte(writer, '"');
 }
 
-/* JSON has no words for infinities and not-a-number: they are strings. */
+/* JSON has no infinities and no not-a-number: they become strings. */
 static void put_number(struct hub_writer *writer, const struct rapahub_type *type,
                        const void *value)
 {

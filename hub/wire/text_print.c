@@ -30,7 +30,7 @@ static bool is_printable(const uint8_t *bytes, size_t size)
     return hub_postcard_utf8(bytes, size);
 }
 
-/* Text that would be read as hexadecimal digits is not shown as text. */
+/* Text that would be read back as hexadecimal digits is not printed as text. */
 static bool shows_as_text(struct rapahub_bytes bytes)
 {
     return is_printable(bytes.data, bytes.size) &&

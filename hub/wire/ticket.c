@@ -15,7 +15,7 @@
 static const char *const manners[] = {"", "poll", "sleep", "bell"}; /* hub_ticket.waiting */
 #define MANNERS (sizeof manners / sizeof manners[0])
 
-/* What stands behind the last argument that begins with `name`; NULL if there is none. */
+/* Returns the rest of the last argument that begins with `name`, or NULL if there is none. */
 static const char *find_last(int count, char *const *arguments, const char *name)
 {
     size_t size = strlen(name);
@@ -26,7 +26,7 @@ static const char *find_last(int count, char *const *arguments, const char *name
     return NULL;
 }
 
-/* Digits only, no zero in front; 0 or -1. */
+/* Parses digits only, without a leading zero. Returns 0 or -1. */
 static int parse_decimal(const char *text, long most, long *out)
 {
     long value = 0;
@@ -134,7 +134,7 @@ int hub_ticket_parse_path(int count, char *const *arguments, struct hub_ticket *
     return r;
 }
 
-/* Joins both to the next free place of `out`. */
+/* Writes the joined text to the next free element of `out`. */
 static bool add(char **out, const char *name, const char *value)
 {
     size_t size = strlen(name) + strlen(value) + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value: the descriptions of the types that need no declaration. */
+/* value: the descriptions of the built-in types. */
 #include <string.h>
 
 #include <rapahub/value.h>

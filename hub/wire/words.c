@@ -37,8 +37,8 @@ static bool add_float(struct hub_words *words, size_t place, bool is_double)
     return true;
 }
 
-/* A view is a struct of two words. The conventions pass it in two registers, or whole in memory
- * where there are not two left: so it is not begun where it does not fit. */
+/* A view is a struct of two words. The calling conventions pass it in two registers, or whole in
+ * memory if fewer than two are left, so it is added only if both fit. */
 bool hub_words_add(struct hub_words *words, const struct rapahub_type *type, size_t place)
 {
     switch (type->kind) {
@@ -70,7 +70,7 @@ bool hub_words_add(struct hub_words *words, const struct rapahub_type *type, siz
     }
 }
 
-/* As wide as a register: a callee may take it for extended. */
+/* Extends the value to the width of a register, because a callee may rely on that. */
 static word load(const struct hub_words *words, const void *memory, uint32_t i)
 {
     const void *at = (const char *)memory + words->list[i].place;
@@ -79,8 +79,8 @@ static word load(const struct hub_words *words, const void *memory, uint32_t i)
                                     : hub_number_load_unsigned(at, words->list[i].size);
 }
 
-/* Of a float the lower half of a register is looked at: a double of its bits is as good there, and
- * nobody takes it for a number on the way. */
+/* A callee reads a float from the lower half of a register. A double with these bits serves as
+ * well, as long as it is not used as a number on the way. */
 static double load_float(const struct hub_words *words, const void *memory, uint32_t i)
 {
     const void *at = (const char *)memory + words->floats[i].place;
@@ -91,8 +91,8 @@ static double load_float(const struct hub_words *words, const void *memory, uint
     return value;
 }
 
-/* A callee leaves alone what it has no parameters for: so one type serves for all, in whatever
- * order words and floats come. */
+/* A callee ignores registers that are none of its parameters. So one type serves for all functions,
+ * whatever the order of words and floats. */
 typedef int with_floats(word, word, word, word, word, word, double, double, double, double, double,
                         double, double, double);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words: a call of a C function whose parameters are integers, pointers, pairs of both and floats,
- * as many as the registers of a call hold. libffi sorts the parameters of such a function into
- * registers anew at each call; here that is decided once (docs/adr/0016). */
+/* words: calls a C function whose parameters are integers, pointers, pairs of both, and floats, as
+ * many as the registers of a call hold. libffi would sort the parameters into registers at each
+ * call; here that is decided once (docs/adr/0016). */
 #ifndef HUB_WIRE_WORDS_H
 #define HUB_WIRE_WORDS_H
 
@@ -11,14 +11,14 @@
 
 #include <rapahub/value.h>
 
-#define HUB_WORDS_MAX  6 /* of x86-64; arm64 has two more */
-#define HUB_FLOATS_MAX 8 /* of both, in registers of their own */
+#define HUB_WORDS_MAX  6 /* x86-64 has six; arm64 has two more */
+#define HUB_FLOATS_MAX 8 /* both have eight, in registers of their own */
 
-/* Where each word is loaded from. */
+/* The source of each word. */
 struct hub_words {
     uint32_t count;
     struct {
-        size_t place; /* in the memory of a run */
+        size_t place; /* offset in the memory of a run */
         uint8_t size; /* bytes of the integer, or 8 */
         bool is_signed;
     } list[HUB_WORDS_MAX];
@@ -29,13 +29,13 @@ struct hub_words {
     } floats[HUB_FLOATS_MAX];
 };
 
-/* Adds a pointer, or the parameter of a value of this type that lies at `place`: false where it is
- * neither of words nor a float, or one too many; or on a machine where this is not known to be the
- * convention. */
+/* Add a pointer, or a parameter of this type whose value is at offset `place`. False if it is
+ * neither words nor a float, if there is no register left, or if this machine's convention is not
+ * known. */
 bool hub_words_add_pointer(struct hub_words *words, size_t place);
 bool hub_words_add(struct hub_words *words, const struct rapahub_type *type, size_t place);
 
-/* Calls it with the words that lie in `memory`; what it returns. */
+/* Calls the function with the words in `memory` and returns its result. */
 int hub_words_call(const struct hub_words *words, void (*function)(void), const void *memory);
 
 #endif
