@@ -41,7 +41,8 @@ KINDS = {"unit", "simulation", "conformance", "attack", "integration", "fault", 
 KINDS_CHECKED = KINDS - {"fault"}  # as in ./run tests
 TOO_LONG = re.compile(r".*_(sweep|storm)")  # minutes each: they stop at every instruction, or kill at any time
 NONE, RECORD = 819200, 500000  # as in mutants.h
-SAME_WITHOUT = (".md", "run", "mutants/mutants.py", "mutants/equivalent.txt")  # the tree is the same whatever is in these
+SAME_WITHOUT = (".md", "run", "mutants/mutants.py", "mutants/equivalent.txt")  # the tree is the same whatever is in these,
+SAME_BELOW = "tests/run/"  # and in those below
 EQUIVALENT_MOST = 8  # percent
 MET_SIZE = 1000000  # more than there are mutants
 KEPT_EACH = 24  # tests are recorded before they are written down
@@ -133,7 +134,7 @@ def prepare():
     only a test: what was recorded of a test counts as long as this and its own program are the same."""
     os.makedirs(FOLDER, exist_ok=True)
     names, listed = sources(), os.path.join(FOLDER, "mutants.json")
-    names_counted = [n for n in names if not n.endswith(SAME_WITHOUT)]
+    names_counted = [n for n in names if not n.endswith(SAME_WITHOUT) and not n.startswith(SAME_BELOW)]
     now, base = digest(names_counted), digest(n for n in names_counted if not IN_A_TEST.fullmatch(n))
     if os.path.exists(listed):
         with open(listed, encoding="utf-8") as file:

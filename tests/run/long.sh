@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# long: the tests of `./run tests --long`.
+# shellcheck source=tests/run/fuzz.sh
+. tests/run/fuzz.sh
+# shellcheck source=tests/run/mutants.sh
+. tests/run/mutants.sh
+# shellcheck source=tests/run/steps.sh
+. tests/run/steps.sh
+
+# explore MODEL BOUND...: farther than the tests do.
+explore() {
+    local good=0
+    tests/models/explore.sh "tests/models/$1.pml" build/models "${@:2}" && good=1
+    report long <<<"models $good $((1 - good)) 0"
+}
+
+long_tests() {
+    local seed sweep
+    fuzz
+    need "${mutant_packages[@]}"
+    step 'mutants 400' mutants 400 --seed "$RANDOM"
+    explore wait -DMESSAGES=4
+    explore lists -DPOPS=6
+    explore returns -DSLOTS=4 -DRESENDS=3
+    explore life -DTICKETS=2
+    for seed in 1 2 3; do
+        step "archive $seed" build/release/bin/archive --kills 300 --seed "$seed" --seconds 1200
+    done
+    step 'attach storm' build/release/tests/test_fault_attach_storm \
+        --cycles 2000000 --kills 100000 --seed "$RANDOM"
+    for sweep in class loan host stranger spawn; do
+        step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
+    done
+    step 'supervision, lives' build/release/tests/test_simulation_lives --lives 200000 --seed "$RANDOM"
+    step 'supervision, model' build/release/tests/test_simulation_model --steps 1000000 --seed 1
+    RAPAHUB_TEST_LIVES=1000 step 'lives under a raw host' build/release/tests/test_conformance_raw_lives
+    RAPAHUB_TEST_KILLS=1000 step orphans build/release/tests/test_fault_orphans
+    RAPAHUB_TEST_ROUNDS=10000 step 'restart race' build/release/tests/test_integration_restart_race
+    RAPAHUB_TEST_ROUNDS=1000 step 'pending calls' build/release/tests/test_integration_pending
+    RAPAHUB_TEST_SECONDS=60 step 'restart storm' build/release/tests/test_fault_restart_storm
+    RAPAHUB_TEST_ROUNDS=40 step 'upgrades of kv' build/release/tests/test_integration_upgrade_kv
+    step 'stream 10 GiB' build/release/tests/test_fault_long_stream 10240
+    step 'pauses of the host' build/release/tests/test_integration_pauses 30
+    [ ! -x build/asan/bin/archive ] || step 'archive asan' build/asan/bin/archive --kills 100 --seconds 1800
+}

@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# tests: all checks and all tests.
+# shellcheck source=tests/run/check.sh
+. tests/run/check.sh
+# shellcheck source=tests/run/suites.sh
+. tests/run/suites.sh
+# shellcheck source=tests/run/valgrind.sh
+. tests/run/valgrind.sh
+# shellcheck source=tests/run/arm64.sh
+. tests/run/arm64.sh
+# shellcheck source=tests/run/long.sh
+. tests/run/long.sh
+
+tests() {
+    [ "${1-}" != --long ] || long=yes
+    need "${build_packages[@]}" "${test_packages[@]}"
+    local start=$SECONDS
+    check_sources
+    if built release; then
+        step calls check_calls
+        step symbols check_symbols
+        step lint check_lint
+        run_tests release -j "$jobs" -L unit
+        run_tests release -j "$jobs" -LE unit
+        show_tables release
+        step 'main job' build/release/bin/archive
+        under_valgrind
+    fi
+    ! built clang || run_tests clang -j "$jobs" -L unit
+    arm64
+    if built asan; then
+        run_tests asan -j "$jobs" -LE 'install|architecture|fault|models'
+        step 'main job asan' build/asan/bin/archive --limit 8
+    fi
+    ! built tsan || run_tests tsan -j "$jobs" -L 'unit|integration'
+    [ -z "$long" ] || long_tests
+    say "$((SECONDS - start)) s"
+    [ "$unsteady" = 0 ] || say "$unsteady unsteady: their output is above"
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}

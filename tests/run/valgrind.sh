@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# valgrind: the unit tests under valgrind.
+# shellcheck source=tests/run/suites.sh
+. tests/run/suites.sh
+
+# It knows no pidfd; one that sends a hundred megabytes takes it minutes; one crashes on purpose, and
+# valgrind has its own words for that; two lower the limit of descriptors, which valgrind keeps to itself;
+# one closes on one thread what lingers for seconds, and all threads stand still there meanwhile.
+# Two sleep on several futexes at once, for which neither valgrind nor the emulator has a system call.
+readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-control_server
+    test_unit_guest-sdk_whole_last_words test_unit_shm_deposit test_unit_base_received
+    test_unit_base_closer test_unit_base_futex test_unit_host-owner_futexes)
+
+# One program under valgrind; its log stays if it fails, and under another name if it was skipped.
+one_under_valgrind() {
+    local log result=0
+    log=build/valgrind-$(basename "$1").log
+    timeout 120 valgrind -q --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect \
+        --errors-for-leak-kinds=definite,indirect --fair-sched=yes "$1" >"$log" 2>&1 || result=$?
+    case $result in
+    0) rm "$log" ;;
+    77) mv "$log" "${log%.log}.skipped" ;;
+    esac
+}
+export -f one_under_valgrind
+
+# The log of a failed program; what valgrind itself found has no excuse.
+passes_alone_under_valgrind() {
+    local program name=${1#build/valgrind-}
+    ! grep -q '^==[0-9]*==' "$1" || return 1
+    program=$(tr '\0' '\n' <build/valgrind.list | grep "/${name%.log}\$")
+    mv "$1" "$1.first"
+    for _ in 1 2 3; do
+        one_under_valgrind "$program"
+        [ ! -e "$1" ] || return 1
+    done
+}
+
+under_valgrind() {
+    local program all=0 wrong=0 skipped=0
+    rm -f build/valgrind-*.log build/valgrind-*.skipped build/valgrind-*.first
+    while IFS= read -r program; do
+        all=$((all + 1))
+        case " ${not_under_valgrind[*]} " in
+        *" $(basename "$program") "*) skipped=$((skipped + 1)) ;;
+        *) printf '%s\0' "$program" ;;
+        esac
+    done < <(find build/release/tests -name 'test_unit_*' -type f -perm -u+x | sort) >build/valgrind.list
+    # shellcheck disable=SC2016
+    xargs -0 -r -P "$jobs" -n 1 bash -c 'one_under_valgrind "$0"' <build/valgrind.list || true
+    for program in build/valgrind-*.skipped; do
+        [ ! -e "$program" ] || skipped=$((skipped + 1))
+    done
+    for program in build/valgrind-*.log; do
+        [ -e "$program" ] || continue
+        say "FAILED: $program"
+        tail -n 40 "$program" >&2
+        if passes_alone_under_valgrind "$program"; then
+            note_unsteady "$program"
+        else
+            wrong=$((wrong + 1))
+        fi
+    done
+    report valgrind <<<"unit $((all - skipped - wrong)) $wrong $skipped"
+}
