@@ -3,24 +3,15 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "guest-sdk/ops.h"
 #include "guest-sdk/plain.h"
+#include "hub/base/elf.h"
 
 #define NAME_MAX_BYTES 63
-
-#if defined(__x86_64__)
-#define MACHINE      EM_X86_64
-#define MACHINE_NAME "x86-64"
-#elif defined(__aarch64__)
-#define MACHINE      EM_AARCH64
-#define MACHINE_NAME "arm64"
-#endif
 
 static bool is_chimod_name(const char *name)
 {
@@ -75,17 +66,18 @@ static int refuse_file(const char *name, const char *what)
 /* dlopen would say "invalid ELF header", or find a library for another machine missing. */
 static int check_elf(int fd, const char *name)
 {
-    Elf64_Ehdr head;
-    ssize_t n = pread(fd, &head, sizeof head, 0);
+    struct hub_elf image;
+    unsigned faults;
 
-    if (n < SELFMAG || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+    hub_elf_of_fd(fd, &image);
+    faults = hub_elf_faults(&image);
+    if (faults & HUB_ELF_NO_MAGIC)
         return refuse_file(name, "no ELF file");
-    if ((size_t)n < sizeof head)
+    if (faults & HUB_ELF_SHORT)
         return refuse_file(name, "a truncated ELF file");
-    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-        head.e_machine != MACHINE)
-        return refuse_file(name, "built for another machine than " MACHINE_NAME);
-    if (head.e_type != ET_DYN)
+    if (faults & (HUB_ELF_CLASS | HUB_ELF_ORDER | HUB_ELF_MACHINE))
+        return refuse_file(name, "built for another machine than " HUB_ELF_MACHINE_NAME);
+    if (faults & HUB_ELF_TYPE)
         return refuse_file(name, "no shared object: link it with -shared");
     return 0;
 }

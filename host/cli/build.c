@@ -122,7 +122,7 @@ static void look_at(const char *path, struct built *built)
 
 static void print_line(const struct building *building, const char *path, const struct built *built)
 {
-    char size[CLI_UNITS_TEXT], span[CLI_UNITS_TEXT], glibc[CLI_ELF_WORD];
+    char size[CLI_UNITS_TEXT], span[CLI_UNITS_TEXT], glibc[HUB_ELF_NAME];
 
     printf("%s  %s", path, cli_units_print_size(built->elf.size_bytes, size));
     if (!built->elf.is_chimod)
@@ -132,7 +132,7 @@ static void print_line(const struct building *building, const char *path, const 
                built->methods.count == 1 ? "" : "s");
     else
         printf("  abi %" PRIu32 "  methods unknown: rapahub inspect says why", built->elf.abi);
-    cli_elf_glibc(&built->elf, glibc);
+    hub_elf_facts_glibc(&built->elf.facts, glibc);
     if (glibc[0])
         printf("  needs glibc %s", glibc);
     printf("  %s\n", cli_units_print_span(building->duration_ns, span));
@@ -147,8 +147,8 @@ static void write_module(struct cli_json *json, const char *path, const struct b
         cli_json_number(json, "abi", built->elf.abi);
     cli_json_number(json, "methods", built->methods.count);
     cli_json_list(json, "needs");
-    for (unsigned i = 0; i < built->elf.need_count; i++)
-        cli_json_text(json, NULL, built->elf.needs[i].library);
+    for (unsigned i = 0; i < built->elf.facts.need_count; i++)
+        cli_json_text(json, NULL, built->elf.facts.needs[i].library);
     cli_json_close(json, ']');
     cli_json_close(json, '}');
 }

@@ -75,9 +75,9 @@ static void judge(struct inspection *inspection)
                  RAPAHUB_CHIMOD_ABI);
         add_problem(inspection, text);
     }
-    if (elf->text_relocations)
+    if (elf->facts.text_relocations)
         add_problem(inspection, "has text relocations: build it with -fPIC");
-    if (elf->executable_stack)
+    if (elf->facts.executable_stack)
         add_problem(inspection, "wants an executable stack: link it with -z noexecstack");
 }
 
@@ -160,7 +160,7 @@ static void print_head(const struct inspection *inspection)
                cli_units_print_size(elf->state_bytes, size));
     else
         printf("  no chimod");
-    printf("  constructors %" PRIu64 "\n", elf->constructors);
+    printf("  constructors %" PRIu64 "\n", elf->facts.constructors);
 }
 
 static void print_methods(const struct inspection *inspection)
@@ -194,8 +194,8 @@ static void print_callbacks(const struct cli_elf *elf)
 /* Of the versions the highest is what the system must have. */
 static void print_needs(const struct cli_elf *elf)
 {
-    for (unsigned i = 0; i < elf->need_count; i++) {
-        const struct cli_elf_need *need = &elf->needs[i];
+    for (unsigned i = 0; i < elf->facts.need_count; i++) {
+        const struct hub_elf_need *need = &elf->facts.needs[i];
         const char *highest = "";
 
         for (unsigned j = 0; j < need->version_count; j++)
@@ -211,8 +211,8 @@ static void print_text(const struct inspection *inspection)
     print_methods(inspection);
     print_callbacks(&inspection->elf);
     print_needs(&inspection->elf);
-    if (inspection->elf.build_id[0])
-        printf("  build id %s\n", inspection->elf.build_id);
+    if (inspection->elf.facts.build_id[0])
+        printf("  build id %s\n", inspection->elf.facts.build_id);
     for (unsigned i = 0; i < inspection->problem_count; i++)
         printf("  problem: %s\n", inspection->problems[i]);
 }
@@ -235,12 +235,12 @@ static void write_methods(struct cli_json *json, const struct cli_methods *metho
 static void write_needs(struct cli_json *json, const struct cli_elf *elf)
 {
     cli_json_list(json, "needs");
-    for (unsigned i = 0; i < elf->need_count; i++) {
+    for (unsigned i = 0; i < elf->facts.need_count; i++) {
         cli_json_object(json, NULL);
-        cli_json_text(json, "library", elf->needs[i].library);
+        cli_json_text(json, "library", elf->facts.needs[i].library);
         cli_json_list(json, "versions");
-        for (unsigned j = 0; j < elf->needs[i].version_count; j++)
-            cli_json_text(json, NULL, elf->needs[i].versions[j]);
+        for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
+            cli_json_text(json, NULL, elf->facts.needs[i].versions[j]);
         cli_json_close(json, ']');
         cli_json_close(json, '}');
     }
@@ -276,10 +276,10 @@ static void print_json(const struct inspection *inspection)
     write_chimod(&json, elf);
     write_methods(&json, &inspection->methods);
     write_needs(&json, elf);
-    cli_json_number(&json, "constructors", elf->constructors);
-    cli_json_bool(&json, "text_relocations", elf->text_relocations);
-    cli_json_bool(&json, "executable_stack", elf->executable_stack);
-    cli_json_text(&json, "build_id", elf->build_id);
+    cli_json_number(&json, "constructors", elf->facts.constructors);
+    cli_json_bool(&json, "text_relocations", elf->facts.text_relocations);
+    cli_json_bool(&json, "executable_stack", elf->facts.executable_stack);
+    cli_json_text(&json, "build_id", elf->facts.build_id);
     cli_json_list(&json, "problems");
     for (unsigned i = 0; i < inspection->problem_count; i++)
         cli_json_text(&json, NULL, inspection->problems[i]);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build_id: what its linker called a shared object, so that an address in it can be looked up. */
+/* build_id: the build id that the linker gave a shared object, so that an address in it can be
+ * looked up. */
 #ifndef HOST_PROCESS_BUILD_ID_H
 #define HOST_PROCESS_BUILD_ID_H
 
 #include <stdbool.h>
 
-#define HOST_BUILD_ID_SIZE 65 /* 32 bytes as hexadecimal digits, and a 0 */
+#include "hub/base/elf_facts.h"
 
-/* Of the file of this descriptor, which may be anything; "" where it has none. */
-void host_build_id_read(int fd, char to[HOST_BUILD_ID_SIZE]);
+#define HOST_BUILD_ID_SIZE HUB_ELF_FACTS_BUILD_ID
 
-/* The same of a file that does not change, read when it is asked for first. */
+/* The build id of a file that does not change; zeroed at first. */
 struct host_build_id {
     bool known;
     char text[HOST_BUILD_ID_SIZE];
 };
+
+/* The text, read from the file at the first use; "" where the file has none, or is anything else.
+ * It is valid as long as `id`. */
 const char *host_build_id_of(struct host_build_id *id, int fd);
 
 #endif

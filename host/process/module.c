@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/process/module.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,19 +12,11 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/elf.h"
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"
 
-#define PIECE        ((size_t)64 << 10)
-#define SEGMENTS_MAX 512
-
-#if defined(__x86_64__)
-#define MACHINE      EM_X86_64
-#define MACHINE_NAME "x86-64"
-#elif defined(__aarch64__)
-#define MACHINE      EM_AARCH64
-#define MACHINE_NAME "arm64"
-#endif
+#define PIECE ((size_t)64 << 10)
 
 static int refuse(const char *path, const char *what)
 {
@@ -38,68 +29,46 @@ static const char *machine_name(unsigned machine)
         unsigned machine;
         const char *name;
     } known[] = {
-        {EM_X86_64, "a shared object for x86-64, not for " MACHINE_NAME},
-        {EM_AARCH64, "a shared object for arm64, not for " MACHINE_NAME},
-        {EM_386, "a shared object for i386, not for " MACHINE_NAME},
-        {EM_ARM, "a shared object for 32-bit arm, not for " MACHINE_NAME},
-        {EM_RISCV, "a shared object for risc-v, not for " MACHINE_NAME},
+        {EM_X86_64, "a shared object for x86-64, not for " HUB_ELF_MACHINE_NAME},
+        {EM_AARCH64, "a shared object for arm64, not for " HUB_ELF_MACHINE_NAME},
+        {EM_386, "a shared object for i386, not for " HUB_ELF_MACHINE_NAME},
+        {EM_ARM, "a shared object for 32-bit arm, not for " HUB_ELF_MACHINE_NAME},
+        {EM_RISCV, "a shared object for risc-v, not for " HUB_ELF_MACHINE_NAME},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].machine == machine)
             return known[i].name;
-    return "a shared object for another machine than " MACHINE_NAME;
-}
-
-/* Is this segment, read from `at`, within the file? */
-static bool is_whole(int fd, uint64_t at, uint64_t size)
-{
-    Elf64_Phdr segment;
-    uint64_t end;
-
-    if (at > INT64_MAX || pread(fd, &segment, sizeof segment, (off_t)at) != sizeof segment)
-        return false;
-    return segment.p_type != PT_LOAD ||
-           (!__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end) && end <= size);
-}
-
-/* A file that is shorter than its segments would end the loader with SIGBUS. */
-static int check_segments(int fd, const char *path, const Elf64_Ehdr *head)
-{
-    struct stat file;
-
-    if (head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phnum > SEGMENTS_MAX ||
-        fstat(fd, &file) < 0)
-        return refuse(path, "a malformed ELF file");
-    for (uint64_t i = 0; i < head->e_phnum; i++) {
-        uint64_t at;
-
-        if (__builtin_add_overflow(head->e_phoff, i * sizeof(Elf64_Phdr), &at) ||
-            !is_whole(fd, at, (uint64_t)file.st_size))
-            return refuse(path, "a truncated ELF file");
-    }
-    return 0;
+    return "a shared object for another machine than " HUB_ELF_MACHINE_NAME;
 }
 
 /* Only what tells a person more than the loader would: the rest is for dlopen in the guest. */
 static int check_elf(int fd, const char *path)
 {
-    Elf64_Ehdr head;
-    ssize_t n = pread(fd, &head, sizeof head, 0);
+    static const struct {
+        unsigned fault;
+        const char *what;
+    } refusals[] = {
+        {HUB_ELF_EMPTY, "empty"},
+        {HUB_ELF_NO_MAGIC, "no ELF file"},
+        {HUB_ELF_SHORT, "a truncated ELF file"},
+        {HUB_ELF_CLASS, "a 32-bit ELF file; a chimod has 64"},
+        {HUB_ELF_ORDER, "a big-endian ELF file"},
+        {HUB_ELF_TYPE, "no shared object: link it with -shared"},
+        {HUB_ELF_MACHINE, NULL},
+        {HUB_ELF_MALFORMED, "a malformed ELF file"},
+        {HUB_ELF_CUT, "a truncated ELF file"},
+    };
+    struct hub_elf image;
+    unsigned faults;
 
-    if (n < SELFMAG || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-        return refuse(path, n == 0 ? "empty" : "no ELF file");
-    if ((size_t)n < sizeof head)
-        return refuse(path, "a truncated ELF file");
-    if (head.e_ident[EI_CLASS] != ELFCLASS64)
-        return refuse(path, "a 32-bit ELF file; a chimod has 64");
-    if (head.e_ident[EI_DATA] != ELFDATA2LSB)
-        return refuse(path, "a big-endian ELF file");
-    if (head.e_type != ET_DYN)
-        return refuse(path, "no shared object: link it with -shared");
-    if (head.e_machine != MACHINE)
-        return refuse(path, machine_name(head.e_machine));
-    return check_segments(fd, path, &head);
+    hub_elf_of_fd(fd, &image);
+    faults = hub_elf_faults(&image);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (faults & refusals[i].fault)
+            return refuse(path,
+                          refusals[i].what ? refusals[i].what : machine_name(image.head.e_machine));
+    return 0;
 }
 
 /* `size` bytes of the file were read, which may grow meanwhile. */

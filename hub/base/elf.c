@@ -19,7 +19,7 @@
 #define TYPE_RELATIVE R_AARCH64_RELATIVE
 #endif
 
-#define HEADERS_MAX     256
+#define HEADERS_MAX     512
 #define DYNAMIC_MAX     4096
 #define SYMBOLS_MAX     65536
 #define RELOCATIONS_MAX 1048576
@@ -28,9 +28,55 @@ bool hub_elf_copy(const struct hub_elf *image, uint64_t offset, void *to, size_t
 {
     if (offset > image->size || size > image->size - offset)
         return false;
+    if (!image->data)
+        return pread(image->fd, to, size, (off_t)offset) == (ssize_t)size;
     memcpy(to, image->data + offset, size);
     return true;
 }
+
+/* ---- what is wrong with a file ---- */
+
+static unsigned head_faults(const struct hub_elf *image)
+{
+    const Elf64_Ehdr *head = &image->head;
+
+    return (head->e_ident[EI_CLASS] != ELFCLASS64 ? HUB_ELF_CLASS : 0u) |
+           (head->e_ident[EI_DATA] != ELFDATA2LSB ? HUB_ELF_ORDER : 0u) |
+           (head->e_type != ET_DYN ? HUB_ELF_TYPE : 0u) |
+           (head->e_machine != MACHINE ? HUB_ELF_MACHINE : 0u);
+}
+
+/* The loader maps what the headers name: a file that is shorter would end it with SIGBUS. */
+static unsigned segment_faults(const struct hub_elf *image)
+{
+    Elf64_Phdr segment;
+    uint64_t end;
+
+    if (image->head.e_phentsize != sizeof segment || image->head.e_phnum > HEADERS_MAX)
+        return HUB_ELF_MALFORMED;
+    for (unsigned i = 0; i < image->head.e_phnum; i++) {
+        if (!hub_elf_segment(image, i, &segment))
+            return HUB_ELF_CUT;
+        if (segment.p_type == PT_LOAD &&
+            (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end) || end > image->size))
+            return HUB_ELF_CUT;
+    }
+    return 0;
+}
+
+unsigned hub_elf_faults(const struct hub_elf *image)
+{
+    unsigned faults = image->size == 0 ? HUB_ELF_EMPTY : 0u;
+    unsigned char magic[SELFMAG];
+
+    if (!hub_elf_copy(image, 0, magic, sizeof magic) || memcmp(magic, ELFMAG, SELFMAG) != 0)
+        faults |= HUB_ELF_NO_MAGIC;
+    if (image->size < sizeof image->head)
+        faults |= HUB_ELF_SHORT;
+    return faults | head_faults(image) | segment_faults(image);
+}
+
+/* ---- files ---- */
 
 static int read_whole(int fd, const char *path, struct hub_elf *out)
 {
@@ -64,19 +110,21 @@ static int read_file(const char *path, struct hub_elf *out)
     return read_whole(fd, path, out);
 }
 
+/* A file whose segments are cut is no fault here: it is looked at, not loaded. */
 static int check_head(const char *path, struct hub_elf *image)
 {
-    Elf64_Ehdr *head = &image->head;
+    unsigned faults;
 
-    if (!hub_elf_copy(image, 0, head, sizeof *head) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+    (void)hub_elf_copy(image, 0, &image->head, sizeof image->head);
+    faults = hub_elf_faults(image);
+    if (faults & (HUB_ELF_NO_MAGIC | HUB_ELF_SHORT))
         return rapahub_fail(RAPAHUB_ELOAD, "", "'%s' is no shared object", path);
-    if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
-        head->e_machine != MACHINE)
+    if (faults & (HUB_ELF_CLASS | HUB_ELF_ORDER | HUB_ELF_MACHINE))
         return rapahub_fail(RAPAHUB_ELOAD, "", "'%s' is for another machine (%u)", path,
-                            (unsigned)head->e_machine);
-    if (head->e_type != ET_DYN)
+                            (unsigned)image->head.e_machine);
+    if (faults & HUB_ELF_TYPE)
         return rapahub_fail(RAPAHUB_ELOAD, "", "'%s' is no shared object, but of ELF type %u", path,
-                            (unsigned)head->e_type);
+                            (unsigned)image->head.e_type);
     return 0;
 }
 
@@ -106,6 +154,17 @@ int hub_elf_open(const char *path, struct hub_elf *out)
     }
     find_strings(out);
     return 0;
+}
+
+void hub_elf_of_fd(int fd, struct hub_elf *out)
+{
+    struct stat status;
+
+    *out = (struct hub_elf){.fd = fd};
+    if (fstat(fd, &status) == 0 && status.st_size > 0)
+        out->size = (uint64_t)status.st_size;
+    if (!hub_elf_copy(out, 0, &out->head, sizeof out->head))
+        out->head = (Elf64_Ehdr){0};
 }
 
 void hub_elf_fini(struct hub_elf *image)

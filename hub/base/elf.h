@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf: a shared object in memory, looked at through bounds: nothing of it is run, no offset in it
- * is trusted, and no file makes anybody look longer than HUB_ELF_STEPS_MAX says. */
+/* elf: the one reader of ELF files. Nothing of a file is run, no offset in it is trusted, and no
+ * file is read for longer than HUB_ELF_STEPS_MAX allows. An image belongs to one thread. */
 #ifndef HUB_BASE_ELF_H
 #define HUB_BASE_ELF_H
 
@@ -9,21 +9,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The machine that this code was compiled for. */
+#if defined(__x86_64__)
+#define HUB_ELF_MACHINE_NAME "x86-64"
+#elif defined(__aarch64__)
+#define HUB_ELF_MACHINE_NAME "arm64"
+#endif
+
 #define HUB_ELF_SIZE_MAX  ((uint64_t)256 << 20)
 #define HUB_ELF_NAME      64       /* bytes of a symbol's name that are looked at */
 #define HUB_ELF_STEPS_MAX 50000000 /* entries of tables; less than a second */
 
 struct hub_elf {
-    uint8_t *data;
+    uint8_t *data; /* the whole file, allocated; NULL: it is read from `fd` piece by piece */
+    int fd;        /* the caller's */
     uint64_t size;
-    Elf64_Ehdr head;
+    Elf64_Ehdr head;                /* zeros where the file is shorter */
     uint64_t strings, strings_size; /* of the dynamic section, as offsets in the file */
     uint64_t steps;                 /* entries looked at */
 };
 
-/* Reads a file and checks that it is a shared object for this machine. RAPAHUB_ELOAD, -errno. */
+/* Reads a file into memory and checks that it is a shared object for this machine. RAPAHUB_ELOAD,
+ * -errno. The image is to be released by hub_elf_fini. */
 int hub_elf_open(const char *path, struct hub_elf *out);
 void hub_elf_fini(struct hub_elf *image);
+
+/* An image of an open file, which may be anything: only the header is read, and nothing is
+ * allocated. It is valid as long as the descriptor, and nothing is to be released. */
+void hub_elf_of_fd(int fd, struct hub_elf *out);
+
+/* Why a file is no shared object that this machine can load. Callers choose their words, and which
+ * of several reasons comes first. */
+enum hub_elf_fault {
+    HUB_ELF_EMPTY = 1,
+    HUB_ELF_NO_MAGIC = 2,
+    HUB_ELF_SHORT = 4, /* the header is not complete */
+    HUB_ELF_CLASS = 8, /* not 64 bits */
+    HUB_ELF_ORDER = 16,
+    HUB_ELF_TYPE = 32, /* not ET_DYN */
+    HUB_ELF_MACHINE = 64,
+    HUB_ELF_MALFORMED = 128, /* program headers of another size, or too many */
+    HUB_ELF_CUT = 256        /* program headers or segments beyond the end of the file */
+};
+
+/* All faults of an image; 0 for none. */
+unsigned hub_elf_faults(const struct hub_elf *image);
 
 /* Copies `size` bytes from an offset; false where they are not there. */
 bool hub_elf_copy(const struct hub_elf *image, uint64_t offset, void *to, size_t size);

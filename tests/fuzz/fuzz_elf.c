@@ -24,14 +24,14 @@ static void check_word(const char *word, size_t room)
 
 static void check_elf(const struct cli_elf *elf)
 {
-    FUZZ_HOLDS(elf->need_count <= CLI_ELF_NEEDS);
+    FUZZ_HOLDS(elf->facts.need_count <= HUB_ELF_FACTS_NEEDS);
     check_word(elf->name, sizeof elf->name);
     check_word(elf->version, sizeof elf->version);
-    for (unsigned i = 0; i < elf->need_count; i++) {
-        check_word(elf->needs[i].library, sizeof elf->needs[i].library);
-        FUZZ_HOLDS(elf->needs[i].version_count <= CLI_ELF_VERSIONS);
-        for (unsigned j = 0; j < elf->needs[i].version_count; j++)
-            check_word(elf->needs[i].versions[j], sizeof elf->needs[i].versions[j]);
+    for (unsigned i = 0; i < elf->facts.need_count; i++) {
+        check_word(elf->facts.needs[i].library, sizeof elf->facts.needs[i].library);
+        FUZZ_HOLDS(elf->facts.needs[i].version_count <= HUB_ELF_FACTS_VERSIONS);
+        for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
+            check_word(elf->facts.needs[i].versions[j], sizeof elf->facts.needs[i].versions[j]);
     }
 }
 
@@ -51,6 +51,21 @@ static void check_methods(const char *path)
     cli_methods_fini(&methods);
 }
 
+/* The host and a guest read the same file through its descriptor: they find what inspect finds. */
+static void check_descriptor(int fd, int r, const struct cli_elf *elf)
+{
+    char build_id[HUB_ELF_FACTS_BUILD_ID];
+    struct hub_elf image;
+    unsigned faults;
+
+    hub_elf_of_fd(fd, &image);
+    faults = hub_elf_faults(&image);
+    hub_elf_facts_build_id(&image, build_id);
+    FUZZ_HOLDS(strspn(build_id, "0123456789abcdef") == strlen(build_id));
+    FUZZ_HOLDS(r != 0 || (faults & ~(unsigned)(HUB_ELF_MALFORMED | HUB_ELF_CUT)) == 0);
+    FUZZ_HOLDS(r != 0 || strcmp(build_id, elf->facts.build_id) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cli_elf elf;
@@ -64,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_HOLDS(r == 0 || rapahub_last_error()->code == r);
     if (r == 0)
         check_elf(&elf);
+    check_descriptor(fd, r, &elf);
     check_methods(path);
     close(fd);
     return 0;

@@ -62,8 +62,8 @@ static int read_mutant(const struct sample *sample, size_t size, struct cli_elf 
 
 static bool needs(const struct cli_elf *elf, const char *library)
 {
-    for (unsigned i = 0; i < elf->need_count; i++) {
-        if (strncmp(elf->needs[i].library, library, strlen(library)) == 0)
+    for (unsigned i = 0; i < elf->facts.need_count; i++) {
+        if (strncmp(elf->facts.needs[i].library, library, strlen(library)) == 0)
             return true;
     }
     return false;
@@ -73,17 +73,17 @@ static void a_library_is_described(void **state)
 {
     const struct sample *sample = *state;
     struct cli_elf *elf = malloc(sizeof *elf);
-    char glibc[CLI_ELF_WORD];
+    char glibc[HUB_ELF_NAME];
 
     assert_non_null(elf);
     assert_int_equal(cli_elf_read(TEST_PROGRAM, elf), 0);
     assert_int_equal(elf->size_bytes, sample->size);
     assert_true(needs(elf, "libc.so"));
     assert_true(needs(elf, "libffi.so"));
-    cli_elf_glibc(elf, glibc);
+    hub_elf_facts_glibc(&elf->facts, glibc);
     assert_int_equal(strncmp(glibc, "2.", 2), 0);
-    assert_false(elf->text_relocations);
-    assert_false(elf->executable_stack);
+    assert_false(elf->facts.text_relocations);
+    assert_false(elf->facts.executable_stack);
     assert_false(elf->is_chimod);
     free(elf);
 }
@@ -137,7 +137,7 @@ static void no_broken_head_leads_out_of_the_file(void **state)
         (void)read_mutant(sample, size, elf);
         *at = before;
     }
-    assert_true(elf->need_count <= CLI_ELF_NEEDS);
+    assert_true(elf->facts.need_count <= HUB_ELF_FACTS_NEEDS);
     free(elf);
 }
 

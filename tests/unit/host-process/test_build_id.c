@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,9 +43,7 @@ static void read_id(const void *data, size_t size, char *to)
     int fd = memfd_create("file", MFD_CLOEXEC);
 
     assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    memset(to, 'x', HOST_BUILD_ID_SIZE);
-    host_build_id_read(fd, to);
-    assert_non_null(memchr(to, 0, HOST_BUILD_ID_SIZE));
+    snprintf(to, HOST_BUILD_ID_SIZE, "%s", host_build_id_of(&(struct host_build_id){0}, fd));
     close(fd);
 }
 
@@ -84,8 +83,7 @@ static void what_is_no_such_file_has_none(void **state)
     assert_string_equal(id, "");
     read_id("#!/bin/sh\n", 10, id);
     assert_string_equal(id, "");
-    host_build_id_read(-1, id);
-    assert_string_equal(id, "");
+    assert_string_equal(host_build_id_of(&(struct host_build_id){0}, -1), "");
 }
 
 /* Each byte of it changed, and each length: nothing outside of the file is looked at. */
@@ -95,7 +93,7 @@ static void a_damaged_file_does_no_harm(void **state)
     char id[HOST_BUILD_ID_SIZE];
 
     (void)state;
-    for (size_t size = 0; size < sizeof(struct file); size++) {
+    for (size_t size = 0; size < offsetof(struct file, id) + 20; size++) {
         const struct file file = whole();
 
         read_id(&file, size, id);
