@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deposit: all descriptors of a message are received, for nobody knows how long it takes to close
- * one of them; what is too many goes to the closer. */
+/* deposit: all descriptors of a message are received, because closing one may take any time.
+ * Surplus ones are handed to the closer. */
 #include "hub/shm/deposit.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static int refuse(const char *what)
     return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "a descriptor to keep came with %s", what);
 }
 
-/* An empty message, and the end, look the same: so it is the end. */
+/* An empty message and the end look the same, so both count as the end. */
 static int check(const struct hub_received *received, ssize_t size, const char *name)
 {
     if (size == 0)

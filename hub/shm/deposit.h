@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deposit: what a guest gives its host to keep: a socket of whole messages, each a name and at most
- * one descriptor. What a dead guest has sent is still there to be received. */
+/* deposit: the socket by which a guest stores descriptors at its host. It carries whole messages,
+ * each a name and at most one descriptor. Messages from a guest that has died can still be
+ * received. */
 #ifndef HUB_SHM_DEPOSIT_H
 #define HUB_SHM_DEPOSIT_H
 
@@ -11,25 +12,28 @@
 #define HUB_DEPOSIT_NAMES_MAX 16
 #define HUB_DEPOSIT_NAME_MAX  63 /* bytes */
 
-/* Letters, digits, '_', '-' and '.', at least one, at most HUB_DEPOSIT_NAME_MAX. */
+/* Says whether the name is valid: letters, digits, '_', '-' and '.', at least one, at most
+ * HUB_DEPOSIT_NAME_MAX. */
 bool hub_deposit_is_name(const char *name);
 
-/* Both ends CLOEXEC and non-blocking. */
+/* Makes the two ends, both CLOEXEC and non-blocking. */
 int hub_deposit_create(int *own, int *peer);
 
-/* `fd` stays the caller's; -1: what is kept under the name is to be closed. -EBADF, -EAGAIN where
- * there is no room now, -ETOOMANYREFS, RAPAHUB_EDIED where the other end is closed. */
+/* Sends a name and a descriptor, which remains the caller's; -1 asks the host to close the one
+ * stored under the name. -EBADF, -EAGAIN if there is no space now, -ETOOMANYREFS, RAPAHUB_EDIED if
+ * the other end is closed. */
 int hub_deposit_send(int socket, const char *name, int fd);
 
 struct hub_deposit {
     char name[HUB_DEPOSIT_NAME_MAX + 1];
-    int fd; /* -1: none; CLOEXEC, and the receiver's from here on */
+    int fd; /* -1: none; CLOEXEC; it belongs to the receiver */
 };
 
-/* Never blocks: 0; -EAGAIN where nothing is there, -EPIPE where nothing comes any more, -ENFILE
- * where this process has no number for the descriptor now: then the message stays. All without a
- * diagnosis. RAPAHUB_EPROTOCOL (supervise.keep.message) where it is none, or has more than one
- * descriptor: those are the closer's. r[impl supervise.keep.message] */
+/* Receives a message, without blocking. Returns 0, -EAGAIN if there is none, -EPIPE if no more will
+ * come, -ENFILE if this process has no number left for the descriptor, in which case the message
+ * stays: all without a diagnosis. RAPAHUB_EPROTOCOL (supervise.keep.message) if the message is not
+ * valid or has more than one descriptor; these are handed to the closer.
+ * r[impl supervise.keep.message] */
 int hub_deposit_receive(int socket, struct hub_closer *closer, struct hub_deposit *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doorbell: bytes carry no meaning, so none that is read is looked at, and a full socket is as good
+/* doorbell: the bytes carry no meaning. So none of them is examined, and a full socket is as good
  * as one more byte. Every loop ends after a fixed number of rounds, whatever the peer sends. */
 #include "hub/shm/doorbell.h"
 
@@ -12,15 +12,15 @@
 #include <rapahub/error.h>
 
 #define READ_SIZE   4096
-#define READ_ROUNDS 16 /* of READ_SIZE: 64 KiB */
-#define RING_ROUNDS 16 /* interrupted sends in a row, then the byte is owed */
+#define READ_ROUNDS 16 /* reads of READ_SIZE: 64 KiB */
+#define RING_ROUNDS 16 /* interrupted sends in a row; after that the byte is owed */
 
-#ifndef SO_PASSRIGHTS /* not in the headers of before Linux 6.16 */
+#ifndef SO_PASSRIGHTS /* missing in headers before Linux 6.16 */
 #define SO_PASSRIGHTS 83
 #endif
 
-/* A kernel that knows nothing of this leaves it to who reads. Urgent bytes stay in line: a read
- * would skip one, and drop the descriptors that came with it. */
+/* On a kernel without this option the reader must cope. Urgent bytes stay in line: a read would
+ * skip one, and drop descriptors that came with it. */
 static void seal(int fd)
 {
     static const int no = 0, yes = 1;
@@ -49,7 +49,7 @@ bool hub_doorbell_is_sealed(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &may, &size) == 0 && may == 0;
 }
 
-/* -1 where it is no socket. */
+/* Returns -1 if it is no socket. */
 static int socket_type(int fd)
 {
     int type = -1;
@@ -63,7 +63,7 @@ bool hub_doorbell_of_datagrams(int fd)
     return fd >= 0 && socket_type(fd) == SOCK_DGRAM;
 }
 
-/* A peer's own kind of doorbell may be of datagrams. r[impl shm.spawn.fd-inheritance] */
+/* A foreign peer may bring a doorbell of datagrams. r[impl shm.spawn.fd-inheritance] */
 int hub_doorbell_adopt(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -80,7 +80,7 @@ int hub_doorbell_adopt(int fd)
 static enum hub_bell bell_after(int error)
 {
     switch (error) {
-    case EAGAIN: /* the peer has bytes it did not read yet */
+    case EAGAIN: /* the peer has not yet read earlier bytes */
         return HUB_BELL_RUNG;
     case EINTR:
     case ENOBUFS:
@@ -141,7 +141,7 @@ static void hand_over(struct msghdr *message, const struct hub_doorbell_inbox *i
         inbox->cut(inbox->user);
 }
 
-/* There is room for one descriptor. */
+/* Has space for one descriptor. */
 static ssize_t read_with(int fd, const struct hub_doorbell_inbox *inbox)
 {
     char bytes[READ_SIZE];
@@ -153,7 +153,7 @@ static ssize_t read_with(int fd, const struct hub_doorbell_inbox *inbox)
     struct msghdr message = {.msg_iov = &into,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
-                             /* no padding: it would hold another */
+                             /* without padding, which could hold another descriptor */
                              .msg_controllen = CMSG_LEN(sizeof(int))};
     ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
@@ -162,8 +162,8 @@ static ssize_t read_with(int fd, const struct hub_doorbell_inbox *inbox)
     return n;
 }
 
-/* To receive a message without its descriptors closes them, and that may take as long as who sent
- * them wants. So there is a look first, which drops none, and no more is read than was looked at.
+/* Receiving a message without its descriptors closes them, which may take as long as their sender
+ * wants. So a peek, which drops none, comes first, and no more is read than was peeked at.
  * r[impl hub.doorbell.descriptor] */
 static ssize_t read_without(int fd, bool sealed, bool *unwanted)
 {
@@ -178,8 +178,8 @@ static ssize_t read_without(int fd, bool sealed, bool *unwanted)
     return *unwanted ? n : recv(fd, bytes, (size_t)n, MSG_DONTWAIT);
 }
 
-/* A datagram may be empty; on a stream, nothing read is its end.
- * r[impl shm.doorbell.wait] r[impl shm.doorbell.death] */
+/* A datagram may be empty; on a stream, reading nothing is the end. r[impl shm.doorbell.wait]
+ * r[impl shm.doorbell.death] */
 enum hub_heard hub_doorbell_drain(int fd, const struct hub_doorbell_ear *ear)
 {
     bool unwanted = false;

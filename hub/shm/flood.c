@@ -3,10 +3,10 @@
 
 #define WINDOW     (100 * HUB_MILLISECOND)
 #define WAKES_MAX  1000 /* in a window, beyond those that messages explain */
-#define EXPLAINED  4    /* by one message: its head, its tail, its slot, its credit */
+#define EXPLAINED  4    /* wake-ups for one message: its head, tail, slot and credit */
 #define DEAF_FIRST (10 * HUB_MILLISECOND)
 #define DEAF_MAX   (100 * HUB_MILLISECOND)
-#define CALM       HUB_SECOND /* without a flood: the next one counts as the first */
+#define CALM       HUB_SECOND /* after it, the next flood counts as the first */
 
 static void begin_window(struct hub_flood *flood, uint64_t now, uint64_t traffic)
 {
@@ -29,7 +29,7 @@ void hub_flood_note(struct hub_flood *flood, uint64_t now, uint64_t traffic)
     uint64_t wakes, messages, span;
 
     if (hub_flood_until(flood) > now)
-        return; /* one that was on its way */
+        return; /* this wake-up was already on its way */
     if (now - hub_peek64(&flood->since_ns) > WINDOW)
         begin_window(flood, now, traffic);
     wakes = hub_peek64(&flood->wakes) + 1;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* geometry: one table of ranges for what a host asks for, one for what a foreign header says. No
- * sum below can wrap: the ranges keep each far under 2^63, and foreign offsets are only compared.
- */
+/* geometry: one table of ranges for the limits of a host, another for a foreign header. No sum
+ * below can wrap: the ranges keep each far under 2^63, and foreign offsets are only compared. */
 #include "hub/shm/geometry.h"
 
 #include <inttypes.h>
@@ -28,7 +27,7 @@
 struct range {
     const char *name;
     uint64_t value, least, most;
-    uint32_t unit; /* the value is a multiple of it, or POWER_OF_TWO */
+    uint32_t unit; /* the value is a multiple of it; or POWER_OF_TWO */
     const char *rule;
 };
 
@@ -201,7 +200,7 @@ void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
     out->guest_to_host_ring = area;
     out->host_to_guest_ring = area + rings_size(&geometry->limits) / 2;
     out->channel_table = area + rings_size(&geometry->limits);
-    out->guest_pool = geometry->slot_region + peer * geometry->pool_size; /* or all of one */
+    out->guest_pool = geometry->slot_region + peer * geometry->pool_size; /* or all of one pool */
 }
 
 static int check_identity(const struct hub_header *header, uint64_t file_size)
@@ -255,8 +254,8 @@ static int check_class_count(const struct hub_header *header)
     return check_ranges(ranges, COUNT_OF(ranges), RAPAHUB_EFORMAT);
 }
 
-/* Bytes 88 to 127 have a meaning only where offset 80 is not 0. Where all payloads are inline there
- * need be no slots. r[impl hub.layout.reserved] */
+/* Bytes 88 to 127 have a meaning only if offset 80 is not 0. There may be no slots if all payloads
+ * are inline. r[impl hub.layout.reserved] */
 static int check_slots(const struct hub_header *header)
 {
     uint64_t payload_most = HUB_INLINE_SIZE;
@@ -329,8 +328,8 @@ int hub_geometry_check_header(const struct hub_header *header, uint32_t peer, ui
     return r;
 }
 
-/* As the text has it: rings at lines, all else where its largest atomic word can be.
- * r[impl shm.ring.alignment] */
+/* The specification says: rings begin at cache lines, all else at a multiple of its largest atomic
+ * word. r[impl shm.ring.alignment] */
 static int check_entry_aligned(const struct hub_peer_entry *entry)
 {
     int r = check_aligned("ring_offset", entry->ring_offset, 64, "shm.ring.alignment");
@@ -406,7 +405,7 @@ static uint32_t add_extents(const struct hub_size_classes *classes, struct regio
     return count;
 }
 
-/* Extents that were appended lie behind total_size, but inside the file. */
+/* Appended extents lie after total_size, but inside the file. */
 static int check_class_places(const struct hub_foreign *foreign,
                               const struct hub_geometry *geometry)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout: every byte of a segment. docs/spec/shm.md explains them. All numbers are little-endian.
+/* layout: every byte of a segment; docs/spec/shm.md explains them. All numbers are little-endian.
  *
- * Words that both sides touch while they run are struct hub_a32 and hub_a64; the rest is written
- * before the magic and then only read, once, by copy. */
+ * Words that both sides access while they run are struct hub_a32 and hub_a64. All else is written
+ * before the magic, and afterwards only read, once, by copy.
+ */
 #ifndef HUB_SHM_LAYOUT_H
 #define HUB_SHM_LAYOUT_H
 
@@ -53,8 +54,8 @@ struct hub_peer_entry {
     uint64_t ring_offset;
     uint64_t slot_pool_offset;
     uint64_t channel_table_offset;
-    struct hub_a32 guest_wait; /* HUB_WAIT_... of the guest */
-    struct hub_a32 host_wait;  /* of the host */
+    struct hub_a32 guest_wait; /* the guest's HUB_WAIT_... */
+    struct hub_a32 host_wait;  /* the host's HUB_WAIT_... */
 };
 
 enum hub_message_type {
@@ -70,14 +71,14 @@ enum hub_message_type {
 #define HUB_INLINE      UINT32_C(0xFFFFFFFF) /* payload_slot of a payload inside the descriptor */
 #define HUB_INLINE_SIZE 32
 
-/* One message. r[impl shm.desc.size] r[impl shm.desc.msg-type] r[impl shm.id.request-id]
+/* A message. r[impl shm.desc.size] r[impl shm.desc.msg-type] r[impl shm.id.request-id]
  * r[impl shm.id.channel-id] */
 struct hub_descriptor {
     uint8_t msg_type;
-    uint8_t flags;       /* written 0, ignored on receipt */
+    uint8_t flags;       /* written as 0, ignored on receipt */
     uint8_t reserved[2]; /* the same */
-    uint32_t id;         /* of a request, or of a channel */
-    uint64_t method_id;  /* of a Request; else 0 */
+    uint32_t id;         /* a request's or a channel's */
+    uint64_t method_id;  /* a Request's; else 0 */
     uint32_t payload_slot;
     uint32_t payload_generation;
     uint32_t payload_offset;
@@ -87,7 +88,7 @@ struct hub_descriptor {
 
 #define HUB_DESCRIPTOR_WORDS 8
 
-/* A descriptor as it lies in a ring: copied word by word. */
+/* A descriptor in a ring, copied word by word. */
 struct hub_ring_cell {
     struct hub_a64 words[HUB_DESCRIPTOR_WORDS];
 };
@@ -105,10 +106,10 @@ struct hub_channel_entry {
 #define HUB_EXTENTS_MAX          4
 #define HUB_SLOTS_PER_EXTENT_MAX (UINT32_C(1) << 20)
 #define HUB_EXTENT_MAGIC         UINT64_C(0x0154584541504152) /* "RAPAEXT\1" */
-#define HUB_EXTENT_OWN_MEMORY    UINT64_MAX /* an extent_offset: it lies in a memfd of its own */
+#define HUB_EXTENT_OWN_MEMORY    UINT64_MAX /* an extent_offset: the extent is a memfd of its own */
 
-/* Of one class of slots, where a segment has size classes. Its free_head is what guests push slots
- * of the host onto. r[impl shm.varslot.classes] */
+/* The header of a size class, in segments that have size classes. Guests push the host's slots onto
+ * its free_head. r[impl shm.varslot.classes] */
 struct hub_size_class_header {
     uint32_t slot_size;
     uint32_t slots_per_extent;
@@ -119,11 +120,12 @@ struct hub_size_class_header {
     uint8_t reserved_2[8];
 };
 
-/* What one guest has of one class: its block has one for each class. Only the guest pops. */
+/* The slots that one guest has in one class. A guest's block has one of these for each class. Only
+ * the guest pops. */
 struct hub_peer_class {
     struct hub_a64 free_head;
-    struct hub_a32 wanted;  /* guest: it has run dry */
-    struct hub_a32 granted; /* host: slots that are the guest's */
+    struct hub_a32 wanted;  /* written by the guest: it has no free slot */
+    struct hub_a32 granted; /* written by the host: number of slots granted to the guest */
 };
 
 /* r[impl shm.varslot.extent-layout] */
@@ -133,7 +135,7 @@ struct hub_extent_header {
     uint32_t extent;
     uint32_t slot_count;
     uint32_t slot_size;
-    uint64_t meta_offset; /* from the extent's start, as data_offset */
+    uint64_t meta_offset; /* from the extent's start, like data_offset */
     uint64_t data_offset;
     uint64_t size;
     uint8_t reserved[16];
@@ -141,21 +143,22 @@ struct hub_extent_header {
 
 enum hub_slot_meta_state { HUB_META_FREE, HUB_META_ALLOCATED, HUB_META_IN_FLIGHT };
 
-/* Of one slot. r[impl shm.varslot.ownership] */
+/* The record of a slot. r[impl shm.varslot.ownership] */
 struct hub_slot_meta {
     struct hub_a32 generation;
     struct hub_a32 state;
-    struct hub_a32 owner_peer; /* whom the host granted it to; 0 = the host's own */
+    struct hub_a32 owner_peer; /* the guest it is granted to; 0 = the host's own */
     struct hub_a32 next_free;  /* a slot ref */
 };
 
-/* Bits of a wait word. A word of 0 belongs to a peer that does not take part: always wake it. */
+/* Bits of a wait word. A word of 0 belongs to a peer that does not take part and must always be
+ * woken. */
 #define HUB_WAIT_PART      UINT32_C(0x01)
 #define HUB_WAIT_RX_FUTEX  UINT32_C(0x02)
 #define HUB_WAIT_RX_BELL   UINT32_C(0x04)
 #define HUB_WAIT_TX_FUTEX  UINT32_C(0x08)
 #define HUB_WAIT_TX_BELL   UINT32_C(0x10)
-#define HUB_WAIT_LOCKED    UINT32_C(0x20) /* of a guest without a ticket: its range is locked */
+#define HUB_WAIT_LOCKED    UINT32_C(0x20) /* set by a guest without a ticket: its range is locked */
 #define HUB_WAIT_RX        (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
 #define HUB_WAIT_TX        (HUB_WAIT_TX_FUTEX | HUB_WAIT_TX_BELL)
 #define HUB_WAIT_CPU_SHIFT 16 /* CPU number + 1 in the upper half; 0 = unknown */
@@ -190,7 +193,7 @@ HUB_AT(hub_header, var_class_count, 104);
 
 _Static_assert(sizeof(struct hub_peer_entry) == 64, "peer entry");
 HUB_AT(hub_peer_entry, state, 0);
-HUB_AT(hub_peer_entry, epoch, 4); /* beside the state: both are read at once */
+HUB_AT(hub_peer_entry, epoch, 4); /* next to the state: both are read at once */
 HUB_AT(hub_peer_entry, guest_to_host_head, 8);
 HUB_AT(hub_peer_entry, guest_to_host_tail, 12);
 HUB_AT(hub_peer_entry, host_to_guest_head, 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_table: every move of a state is one compare and swap, so two sides cannot both make it. */
+/* peer_table: every change of a state is one compare-and-swap, so two sides cannot both make it. */
 #include "hub/shm/peer_table.h"
 
 #include <rapahub/error.h>
@@ -19,8 +19,8 @@ const struct hub_states hub_peer_table_states = {
         },
 };
 
-/* What a guest with a ticket may have made of a state between two looks: it may attach and leave
- * meanwhile. */
+/* The states to which a guest with a ticket may have changed between two checks: it may attach and
+ * leave in between. */
 static const uint32_t guest_moves[] = {
     [HUB_PEER_EMPTY] = 0,
     [HUB_PEER_ATTACHED] = HUB_TO(HUB_PEER_GOODBYE),
@@ -30,8 +30,8 @@ static const uint32_t guest_moves[] = {
 
 #define STATES_COUNT (sizeof(guest_moves) / sizeof(guest_moves[0]))
 
-/* Nobody sends to a Reserved entry, and its guest is not started before this returns: so epoch and
- * wait word may follow the claim. r[impl shm.spawn.ticket] r[impl shm.crash.epoch]
+/* No message is sent to a Reserved entry, and its guest starts only after this returns, so epoch
+ * and wait word may be set after the claim. r[impl shm.spawn.ticket] r[impl shm.crash.epoch]
  * r[impl hub.file.room] */
 int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, uint32_t *epoch)
 {
@@ -58,8 +58,8 @@ int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, ui
                         "all %u entries of the peer table are taken", guests);
 }
 
-/* The words are 0 before the entry is Empty: from then on it may have a new owner. An entry that is
- * not Reserved any more keeps its state; it is reclaim's. */
+/* The words are cleared before the entry becomes Empty, because from then on it may have a new
+ * owner. An entry that is no longer Reserved keeps its state and is left to reclaim. */
 void hub_peer_table_unreserve(struct hub_peer_entry *entry)
 {
     hub_note(&entry->guest_wait, 0);
@@ -67,9 +67,10 @@ void hub_peer_table_unreserve(struct hub_peer_entry *entry)
     (void)hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_EMPTY);
 }
 
-/* Nobody but a host, which knows its own, and a guest that has locked the range makes an entry
- * Reserved: so what is found in it with the range free was left by a guest that is dead. Straight
- * to Attached, as the text has it, a guest that took no lock would look the same. */
+/* An entry becomes Reserved only by the host, which knows its own, or by a guest that has locked
+ * the range. So a Reserved entry whose range is free belonged to a guest that is dead. If a guest
+ * changed the entry straight to Attached, as the specification allows, a guest without a lock would
+ * look the same. */
 bool hub_peer_table_claim(struct hub_peer_entry *entry)
 {
     if (!hub_claim(&entry->state, HUB_PEER_EMPTY, HUB_PEER_RESERVED))
@@ -89,14 +90,14 @@ int hub_peer_table_attach(struct hub_peer_entry *entry, uint32_t *epoch)
     return 0;
 }
 
-/* Reserved first: what attaches after that claim has failed is met by the second. */
+/* Reserved comes first: if a guest attaches after that swap failed, the second one meets it. */
 void hub_peer_table_goodbye(struct hub_peer_entry *entry)
 {
     if (!hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_GOODBYE))
         (void)hub_claim(&entry->state, HUB_PEER_ATTACHED, HUB_PEER_GOODBYE);
 }
 
-/* One that was given up and replaced a moment ago must not end its successor.
+/* A guest that was given up and replaced a moment ago must not end its successor.
  * r[impl hub.death.guard] */
 bool hub_peer_table_leave(struct hub_peer_entry *entry, uint32_t epoch)
 {

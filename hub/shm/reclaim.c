@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reclaim: each step may be done twice, and the state comes last: a host's thread that stops in
- * between leaves an entry that is reclaimed again, never one that is handed on half done. */
+/* reclaim: each step may be done twice, and the state is changed last. If a host's thread stops in
+ * between, the entry is reclaimed again; it is never reused half reclaimed. */
 #include "hub/shm/reclaim.h"
 
 #include "hub/base/atomic.h"

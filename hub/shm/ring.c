@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring: a foreign index is loaded only where the cached one says empty or full; what is accepted is
- * kept as a free-running number, whatever the peer's convention. */
+/* ring: a foreign index is loaded only when the cached one says empty or full. An accepted index is
+ * kept as a free-running number, whatever convention the peer has. */
 #include "hub/shm/ring.h"
 
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
 
-#define POPS_UNSHOWN 32 /* so many at most before the tail is shown */
-#define AHEAD        4  /* so many cells away is asked for what is taken, or put, one by one */
+#define POPS_UNSHOWN 32 /* pops before the tail must be published */
+/* cells between the current one and the prefetched one, when messages go one by one */
+#define AHEAD 4
 
-/* A descriptor as the words of its cell: else each message would be copied once more. */
+/* A descriptor as the words of its cell, which saves one copy of each message. */
 typedef uint64_t __attribute__((may_alias)) aliased;
 
-/* From one that its caller has just filled, field by field: a word that is loaded behind stores of
- * its parts waits for them. What is reserved is 0. */
+/* The caller has just filled the descriptor field by field. A load of a whole word would wait for
+ * the stores to its parts, so the words are put together from fields. Reserved bytes are 0. */
 static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descriptor *from)
 {
     const aliased *payload = (const aliased *)(const void *)from->inline_payload;
@@ -33,8 +34,9 @@ static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_ce
     hub_copy_in_pairs(to, cell->words, HUB_DESCRIPTOR_WORDS / 2);
 }
 
-/* `raw` is head - tail, of which one is the peer's `foreign`: how many descriptors that means, or
- * UINT32_MAX where no honest peer can have written it. r[impl hub.ring.convention] */
+/* `raw` is head - tail, one of which is the peer's, `foreign`. Returns the number of descriptors
+ * between them, or UINT32_MAX if no honest peer can have written the index.
+ * r[impl hub.ring.convention] */
 static inline uint32_t judge(uint32_t raw, uint32_t foreign, uint32_t size,
                              enum hub_ring_convention *convention)
 {
@@ -71,15 +73,16 @@ int hub_ring_distance(uint32_t head, uint32_t tail, uint32_t size,
     return (int)distance;
 }
 
-/* Where nothing is held back it is where the ring is full, as far as is known; else right here. */
+/* Sets `stop` to the position where the ring is full, as far as known, or to head_next if
+ * descriptors are held back. */
 static void note_stop(struct hub_ring_producer *ring)
 {
     ring->stop =
         ring->head_next == ring->head_shown ? ring->tail_seen + ring->mask : ring->head_next;
 }
 
-/* What stands in the ring now is unread, as far as the tail can be believed: else the ring counts
- * as full, and the next look at the tail is a violation. */
+/* Descriptors in the ring are unread, as far as the tail can be believed. Otherwise the ring counts
+ * as full, and the next read of the tail is a violation. */
 void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell *cells,
                             uint32_t size, struct hub_a32 *head, const struct hub_a32 *tail)
 {
@@ -119,7 +122,7 @@ void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_rin
     ring->due = own + ring->unshown_most;
 }
 
-/* A tail never moves back, nor past what was shown. r[impl shm.ring.capacity] */
+/* A tail never moves back, nor past the published head. r[impl shm.ring.capacity] */
 int hub_ring_unread(struct hub_ring_producer *ring)
 {
     uint32_t tail = hub_observe(ring->tail);
@@ -144,8 +147,8 @@ int hub_ring_room(struct hub_ring_producer *ring)
     return used < 0 ? used : (uint32_t)used < ring->size - 1;
 }
 
-/* Who puts several has each cell by the time it comes to it: else the first lock behind one would
- * wait until the consumer has let go of the line. */
+/* Prefetches a later cell, so that a producer of several messages owns each cell when it reaches
+ * it. Otherwise the first lock after the put would wait until the consumer releases the line. */
 void hub_ring_put(struct hub_ring_producer *ring, const struct hub_descriptor *descriptor)
 {
     uint32_t at = ring->head_next, mask = ring->mask;
@@ -190,7 +193,7 @@ bool hub_ring_send(struct hub_ring_producer *ring, const struct hub_descriptor *
     return true;
 }
 
-/* The head is looked at only once all that it showed before is taken: so it cannot move back
+/* The head is read again only when all that it published before is consumed. So it cannot move back
  * without falling below the tail. */
 static int refresh_head(struct hub_ring_consumer *ring)
 {
@@ -228,7 +231,7 @@ int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uin
 bool hub_ring_reaches(const struct hub_ring_consumer *ring, uint32_t head)
 {
     uint32_t at = ring->tail_next;
-    uint32_t before = head - at - 1; /* of those that have come, how many stand behind it */
+    uint32_t before = head - at - 1; /* number of received descriptors after this one */
 
     if (before >= AHEAD)
         __builtin_prefetch(&ring->cells[(at + AHEAD) & ring->mask]);
@@ -248,7 +251,7 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
 
     if (ring->head_seen != ring->tail_next)
         return true;
-    /* Before the head: where both have changed, both lines are on their way at once. */
+    /* before the head, so that two changed lines are fetched at the same time */
     __builtin_prefetch(&ring->cells[ring->tail_next & (ring->size - 1)]);
     head = hub_ring_head(ring);
     return judge(head - ring->tail_next, head, ring->size, &convention) != 0;
@@ -257,8 +260,8 @@ bool hub_ring_ready(const struct hub_ring_consumer *ring)
 __attribute__((noinline)) bool hub_ring_tail_is_due(const struct hub_ring_consumer *ring)
 {
     uint32_t unshown = ring->tail_next - ring->tail_shown;
-    uint32_t known =
-        ring->head_seen - ring->tail_shown; /* never less; and the most is below half */
+    /* never less than `unshown`; and unshown_most is below half of the ring */
+    uint32_t known = ring->head_seen - ring->tail_shown;
 
     return unshown != 0 && (unshown >= ring->unshown_most || known >= ring->size / 2);
 }

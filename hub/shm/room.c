@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* room: ranges need not begin with a page; a page that two ranges share is taken with the first. */
+/* room: ranges need not begin at a page. A page shared by two ranges is reserved with the first. */
 #include "hub/shm/room.h"
 
 #include <sys/vfs.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* room: which pages of a segment's file are taken when. What all share at creation, what one guest
- * needs when it comes, slots before anybody is given them: so nobody touches a page that is not
- * there, and room that is missing is an error for whom it is missing. They are kept until the file
- * goes. Nothing is done for memory that has its pages as they are touched (a memfd).
+/* room: reserves the pages of a segment's file before they are used: the shared parts at creation,
+ * the parts of a guest when it attaches, slots before they are handed out. So no process touches a
+ * page that does not exist, and missing space is an error for the operation that needs it. Pages
+ * are kept until the file is removed. For a memfd, whose pages appear when they are touched,
+ * nothing is done.
  *
- * All return 0 or -ENOSPC, as hub_mapping_take. */
+ * All functions return 0 or -ENOSPC, like hub_mapping_take.
+ */
 #ifndef HUB_SHM_ROOM_H
 #define HUB_SHM_ROOM_H
 
@@ -13,21 +15,22 @@
 #include "hub/base/mapping.h"
 #include "hub/shm/geometry.h"
 
-/* Header, peer table, the bitmaps of all pools and the host's slots; with size classes the headers,
- * all blocks, and the records of the first extents, of which no slot. Where strangers may come,
- * also what each entry needs: they take any that is Empty. */
+/* Reserves header, peer table, the bitmaps of all pools and the host's slots; with size classes the
+ * headers, all blocks, and the records of the first extents, but no slots. If unmanaged guests may
+ * attach, it also reserves the parts of each entry, because they use any that is Empty. */
 int hub_room_take_shared(const struct hub_mapping *file, const struct hub_geometry *geometry);
 
-/* Rings, channels, and the pool of its own. Slots of size classes are granted. */
+/* Reserves a peer's rings, channels and its own pool. Slots of size classes are granted
+ * separately. */
 int hub_room_take_peer(const struct hub_mapping *file, const struct hub_geometry *geometry,
                        uint32_t peer);
 
-/* Slots `from` to `from` + `count` - 1 of the first extent of a class. */
+/* Reserves slots `from` to `from` + `count` - 1 of the first extent of a class. */
 int hub_room_take_slots(const struct hub_mapping *file, const struct hub_size_class *size_class,
                         uint32_t from, uint32_t count);
 
-/* Has the file system so many bytes left, twice? Asked of the kernel; what others take later it
- * does not know. */
+/* Says whether the file system has twice this many bytes free. The kernel answers for now, and does
+ * not know of later use by others. */
 bool hub_room_is_ample(const struct hub_mapping *file, uint64_t bytes);
 
 #endif

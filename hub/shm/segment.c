@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment: a host writes header, offsets and bitmaps, then the magic; a guest copies header and its
- * entry once, and takes nothing from them that the geometry's checks did not see. */
+/* segment: a host writes header, offsets and bitmaps, and then the magic. A guest copies header and
+ * its entry once, and uses only values that the geometry has checked. */
 #include "hub/shm/segment.h"
 
 #include <inttypes.h>
@@ -38,9 +38,9 @@ static void *at(const struct hub_segment *segment, uint64_t offset)
     return segment->mapping.data + offset;
 }
 
-/* Takes the pages of a range now, so that no first call waits for them; a kernel that cannot gives
- * them at the first use. Their bytes stay as they are. In shared memory a page that was read is
- * mapped to be written too, and those that exist are mapped sixteen at a time. */
+/* Maps the pages of a range now, so that no first call waits for them. On a kernel that cannot,
+ * they are mapped at first use. Their bytes are kept. In shared memory, reading a page maps it for
+ * writing too, and existing pages are mapped sixteen at a time. */
 static void take_pages(const struct hub_segment *segment, uint64_t offset, uint64_t size)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
@@ -127,7 +127,7 @@ static void write_peer(const struct hub_segment *segment, uint32_t peer)
         take_pages_of_peer(segment, &place);
 }
 
-/* Rings and slots stay as the system gave them: zero. r[impl shm.ring.initialization]
+/* Rings and slots stay as the system provides them: zero. r[impl shm.ring.initialization]
  * r[impl shm.segment.peer-table] */
 static void write_segment(const struct hub_segment *segment)
 {
@@ -237,8 +237,8 @@ static void copy_entry(const struct hub_segment *segment, uint64_t offset,
     memcpy(to, words, sizeof(words));
 }
 
-/* A short pause until `deadline_ns`; false once that has passed. The host owes a guest no sign
- * before the magic. */
+/* Pauses briefly until `deadline_ns`; false once it has passed. Before the magic, the host owes a
+ * guest no event to wait for. */
 static bool pause_until(uint64_t deadline_ns)
 {
     uint64_t left = hub_clock_left(deadline_ns);
@@ -251,8 +251,8 @@ static bool pause_until(uint64_t deadline_ns)
 
 typedef int open_function(const char *path, size_t least, struct hub_mapping *out);
 
-/* Maps the file as soon as it has a header. A file that is too small grows while its host makes it:
- * only then it is opened again. */
+/* Maps the file once it has a header. Only a file that is too small is opened again: it grows while
+ * its host makes it. */
 static int map_when_there(const char *path, open_function *map, uint64_t deadline_ns,
                           struct hub_mapping *out)
 {
@@ -283,7 +283,7 @@ static int check_host_is_there(const struct hub_header *header)
     return 0;
 }
 
-/* Of a private copy of the entry. r[impl shm.ring.initialization] */
+/* Checks a private copy of the entry. r[impl shm.ring.initialization] */
 static int check_rings(const struct hub_peer_entry *entry, uint32_t ring_size)
 {
     uint32_t sent = hub_peek(&entry->guest_to_host_head);
@@ -299,7 +299,7 @@ static int check_rings(const struct hub_peer_entry *entry, uint32_t ring_size)
     return 0;
 }
 
-/* The headers of the size classes lie inside the segment: the header's checks saw to it. */
+/* The headers of the size classes lie inside the segment, as the check of the header ensured. */
 static void copy_classes(const struct hub_segment *segment, struct hub_foreign *foreign)
 {
     uint64_t words[WORDS_OF(foreign->classes)];

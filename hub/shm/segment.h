@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment: a hub's shared memory: made by a host, attached to by a guest, mapped once.
+/* segment: the shared memory of a hub. A host makes it, a guest attaches to it, and it is mapped
+ * once.
  *
- * Not thread-safe to create and release; the pointers it gives may be used by any thread. */
+ * Creation and release are not thread-safe. Any thread may use the pointers.
+ */
 #ifndef HUB_SHM_SEGMENT_H
 #define HUB_SHM_SEGMENT_H
 
@@ -18,34 +20,34 @@ struct hub_segment {
     bool shared; /* several guests may be in it */
 };
 
-/* Pointers to what concerns one peer, inside the mapping; to nothing of another one.
+/* Pointers to the parts that concern one peer, inside the mapping, and to nothing of other peers.
  * r[impl shm.topology.hub.communication] */
 struct hub_segment_view {
     struct hub_header *header;
     struct hub_peer_entry *entry;
     struct hub_ring_cell *guest_to_host, *host_to_guest; /* ring_size cells each */
     struct hub_channel_entry *channels;
-    uint8_t *host_pool, *guest_pool; /* bitmap, then slots; both the size classes where they are */
+    uint8_t *host_pool, *guest_pool; /* bitmap, then slots; with size classes both point to them */
 };
 
-/* As the host: a memfd (`shared` false; limits->guests_max must be 1), or a file. The magic is
- * written last. Of a file only what all share has its pages (room.h); -ENOSPC where there are too
- * few. r[impl shm.file.create] */
+/* Host: makes a memfd (`shared` false; limits->guests_max must be 1) or a file. The magic is
+ * written last. In a file only the shared parts have pages (room.h); -ENOSPC if there are too few.
+ * r[impl shm.file.create] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out);
 
-/* The same for a file at this very path. A segment whose host is dead, which its lock proves, is
- * removed from there; -EEXIST where a host lives, or something else stands there. */
+/* The same for a file at this path. A segment whose host is dead, as its lock proves, is removed
+ * first; -EEXIST if its host lives, or if anything else exists there. */
 int hub_segment_create_at(const struct hub_limits *limits, const char *path,
                           struct hub_segment **out);
 
-/* The same with a layout that was computed before. `path` NULL: a file of a new name, or a memfd.
- */
+/* The same with a layout that was computed before. `path` NULL: a file with a new name, or a
+ * memfd. */
 int hub_segment_create_from(const struct hub_geometry *geometry, bool shared, const char *path,
                             struct hub_segment **out);
 
-/* As the guest `peer`: waits at most 2 s for the magic, copies header and entry once, checks them.
- * Writes nothing. The view's pointers are inside the mapping, whatever the header says.
- * r[impl shm.file.attach] r[impl shm.handshake.no-negotiation] */
+/* Attaches as the guest `peer`: waits at most 2 s for the magic, copies header and entry once, and
+ * checks them. Writes nothing. The view's pointers are inside the mapping, whatever the header
+ * says. r[impl shm.file.attach] r[impl shm.handshake.no-negotiation] */
 int hub_segment_attach(const char *path, uint32_t peer, struct hub_segment **out,
                        struct hub_segment_view *view);
 
@@ -57,21 +59,21 @@ struct hub_segment_ticket {
 int hub_segment_attach_until(const struct hub_segment_ticket *ticket, uint64_t deadline_ns,
                              struct hub_segment **out, struct hub_segment_view *view);
 
-/* As a guest without a ticket: the first half of it, all that is the same for every peer, over an
- * open file description of its own; and then, for each peer it might be, the second half, for an
- * entry that must be Empty: -EAGAIN, without a diagnosis, where it is not. */
+/* Guest without a ticket: hub_segment_open does the part that is the same for every peer, through
+ * an open file description of its own. hub_segment_check_peer does the rest for one peer, whose
+ * entry must be Empty: -EAGAIN, without a diagnosis, if it is not. */
 int hub_segment_open(const char *path, struct hub_segment **out);
 int hub_segment_check_peer(struct hub_segment *segment, uint32_t peer,
                            struct hub_segment_view *view);
 
-/* What concerns `peer`, for the host that created it. */
+/* Returns the view of `peer`, for the host that made the segment. */
 void hub_segment_view(const struct hub_segment *segment, uint32_t peer,
                       struct hub_segment_view *out);
 
-/* Unmaps and closes; the creator of a file unlinks it. Accepts NULL. */
+/* Unmaps and closes; the creator of a file unlinks it. NULL is allowed. */
 void hub_segment_release(struct hub_segment **segment);
 
-/* The name before uid, pid and nonce of a segment file, and the lock that guards it. */
+/* The start of a segment file's name, before uid, pid and nonce. */
 #define HUB_SEGMENT_PREFIX "rapahub"
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* size_classes: sizes are at most 2^30, slots of an extent 2^20, classes 16: no sum below wraps. */
+/* size_classes: sizes are at most 2^30, slots of an extent 2^20, classes 16, so no sum below
+ * wraps. */
 #include "hub/shm/size_classes.h"
 
 #include <inttypes.h>
@@ -10,9 +11,9 @@
 #include "hub/base/check.h"
 #include "hub/shm/slot_ref.h"
 
-#define GROWTH       16 /* of the size, from class to class */
-#define SHRINKAGE    4  /* of the number */
-#define LEAST_SLOTS  4  /* of a side, in any class but the first */
+#define GROWTH       16 /* factor of the size, from class to class */
+#define SHRINKAGE    4  /* divisor of the number, from class to class */
+#define LEAST_SLOTS  4  /* for a side, in every class but the first */
 #define SIZE_MIN     64
 #define SIZE_MAX_OF  (UINT32_C(1) << 30)
 #define HEADER_BYTES sizeof(struct hub_size_class_header)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_arrivals: a descriptor is only what its own first bytes say that it is: it is kept under
- * that name, and all of it is checked when it is mapped. */
+/* slot_arrivals: a received descriptor is filed under the name in its own first bytes. All of it is
+ * checked when it is mapped. */
 #include "hub/shm/slot_arrivals.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 #define RULE "shm.varslot.extents"
 
-/* What is no extent, or one that came before, is closed: the host harms itself. */
+/* A descriptor that is no extent, or repeats an earlier one, is closed: the host harms only
+ * itself. */
 static void take(void *user, int came)
 {
     struct hub_slot_arrivals *arrivals = user;
@@ -63,7 +64,7 @@ void hub_slot_arrivals_fini(struct hub_slot_arrivals *arrivals)
     hub_mutex_fini(&arrivals->lock);
 }
 
-/* The descriptor that was sent for it: -1 where there is none. */
+/* Returns the descriptor that was received for this extent, or -1. */
 static int find(struct hub_slot_arrivals *arrivals, struct hub_extent_name name, bool *was_cut)
 {
     int *place, fd;
@@ -104,7 +105,7 @@ static int map_appended(int file, struct hub_extent_name name, uint64_t offset, 
     return 0;
 }
 
-/* Its header is copied once. */
+/* The extent's header is copied once. */
 static int check(const struct hub_slot_map *map, struct hub_extent_name name,
                  const struct hub_mapping *memory)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_bank: each slot taken from a foreign stack is held to its record, and the record changed,
- * before its link is followed: a circle meets a record it has changed itself. */
+/* slot_bank: a slot popped from a foreign stack is checked against its record, and the record is
+ * changed, before the slot's link is followed. A circular list therefore meets a record that it has
+ * already changed. */
 #include <stdlib.h>
 
 #include <rapahub/error.h>
@@ -10,7 +11,7 @@
 #include "hub/shm/slot_bank_state.h"
 #include "hub/shm/slot_stock.h"
 
-#define WARM_LEAST 4096 /* bytes of a payload that is better copied into a warm slot */
+#define WARM_LEAST 4096 /* bytes; larger payloads are better copied into a warm slot */
 
 static void to_reserve(struct hub_slot_bank *bank, uint32_t ref, struct hub_bank_record *record)
     REQUIRES(bank->lock)
@@ -25,7 +26,7 @@ static void to_reserve(struct hub_slot_bank *bank, uint32_t ref, struct hub_bank
     of->reserve[of->in_reserve++] = ref;
 }
 
-/* Records of an extent, and room for it in the reserve. */
+/* Allocates the records of an extent, and space for it in the reserve. */
 static int make_room(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
@@ -50,8 +51,8 @@ static void stock(struct hub_slot_bank *bank, uint32_t c, uint32_t extent) REQUI
     hub_slot_stock_add(bank, (struct hub_slot_ref){c, extent, 0}, count);
 }
 
-/* Somebody needs a slot of a class: is there one, now or after it has grown? Nothing is made before
- * the records of it are there. r[impl shm.varslot.extents] */
+/* Makes sure that the class has a slot in reserve, by growing if necessary. No slot exists before
+ * its record does. r[impl shm.varslot.extents] */
 bool hub_slot_bank_replenish(struct hub_slot_bank *bank, uint32_t c)
 {
     struct hub_bank_class *of = &bank->of[c];
@@ -145,7 +146,7 @@ void hub_slot_bank_note_granted(struct hub_slot_bank *bank, uint32_t c, uint32_t
     hub_note(&of->may_hold[peer], (has < share ? has : share) / 2);
 }
 
-/* A slot that a guest pushed for us: one we sent, or one it had been granted. */
+/* The slot was pushed for the host by a guest: the host had sent it, or had granted it. */
 bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
 {
     struct hub_bank_class *of = hub_slot_bank_class_of(bank, ref);
@@ -166,8 +167,8 @@ bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref)
     return true;
 }
 
-/* Takes what guests pushed for us. The rest behind a ref that cannot be is dropped: those slots
- * come back when the guest that has them dies. r[impl shm.varslot.freeing] */
+/* Collects the slots that guests pushed for the host. After an impossible ref the rest is dropped;
+ * those slots come back when the guest that has them dies. r[impl shm.varslot.freeing] */
 __attribute__((flatten)) int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t ref = hub_slot_class_pop_all(&bank->map.of[c].header->free_head);
@@ -206,7 +207,7 @@ static bool may_loan(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer
     return bank->of[c].in_reserve > 0 && may_have(bank, c, peer);
 }
 
-/* The same, with those that are laid out and have no pages yet. */
+/* The same, but may also commit slots that have no pages yet. */
 static bool can_loan(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
 {
     return may_have(bank, c, peer) && (bank->of[c].in_reserve > 0 || hub_slot_stock_more(bank, c));
@@ -231,16 +232,17 @@ static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
     descriptor->payload_generation = record->generation;
 }
 
-/* For much to copy those that came back just now are looked for at first: they are warm, while to
- * go through the whole reserve would bring each of its slots back into the caches in turn. A few go
- * round, so that the line with their stack need not come from the guest for each. */
+/* For a large copy, recently returned slots are collected first: they are warm in the cache, while
+ * cycling through the whole reserve would load each of its slots in turn. A small number of slots
+ * cycles nevertheless, so that the line with their stack is not fetched from the guest for each of
+ * them. */
 static bool is_due(const struct hub_slot_bank *bank, uint32_t c, size_t size) REQUIRES(bank->lock)
 {
     return size >= WARM_LEAST && bank->of[c].since >= HUB_SLOT_ROUND;
 }
 
-/* From the class that fits on, which is *found, the smallest class that has one: 0, -EAGAIN, or
- * what gathering found out. */
+/* Finds the smallest class that has a slot, from *found on, the first that fits. Returns 0,
+ * -EAGAIN, or a violation found while collecting. */
 static __attribute__((noinline)) int find(struct hub_slot_bank *bank, uint32_t peer, size_t size,
                                           uint32_t *found) REQUIRES(bank->lock)
 {
@@ -265,7 +267,7 @@ static __attribute__((noinline)) int find(struct hub_slot_bank *bank, uint32_t p
     return -EAGAIN;
 }
 
-/* `copied` is how much of it is to be copied into a warm slot. */
+/* `copied` is the number of bytes that will be copied into a warm slot. */
 static inline __attribute__((always_inline)) int loan_for(struct hub_slot_bank *bank, uint32_t peer,
                                                           size_t size, size_t copied,
                                                           struct hub_descriptor *descriptor)
@@ -298,7 +300,7 @@ int hub_slot_bank_loan_cold(struct hub_slot_bank *bank, uint32_t peer, size_t si
     return loan_for(bank, peer, size, 0, descriptor);
 }
 
-/* A slot that was pushed may be what helps: only who takes it knows. */
+/* A pushed slot may be the one that helps; only collecting it shows. */
 bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
 {
     bool ready = false;
@@ -312,8 +314,8 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
     return ready;
 }
 
-/* Before its descriptor can be seen: so nobody gives it back before. One that is lent stays where
- * it is until its writer is done with it. */
+/* Called before the descriptor becomes visible, so the slot cannot come back earlier. A loaned slot
+ * is not moved until its writer is done with it, hence no lock. */
 UNCHECKED void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
 {
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_bank_state: what the two halves of the bank share: slot_bank lends, reads and grows,
- * slot_grants grants slots to guests and takes them back. Not for others. */
+/* slot_bank_state: shared by the two halves of the host's slot allocator, slot_bank, which lends,
+ * reads and grows, and slot_grants, which grants slots to guests and takes them back. Private to
+ * them. */
 #ifndef HUB_SHM_SLOT_BANK_STATE_H
 #define HUB_SHM_SLOT_BANK_STATE_H
 
 #include "hub/base/check.h"
 #include "hub/shm/slot_bank.h"
 
-/* Of a ref that is there. */
+/* `ref` must be mapped. */
 static inline struct hub_bank_record *hub_slot_bank_record_of(const struct hub_slot_bank *bank,
                                                               uint32_t ref) REQUIRES(bank->lock)
 {
@@ -22,17 +23,20 @@ static inline struct hub_bank_class *hub_slot_bank_class_of(const struct hub_slo
     return &bank->of[ref >> 24];
 }
 
-/* What is granted has changed: half of that may be held for long, of a share at most. */
+/* Records a changed number of granted slots: half of them, or of the guest's share if that is less,
+ * may be held for long. */
 void hub_slot_bank_note_granted(struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock);
 
-/* To the reserve, from a guest that says it has it: false where the records say that it has not. */
+/* Moves a slot into the reserve that a guest claims to return. False if the records say that the
+ * guest does not have it. */
 bool hub_slot_bank_take_back(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock);
 
-/* Takes what guests pushed for us: 0, or RAPAHUB_EPROTOCOL. */
+/* Collects the slots that guests pushed for the host. Returns 0 or RAPAHUB_EPROTOCOL. */
 int hub_slot_bank_gather(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* Is there one in the reserve, now or after the class has grown? */
+/* Makes sure that the class has a slot in reserve, by growing if necessary. False if it has
+ * none. */
 bool hub_slot_bank_replenish(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
 #endif

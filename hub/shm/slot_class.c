@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_class: the successful swap of a head releases the link that was written before it; each
- * later swap continues that release, so who takes a slot sees its link. */
+/* slot_class: the successful swap of a head releases the link that was written before it. Each
+ * later swap continues that release, so the process that pops a slot sees its link. */
 #include "hub/shm/slot_class.h"
 
 #include <rapahub/error.h>
@@ -8,7 +8,7 @@
 #include "hub/base/check.h"
 #include "hub/base/far.h"
 
-#define TRIES 128 /* of a swap that others may spoil */
+#define TRIES 128 /* limit for a swap that others may prevent */
 
 static struct hub_slot_extent *extent_of(struct hub_slot_map *map, struct hub_extent_name name)
 {
@@ -76,7 +76,7 @@ uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_clas
     return share > 0 ? share : 1;
 }
 
-/* Takes as long for large ones as for small ones. r[impl shm.varslot.selection] */
+/* The time is the same for large and for small sizes. r[impl shm.varslot.selection] */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
 {
     uint32_t smaller = 0;
@@ -119,8 +119,8 @@ static __attribute__((cold)) int refuse_first(const struct hub_slot_map *map, ui
                         first);
 }
 
-/* What is popped cannot be popped by another: so its link does not change under us, and a head that
- * is still the old one has not been away. r[impl shm.varslot.allocation]
+/* A popped slot cannot be popped by another process. So its link does not change meanwhile, and a
+ * head with the old value has not been away. r[impl shm.varslot.allocation]
  * r[impl hub.var.single-popper] */
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t refs[HUB_SLOT_ROUND])

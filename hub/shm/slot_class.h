@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_class: slots of several sizes as both sides see them: pointers by ref, and stacks of free
- * slots. A stack has many who push and one who pops; whatever a peer wrote into it costs at most a
- * bounded number of tries. What a slot is to whom, slot_bank (host) and slot_purse (guest) know. */
+/* slot_class: slots of several sizes as both sides see them: addresses by ref, and stacks of free
+ * slots. Many processes push onto a stack and one pops; whatever a peer writes into it costs at
+ * most a bounded number of tries. The owner of a slot is known to slot_bank (host) and slot_purse
+ * (guest). */
 #ifndef HUB_SHM_SLOT_CLASS_H
 #define HUB_SHM_SLOT_CLASS_H
 
@@ -14,13 +15,15 @@
 #include "hub/shm/layout.h"
 #include "hub/shm/slot_ref.h"
 
-/* What is asked of an extent for each message: private, and found by the upper bits of a ref. */
+/* The parts of an extent that each message needs. Private memory, indexed by the upper bits of a
+ * ref. */
 struct hub_slot_extent {
-    struct hub_a32 count; /* its slots; 0: not mapped; else the rest does not change any more */
+    /* number of slots; 0: not mapped; otherwise the other members no longer change */
+    struct hub_a32 count;
     uint32_t slot_size;
     struct hub_slot_meta *metas;
     uint8_t *data;
-    void *records; /* of the same slots, the owner's: made before, under its lock */
+    void *records; /* the owner's records of the same slots; made earlier, under its lock */
 };
 
 #define HUB_SLOT_EXTENTS (HUB_CLASSES_MAX * HUB_EXTENTS_MAX)
@@ -29,34 +32,36 @@ struct hub_slot_class {
     uint32_t slot_size, per_extent;
     uint32_t extent_count;                      /* mapped here; under the owner's lock */
     struct hub_size_class_header *header;       /* in the segment */
-    struct hub_mapping memory[HUB_EXTENTS_MAX]; /* empty of what lies in the segment */
+    struct hub_mapping memory[HUB_EXTENTS_MAX]; /* empty for an extent inside the segment */
 };
 
 struct hub_slot_map {
     uint32_t count;
     uint8_t *segment;
-    uint8_t *blocks; /* of the guests, in the segment; each of so many bytes */
+    uint8_t *blocks; /* the guests' blocks in the segment, of block_size bytes each */
     uint64_t block_size;
-    uint32_t sizes[HUB_CLASSES_MAX]; /* of the slots of each class: in one line */
+    uint32_t sizes[HUB_CLASSES_MAX]; /* slot sizes of the classes, together in one cache line */
     struct hub_size_classes places;
     struct hub_slot_class of[HUB_CLASSES_MAX];
     struct hub_slot_extent extents[HUB_SLOT_EXTENTS];
 };
 
-/* `segment` is the first byte of the mapping, in which the first extent of each class lies. */
+/* `segment` is the start of the mapping, which contains the first extent of each class. */
 void hub_slot_class_init(struct hub_slot_map *map, const struct hub_geometry *geometry,
                          uint8_t *segment);
 void hub_slot_class_fini(struct hub_slot_map *map);
 
-/* One extent more: takes the mapping over. One thread at a time; others see it whole, or not. */
+/* Adds an extent and owns its mapping from then on. Only one thread at a time may call it; others
+ * see all of the extent or nothing. */
 void hub_slot_class_add(struct hub_slot_map *map, struct hub_extent_name name,
                         struct hub_mapping *memory);
 
-/* The slots of a class that a guest is granted when it comes: half of the first extent, divided. */
+/* Returns the slots of a class that a guest is granted when it attaches: half of the first extent,
+ * divided by the guests. */
 uint32_t hub_slot_class_share(const struct hub_slot_map *map, uint32_t size_class,
                               uint32_t guests_max);
 
-/* What `peer` has of a class, in the segment. */
+/* Returns the peer's part of a class, in the segment. */
 static inline struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_map *map,
                                                          uint32_t peer, uint32_t size_class)
 {
@@ -65,7 +70,7 @@ static inline struct hub_peer_class *hub_slot_class_peer(const struct hub_slot_m
     return (struct hub_peer_class *)block + size_class;
 }
 
-/* Is there such a slot, mapped? Of any number. */
+/* Says whether the slot exists and is mapped, for any number. */
 static inline __attribute__((always_inline)) bool hub_slot_class_has(const struct hub_slot_map *map,
                                                                      uint32_t ref)
 {
@@ -75,7 +80,7 @@ static inline __attribute__((always_inline)) bool hub_slot_class_has(const struc
            hub_slot_ref_index(ref) < hub_observe(&map->extents[extent].count);
 }
 
-/* Of a ref that is there: who asks for these has looked before, or has a record of it. */
+/* For a ref that exists: the caller has checked it, or has a record of it. */
 static inline struct hub_slot_meta *hub_slot_class_meta(const struct hub_slot_map *map,
                                                         uint32_t ref)
 {
@@ -94,11 +99,11 @@ static inline uint32_t hub_slot_class_size(const struct hub_slot_map *map, uint3
     return map->extents[hub_slot_ref_extent(ref)].slot_size;
 }
 
-/* The smallest class for `size` bytes; `count` where there is none. r[impl shm.varslot.selection]
- */
+/* Returns the smallest class for `size` bytes, or `count` if there is none.
+ * r[impl shm.varslot.selection] */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 
-/* The same, where most payloads are of the class of the last one, which is *near. */
+/* The same, with *near as a cache: most payloads are of the class of the previous one. */
 static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map, size_t size,
                                                   uint32_t *near)
 {
@@ -109,29 +114,30 @@ static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map
     return c;
 }
 
-/* Pushes a slot: false where others changed the head too often. Any thread of any process. */
+/* Pushes a slot. False if others changed the head too often. Any thread of any process. */
 bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
 
-/* The slots that go round of one class where one is used at a time: so many may be taken at once.
- * The line with their stack need not come from the other side for each, and they are still warm. */
+/* Slots of a class that cycle when one is used at a time; as many may be popped at once. The line
+ * with their stack is then not fetched from the other side for each, and the slots are still
+ * warm. */
 #define HUB_SLOT_ROUND 4
 
-/* The first slots, of one stack, by one swap: how many, at most HUB_SLOT_ROUND; -EAGAIN where
- * there is none, or others changed the head too often; -ENXIO, without a diagnosis, where the first
- * lies in an extent that is not mapped here, and is refs[0]; RAPAHUB_EPROTOCOL where the head names
- * no slot of `size_class`. What follows and is no such slot stays where it is. The same one may be
- * there twice. One popper at a time. */
+/* Pops the first slots of a stack with one swap. Returns their number, at most HUB_SLOT_ROUND;
+ * -EAGAIN if the stack is empty, or others changed the head too often; -ENXIO, without a diagnosis,
+ * if the first is in an extent that is not mapped here (refs[0] has it); RAPAHUB_EPROTOCOL if the
+ * head is no slot of `size_class`. A later link that is no such slot is left in place. The same
+ * slot may occur twice. One popper at a time. */
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t refs[HUB_SLOT_ROUND]);
 
-/* Takes all: the first ref, or HUB_SLOT_REF_NONE. */
+/* Pops all slots. Returns the first ref, or HUB_SLOT_REF_NONE. */
 uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
 
 __attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_map *map,
                                                 const struct hub_descriptor *descriptor);
 
-/* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
- * what it remembers of the slot. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+/* A receiver's checks of a private copy of a descriptor before it reads the payload, apart from
+ * those against its records. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
 static inline __attribute__((always_inline)) int hub_slot_class_check(
     const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
 {
@@ -143,7 +149,7 @@ static inline __attribute__((always_inline)) int hub_slot_class_check(
                : hub_slot_class_refuse(map, descriptor);
 }
 
-/* Where the payload of one that was checked lies. */
+/* Returns the address of the payload of a checked descriptor. */
 static inline const uint8_t *hub_slot_class_payload(const struct hub_slot_map *map,
                                                     const struct hub_descriptor *descriptor)
 {
@@ -164,8 +170,8 @@ static inline __attribute__((always_inline)) int hub_slot_class_check_generation
                : hub_slot_class_refuse_generation(descriptor, found, when);
 }
 
-/* Copies the payload once, and looks at the generation again: a peer that re-used its slot too
- * early is told so. */
+/* Copies the payload once and checks the generation again: a peer that reused its slot too early is
+ * told so. */
 int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
                         void *to);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_grants: the bank's other half. */
+/* slot_grants: the second half of the host's slot allocator. */
 #include "hub/shm/slot_grants.h"
 
 #include <rapahub/error.h>
@@ -7,13 +7,13 @@
 #include "hub/shm/slot_bank_state.h"
 #include "hub/shm/slot_stock.h"
 
-/* Bytes: with the slot that reaches it the look ends. Of the largest there are two then, of which
- * one may be held as a view while the other is written. */
+/* Bytes granted at one attend; the slot that reaches them is the last. They cover two of the
+ * largest slots, so that one can be held as a view while the other is written. */
 #define ONCE_MOST (UINT32_C(1280) << 10)
 
-/* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
- * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.
- * r[impl hub.slot.twice] */
+/* A failed push is retried at the next attend: a guest that prevents it forever harms itself. Until
+ * then the slot stays held; otherwise a new descriptor could defer it twice, and the list would
+ * become a circle. r[impl hub.slot.twice] */
 static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
 {
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
@@ -27,7 +27,7 @@ static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
     bank->deferred = ref;
 }
 
-/* One try for each. */
+/* Each gets one try. */
 static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
 {
     uint32_t ref = bank->deferred;
@@ -59,7 +59,7 @@ static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
     give(bank, ref);
 }
 
-/* However much it asks for, a guest never has more than half of a class. */
+/* A guest never has more than half of a class, however much it asks for. */
 static bool has_all(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
@@ -96,8 +96,7 @@ int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
     return 0;
 }
 
-/* Asked at each sweep: without the lock, so that a grant that waits for a later one is the most
- * that may go wrong. */
+/* Called at each sweep, without the lock. At worst a grant is delayed to the next sweep. */
 static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
 {
     for (uint32_t c = 0; c < bank->map.count; c++)
@@ -106,7 +105,8 @@ static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
     return false;
 }
 
-/* What a guest shall have that asks: its share, or a quarter of the class more, divided. */
+/* Returns the number of slots for a guest that asks: its share, or beyond that a quarter of the
+ * class more, divided by the guests. */
 static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
@@ -123,7 +123,8 @@ static bool lacks(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer) R
     return bank->of[c].granted[peer] < bank->of[c].goal[peer];
 }
 
-/* Has it run dry? Who asks again before it has what it asked for, has asked once. */
+/* Reads and clears the guest's request. A request that comes before an earlier one is met counts
+ * once. */
 static void heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
 {
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
@@ -137,7 +138,7 @@ static void heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES
         bank->of[c].goal[peer] = more(bank, c, peer);
 }
 
-/* One more of what it asked for? */
+/* Grants one more of the slots that it asked for. False if there is none to grant. */
 static bool grant_one(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
 {
     if (!lacks(bank, c, peer))
@@ -148,8 +149,8 @@ static bool grant_one(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
     return false;
 }
 
-/* Until so many bytes are granted at this look: how many slots. The rest is for the next one, as if
- * it had asked again. */
+/* Grants slots until ONCE_MOST bytes are reached, and returns their number. The rest is left to the
+ * next attend, as if the guest had asked again. */
 static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint64_t *bytes)
     REQUIRES(bank->lock)
 {
@@ -164,13 +165,14 @@ static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t pe
     }
     if (lacks(bank, c, peer))
         hub_note(&hub_slot_class_peer(&bank->map, peer, c)->wanted, 1);
+    /* slots that it returns later must not be granted again unasked */
     else
-        bank->of[c].goal[peer] = 0; /* what it gives back later it has not asked for again */
+        bank->of[c].goal[peer] = 0;
     return given;
 }
 
-/* One by one: their pages may have to be taken, and meanwhile others wait for the lock. No more at
- * once than takes a moment: who looks has more to do. */
+/* Grants slots singly: their pages may have to be reserved, and other threads wait for the lock.
+ * The number is bounded because the calling thread has other work. */
 uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
 {
     uint64_t bytes = 0;
@@ -252,8 +254,8 @@ static void reset_block(struct hub_peer_class *block)
     hub_note(&block->granted, 0);
 }
 
-/* What the dead peer gave back itself is found by the gathering; what others did wrong is theirs.
- * r[impl shm.crash.recovery] */
+/* Slots that the dead peer returned itself are collected first. Violations found there are by
+ * others and are ignored. r[impl shm.crash.recovery] */
 uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer)
 {
     uint32_t count = 0;

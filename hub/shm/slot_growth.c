@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_growth: what cannot be had now is not asked for again for a while: a full /dev/shm must not
- * cost a system call for each message. */
+/* slot_growth: after a failure there is no new attempt for a while, because a full /dev/shm must
+ * not cost a system call for each message. */
 #include "hub/shm/slot_growth.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "hub/base/clock.h"
 #include "hub/shm/doorbell.h"
 
-#define PATIENCE HUB_SECOND /* after memory could not be had */
+#define PATIENCE HUB_SECOND /* after an attempt failed */
 
 void hub_slot_growth_init(struct hub_slot_growth *growth, const struct hub_slot_map *map,
                           const struct hub_slot_growth_plan *plan)
@@ -72,8 +72,8 @@ static int make(struct hub_slot_growth *growth, const struct hub_slot_map *map,
     return 0;
 }
 
-/* A guest hears of memory of its own before the first slot of it is granted or sent: both come
- * behind the byte. r[impl shm.varslot.extents] */
+/* A guest is told of an extent with its own memory before the first slot of it is granted or sent:
+ * both come after the byte. r[impl shm.varslot.extents] */
 static bool tell(struct hub_slot_growth *growth)
 {
     if (growth->file)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_pool: the private records decide; a bit in the segment is only a claim, checked against them
- * when it is harvested. A word of the bitmap is taken by one exchange, so a bit is seen once. */
+/* slot_pool: the private records decide. A bit in the segment is only a claim, checked against them
+ * when it is harvested. A word of the bitmap is read and cleared by one exchange, so each bit is
+ * seen once. */
 #include "hub/shm/slot_pool.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static uint32_t words_of(uint32_t count)
     return (count + WORD_BITS - 1) / WORD_BITS;
 }
 
-/* The bits of word `word` that stand for a slot. */
+/* Returns the bits of word `word` that stand for a slot. */
 static uint64_t valid_bits(uint32_t count, uint32_t word)
 {
     uint32_t left = count - word * WORD_BITS;
@@ -31,7 +32,7 @@ static uint64_t valid_bits(uint32_t count, uint32_t word)
     return left >= WORD_BITS ? UINT64_MAX : (UINT64_C(1) << left) - 1;
 }
 
-/* The lowest set bit of `*bits`, as a slot of word `word`; takes it out. */
+/* Removes the lowest set bit from `*bits` and returns its slot in word `word`. */
 static uint32_t next_slot(uint64_t *bits, uint32_t word)
 {
     uint32_t slot = word * WORD_BITS + (uint32_t)__builtin_ctzll(*bits);
@@ -92,7 +93,7 @@ void hub_slot_pool_fini(struct hub_slot_pool *pool)
     if (!pool->records)
         return;
     free(pool->records);
-    free(pool->cache); /* and pool->free, behind it */
+    free(pool->cache); /* and pool->free, which follows it */
     hub_mutex_fini(&pool->lock);
     *pool = (struct hub_slot_pool){0};
 }
@@ -134,7 +135,7 @@ static void end_loan(struct hub_slot_pool *pool, uint32_t slot) REQUIRES(pool->l
     put_in_cache(pool, slot);
 }
 
-/* A claim that the records deny. In a shared group nobody can be blamed for it.
+/* A claim that the records contradict. In a shared group no peer can be blamed for it.
  * r[impl hub.slot.claim] */
 static int deny(struct hub_slot_pool *pool, const char *rule, uint32_t slot, const char *what)
     REQUIRES(pool->lock)
@@ -162,7 +163,7 @@ static int harvest_bit(struct hub_slot_pool *pool, uint32_t slot) REQUIRES(pool-
     }
 }
 
-/* Every bit taken out of the segment is accounted for, also behind one that is denied. */
+/* Every bit removed from the segment is accounted for, even after one was denied. */
 static int harvest_word(struct hub_slot_pool *pool, uint32_t word) REQUIRES(pool->lock)
 {
     uint64_t bits = hub_peek64(&pool->bitmap[word]) ? hub_exchange64(&pool->bitmap[word], 0) : 0;
@@ -236,8 +237,8 @@ int hub_slot_pool_loan(struct hub_slot_pool *pool, uint32_t peer, uint32_t *slot
     return r;
 }
 
-/* What a harvest of the word would do for `peer`, who may have no more slots if it is `full`: only
- * its own slots that came back help it then. */
+/* Says whether harvesting the word would help `peer`. If the peer is `full`, it may have no more
+ * slots, and only its own returned ones help. */
 static bool word_promises(const struct hub_slot_pool *pool, uint32_t word, uint32_t peer, bool full)
     REQUIRES(pool->lock)
 {
@@ -320,7 +321,8 @@ void hub_slot_pool_return_cache(struct hub_slot_pool *pool)
     hub_mutex_unlock(&pool->lock);
 }
 
-/* What the dead peer gave back itself is found by the harvest; what others did wrong is theirs. */
+/* Slots that the dead peer returned itself are harvested first. Violations found there are by
+ * others and are ignored. */
 uint32_t hub_slot_pool_reclaim(struct hub_slot_pool *pool, uint32_t peer)
 {
     uint32_t count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_purse: every stack of ours has one popper, a thread with the lock of the purse. */
+/* slot_purse: only one thread at a time pops our stacks, the one with the lock of the slot
+ * cache. */
 #include "hub/shm/slot_purse.h"
 
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #define FORGET   (3 * HUB_SECOND)
 
 #define COLD_BYTES \
-    (UINT64_C(2) << 20) /* of one class, that go round: more than a CPU's own cache */
+    (UINT64_C(2) << 20) /* bytes of one class that cycle: more than a CPU's own cache */
 
-/* Of a ref that is there. */
+/* `ref` must be mapped. */
 static inline struct hub_purse_record *record_of(const struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
 {
@@ -116,8 +117,8 @@ static int map_extent(struct hub_slot_purse *purse, struct hub_extent_name name)
     return r;
 }
 
-/* Extents are mapped when a slot of them is met. What no extent can have is for others to refuse.
- * r[impl shm.varslot.extents] */
+/* An extent is mapped when one of its slots is met. A ref that no extent can have is left to the
+ * later checks. r[impl shm.varslot.extents] */
 static __attribute__((noinline)) int reach(struct hub_slot_purse *purse, uint32_t ref)
     REQUIRES(purse->lock)
 {
@@ -139,7 +140,7 @@ static void keep(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->loc
     of->kept = ref;
 }
 
-/* One that we keep, write or read just now cannot be in our stack. */
+/* A slot that is kept, written or read here cannot be in our stack. */
 static int keep_popped(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
 {
     const struct hub_purse_record *record = record_of(purse, ref);
@@ -152,7 +153,7 @@ static int keep_popped(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purs
     return 0;
 }
 
-/* Pops a few of ours, which are kept. */
+/* Pops a few slots into the cache. */
 static __attribute__((noinline)) int pop(struct hub_slot_purse *purse, uint32_t c)
     REQUIRES(purse->lock)
 {
@@ -180,7 +181,7 @@ static int take(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRE
     return 0;
 }
 
-/* The generation goes on from what stands in the slot when it is ours for the first time, and is
+/* The first time that a slot is ours, its generation continues from the value in the slot. It is
  * published with the descriptor, by the ring's head. */
 static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descriptor *descriptor)
     REQUIRES(purse->lock)
@@ -206,9 +207,10 @@ bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size)
     return true;
 }
 
-/* Asks the host, and looks what it made of that the last time: where it heard, for long, and has
- * granted none, there is no room for one. A host that does not look is waited for. Who has been
- * told so asks once before it is told again. r[impl hub.var.single-popper] */
+/* Asks the host for slots, and evaluates the previous request: if the host has seen it for long
+ * enough and granted none, it has no space for one. A host that has not looked is waited for. After
+ * that result the next call asks again before the result can be repeated.
+ * r[impl hub.var.single-popper] */
 static __attribute__((noinline)) int ask(struct hub_slot_purse *purse, uint32_t c, size_t size)
     REQUIRES(purse->lock)
 {
@@ -245,8 +247,8 @@ static inline __attribute__((always_inline)) int loan_for(struct hub_slot_purse 
     return r;
 }
 
-/* Later rounds come to the front: they were given back before. As long as a cache of one CPU holds
- * all that go round the host is asked for more. */
+/* Later rounds are put in front, because their slots were returned earlier. While all slots that
+ * cycle fit into the cache of one CPU, the host is asked for more. */
 static int pop_all(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
 {
     const struct hub_purse_class *of = &purse->of[c];
@@ -304,7 +306,7 @@ bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size)
     return ready;
 }
 
-/* As hub_slot_bank_sent. */
+/* See hub_slot_bank_sent. */
 UNCHECKED void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
 {
     struct hub_purse_record *record = record_of(purse, ref);
@@ -380,8 +382,8 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
                : hub_slot_class_copy(&purse->map, descriptor, to);
 }
 
-/* A push that others spoiled is tried again at the next one, and before a long sleep; until then
- * the slot is held, as in a bank. r[impl hub.slot.twice] */
+/* A failed push is retried at the next one and before a long sleep. Until then the slot stays held,
+ * as in slot_grants. r[impl hub.slot.twice] */
 static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
 {
     struct hub_purse_record *record = record_of(purse, ref);
@@ -434,7 +436,8 @@ int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
     return r;
 }
 
-/* What went back is in `granted` until the host looks: so long it does not go back twice. */
+/* Returned slots count in `granted` until the host notices. Until then they must not be returned
+ * twice. */
 static uint32_t surplus(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
 {
     struct hub_purse_class *of = &purse->of[c];
@@ -467,7 +470,7 @@ void hub_slot_purse_rest(struct hub_slot_purse *purse)
     hub_mutex_unlock(&purse->lock);
 }
 
-/* The stack is read as it stands: what the host pushes meanwhile is counted or not. */
+/* The stack is read as it stands; slots that the host pushes meanwhile may or may not count. */
 static uint32_t count_stack(const struct hub_slot_purse *purse, uint32_t c)
 {
     const struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);

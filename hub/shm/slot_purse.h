@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_purse: a guest's side of slots of several sizes: it pops slots it was granted, sends in
- * them, reads the host's and pushes them back. Only it pops its stacks; what it finds there is held
- * to private records. */
+/* slot_purse: a guest's slot cache, for slots of several sizes. It pops slots that the guest was
+ * granted, sends in them, and reads the host's slots and pushes them back. It is the only popper of
+ * its stacks, and checks the slots found there against private records. */
 #ifndef HUB_SHM_SLOT_PURSE_H
 #define HUB_SHM_SLOT_PURSE_H
 
@@ -15,87 +15,89 @@
 enum hub_purse_state {
     HUB_PURSE_AWAY,   /* in a stack, or not ours */
     HUB_PURSE_KEPT,   /* popped, not lent */
-    HUB_PURSE_LOANED, /* being written by us */
+    HUB_PURSE_LOANED, /* this side is writing it */
     HUB_PURSE_SENT    /* the host has it, or has pushed it back */
 };
 
 struct hub_purse_record {
-    uint32_t generation;  /* of our own use */
-    uint32_t seen;        /* generation accepted last from the host */
-    uint32_t next;        /* slot behind it in `kept` or `deferred` */
-    struct hub_a32 state; /* enum hub_purse_state; from LOANED who writes the slot leads to SENT,
-                             and needs no lock for it; all else under the lock */
-    bool used;            /* `generation` is ours, not what stands in the slot */
-    bool accepted;        /* `seen` is one */
-    bool held;            /* accepted, not given back yet */
+    uint32_t generation; /* counts our own uses */
+    uint32_t seen;       /* generation accepted last from the host */
+    uint32_t next;       /* next slot in `kept` or `deferred` */
+    /* enum hub_purse_state; the writer of the slot changes LOANED to SENT without the lock; all
+     * else happens under the lock */
+    struct hub_a32 state;
+    bool used;     /* `generation` is valid; otherwise the value in the slot counts */
+    bool accepted; /* `seen` is valid */
+    bool held;     /* accepted, and not returned yet */
 };
 
 struct hub_purse_class {
     struct hub_peer_class *block; /* ours, in the segment */
     uint32_t kept;                /* slots that were popped and not sent */
-    uint32_t share;               /* what is above it may go back */
-    uint32_t granted;             /* as it stood at the last look */
-    uint32_t returned;            /* given back, not counted by the host yet */
-    bool asked;                   /* and not told since that there is no room */
-    uint64_t vain_ns;             /* when it has been asked in vain for long enough; 0: not yet */
-    uint64_t forget_ns;           /* who asks then asks anew */
+    uint32_t share;               /* slots above this number may be returned */
+    uint32_t granted;             /* value at the last check */
+    uint32_t returned;            /* returned, but not yet counted by the host */
+    bool asked;                   /* a request is open, and was not answered by "no space" */
+    uint64_t vain_ns;   /* when the request will have been in vain for long enough; 0: not yet */
+    uint64_t forget_ns; /* a request after this time counts as a new one */
 };
 
-/* Any thread: it has a lock of its own, the last in the order of locks. */
+/* The cache. Any thread: it has a lock of its own, the last in the order of locks. */
 struct hub_slot_purse {
     struct hub_mutex lock;
     struct hub_slot_map map;
     uint32_t peer, guests_max;
     struct hub_purse_class *of GUARDED_BY(lock);
-    uint32_t near GUARDED_BY(lock);     /* the class of the last payload */
-    uint32_t deferred GUARDED_BY(lock); /* slots of the host whose push others spoiled */
-    int file;                           /* of the segment, the caller's */
-    struct hub_slot_arrivals arrivals;  /* extents that were sent and not met yet */
-    void (*hear)(void *user);           /* reads the doorbell now, into them; or NULL */
+    uint32_t near GUARDED_BY(lock); /* the class of the last payload */
+    /* slots of the host whose push failed because others interfered */
+    uint32_t deferred GUARDED_BY(lock);
+    int file;                          /* the segment's file; it belongs to the caller */
+    struct hub_slot_arrivals arrivals; /* extents that were received and not used yet */
+    void (*hear)(void *user);          /* reads the doorbell now, into `arrivals`; or NULL */
     void *user;
 };
 
-/* Over a segment that is mapped, and whose file is open as long: -ENOMEM. `fini` accepts what was
- * never initialised but zeroed. */
+/* Makes a cache over a mapped segment, whose file stays open as long. -ENOMEM. `fini` allows a
+ * cache that is only zeroed. */
 int hub_slot_purse_init(struct hub_slot_purse *purse, const struct hub_geometry *geometry,
                         const struct hub_mapping *segment, uint32_t peer);
 void hub_slot_purse_fini(struct hub_slot_purse *purse);
 
-/* How to hear of memory that was sent: `hear` may be called by any thread, under the purse's lock.
- * Before other threads use the purse. */
+/* Sets the function that receives added memory. Any thread may call `hear`, with the cache's lock
+ * held. Set it before other threads use the cache. */
 void hub_slot_purse_listen(struct hub_slot_purse *purse, void (*hear)(void *user), void *user);
 
-/* Have we been granted none for `size` bytes? Then none will come back either. Any thread, without
- * the lock. */
+/* Says whether no slot for `size` bytes is granted to us, so that none can come back either. Any
+ * thread, without the lock. */
 bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size);
 
-/* A slot of ours for `size` bytes: of the smallest class that has one: 0, -EAGAIN where all have
- * run dry, which the host is told in the segment, -ENOSPC where it has been told for a second, has
- * looked, and granted not a single one, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a stack
- * holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
+/* Lends a slot for `size` bytes, from the smallest class that has one. Returns 0; -EAGAIN if there
+ * is none, which the host is told in the segment; -ENOSPC if the host has known that for a second,
+ * has looked, and has granted none; RAPAHUB_EPROTOCOL (shm.varslot.freelist) if a stack holds an
+ * impossible slot, or (shm.varslot.extents) if an extent is not in its place. */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
                         struct hub_descriptor *descriptor);
 
-/* The same; where none is kept all that came back are taken, of which the last ones are used last:
- * so all go round. */
+/* The same, but if no slot is cached all returned ones are popped, and those returned last are used
+ * last, so that all slots cycle. */
 int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size,
                              struct hub_descriptor *descriptor);
 void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref);
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref);
 bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);
 
-/* As hub_slot_bank_accept and _free, for a slot of the host; RAPAHUB_EPROTOCOL also with
- * shm.varslot.extents. */
+/* Like hub_slot_bank_accept, hub_slot_bank_show and hub_slot_grants_free, for the host's slots.
+ * RAPAHUB_EPROTOCOL also with shm.varslot.extents. */
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to);
 const uint8_t *hub_slot_purse_show(struct hub_slot_purse *purse,
                                    const struct hub_descriptor *descriptor, int *code);
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);
 
-/* Slots that are granted to us and not on their way. */
+/* Returns the number of slots that are granted to us and not in use. */
 uint32_t hub_slot_purse_free_count(struct hub_slot_purse *purse);
 
-/* Before a long sleep: what is above the first share goes back to the host. */
+/* Before a long sleep: returns the slots beyond the first share to the host. */
 void hub_slot_purse_rest(struct hub_slot_purse *purse);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_reader: the receiver's side of a pool: what is accepted, and given back. All numbers come
- * from a private copy of a descriptor; the payload is copied once. */
+/* slot_reader: the receiver's side of a pool: accepts slots and returns them. All numbers come from
+ * a private copy of a descriptor, and the payload is copied once. */
 #include <rapahub/error.h>
 
 #include "hub/base/atomic.h"
@@ -99,8 +99,8 @@ static int accept_slot(struct hub_slot_reader *reader, const struct hub_descript
     return r;
 }
 
-/* The second look only tells that a peer re-used the slot too early. Nothing relies on it, since
- * only the copy is used: so it needs no fence. */
+/* The second check only reveals that a peer reused the slot too early. Nothing relies on it, since
+ * only the copy is used, so it needs no fence. */
 int hub_slot_reader_copy_part(const struct hub_slot_reader *reader,
                               const struct hub_descriptor *part, void *to)
 {

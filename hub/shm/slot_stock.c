@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_stock: a step is as small as a large slot: whoever calls meanwhile waits for the lock. */
+/* slot_stock: each step is at most as large as a large slot, because other threads wait for the
+ * lock meanwhile. */
 #include "hub/shm/slot_stock.h"
 
 #include <inttypes.h>
@@ -11,9 +12,9 @@
 #include "hub/base/clock.h"
 #include "hub/shm/room.h"
 
-#define PATIENCE   HUB_SECOND /* after there was no room */
+#define PATIENCE   HUB_SECOND /* after there was no space */
 #define STEP_BYTES (UINT32_C(256) << 10)
-#define AT_FIRST   (UINT32_C(128) << 10) /* bytes of each class, for a guest that comes */
+#define AT_FIRST   (UINT32_C(128) << 10) /* bytes of each class, for a guest that attaches */
 #define WHY_MAX    256
 
 void hub_slot_stock_add(struct hub_slot_bank *bank, struct hub_slot_ref first, uint32_t count)
@@ -41,7 +42,7 @@ static int take(struct hub_slot_bank *bank, uint32_t c, uint32_t count) REQUIRES
     return 0;
 }
 
-/* Of each class as many as a guest's side has. */
+/* The part of a class for the host or one guest, if all have the same. */
 static uint32_t side(const struct hub_slot_bank *bank, uint32_t c)
 {
     return bank->map.of[c].per_extent / (bank->guests_max + 1);
@@ -72,7 +73,7 @@ bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c)
                                        hub_clock_left(bank->of[c].no_room_before_ns) == 0);
 }
 
-/* Not all of a step, but one? */
+/* Commits `count` slots, or at least one if there is no space for all. */
 static bool try_take(struct hub_slot_bank *bank, uint32_t c, uint32_t count) REQUIRES(bank->lock)
 {
     if (!hub_slot_stock_may(bank, c))
@@ -115,14 +116,16 @@ uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool
     return share < most ? share : most;
 }
 
-/* Is it here, or comes just now? Each that is has one of the smallest. */
+/* Says whether the guest is attached or attaching: every such guest has a slot of the smallest
+ * class. */
 static bool is_here(const struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)
 {
     return bank->of[0].granted[peer] > 0;
 }
 
-/* What guests have; and, before one comes that has its share at once, what those that are here lack
- * of theirs: it does not take what they were promised. */
+/* Returns the slots granted to guests. Before a guest gets its whole share at once, it adds the
+ * slots that the present guests still lack of theirs, so that the newcomer does not use slots
+ * promised to them. */
 static uint32_t owed(const struct hub_slot_bank *bank, uint32_t c, bool few) REQUIRES(bank->lock)
 {
     const struct hub_bank_class *of = &bank->of[c];
@@ -134,7 +137,8 @@ static uint32_t owed(const struct hub_slot_bank *bank, uint32_t c, bool few) REQ
     return sum;
 }
 
-/* So that `more` can be granted besides what is owed, and a side's for the host stay. */
+/* Returns the slots to commit so that `more` can be granted beyond those owed, and the host's part
+ * remains. */
 static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t owed, uint32_t more)
     REQUIRES(bank->lock)
 {
@@ -147,7 +151,7 @@ static uint32_t lacking(const struct hub_slot_bank *bank, uint32_t c, uint32_t o
     return count < of->untaken ? count : of->untaken;
 }
 
-/* Without room the host keeps half of its side, and one at least. */
+/* Without space, the host keeps half of its part, and at least one slot. */
 static uint32_t kept(const struct hub_slot_bank *bank, uint32_t c)
 {
     uint32_t half = side(bank, c) / 2;
@@ -155,7 +159,7 @@ static uint32_t kept(const struct hub_slot_bank *bank, uint32_t c)
     return half > 0 ? half : 1;
 }
 
-/* Where nothing is left that could be taken, or guests may have no more of it without an extent,
+/* If no slot is left to commit, or guests may have no more of this class without another extent,
  * the host does not hold back either. */
 bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c)
 {
@@ -181,7 +185,7 @@ static uint64_t lacking_bytes(struct hub_slot_bank *bank, bool few)
     return sum;
 }
 
-/* How many it took: 0, there is nothing more to take; or -ENOSPC. */
+/* Returns the number of committed slots, 0 if no more are needed, or -ENOSPC. */
 static int share_step(struct hub_slot_bank *bank, uint32_t c, bool few)
 {
     uint32_t count, most = step(bank, c);

@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_stock: how many slots of the first extents the bank has to give: those whose pages are
- * there. The others, the last ones of their extent, are in no reserve: nobody is given one, no ref
- * to one is ever accepted, so nobody touches what is not there. */
+/* slot_stock: the committed slots of the first extents: those whose pages are reserved. The others,
+ * at the end of their extent, are in no reserve, are never handed out, and no ref to one is
+ * accepted. So no process touches a page that does not exist. */
 #ifndef HUB_SHM_SLOT_STOCK_H
 #define HUB_SHM_SLOT_STOCK_H
 
 #include "hub/shm/slot_bank.h"
 
-/* A part of an extent that is there: to the reserve, the lowest on top. */
+/* Moves a committed part of an extent into the reserve, the lowest slot on top. */
 void hub_slot_stock_add(struct hub_slot_bank *bank, struct hub_slot_ref first, uint32_t count)
     REQUIRES(bank->lock);
 
-/* Before anybody has a slot, for a bank whose segment is a file: of each class only a side's share
- * is there, for the host. -ENOSPC, as hub_mapping_take. */
+/* For an allocator whose segment is a file, before any slot is handed out: commits the host's part
+ * of each class. -ENOSPC, as hub_mapping_take. */
 int hub_slot_stock_open(struct hub_slot_bank *bank) REQUIRES(bank->lock);
 
-/* Somebody needs one, and the reserve is empty: are there some now? Where there is no room that is
- * logged, and not tried again for a while. */
+/* The reserve is empty and a slot is needed: commits more, and says whether there are any now. A
+ * lack of space is logged, and not tried again for a while. */
 bool hub_slot_stock_more(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* May the next need be met so? */
+/* Says whether hub_slot_stock_more may be tried now. */
 bool hub_slot_stock_may(const struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* A guest asks for one more: may it have one, and a side's stay with the host? Without room for
- * all that one is taken that there is room for, or the host keeps half of that, one at least. */
+/* Says whether a guest may have one more slot. The host's part of the class should remain, and is
+ * committed for that. If there is no space for all of it, the host keeps half of its part, and at
+ * least one slot. */
 bool hub_slot_stock_spare(struct hub_slot_bank *bank, uint32_t c) REQUIRES(bank->lock);
 
-/* Shall a guest that comes have `few` slots, as large ones will be there when it asks: their pages
- * are taken, and there is ample room for all that are laid out? r[impl hub.file.room] */
+/* Says whether an attaching guest should get only few slots now, because large ones can be
+ * committed when it asks: some have no pages yet, and there is ample space for all of them.
+ * r[impl hub.file.room] */
 bool hub_slot_stock_may_wait(struct hub_slot_bank *bank);
 
-/* What it is granted of a class: its share, or few bytes of that. r[impl hub.var.single-popper] */
+/* Returns the slots of a class that the guest is granted first: its share, or a few bytes of it.
+ * r[impl hub.var.single-popper] */
 uint32_t hub_slot_stock_first(const struct hub_slot_bank *bank, uint32_t c, bool few)
     REQUIRES(bank->lock);
 
-/* A guest comes: of each class as many are there as that, besides a side's for the host and what is
- * granted already, or where it comes with its whole share promised, or all that there are: 0,
- * -ENOSPC. Takes the lock for each step of it.
- */
+/* For an attaching guest, commits that many slots of each class, besides the host's part and those
+ * already granted, or those promised if the guest gets its whole share; as far as there are any. 0
+ * or -ENOSPC. Takes the lock separately for each step. */
 int hub_slot_stock_share(struct hub_slot_bank *bank, bool few);
 
 #endif

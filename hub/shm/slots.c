@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slots: one table of functions for each kind; nobody else asks which it is. */
+/* slots: one table of functions for each kind of slots. No other file depends on the kind. */
 #include "hub/shm/slots.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
-/* Of one of the three kinds; of two of them by name. */
+/* Calls the function of the kind. Two of the three kinds are called by name. */
 #define OF_KIND(of, function, ...)                                                              \
     ((of)->kind == &hub_slots_classes_bank    ? hub_slots_classes_bank_##function(__VA_ARGS__)  \
      : (of)->kind == &hub_slots_classes_purse ? hub_slots_classes_purse_##function(__VA_ARGS__) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slots: payload slots as a link uses them, whether they are of one size (slot_pool) or of several
- * (slot_bank, slot_purse): which, the segment decides once. */
+/* slots: payload slots as links use them, of one size (slot_pool) or of several (slot_bank,
+ * slot_purse). The segment decides once which kind it has. */
 #ifndef HUB_SHM_SLOTS_H
 #define HUB_SHM_SLOTS_H
 
@@ -11,26 +11,26 @@
 
 struct hub_slots_kind;
 
-/* The slots this side sends in: the host's of a group, or a guest's. Any thread. */
+/* The slots in which this side sends: the host's for a group, or a guest's. Any thread. */
 struct hub_slots {
     const struct hub_slots_kind *kind;
     union {
         struct hub_slot_pool pool;
-        struct hub_slot_bank *bank; /* owned, as the next */
+        struct hub_slot_bank *bank; /* owned, like the next */
         struct hub_slot_purse *purse;
     };
 };
 
-/* As the host of a segment; as the guest `peer` in it. -ENOMEM. `fini` accepts what was never
- * initialised but zeroed. As the host -ENOSPC, where there is no room for its own slots. */
+/* Initialise the slots of a segment, for its host and for the guest `peer`. -ENOMEM; for the host
+ * also -ENOSPC if there is no space for its own slots. `fini` allows slots that are only zeroed. */
 int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segment);
 int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segment,
                          const struct hub_segment_view *view, uint32_t peer);
 void hub_slots_fini(struct hub_slots *slots);
 
-/* How memory that is added goes to the other side: a host sends it by its end of the doorbell (of a
- * segment with one guest; -1: none now), a guest calls `hear`, which reads its end into the inbox
- * that this returns: NULL where nothing is ever sent. */
+/* Sets how added memory reaches the other side. A host sends it by its end of the doorbell, for a
+ * segment with one guest; -1: none now. A guest calls `hear`, which reads its end into the returned
+ * inbox; the inbox is NULL if nothing is ever sent. */
 struct hub_slots_line {
     int bell;
     void (*hear)(void *user); /* any thread */
@@ -39,99 +39,106 @@ struct hub_slots_line {
 const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
                                                    const struct hub_slots_line *line);
 
-/* Host: so many guests are in the segment. r[impl hub.slot.quota] */
+/* Host: sets the number of guests in the segment. r[impl hub.slot.quota] */
 void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
 
-/* Fills in slot and generation of a descriptor for `size` bytes: where they go, until `sent` or
- * `drop`; NULL with *code: -EAGAIN (without a diagnosis), RAPAHUB_EPROTOCOL, or -ENOSPC for a guest
- * that has none, where the host has no room for one. */
+/* Lends a slot for `size` bytes: fills in the descriptor's slot and generation, and returns the
+ * address of the payload, valid until `sent` or `drop`. NULL with *code: -EAGAIN, without a
+ * diagnosis; RAPAHUB_EPROTOCOL; -ENOSPC for a guest that has none, if the host has no space for
+ * one. */
 uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_descriptor *descriptor, int *code);
 
-/* The same of those that came back longest ago: all go round, and none is in a cache of one CPU
- * alone any more. Of one size: as `loan`. */
+/* The same, with the slot that was returned longest ago: all slots cycle, and none is in the cache
+ * of only one CPU. With slots of one size this is hub_slots_loan. */
 uint8_t *hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
                              struct hub_descriptor *descriptor, int *code);
 bool hub_slots_has_cold(const struct hub_slots *slots);
 void hub_slots_sent(struct hub_slots *slots, uint32_t slot);
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
 
-/* Where the payload area begins in a slot; its bytes in the largest slots; in this slot. */
+/* Return the offset of the payload area in a slot, its bytes in the largest slots, and its bytes in
+ * this slot. */
 uint32_t hub_slots_start(const struct hub_slots *slots);
 size_t hub_slots_largest(const struct hub_slots *slots);
 size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot);
 
-/* Would a loan succeed? The look before a sleep. */
+/* Says whether a loan would succeed: the last check before a sleep. */
 bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size);
 
-/* How many bytes a message should have that is one of many: several slots take as much. */
+/* Returns the best size in bytes for each of many messages, such that there are several slots of
+ * it. */
 size_t hub_slots_piece(const struct hub_slots *slots);
 
-/* May a slot come without a wake-up on the link? Then it is looked for in slices. */
+/* Says whether a slot may come back without a wake-up on the link. Then a waiter polls in
+ * slices. */
 bool hub_slots_shared(const struct hub_slots *slots);
 
-/* Guest: must the host be rung, so that it looks what this side has run out of? */
+/* Guest: says whether the host must be rung, so that it notices that this side has no free
+ * slots. */
 bool hub_slots_ask(const struct hub_slots *slots);
 
-/* Guest: has it been granted none that `size` bytes fit in? Then none will come back either. */
+/* Guest: says whether no slot for `size` bytes is granted, so that none can come back either. */
 bool hub_slots_bare(const struct hub_slots *slots, size_t size);
 
-/* Host: gives a guest that comes its first share: 0, -ENOSPC; what it asks for since, a part of
- * it at each look: how many slots. */
+/* Host: hub_slots_endow grants an attaching guest its first slots: 0 or -ENOSPC. hub_slots_attend
+ * grants a part of what the guest has asked for since, and returns the number of slots. */
 int hub_slots_endow(struct hub_slots *slots, uint32_t peer);
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer);
 
-/* Before a long sleep: what need not be held is given back. */
+/* Before a long sleep: returns slots that need not be held. */
 void hub_slots_rest(struct hub_slots *slots);
 
-/* Host: takes back all that a guest of several sizes had, after proof of its death or where it
+/* Host: takes back all slots of several sizes that a guest had, after proof of its death, or if it
  * never came. */
 void hub_slots_take_back(struct hub_slots *slots, uint32_t peer);
 
-/* Slots that could be lent now: not lent, or given back; of several sizes, in the reserve of the
- * host, or at hand of the guest. What there is in all, and claims of the other side that the
- * records denied, and that blamed nobody. */
+/* Counts: slots that could be lent now (not lent, or returned; with several sizes those in the
+ * host's reserve or at the guest's hand), all slots, and claims of the other side that the records
+ * contradicted and for which no peer could be blamed. */
 void hub_slots_count(struct hub_slots *slots, struct hub_slot_counts *out);
 
-/* The slots the other side sends in. Under the receive token, but where something else is said. It
- * stays where it was initialised. */
+/* The slots in which the other side sends. Under the receive token, except where noted. The struct
+ * must not be moved. */
 struct hub_slots_in {
-    struct hub_slots *own; /* with several sizes one set of records serves both directions */
+    struct hub_slots *own; /* with several sizes, one set of records serves both directions */
     uint32_t peer;
     struct hub_slot_reader reader;
-    uint32_t classes;                       /* HUB_CLASSES_MAX; 0: slots are of one size */
-    struct hub_a32 shown[HUB_CLASSES_MAX];  /* slots that are held for long; of each class */
-    struct hub_a32 hidden[HUB_CLASSES_MAX]; /* and are no longer; any thread */
+    uint32_t classes;                      /* HUB_CLASSES_MAX; 0: slots are of one size */
+    struct hub_a32 shown[HUB_CLASSES_MAX]; /* slots of each class whose long hold has begun */
+    /* slots of each class whose long hold has ended; any thread */
+    struct hub_a32 hidden[HUB_CLASSES_MAX];
     const struct hub_a32
-        *most[HUB_CLASSES_MAX];               /* so many may be; 0 of a class that is not there */
-    struct hub_a32 constant[HUB_CLASSES_MAX]; /* that, where it does not change */
+        *most[HUB_CLASSES_MAX]; /* limit of both together; 0 for a class that does not exist */
+    struct hub_a32 constant[HUB_CLASSES_MAX]; /* that limit, if it is constant */
 };
 
-/* `memory` is the other's pool. */
+/* `memory` is the other side's pool. */
 int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
                       const struct hub_geometry *geometry, uint8_t *memory, uint32_t peer);
 void hub_slots_in_fini(struct hub_slots_in *in);
 
-/* Checks a private copy of a descriptor; the slot is held until `free`. With `to` its payload is
- * copied there. RAPAHUB_EPROTOCOL with the rule. */
+/* Checks a private copy of a descriptor; the slot is held until hub_slots_in_free. If `to` is not
+ * NULL, the payload is copied there. RAPAHUB_EPROTOCOL with the rule. */
 int hub_slots_in_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to);
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot); /* any thread */
 
-/* Copies a part of the payload of a slot that is held: `part` is its descriptor with the offset and
- * the length of the part. Each byte is to be copied once. RAPAHUB_EPROTOCOL where the generation is
- * another one behind it. */
+/* Copies a part of the payload of a held slot. `part` is its descriptor with offset and length of
+ * the part. Each byte must be copied only once. RAPAHUB_EPROTOCOL if the generation has changed
+ * afterwards. */
 int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
 
-/* How far behind a multiple of 64 the payload begins, if its slot is as those of our own layout
- * are; nothing of the descriptor need be right. */
+/* Returns the payload's offset from a multiple of 64, assuming that its slot lies as in our own
+ * layout. No field of the descriptor need be valid. */
 uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
 
-/* A slot that is held for long: may it be, so that the sender still has half of its own? Takes it
- * as `take` does: where its payload lies, or NULL with *code. And that it is held no longer, before
- * it is freed (any thread). r[impl hub.slot.hold] */
+/* hub_slots_in_may_hold says whether a slot may be held for long, such that the sender still has
+ * half of its own. hub_slots_in_show then accepts it as hub_slots_in_take does and returns the
+ * payload's address, or NULL with *code. hub_slots_in_hide ends the long hold, before the slot is
+ * freed; any thread. r[impl hub.slot.hold] */
 static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
 {
-    uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* nobody has checked it yet */
+    uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* not checked yet */
 
     return c < HUB_CLASSES_MAX &&
            hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < hub_peek(in->most[c]);
@@ -140,7 +147,8 @@ const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descr
                                  int *code);
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot);
 
-/* The words that giving a slot back changes: what a peer that takes no part may sleep on. */
+/* Returns the words that change when a slot is returned. A peer that does not take part in waiting
+ * may sleep on them. */
 void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
 
 #endif

@@ -26,7 +26,7 @@ static uint8_t *purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t s
     return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
 }
 
-#define PIECE 65536 /* bytes: of what is larger there are few */
+#define PIECE 65536 /* bytes; there are few larger slots */
 
 static size_t largest_of(const struct hub_slot_map *map)
 {
@@ -93,8 +93,8 @@ static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
     out[1] = out[0] + 1;
 }
 
-/* Half of what the guest has, but never of more than its share. The words stay as long as the bank.
- */
+/* Half of the guest's slots, counting no more than its share. The words live as long as the
+ * allocator. */
 static UNCHECKED const struct hub_a32 *bank_holds(const struct hub_slots_in *in, uint32_t slot,
                                                   struct hub_a32 *constant)
 {
@@ -188,7 +188,7 @@ int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot)
     return hub_slot_purse_free(in->own->purse, slot);
 }
 
-/* Half of what the host has for each guest. */
+/* Half of the slots that the host has for each guest. */
 static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t slot,
                                          struct hub_a32 *constant)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slots_kind: what each kind of slots can do; nobody but slots asks which it is. */
+/* slots_kind: the functions of a kind of slots. Only slots.c depends on the kind. */
 #ifndef HUB_SHM_SLOTS_KIND_H
 #define HUB_SHM_SLOTS_KIND_H
 
 #include "hub/shm/slots.h"
 
 struct hub_slots_kind {
-    uint32_t start; /* of the payload area, in a slot */
+    uint32_t start; /* offset of the payload area in a slot */
     uint8_t *(*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
                      struct hub_descriptor *descriptor, int *code);
     uint8_t *(*loan_cold)(struct hub_slots *slots, uint32_t peer, size_t size,
@@ -22,17 +22,17 @@ struct hub_slots_kind {
     int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     const struct hub_a32 *(*holds)(const struct hub_slots_in *in, uint32_t slot,
-                                   struct hub_a32 *constant); /* at most, of its class */
+                                   struct hub_a32 *constant); /* limit for its class */
     const uint8_t *(*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                           int *code); /* `take`, and where it lies */
+                           int *code); /* `take`, then the payload's address */
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
-    uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL: no host */
+    uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL for a guest */
     void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
     void (*fini)(struct hub_slots *slots);
 };
 
-/* What each loaned call does, of slots of several sizes: called by these names, not through a
- * table, so that they can become a part of who calls. */
+/* The functions that a call with a loan needs, for slots of several sizes. They are called by name
+ * and not through a table, so that they can be inlined. */
 uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                                      struct hub_descriptor *descriptor, int *code);
 size_t hub_slots_classes_bank_room(const struct hub_slots *slots, uint32_t slot);
@@ -48,8 +48,8 @@ int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot);
 const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,
                                             const struct hub_descriptor *descriptor, int *code);
 
-extern const struct hub_slots_kind hub_slots_pool_kind;     /* of one size */
-extern const struct hub_slots_kind hub_slots_classes_bank;  /* of several, the host's */
-extern const struct hub_slots_kind hub_slots_classes_purse; /* of several, a guest's */
+extern const struct hub_slots_kind hub_slots_pool_kind;     /* slots of one size */
+extern const struct hub_slots_kind hub_slots_classes_bank;  /* the host's slots of several sizes */
+extern const struct hub_slots_kind hub_slots_classes_purse; /* a guest's slots of several sizes */
 
 #endif

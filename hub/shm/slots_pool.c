@@ -98,7 +98,7 @@ static void pool_fini(struct hub_slots *slots)
 }
 
 const struct hub_slots_kind hub_slots_pool_kind = {
-    .start = sizeof(uint32_t), /* behind the generation */
+    .start = sizeof(uint32_t), /* after the generation */
     .loan = pool_loan,
     .room = pool_room,
     .largest = pool_largest,

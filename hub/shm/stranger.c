@@ -12,8 +12,8 @@
 
 /* ---- guest ---- */
 
-/* -EAGAIN where the entry is somebody else's. A range that is locked and of no use is given back
- * before the next is tried. */
+/* -EAGAIN if the entry belongs to another guest. A range that was locked in vain is unlocked before
+ * the next is tried. */
 static int enter_as(struct hub_segment *segment, uint32_t peer, struct hub_segment_view *view)
 {
     int fd = segment->mapping.fd;
@@ -66,7 +66,7 @@ int hub_stranger_enter(const char *path, struct hub_segment **out, struct hub_se
 
 /* ---- host ---- */
 
-/* Whoever took the range and may not keep it gives it back. */
+/* Unlocks the range that the host locked only to examine the entry. */
 static enum hub_stranger without(const struct hub_segment *segment, uint32_t peer,
                                  enum hub_stranger found)
 {
@@ -74,7 +74,7 @@ static enum hub_stranger without(const struct hub_segment *segment, uint32_t pee
     return found;
 }
 
-/* The range is ours: what the entry says now, no guest that keeps to its lock can change. */
+/* The host has the range locked, so no guest that respects its lock can change the entry now. */
 static enum hub_stranger look_inside(const struct hub_segment *segment, uint32_t peer,
                                      const struct hub_peer_entry *entry)
 {
@@ -93,8 +93,8 @@ static enum hub_stranger look_inside(const struct hub_segment *segment, uint32_t
     }
 }
 
-/* Somebody has the range. One that finds its entry taken gives it back at once: whose it is, only
- * the guest in the entry says, before it is Attached. */
+/* A guest has the range locked. A guest that finds its entry in use unlocks the range at once. So
+ * before the entry is Attached, only the entry says which guest it belongs to. */
 static enum hub_stranger look_beside(const struct hub_peer_entry *entry, pid_t *pid)
 {
     switch (hub_observe(&entry->state)) {

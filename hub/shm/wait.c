@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait: the words, how a sleeper is woken, and what each side shows; wait_for.c goes down the
- * ladder.
+/* wait: the wait words, waking a sleeper, and the information that each side publishes; wait_for.c
+ * descends the ladder of waiting.
  *
- * Waking: publish, fence, look at the sleeper's word, claim its bits by a read-modify-write, wake.
- * Sleeping: arm the bits, fence, look at the resource, sleep while the word is as it was armed. One
- * of the two fences is first, so either the sleeper sees the resource or the waker sees the bits.
- * A plain store instead of the claim would wipe out bits that were armed meanwhile. */
+ * Waking: publish, fence, read the sleeper's word, clear its bits by a read-modify-write, wake.
+ * Sleeping: arm the bits, fence, check the resource, sleep while the word is as it was armed. One
+ * of the two fences comes first, so either the sleeper sees the resource or the waker sees the
+ * bits. A plain store in place of the read-modify-write would erase bits that were armed meanwhile.
+ */
 #include "hub/shm/wait.h"
 
 #include <sched.h>
@@ -25,13 +26,13 @@
 #define BELL_BITS    (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
 #define ANY_BITS     UINT32_MAX
 
-/* Several threads may lose a count to each other; none may pay for it. */
+/* Threads may lose counts to each other; none may pay for exact counts. */
 static void count(struct hub_a64 *counter)
 {
     hub_count64(counter, 1);
 }
 
-/* How many pauses make a gap of 100 ns here. */
+/* Returns the number of pauses that make a gap of 100 ns on this machine. */
 static uint32_t calibrate_gap(void)
 {
     uint64_t start = hub_clock_now(), cost, gap;
@@ -71,8 +72,8 @@ static void clear(const struct hub_wait *wait, struct hub_a32 *word, uint32_t bi
         (void)hub_clear_bits(word, bits);
 }
 
-/* An end that is gone needs no bell; who waits for it sees the hang-up itself, but for datagrams.
- */
+/* An end that is gone needs no byte. A waiter there would see the hang-up itself, except with
+ * datagrams. */
 static void ring(struct hub_wait *wait)
 {
     enum hub_bell bell = hub_doorbell_ring(wait->doorbell);
@@ -140,8 +141,8 @@ void hub_wait_pay(struct hub_wait *wait)
         ring(wait);
 }
 
-/* The closer set its flag before: a sleeper that armed and did not see it finds its word changed,
- * or is woken. */
+/* The closing thread set its flag before. A sleeper that armed its bits without seeing the flag
+ * finds its word changed, or is woken. */
 void hub_wait_wake_own(struct hub_wait *wait)
 {
     hub_settle(wait->own);
@@ -151,8 +152,8 @@ void hub_wait_wake_own(struct hub_wait *wait)
         (void)eventfd_write(wait->nudge, 1); /* full means that it will be read */
 }
 
-/* One read-modify-write, so that of two threads of this side one CPU is shown, no mixture. The
- * peer may keep us from it by changing the word: then it knows no CPU of ours. */
+/* A single read-modify-write, so that of two threads of this side one CPU is published, and no
+ * mixture. The peer may prevent it by changing the word; then it does not know our CPU. */
 void hub_wait_show_cpu(struct hub_wait *wait)
 {
     int cpu = sched_getcpu();
@@ -178,7 +179,7 @@ void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
     hub_settle(wait->own);
 }
 
-/* A look first: what is not set costs no line. */
+/* A check first: if the bit is not set, the line is not written. */
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
 {
     if (hub_peek(wait->own) & bits & BELL_BITS)
@@ -192,8 +193,8 @@ static bool may_use_one_cpu(void)
     return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
 }
 
-/* By what both show, each time: threads are pinned, and move, at any time after the start. Where
- * one of them shows nothing, who may use one CPU only is taken to share it. */
+/* Compares the CPUs that both sides publish, each time, because threads are pinned and move at any
+ * time. If one of them publishes none, a side that may use only one CPU is assumed to share it. */
 bool hub_wait_is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
 {
     uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT, ours = hub_peek(&wait->cpu);

@@ -9,12 +9,12 @@
 #include "hub/base/lock.h"
 
 #define OWED_SLICE   HUB_MILLISECOND
-#define PARENT_SLICE (100 * HUB_MILLISECOND) /* where the end of the host shows in no event */
+#define PARENT_SLICE (100 * HUB_MILLISECOND) /* if the host's end shows in no event */
 
 #define HANG_UP (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)
 
-/* Only who has the receive token polls: another would take a byte, or the one report of a hang-up,
- * from it. */
+/* Only the holder of the receive token polls. Another thread would consume a byte, or the only
+ * report of a hang-up, that belongs to it. */
 static bool may_poll(const struct hub_wait_ends *ends)
 {
     return (ends->order->bits & HUB_WAIT_RX) != 0;
@@ -52,7 +52,7 @@ static void see_pidfd(struct hub_wait_ends *ends, short events)
     ends->order->hung_up(ends->order->user);
 }
 
-/* A doorbell of datagrams does not hang up. Another parent is the host's end. */
+/* A doorbell of datagrams does not hang up. A changed parent is the host's end. */
 void hub_wait_ends_see_parent(struct hub_wait_ends *ends)
 {
     struct hub_wait *wait = ends->wait;
@@ -64,8 +64,8 @@ void hub_wait_ends_see_parent(struct hub_wait_ends *ends)
         ends->order->hung_up(ends->order->user);
 }
 
-/* Polls what this thread may poll, for at most `span_ns`, which must not be HUB_NEVER.
- * r[impl shm.death.process-handle] */
+/* Polls the descriptors that this thread may poll, for at most `span_ns`, which must not be
+ * HUB_NEVER. r[impl shm.death.process-handle] */
 void hub_wait_ends_poll(struct hub_wait_ends *ends, uint64_t span_ns)
 {
     const struct timespec span = hub_clock_timespec(span_ns);
@@ -86,7 +86,7 @@ void hub_wait_ends_poll(struct hub_wait_ends *ends, uint64_t span_ns)
     see_pidfd(ends, fds[1].revents);
 }
 
-/* A bell that we owe ourselves is tried again soon. */
+/* A byte that this side owes is tried again soon. */
 void hub_wait_ends_sleep(struct hub_wait_ends *ends, uint64_t span_ns)
 {
     struct hub_wait *wait = ends->wait;
@@ -103,7 +103,7 @@ void hub_wait_ends_sleep(struct hub_wait_ends *ends, uint64_t span_ns)
     hub_wait_ends_see_parent(ends);
 }
 
-/* Nobody hangs up where there is no doorbell. r[impl shm.doorbell.optional] */
+/* Without a doorbell there is no hang-up. r[impl shm.doorbell.optional] */
 void hub_wait_ends_look(struct hub_wait_ends *ends)
 {
     struct hub_wait *wait = ends->wait;

@@ -11,17 +11,18 @@
 #include "hub/shm/wait_foreign.h"
 
 #define SPIN_LEAST  HUB_MICROSECOND
-#define SPIN_RETRY  32 /* each so many waits the budget is tried in full */
-#define LOOKS       16 /* between two looks at the clock */
+#define SPIN_RETRY  32 /* each 32nd wait tries the full budget */
+#define LOOKS       16 /* checks between two readings of the clock */
 #define YIELDS      4
-#define FUTEX_STAGE (10 * HUB_MILLISECOND)  /* short, a timer costs more than all else */
-#define BLIND_STAGE (500 * HUB_MICROSECOND) /* where the peer's end shows in no futex */
+#define FUTEX_STAGE (10 * HUB_MILLISECOND)  /* short: a timer costs more than all the rest */
+#define BLIND_STAGE (500 * HUB_MICROSECOND) /* if the peer's death shows in no futex */
 #define FUTEX_SLICE (100 * HUB_MILLISECOND)
 #define BELL_SLICE  HUB_SECOND
 #define IDLE_SLICE  (10 * HUB_SECOND)
-#define POLL_SLICE  HUB_MILLISECOND /* of who never sleeps, between two looks for the peer's end */
-#define FUTEX_BITS  (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
-#define BELL_BITS   (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
+/* for a wait that never sleeps, between two checks for the peer's death */
+#define POLL_SLICE HUB_MILLISECOND
+#define FUTEX_BITS (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
+#define BELL_BITS  (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL)
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
@@ -60,7 +61,7 @@ static void settle_budget(struct hub_wait *wait, bool success)
     hub_note64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
 }
 
-/* A gap before each look leaves the line to the peer that writes it. */
+/* A gap before each check leaves the cache line to the peer that writes it. */
 static bool look_often(const struct hub_wait *wait, const struct hub_wait_order *order)
 {
     for (int i = 0; i < LOOKS; i++) {
@@ -71,10 +72,11 @@ static bool look_often(const struct hub_wait *wait, const struct hub_wait_order 
     return false;
 }
 
-/* Half a gap: what is near is seen earlier, and there is nothing else to look at. Where spinning
- * was in vain of late one look is enough. The first look says nothing of spinning: what it finds
- * may have been there before, such as what this side slept for. Behind looks in vain it is judged
- * anew whether they pay. Never a part of its caller: a profile shall tell the two apart. */
+/* Waits half a gap between checks, because a near peer is noticed earlier and there is nothing else
+ * to check. If spinning was in vain recently, one check is enough. A success of the first check
+ * says nothing about spinning: the word may have changed earlier, as by the event that woke this
+ * side. After checks in vain it is judged again whether they pay. The function is never inlined, so
+ * that a profile separates it from its caller. */
 __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
                                                  uint32_t seen, const void *cell)
 {
@@ -83,7 +85,7 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
     for (int i = 0; i < looks; i++) {
         for (uint32_t n = 0; n < (wait->gap + 1) / 2; n++)
             hub_pause();
-        __builtin_prefetch(cell); /* where both have changed, both lines are on their way at once */
+        __builtin_prefetch(cell); /* two changed lines are fetched at the same time */
         if (hub_observe(word) == seen)
             continue;
         if (i > 0)
@@ -94,7 +96,7 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
     return false;
 }
 
-/* The clock is not read before the first looks were in vain; they count as spent. */
+/* The clock is read only after the first checks were in vain; their time counts as spent. */
 static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order *order,
                              uint64_t budget)
 {
@@ -111,7 +113,7 @@ static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order 
     return ready;
 }
 
-/* Steps 1 and 2 of the ladder: awake. */
+/* Steps 1 and 2 of the ladder: stays awake. */
 static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     uint64_t budget;
@@ -127,15 +129,15 @@ static bool stay_awake(struct hub_wait *wait, const struct hub_wait_order *order
     return spin_until_ready(wait, order, budget) || yield_until_ready(order);
 }
 
-/* Step 3: sleeps in the futex until `until`; back early whenever there is a reason to look. A peer
- * that keeps changing our word keeps us awake no longer than that. */
+/* Step 3: sleeps in the futex until `until`, and returns early whenever there is a reason to check.
+ * A peer that keeps changing our word keeps this side awake no longer than that. */
 static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *order,
                            uint64_t until)
 {
     uint32_t bits = order->bits & FUTEX_BITS, word;
 
     if (!hub_wait_is_ours(wait))
-        return; /* which is what `ready` finds */
+        return; /* `ready` notices it */
     word = hub_arm(wait->own, bits) | bits;
     hub_settle(wait->own);
     if (!order->ready(order->user))
@@ -144,7 +146,7 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
         (void)hub_clear_bits(wait->own, bits);
 }
 
-/* What we owe is tried again soon, and the bell stage does that. */
+/* A byte that this side owes is tried again soon, which the doorbell stage does. */
 static uint64_t futex_stage(const struct hub_wait *wait)
 {
     return wait->watched && !hub_peek(&wait->bell_owed) ? FUTEX_STAGE : BLIND_STAGE;
@@ -188,7 +190,7 @@ static int sleep_until_ready(struct hub_wait *wait, const struct hub_wait_order 
     return RAPAHUB_ETIMEDOUT;
 }
 
-/* Who shares a CPU with its peer yields it: else nothing could come. */
+/* A side that shares the CPU with its peer yields it; otherwise nothing could arrive. */
 static bool look_for_a_slice(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     uint64_t until = least_of(hub_clock_after(POLL_SLICE), order->deadline_ns);
@@ -200,12 +202,12 @@ static bool look_for_a_slice(struct hub_wait *wait, const struct hub_wait_order 
     return ready;
 }
 
-/* No bit is armed, so the peer makes no system call; its end is looked for after each slice.
- * r[impl hub.wait.manner] */
+/* No bit is armed, so the peer makes no system call. The peer's death is checked for after each
+ * slice. r[impl hub.wait.manner] */
 static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     struct hub_wait_ends ends = {.wait = wait, .order = order};
-    bool ready = look_often(wait, order); /* no clock is read for what comes at once */
+    bool ready = look_often(wait, order); /* an immediate answer costs no reading of the clock */
 
     while (!ready && hub_clock_left(order->deadline_ns) != 0) {
         hub_wait_show_cpu(wait);
@@ -225,7 +227,7 @@ static int poll_until_ready(struct hub_wait *wait, const struct hub_wait_order *
     return ready ? 0 : RAPAHUB_ETIMEDOUT;
 }
 
-/* Never a part of its caller either, as hub_wait_for_word: what is spent here is no work. */
+/* Not inlined either, like hub_wait_for_word: its time in a profile is waiting, not work. */
 __attribute__((noinline)) int hub_wait_for(struct hub_wait *wait,
                                            const struct hub_wait_order *order)
 {

@@ -11,9 +11,9 @@
 #define IDLE       (10 * HUB_MILLISECOND)
 #define FUTEX_BITS (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)
 
-/* Both words are read before the resource is looked at: what comes behind it changes the one, who
- * wakes this side from inside the other. Before Linux 5.16 the second is found at the end of the
- * span. r[impl shm.wakeup.consumer-wait] */
+/* Both words are read before the resource is checked. A later message changes the first, and a
+ * thread of this side that wakes it changes the second. Before Linux 5.16 a change of the second is
+ * noticed at the end of the span. r[impl shm.wakeup.consumer-wait] */
 static void sleep_on_words(struct hub_wait_ends *ends, uint64_t until)
 {
     struct hub_wait *wait = ends->wait;
@@ -22,7 +22,7 @@ static void sleep_on_words(struct hub_wait_ends *ends, uint64_t until)
     struct hub_futex_look looks[] = {{order->seed_word, 0, true}, {wait->own, 0, true}};
 
     if (!hub_wait_is_ours(wait))
-        return; /* which is what `ready` finds */
+        return; /* `ready` notices it */
     looks[0].value = hub_observe(order->seed_word);
     looks[1].value = hub_arm(wait->own, bits) | bits;
     hub_settle(wait->own);
@@ -33,7 +33,7 @@ static void sleep_on_words(struct hub_wait_ends *ends, uint64_t until)
     hub_wait_ends_poll(ends, 0);
 }
 
-/* The head is read before the resource is looked at: what that does not find changes it. */
+/* The head is read before the resource is checked: a later message changes it. */
 static void sleep_on_bell(struct hub_wait_ends *ends, uint64_t span_ns)
 {
     const struct hub_a32 *head = ends->order->seed_word;
@@ -45,7 +45,7 @@ static void sleep_on_bell(struct hub_wait_ends *ends, uint64_t span_ns)
         hub_wait_foreign_note_unrung(ends->wait);
 }
 
-/* A peer that does not take part sees no bits of ours: we look by ourselves. */
+/* A peer that does not take part does not see our bits, so this side must check by itself. */
 void hub_wait_foreign_sleep(struct hub_wait_ends *ends, uint64_t now, uint64_t left)
 {
     const struct hub_wait *wait = ends->wait;
