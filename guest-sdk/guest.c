@@ -51,8 +51,8 @@ static int open_file(struct guest *guest, int argc, char **argv, const char **na
     if (i == argc)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "no module is named");
     *name = argv[i];
-    guest->file =
-        open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO does not block */
+    /* a FIFO does not block */
+    guest->file = open(argv[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (guest->file < 0)
         return rapahub_fail(-errno, "", "cannot open '%s': %s", argv[i], strerrordesc_np(errno));
     return 0;
@@ -152,8 +152,8 @@ static int serve_guarded(struct guest *guest, int argc, char **argv,
 {
     int status;
 
-    pthread_cleanup_push(guest_last_words_of_thread,
-                         NULL); /* the frames of the method are off the stack by then */
+    /* the frames of the method are off the stack by then */
+    pthread_cleanup_push(guest_last_words_of_thread, NULL);
     status = serve(guest, argc, argv, chimod);
     pthread_cleanup_pop(0);
     return status;

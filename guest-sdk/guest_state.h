@@ -37,8 +37,8 @@ struct guest_frame {
 struct guest_raw {
     const void *method; /* the last such method; the address of this struct itself: none yet */
     int (*function)(void *self, struct rapahub_bytes in, struct rapahub_bytes *out);
-    struct guest_frame
-        frame; /* the outermost frame; it owns no memory and no loan while no request runs */
+    /* the outermost frame; it owns no memory and no loan while no request runs */
+    struct guest_frame frame;
 };
 
 struct guest {

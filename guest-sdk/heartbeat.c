@@ -10,8 +10,8 @@
 #include "hub/base/thread.h"
 #include "hub/shm/peer_table.h"
 
-#define INTERVAL_MOST \
-    (3600 * HUB_SECOND) /* hosts may set more; this bound keeps sums from wrapping */
+/* hosts may set more; this bound keeps sums from wrapping */
+#define INTERVAL_MOST (3600 * HUB_SECOND)
 
 /* ---- is the loop healthy? ---- */
 

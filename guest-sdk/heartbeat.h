@@ -47,8 +47,8 @@ struct guest_heartbeat {
     uint32_t epoch;
     uint64_t interval_ns;
 
-    struct hub_a64 pulse;   /* written by the serving thread: its number of steps, and its stage in
-                               the lowest bits */
+    /* written by the serving thread: its number of steps, and its stage in the lowest bits */
+    struct hub_a64 pulse;
     struct hub_a32 running; /* id of the running request; valid while the stage is RUNS */
 
     uint64_t seen;         /* the pulse at the last check; from here on all is the beat thread's */

@@ -46,8 +46,8 @@ static int add(struct guest_module *module, uint32_t index, const char *text)
     plain->methods[index] = (struct rapahub_method){.name = plain->signatures[index]->name,
                                                     .types = plain->signatures[index]->types,
                                                     .kind = RAPAHUB_METHOD_PLAIN};
-    memcpy(&plain->methods[index].function, &symbol,
-           sizeof symbol); /* POSIX defines this conversion */
+    /* POSIX defines this conversion */
+    memcpy(&plain->methods[index].function, &symbol, sizeof symbol);
     return 0;
 }
 

@@ -9,10 +9,8 @@ __attribute__((noinline)) void hub_atomic_copy_bytes(void *to, const volatile vo
 {
     const void *source = (const void *)(uintptr_t)from;
 
-    __asm__ volatile(""
-                     : "+r"(source)
-                     :
-                     : "memory"); /* the compiler must assume nothing about the bytes */
+    /* the compiler must assume nothing about the bytes */
+    __asm__ volatile("" : "+r"(source) : : "memory");
     memcpy(to, source, size);
     __asm__ volatile("" : : : "memory");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/base/clock.h"
 
-#define TICK \
-    (50 * HUB_MILLISECOND) /* Linux ticks take 10 ms at most; a hypervisor may delay them */
+/* Linux ticks take 10 ms at most; a hypervisor may delay them */
+#define TICK (50 * HUB_MILLISECOND)
 
 static uint64_t read_clock(clockid_t clock)
 {

@@ -41,8 +41,8 @@ struct hub_closer {
     struct hub_a32 due;    /* value of `done` before which no further settle waits */
     struct hub_a32 ends;   /* no more descriptors will be given */
     struct hub_a32 closed; /* all are closed, and the thread does nothing more */
-    struct hub_a32
-        left; /* set by both the thread and the last user; the second one frees the closer */
+    /* set by both the thread and the last user; the second one frees the closer */
+    struct hub_a32 left;
 };
 
 /* ---- the thread ---- */

@@ -77,10 +77,8 @@ void hub_far_lines(void *to, const void *from, size_t size)
     const uint8_t *in = from;
     size_t at = before_line(from);
 
-    __asm__ volatile(""
-                     : "+r"(in)
-                     :
-                     : "memory"); /* the compiler must assume nothing about the bytes */
+    /* the compiler must assume nothing about the bytes */
+    __asm__ volatile("" : "+r"(in) : : "memory");
     if (at > size)
         at = size;
     memcpy(out, in, at);

@@ -32,8 +32,8 @@ enum hub_fault {
     HUB_FAULT_SIZE,   /* Cancelled: the result is larger than a message may be */
     HUB_FAULT_ROUTE,  /* the host could not make the call: an error of the host, not of a method */
     HUB_FAULT_BUDGET, /* Cancelled, not run: the caller's budget of stored bytes is used up */
-    HUB_FAULT_DROPPED /* Cancelled for the same reason: the answer is dropped; the call may have run
-                       */
+    /* Cancelled for the same reason: the answer is dropped; the call may have run */
+    HUB_FAULT_DROPPED
 };
 
 enum hub_metadata_kind { HUB_METADATA_STRING, HUB_METADATA_BYTES, HUB_METADATA_U64 };

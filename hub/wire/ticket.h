@@ -15,8 +15,8 @@ struct hub_ticket {
     int doorbell;         /* descriptor; -1: no ticket */
     int module;           /* descriptor of the module; -1: absent (--module-fd) */
     const char *name;     /* file name of the module, for messages; NULL: absent (--module-name) */
-    uint32_t
-        waiting; /* way of waiting; 0: the guest chooses; 1 poll, 2 sleep, 3 bell (--waiting) */
+    /* way of waiting; 0: the guest chooses; 1 poll, 2 sleep, 3 bell (--waiting) */
+    uint32_t waiting;
 };
 
 /* Parses the arguments in any order. The last one of a name counts, and unknown ones are ignored.

@@ -41,8 +41,8 @@ struct rapahub_death {
     uint32_t child;             /* the number in the host's struct rapahub_child_id */
     uint64_t incarnation;       /* the number of the life that ended */
     enum rapahub_exit_class exit_class;
-    uint32_t count; /* deaths since the previous report; above 1, this report describes the last of
-                       them */
+    /* deaths since the previous report; above 1, this report describes the last of them */
+    uint32_t count;
 };
 
 /* The callbacks of a container. A callback that is NULL has the default named below. An int result
@@ -91,10 +91,10 @@ struct rapahub_container_ops {
 };
 
 struct rapahub_chimod {
-    uint32_t abi;      /* RAPAHUB_CHIMOD_ABI of the headers that compiled it */
-    uint32_t ops_size; /* sizeof *ops in those headers; a later SDK uses its defaults for the
-                          missing members */
-    const char *name;  /* a method's name, in which '-' is allowed too */
+    uint32_t abi; /* RAPAHUB_CHIMOD_ABI of the headers that compiled it */
+    /* sizeof *ops in those headers; a later SDK uses its defaults for the missing members */
+    uint32_t ops_size;
+    const char *name; /* a method's name, in which '-' is allowed too */
     const char *version;
     size_t state_size; /* bytes of self, which the SDK allocates and zeroes; at most 1 GiB */
     uint32_t state_version;

@@ -27,15 +27,16 @@ struct rapahub_call {
      * memory of arguments and result is read and written; the target has no part in it. A bare name
      * without types is refused with RAPAHUB_EINVAL. r[impl hub.call.memory] */
     const char *method;
-    const struct rapahub_type *const *types; /* result, arguments, NULL, as RAPAHUB_TYPES makes
-                                                them; NULL: those of the signature */
+    /* result, arguments, NULL, as RAPAHUB_TYPES makes them; NULL: those of the signature */
+    const struct rapahub_type *const *types;
     const void *const *arguments; /* the address of each, then NULL; NULL if there are none */
     uint64_t timeout_ns;          /* nanoseconds; 0: the host's default */
-    struct rapahub_loan *loan; /* the last argument, of type bytes, begins at its start; a sent loan
-                                  is no longer lent, an unsent one still is; NULL: none */
+    /* the last argument, of type bytes, begins at its start; a sent loan is no longer lent, an
+     * unsent one still is; NULL: none */
+    struct rapahub_loan *loan;
     bool view; /* result bytes may be shown where the guest wrote them (rapahub_host_call) */
-    uint64_t *method_id; /* a place where the library keeps the method's id, 0 at first; NULL: it is
-                            not kept */
+    /* a place where the library keeps the method's id, 0 at first; NULL: it is not kept */
+    uint64_t *method_id;
 };
 
 #endif
