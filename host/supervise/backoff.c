@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backoff: the curve in double, which is exact enough for delays; clamped before it is a number. */
+/* backoff: the curve is computed in double, which is exact enough for delays, and clamped before it
+ * becomes an integer. */
 #include "host/supervise/backoff.h"
 
-/* The n-th root of `x` >= 1, by bisection: this room has no <math.h>. */
+/* Returns the n-th root of `x` >= 1, by bisection: this room does not use <math.h>. */
 static double root(double x, uint32_t n)
 {
     double low = 1, high = x;
@@ -51,7 +52,7 @@ static uint64_t clamp(const struct host_backoff *backoff, uint64_t ns)
     return ns < backoff->max_ns ? ns : backoff->max_ns;
 }
 
-/* Rounded, so that a root's last digit does not take a nanosecond away. */
+/* Rounds, so that the last digit of a root does not cost a nanosecond. */
 static uint64_t curve(const struct host_backoff *backoff, uint32_t j)
 {
     double delay = (double)backoff->initial_ns;

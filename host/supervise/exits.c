@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exits: the first match wins; see the table of exit classes in docs/spec. */
+/* exits: the first match decides; see the table of exit classes in docs/spec. */
 #include "host/supervise/exits.h"
 
 #include <stdint.h>
@@ -10,15 +10,16 @@
 #include "hub/base/bytes.h"
 #include "hub/base/check.h"
 
-/* The kernel's CLD_ codes; <signal.h> is not for a room that does no I/O. A test compares them. */
+/* The kernel's CLD_ codes, which a test compares. A room without I/O does not include
+ * <signal.h>. */
 enum { CODE_EXITED = 1, CODE_KILLED = 2, CODE_DUMPED = 3 };
 
-/* Signals of a limit; the same on every architecture this library knows. */
+/* The signals of limits, the same on every supported architecture. */
 enum { NUMBER_XCPU = 24, NUMBER_XFSZ = 25 };
 
 #define STATUS_ABORTED 134 /* 128 + SIGABRT */
 #define STATUS_THREAD  77  /* RAPAHUB_GUEST_THREAD */
-#define TEXT_SIZE      64  /* more than any of the texts */
+#define TEXT_SIZE      64  /* bytes; no text is longer */
 
 static bool died_violently(const struct hub_exit *exit)
 {
@@ -154,7 +155,7 @@ const char *host_exits_stuck(enum host_cause cause)
     }
 }
 
-/* ---- whether another one follows ---- */
+/* ---- restart or not ---- */
 
 #define BIT(class) (UINT32_C(1) << RAPAHUB_EXIT_##class)
 #define ALL        (BIT(LINK) * 2 - 1)
@@ -164,7 +165,7 @@ const char *host_exits_stuck(enum host_cause cause)
 
 #define CODES       256
 #define SIGNALS     64
-#define NOT_AGAIN   125 /* a guest that ends so asks not to be started again */
+#define NOT_AGAIN   125 /* a guest with this status asks not to be restarted */
 #define LIST_MAX    512
 #define KIND_CODE   0x100
 #define KIND_SIGNAL 0x200

@@ -3,12 +3,12 @@
 
 #include "host/supervise/strategy.h"
 
-/* What follows a failure that a budget has no more room for, or NONE: there is room. */
+/* The policies that apply after a failure that exceeds a budget. */
 struct count {
-    enum rapahub_exhausted child, supervisor; /* DEFAULT: there is room */
+    enum rapahub_exhausted child, supervisor; /* DEFAULT: the budget is not exceeded */
 };
 
-/* ---- to rest ---- */
+/* ---- rest ---- */
 
 static enum host_child_state rest_of(const struct host_child *child)
 {
@@ -21,7 +21,7 @@ static enum host_child_state rest_of(const struct host_child *child)
     return child->wanted ? HOST_CHILD_BACKOFF : HOST_CHILD_STOPPED;
 }
 
-/* The children of a supervisor that is closed are closed with it. */
+/* When a supervisor is closed, its children are closed with it. */
 static void close_children(struct host_machine *machine, uint32_t supervisor)
 {
     HOST_TREE_EACH_CHILD(&machine->tree, supervisor, i)
@@ -56,9 +56,9 @@ void host_failure_bring_down(struct host_machine *machine, uint32_t place)
     }
 }
 
-/* ---- a supervisor comes down by itself ---- */
+/* ---- a supervisor stops by itself ---- */
 
-/* A root that fails takes its children along: they are FAILED, and the host lives.
+/* A root that fails takes its children along: they become FAILED, and the host lives on.
  * r[impl supervise.exhausted] r[impl supervise.root] */
 static void fall(struct host_machine *machine, uint32_t place, enum host_fall how,
                  enum rapahub_exit_class class)
@@ -89,9 +89,9 @@ static void fail_supervisor(struct host_machine *machine, uint32_t place,
          class);
 }
 
-/* ---- no other life ---- */
+/* ---- no restart ---- */
 
-/* Those that may not run without it wait until it is there again. */
+/* Children that may not run without this one wait until it is there again. */
 static void stop_dependants(struct host_machine *machine, uint32_t place)
 {
     host_strategy_mark_dependants(&machine->tree, place);
@@ -135,7 +135,7 @@ static void end(struct host_machine *machine, uint32_t place, bool fails)
     host_failure_rest(machine, place);
 }
 
-/* ---- another life ---- */
+/* ---- restart ---- */
 
 static enum rapahub_exhausted ask(struct host_machine *machine, uint32_t place,
                                   enum rapahub_exit_class class, enum rapahub_exhausted policy)
@@ -154,7 +154,7 @@ static enum rapahub_exhausted ask(struct host_machine *machine, uint32_t place,
                : otherwise;
 }
 
-/* One event counts once, in both windows. r[impl supervise.once] */
+/* An event counts once, in both windows. r[impl supervise.once] */
 static struct count count(struct host_machine *machine, uint32_t place,
                           enum rapahub_exit_class class, uint64_t now)
 {
@@ -173,8 +173,8 @@ static struct count count(struct host_machine *machine, uint32_t place,
     return counted;
 }
 
-/* The others go down and come up again, behind the same delay; those that nobody wants stay as they
- * are. Two groups of one supervisor become one. r[impl supervise.group] */
+/* The rest of the group stops and starts again, after the same delay; unwanted children stay as
+ * they are. Two groups of one supervisor become one. r[impl supervise.group] */
 static void take_along(struct host_machine *machine, uint32_t place, uint64_t due)
 {
     struct host_child *child = host_machine_child(machine, place);
@@ -205,7 +205,7 @@ static void take_along(struct host_machine *machine, uint32_t place, uint64_t du
         host_machine_child(machine, i)->due_ns = due;
 }
 
-/* What a count that found no room leads to. True: there is nothing more to do. */
+/* Carries out the policy after a budget was exceeded. True: there is nothing more to do. */
 static bool is_exhausted(struct host_machine *machine, uint32_t place, struct count counted,
                          enum rapahub_exit_class class)
 {

@@ -30,7 +30,7 @@
 #define LOG_RATE_MAX 100000
 #define FINISH_MAX   64
 
-/* 500 "ms": in the largest unit of which it is a whole number. */
+/* A time in the largest unit that gives a whole number, such as 500 "ms". */
 struct span {
     uint64_t count;
     const char *unit;
@@ -61,7 +61,7 @@ static bool is_zero(const uint64_t *reserved)
     return all == 0;
 }
 
-/* For life failures are only counted; within a period the time of each is kept. */
+/* Without a period failures are only counted; within a period the time of each is stored. */
 static bool is_budget(int32_t max, uint64_t period_ns)
 {
     return max >= -1 && (max <= HOST_BUDGET_MAX || period_ns == RAPAHUB_FOREVER);
@@ -176,7 +176,7 @@ static int check_limits(const char *name, const struct rapahub_supervision *how)
                         name, what);
 }
 
-/* The member and what is wrong with it. */
+/* A member and its fault. */
 struct probe_fault {
     const char *member, *text;
 };
@@ -245,7 +245,7 @@ static int check_backoff(const char *name, const struct rapahub_supervision *how
     return 0;
 }
 
-/* The least that jitter leaves of a delay. */
+/* Returns the shortest delay that jitter can make of `delay`. */
 static double least_of(const struct rapahub_supervision *how, double delay)
 {
     switch (how->jitter) {
@@ -260,8 +260,8 @@ static double least_of(const struct rapahub_supervision *how, double delay)
     }
 }
 
-/* As fast as it may be started again and dies at once: how long do `restarts_max` restarts take?
- * With steps the curve is taken as flat, which it never is below. */
+/* Returns the time of `restarts_max` restarts in the fastest case, when the child dies at once each
+ * time. With steps the curve is assumed to be flat, and it is never below that. */
 static double fastest(const struct rapahub_supervision *how)
 {
     double delay = (double)how->backoff_initial_ns, sum = 0;
@@ -432,7 +432,7 @@ static const char *wrong_with(const struct rapahub_supervisor_options *how)
     return NULL;
 }
 
-/* What is set that a process has, and no supervisor. */
+/* Returns an option that is set although only processes have it, for a supervisor. */
 static const char *of_a_process(const struct rapahub_supervision *how)
 {
     const struct {

@@ -7,7 +7,7 @@
 
 #include "hub/base/check.h"
 
-/* An event moves a child at most down, to its rest, and up again, with an order each. */
+/* An event takes a child at most down, to its rest, and up again, with one order for each. */
 #define DECISIONS_EACH 12
 
 int host_machine_init(struct host_machine *machine, const struct host_machine_limits *limits)
@@ -50,7 +50,7 @@ static void put(struct host_machine *machine, const struct host_decision *decisi
     machine->queue[(machine->first + machine->count++) % machine->queue_max] = *decision;
 }
 
-/* A supervisor that comes down by itself does so for this. */
+/* The class that caused a supervisor to stop by itself. */
 static enum rapahub_exit_class class_of(const struct host_child *child)
 {
     return child->fall == HOST_FALL_NONE ? child->ended : child->fall_class;

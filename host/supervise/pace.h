@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pace: how many children may start at once, and how many in a second: a bucket of tokens. Pure. */
+/* pace: limits how many children start at once and how many in a second, with a token bucket.
+ * Pure. */
 #ifndef HOST_SUPERVISE_PACE_H
 #define HOST_SUPERVISE_PACE_H
 
@@ -7,23 +8,23 @@
 #include <stdint.h>
 
 struct host_pace {
-    uint32_t parallel_max; /* that start at once */
-    uint32_t burst;        /* tokens when it is full */
-    uint64_t each_ns;      /* one token comes back in so long; 0: no limit */
+    uint32_t parallel_max; /* children that start at the same time */
+    uint32_t burst;        /* tokens in a full bucket */
+    uint64_t each_ns;      /* time in which a token returns; 0: no limit */
     uint32_t tokens;
-    uint64_t since_ns; /* the next token grows since then */
+    uint64_t since_ns; /* the time from which the next token grows */
 };
 
 void host_pace_init(struct host_pace *pace, uint32_t parallel_max, uint32_t burst,
                     uint64_t each_ns);
 
-/* May one start now, with so many that do? It is not taken. */
+/* Says whether a child may start now, while `starting` others do. Takes no token. */
 bool host_pace_allows(struct host_pace *pace, uint32_t starting, uint64_t now_ns);
 
-/* One starts. */
+/* Takes a token: a child starts. */
 void host_pace_take(struct host_pace *pace, uint64_t now_ns);
 
-/* When the next token is there; 0: there is one. */
+/* Returns the time of the next token; 0: there is one. */
 uint64_t host_pace_due(const struct host_pace *pace);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "hub/base/clock.h"
 
-#define AGAIN (10 * HUB_MILLISECOND) /* for room, and for an answer that just comes */
+/* delay when there is no space for the question, or the answer is about to come */
+#define AGAIN (10 * HUB_MILLISECOND)
 
 static bool is_on(const struct host_probe *probe)
 {
@@ -51,7 +52,8 @@ void host_probe_end(struct host_probe_set *set)
 
 /* ---- time ---- */
 
-/* Before one fails that is late there is a last look: the host may have been late itself. */
+/* Before a probe fails for lateness there is a last look for its answer: the host itself may have
+ * been late. */
 static enum host_probe_step next(struct host_probe *probe, uint64_t now)
 {
     if (probe->due_ns <= now)
@@ -156,7 +158,7 @@ static enum host_probe_news pass(struct host_probe_set *set, enum host_probe_kin
     return HOST_PROBE_SERVES;
 }
 
-/* One that fails never leads to what another kind leads to. r[impl supervise.probe.liveness]
+/* A failing probe has only the effect of its own kind. r[impl supervise.probe.liveness]
  * r[impl supervise.probe.readiness] */
 static enum host_probe_news fail(struct host_probe_set *set, enum host_probe_kind kind)
 {
@@ -191,8 +193,8 @@ enum host_probe_news host_probe_answered(struct host_probe_set *set, enum host_p
     return well ? pass(set, kind, now) : fail(set, kind);
 }
 
-/* The question stays open: whoever answers none gets no further ones, and fails once a period.
- * r[impl supervise.probe.open] */
+/* The question stays open: a guest that does not answer gets no further questions, and fails once
+ * in each period. r[impl supervise.probe.open] */
 enum host_probe_news host_probe_missed(struct host_probe_set *set, enum host_probe_kind kind,
                                        uint64_t now)
 {

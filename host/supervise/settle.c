@@ -37,7 +37,7 @@ static void tell_to_stop(struct host_machine *machine, uint32_t place, uint64_t 
         host_machine_order(machine, HOST_DECISION_STOP, place);
 }
 
-/* In the reverse of the order in which they are started. r[impl supervise.stop.order] */
+/* Children stop in the reverse order of their start. r[impl supervise.stop.order] */
 static bool stop_some(struct host_machine *machine, uint64_t now)
 {
     bool some = false;
@@ -107,7 +107,7 @@ static bool end_some(struct host_machine *machine, uint64_t now)
     return some;
 }
 
-/* ---- time is over ---- */
+/* ---- deadlines ---- */
 
 static bool is_below(const struct host_machine *machine, uint32_t place, uint32_t above)
 {
@@ -116,8 +116,8 @@ static bool is_below(const struct host_machine *machine, uint32_t place, uint32_
     return place == above;
 }
 
-/* All that is left below it, once; also what was still to be asked in its turn: it must not start
- * again meanwhile. r[impl supervise.stop.deadline] */
+/* Kills everything left below, once, including children whose turn to stop had not come: they must
+ * not start again meanwhile. r[impl supervise.stop.deadline] */
 static void kill_below(struct host_machine *machine, uint32_t above)
 {
     EACH(machine, i)
@@ -178,7 +178,7 @@ static const struct host_child *named(const struct host_machine *machine, uint32
     return place == HOST_TREE_NONE ? NULL : host_machine_child(machine, place);
 }
 
-/* Will those it cannot run without be there? */
+/* Says whether the children that it requires will be there. */
 static bool has_what_it_needs(const struct host_machine *machine, const struct host_child *child)
 {
     for (uint32_t i = 0; i < child->dependencies_count; i++) {
@@ -237,7 +237,7 @@ static bool is_held_up_by(const struct host_machine *machine, const struct host_
     }
 }
 
-/* One that is before it, and that will be started. */
+/* Says whether `other` will be started, and so comes first. */
 static bool goes_first(const struct host_child *other)
 {
     return other->wanted && !host_tree_is_up(other) && !is_uncalled(other);
@@ -281,7 +281,7 @@ static bool may_start(const struct host_machine *machine, uint32_t place, uint64
            is_group_down(machine, child) && is_its_turn(machine, place);
 }
 
-/* The one that has been due for longest; of those, the one that was added first. */
+/* Returns the child that has been due for longest; among equals, the one that was added first. */
 static uint32_t first_to_start(struct host_machine *machine, uint64_t now)
 {
     uint32_t best = HOST_TREE_NONE;
@@ -315,7 +315,8 @@ static uint32_t count_starting(const struct host_machine *machine)
     return count;
 }
 
-/* A supervisor that starts forgets what its children did, but not who was stopped by somebody. */
+/* A supervisor that starts forgets the past of its children, but not which of them were stopped on
+ * request. */
 static void begin_children(struct host_machine *machine, uint32_t supervisor, uint64_t now)
 {
     host_budget_reset(&host_machine_child(machine, supervisor)->intensity);
@@ -367,7 +368,7 @@ static bool start_some(struct host_machine *machine, uint64_t now)
     return true;
 }
 
-/* Who waits for one that is lazy, or that nobody has started yet, calls it. */
+/* A child that waits for a lazy one, or for one that was never started, calls it. */
 static bool call_needed(struct host_machine *machine, const struct host_child *child, uint64_t now)
 {
     bool some = false;
@@ -408,7 +409,7 @@ static bool call_some(struct host_machine *machine, uint64_t now)
     return some;
 }
 
-/* Who waits in vain for one that does not come keeps nobody waiting. */
+/* A child that waits in vain for one that does not come does not delay its supervisor. */
 static bool is_complete(const struct host_machine *machine, uint32_t supervisor, uint64_t now)
 {
     HOST_TREE_EACH_CHILD(&machine->tree, supervisor, i)
@@ -441,9 +442,9 @@ static bool ready_some(struct host_machine *machine, uint64_t now)
     return some;
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
-/* What comes down and what is ready is settled from the leaves up before others take their turn. */
+/* Stops and readiness are settled from the leaves up before other children get their turn. */
 void host_settle(struct host_machine *machine, uint64_t now)
 {
     bool more = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle: brings about what is wanted: stops, in order, what is to come down, and starts, in order,
- * what is wanted and due. Looks at the whole tree until nothing more follows. Pure. */
+/* settle: carries out the decisions: stops in order the children that shall stop, and starts in
+ * order those that are wanted and due. Repeats over the whole tree until nothing changes. Pure. */
 #ifndef HOST_SUPERVISE_SETTLE_H
 #define HOST_SUPERVISE_SETTLE_H
 
@@ -8,7 +8,7 @@
 
 void host_settle(struct host_machine *machine, uint64_t now_ns);
 
-/* When time alone changes something next; HUB_NEVER: never. */
+/* Returns the next time at which time alone changes something; HUB_NEVER: never. */
 uint64_t host_settle_due(struct host_machine *machine, uint64_t now_ns);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "hub/base/clock.h"
 
-#define LOOKS     4 /* within a limit */
+#define LOOKS     4 /* checks within a limit */
 #define OFTEN_MAX (10 * HUB_MILLISECOND)
 #define SELDOM    HUB_SECOND
 
@@ -23,7 +23,7 @@ uint64_t host_stall_every(const struct rapahub_supervision *how)
     return least < OFTEN_MAX ? OFTEN_MAX : lesser(least, SELDOM);
 }
 
-/* Since when it stands still, where it does. */
+/* Records the time since when it stands still, or 0. */
 static void note(uint64_t *since_ns, bool stands, bool moved, uint64_t now)
 {
     if (!stands)
@@ -37,9 +37,9 @@ static bool is_over(uint64_t since_ns, uint64_t limit_ns, uint64_t now)
     return since_ns != 0 && limit_ns != 0 && now - since_ns >= limit_ns;
 }
 
-/* A guest that has much to do shows late what it took: so who says something gets on, too. Its
- * heart takes from the ring while a call runs: so what it takes does not tell of the call. r[impl
- * supervise.stall] r[impl supervise.overrun] */
+/* A busy guest publishes late how much it has received, so a message from it counts as progress
+ * too. Its beat thread receives while a call runs, so receiving does not show progress of the call.
+ * r[impl supervise.stall] r[impl supervise.overrun] */
 enum host_stall_verdict host_stall_judge(struct host_stall *stall,
                                          const struct rapahub_supervision *how,
                                          const struct host_stall_sight *sight, uint64_t now)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall: does a guest make progress with what was asked of it? What is seen of it, and the time,
- * are given; a limit counts from the first look at which there was reason to wait. Pure. */
+/* stall: judges whether a guest makes progress with its requests. Observations and time are
+ * arguments. A limit counts from the first check at which there was reason to wait. Pure. */
 #ifndef HOST_SUPERVISE_STALL_H
 #define HOST_SUPERVISE_STALL_H
 
@@ -9,29 +9,31 @@
 
 #include <rapahub/supervise.h>
 
-/* What a look sees. The indices are the guest's own words: one that lies about them spares nobody
- * but itself. */
+/* The observations of one check. The indices are the guest's own words: a guest that falsifies them
+ * spares only itself. */
 struct host_stall_sight {
-    uint32_t taken;      /* from the ring in which its requests lie */
-    uint32_t sent;       /* by it: an answer, or anything else */
-    bool unread;         /* there is something in that ring */
-    bool runs;           /* it owes an answer, and waits for nothing from its host */
-    uint64_t overdue_ns; /* since then a call is over that nobody waits for; HUB_NEVER: none */
+    uint32_t taken; /* descriptors received from the ring with its requests */
+    uint32_t sent;  /* descriptors sent by it: answers, or anything else */
+    bool unread;    /* there is something in that ring */
+    bool runs;      /* it owes an answer, and does not wait for its host */
+    /* since when a call is overdue that its caller has given up; HUB_NEVER: none */
+    uint64_t overdue_ns;
 };
 
 struct host_stall {
     uint32_t taken, sent;
-    uint64_t unread_ns, runs_ns; /* so since then; 0: it is not */
-    uint64_t forgiven_ns;        /* no time before that counts */
+    uint64_t unread_ns, runs_ns; /* start of that condition; 0: it does not hold */
+    uint64_t forgiven_ns;        /* time before that does not count */
 };
 
 enum host_stall_verdict {
     HOST_STALL_NONE,
-    HOST_STALL_STANDS, /* it does not take what lies in its ring, or runs a call without a word */
-    HOST_STALL_OVERRUN /* a call that nobody waits for does not end */
+    /* it does not receive from its ring, or runs a call without sending a message */
+    HOST_STALL_STANDS,
+    HOST_STALL_OVERRUN /* a call does not end after its caller has given up */
 };
 
-/* How far apart two looks are, so that a limit is kept to half of it; 0: there is none. */
+/* Returns the time between two checks that keeps limits to half of them; 0: there is no limit. */
 uint64_t host_stall_every(const struct rapahub_supervision *how);
 
 enum host_stall_verdict host_stall_judge(struct host_stall *stall,

@@ -12,7 +12,7 @@ static void clear(struct host_tree *tree)
         tree->children[i].marked = false;
 }
 
-/* Does it depend, in one of these ways, on one that is marked? */
+/* Says whether the child depends, in one of these ways, on a marked one. */
 static bool follows(const struct host_tree *tree, const struct host_child *child, unsigned kinds)
 {
     for (uint32_t i = 0; i < child->dependencies_count; i++) {
@@ -25,7 +25,7 @@ static bool follows(const struct host_tree *tree, const struct host_child *child
     return false;
 }
 
-/* Until nobody more follows. */
+/* Repeats until no more children follow. */
 static void mark_followers(struct host_tree *tree, uint32_t supervisor, unsigned kinds)
 {
     bool more = tree->children[supervisor].has_graph;

@@ -22,7 +22,7 @@ static const struct host_child *above(const struct host_machine *machine,
     return child->parent == HOST_TREE_NONE ? NULL : host_machine_child(machine, child->parent);
 }
 
-/* 0, or why its supervisor cannot start it. */
+/* Returns 0, or the reason for which its supervisor cannot start it. */
 static int check_above(const struct host_machine *machine, const struct host_child *child)
 {
     const struct host_child *supervisor = above(machine, child);
@@ -62,7 +62,7 @@ int host_supervisor_add(struct host_machine *machine, const struct host_tree_pla
     return 0;
 }
 
-/* ---- what somebody asks for ---- */
+/* ---- requests ---- */
 
 static void want(struct host_child *child, uint64_t now)
 {
@@ -87,7 +87,7 @@ int host_supervisor_start(struct host_machine *machine, uint32_t place, uint64_t
     return 0;
 }
 
-/* It, and those that may not run without it. */
+/* The child, and those that may not run without it. */
 static void hold(struct host_machine *machine, uint32_t place)
 {
     host_strategy_mark_dependants(&machine->tree, place);
@@ -150,7 +150,7 @@ int host_supervisor_restart(struct host_machine *machine, uint32_t place, uint64
     return 0;
 }
 
-/* A root that has failed runs again, for this one child. */
+/* A failed root runs again, for this one child. */
 static void revive_root(struct host_machine *machine, const struct host_child *child, uint64_t now)
 {
     struct host_child *root =
@@ -222,9 +222,9 @@ enum host_outlook host_supervisor_outlook(const struct host_machine *machine, ui
                                                                     : HOST_OUTLOOK_STARTS;
 }
 
-/* ---- what happened to a life ---- */
+/* ---- events of a life ---- */
 
-/* NULL: it is of another life, or was not told to start. */
+/* NULL: the event is of another life, or of a child that was not told to start. */
 static struct host_child *present(struct host_machine *machine, uint32_t place,
                                   uint64_t incarnation)
 {
@@ -326,7 +326,7 @@ int host_supervisor_deferred(struct host_machine *machine, uint32_t place, uint6
         return RAPAHUB_ESTALE;
     child->ended = RAPAHUB_EXIT_SPAWN;
     child->due_ns = due;
-    child->called = true; /* it was, for this start */
+    child->called = true; /* as it was for this start */
     host_machine_move(machine, place, HOST_CHILD_EXITED);
     host_failure_rest(machine, place);
     host_settle(machine, now);

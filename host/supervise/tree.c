@@ -10,7 +10,7 @@
 
 #define TO(state) HUB_TO(HOST_CHILD_##state)
 #define DEATHS    (TO(STOPPING) | TO(EXITED))
-#define PATH_SIZE 400 /* of a circle in words */
+#define PATH_SIZE 400 /* bytes of a circle as text */
 
 const struct hub_states host_tree_states = {
     .name = "guest",
@@ -40,7 +40,7 @@ void host_tree_fini(struct host_tree *tree)
     *tree = (struct host_tree){0};
 }
 
-/* ---- who is who ---- */
+/* ---- queries ---- */
 
 uint32_t host_tree_find(const struct host_tree *tree, uint32_t number)
 {
@@ -108,7 +108,7 @@ bool host_tree_is_up(const struct host_child *child)
     return child->state == HOST_CHILD_READY || child->state == HOST_CHILD_DEGRADED;
 }
 
-/* ---- what is wrong with a new one ---- */
+/* ---- checks of a new child ---- */
 
 struct circle {
     const struct host_tree *tree;
@@ -123,7 +123,7 @@ static void append(struct circle *circle, const char *text)
     strncat(circle->path, text, sizeof circle->path - size - 1);
 }
 
-/* The names on the way back from `at` to the start; each child is looked at once. */
+/* Appends the names on the path from `at` back to the start; each child is visited once. */
 static bool leads_back(struct circle *circle, const struct host_child *at)
 {
     size_t size = strlen(circle->path);
@@ -239,7 +239,8 @@ static int take_group(const struct host_tree_plan *plan, struct host_child *chil
                             child->group.period_ns == RAPAHUB_FOREVER ? 0 : child->group.period_ns);
 }
 
-/* What lint of its children looks at: how long the supervisor itself may take. */
+/* Returns the options against which children are checked, with the time that the supervisor itself
+ * may need. */
 static struct rapahub_supervisor_options above_of(const struct host_child *above,
                                                   struct rapahub_supervision *how)
 {
@@ -281,7 +282,7 @@ static int take_how(const struct host_tree *tree, const struct host_tree_plan *p
     return has_parent ? check_parent(tree, child) : 0;
 }
 
-/* A free one, or that of the oldest that is CLOSED and not used any more.
+/* Returns a free place, or that of the oldest child that is CLOSED and no longer used.
  * r[impl supervise.bounds] */
 static int find_place(const struct host_tree *tree, const char *name, uint32_t *out)
 {
@@ -306,7 +307,8 @@ static int find_place(const struct host_tree *tree, const char *name, uint32_t *
     return 0;
 }
 
-/* `child` is too large for a stack, so it is made where it stays; it is free until it is right. */
+/* `child` is too large for a stack, so it is made in place. The place counts as free until it is
+ * complete. */
 static int make(struct host_tree *tree, const struct host_tree_plan *plan, struct host_child *child)
 {
     int r;
