@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers: which container is where, and in which state. The owner changes the table, under the
- * write lock of routes; any thread looks it up under the read lock. A container found is counted as
- * used until it is dropped. */
+/* containers: the table of containers, with the place and state of each. The owner changes it under
+ * the write lock of routes; any thread looks up under the read lock. A container that was found
+ * counts as used until it is dropped. */
 #ifndef HOST_REGISTRY_CONTAINERS_H
 #define HOST_REGISTRY_CONTAINERS_H
 
@@ -21,7 +21,7 @@ enum host_container_state {
     HOST_CONTAINER_STARTING,
     HOST_CONTAINER_READY,
     HOST_CONTAINER_PLUGGED,
-    HOST_CONTAINER_HELD, /* its guest is being replaced: calls wait, and nobody is told so */
+    HOST_CONTAINER_HELD, /* its guest is being replaced: calls wait, without an error */
     HOST_CONTAINER_DOWN, /* its guest is dead, or restarts */
     HOST_CONTAINER_GONE
 };
@@ -35,53 +35,55 @@ struct host_container {
     uint32_t state;           /* enum host_container_state */
     struct host_guest *guest; /* NULL: an offer */
     struct host_offer *offer; /* NULL: in a guest */
-    uint64_t handle;          /* as its guest knows it; the same in all lives */
+    uint64_t handle;          /* by which its guest knows it; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
-    bool plugged;                /* also over a restart */
-    bool is_new;                 /* it has not begun in any life; owner */
-    struct hub_a32 corked;       /* calls nobody waits for may be held back; any thread */
-    struct hub_a32 users;        /* calls of this host that are open in it, and who looks at it */
-    struct hub_a32 own_users; /* more of them, that the owner counts and looks at alone: plainly */
-    struct hub_a32 held;      /* calls that wait until it is held no longer */
-    struct hub_a32 held_ever; /* how many there were: rises */
-    struct hub_list bucket;   /* the table's, or of those that are gone */
-    struct hub_list of_guest; /* in the order they were begun */
+    bool plugged;                /* kept across a restart */
+    bool is_new;                 /* it has not begun in any life yet; owner */
+    struct hub_a32 corked;       /* asynchronous calls to it may be held back; any thread */
+    struct hub_a32 users;        /* open calls of this host in it, and threads that examine it */
+    /* more of them, which only the owner counts, without atomic operations */
+    struct hub_a32 own_users;
+    struct hub_a32 held;      /* calls that wait until it is no longer held */
+    struct hub_a32 held_ever; /* how many there ever were; only rises */
+    struct hub_list bucket;   /* in the table, or in the list of those that are gone */
+    struct hub_list of_guest; /* in the order of their begin */
 };
 
 struct host_containers {
     struct hub_list buckets[HOST_CONTAINERS_BUCKETS];
     struct hub_list gone;
     uint32_t count;
-    uint64_t handles; /* the last one given */
+    uint64_t handles; /* the last handle given */
 };
 
 void host_containers_init(struct host_containers *containers);
 void host_containers_fini(struct host_containers *containers);
 
-/* NULL where there is none. Under a lock of routes. */
+/* NULL if there is none. Under a lock of routes. */
 struct host_container *host_containers_find(const struct host_containers *containers,
                                             struct rapahub_container_id id);
 
-/* A new one, STARTING, in neither guest nor offer. -EEXIST, RAPAHUB_EFULL, -ENOMEM. Write lock. */
+/* Adds a container, STARTING, in neither a guest nor an offer. -EEXIST, RAPAHUB_EFULL, -ENOMEM.
+ * Write lock. */
 int host_containers_add(struct host_containers *containers,
                         const struct rapahub_container_options *options,
                         struct host_container **out);
 
-/* Out of the table; freed when nobody uses it. Write lock. */
+/* Removes the container from the table; it is freed when it is no longer used. Write lock. */
 void host_containers_remove(struct host_containers *containers, struct host_container *container);
 
-/* Frees what is gone and not used, and where no thread is `inside` without a count; NULL: there is
- * none. Owner. */
+/* Frees containers that are gone and not used, unless `inside` says that a thread uses one without
+ * counting; NULL: no thread does. Owner. */
 typedef bool host_containers_inside(void *user, const struct host_container *container);
 void host_containers_sweep(struct host_containers *containers, host_containers_inside *inside,
                            void *user);
 
-/* Write lock. */
+/* Changes the state. Write lock. */
 void host_containers_move(struct host_container *container, enum host_container_state to,
                           const char *why);
 
-/* Owner: how many use it. */
+/* Owner: returns the number of users. */
 static inline uint32_t host_containers_users(const struct host_container *container)
 {
     return hub_observe(&container->users) + hub_peek(&container->own_users);
@@ -97,11 +99,11 @@ static inline void host_containers_drop_own(struct host_container *container)
 
 void host_containers_drop(struct host_container *container); /* any thread */
 
-/* "1.0[0]" */
+/* Prints the id as "1.0[0]". */
 #define HOST_CONTAINERS_ID_SIZE 40
 const char *host_containers_print(struct rapahub_container_id id, char *to);
 
-/* The container as the message BEGIN tells it; params and name are not copied. */
+/* Fills in the message BEGIN for the container; params and name are not copied. */
 struct hub_begin;
 void host_containers_describe(const struct host_container *container, struct hub_begin *out);
 

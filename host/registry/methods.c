@@ -9,8 +9,8 @@
 
 #include "hub/wire/lifecycle.h"
 
-#define NEAR_MAX      3 /* methods named as near */
-#define NEAR_DISTANCE 2 /* letters put in, left out or changed */
+#define NEAR_MAX      3 /* methods named as similar */
+#define NEAR_DISTANCE 2 /* letters inserted, left out or changed */
 
 struct host_methods *host_methods_create(void)
 {
@@ -50,7 +50,7 @@ static int refuse_own(struct hub_signature *signature)
     return r;
 }
 
-/* Who calls a method of such an id would be blamed for it. r[impl sec.call.own] */
+/* A guest that called a method with such an id would be blamed for it. r[impl sec.call.own] */
 int host_methods_add(struct host_methods *methods, struct hub_signature *signature)
 {
     if (hub_lifecycle_of_id(signature->id) != HUB_LIFECYCLE_COUNT)
@@ -122,7 +122,7 @@ const struct hub_signature *host_methods_of_name(const struct host_methods *meth
     return NULL;
 }
 
-/* Letters to change to make one name of the other; names have at most 63 bytes. */
+/* Returns the number of letters to change between two names, which have at most 63 bytes. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[RAPAHUB_METHOD_NAME_MAX + 1];
@@ -161,7 +161,7 @@ static int refuse_name(const struct host_methods *methods, const char *who, cons
                         count ? "; near: " : "", near);
 }
 
-/* The arguments of a canonical signature, brackets included. */
+/* Returns the arguments of a canonical signature, with the brackets. */
 static size_t arguments_of(const char *text, const char **out)
 {
     const char *end = NULL;

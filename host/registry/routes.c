@@ -24,7 +24,7 @@ void host_routes_write(struct host_routes *routes)
 {
     pthread_rwlock_wrlock(&routes->lock);
     if (hub_add(&routes->version, 1) == UINT32_MAX)
-        hub_add(&routes->version, 1); /* 0 is what nobody has seen */
+        hub_add(&routes->version, 1); /* 0 is a version that was never seen */
     hub_settle(&routes->version);
 }
 
