@@ -9,17 +9,17 @@
 #include "hub/base/clock.h"
 #include "hub/base/thread.h"
 
-#define LONGEST (3600 * HUB_SECOND)     /* all that it sleeps for wakes it */
-#define AGAIN   (100 * HUB_MICROSECOND) /* where the kernel has no memory for a sleep */
+#define LONGEST (3600 * HUB_SECOND)     /* every event wakes it */
+#define AGAIN   (100 * HUB_MICROSECOND) /* if the kernel has no memory for a sleep */
 
-/* What the thread sleeps on next. */
+/* The words of the thread's next sleep. */
 struct looks {
     struct hub_futex_look of[HUB_FUTEX_LOOKS_MAX];
     uint32_t count;
     uint64_t until_ns;
 };
 
-/* A guest that changes or wakes its word again and again for nothing is left alone for a while, as
+/* A guest that changes or wakes its word again and again without need is ignored for a while, like
  * one that rings so. r[impl hub.wait.flood] */
 uint64_t host_futexes_look(struct host_futex *futex, const struct hub_a32 *woken, uint64_t now,
                            struct hub_futex_look *out)
@@ -50,8 +50,8 @@ static void look_at(struct host_futex *futex, const struct hub_a32 *woken, uint6
     }
 }
 
-/* The heads are read first: what moves behind that ends the next sleep at once. And the links are
- * there as long as the lock is held; the kernel finds out by itself that a word is not any more. */
+/* The heads are read first: a later change ends the next sleep at once. The links exist as long as
+ * the lock is held; the kernel itself notices a word that is no longer mapped. */
 static void look(struct host_futexes *futexes, const struct hub_a32 *woken, struct looks *looks)
 {
     uint64_t now = hub_clock_now();
@@ -76,7 +76,7 @@ static void *run_thread(void *user)
         int r;
 
         look(futexes, woken, &looks);
-        /* After the look: an end that is told later changes a word that was read already. */
+        /* after the heads were read: a later request to end changes a word that was read already */
         if (hub_observe(&futexes->end) != 0)
             return NULL;
         r = hub_futex_wait_any(looks.of, looks.count, looks.until_ns);
@@ -88,14 +88,14 @@ static void *run_thread(void *user)
 
 /* ---- the owner's side ---- */
 
-/* Behind it the thread looks at the list again before it sleeps. */
+/* After it the thread checks the list again before it sleeps. */
 static void tell(struct host_futexes *futexes)
 {
     hub_add(&futexes->changes, 1);
     hub_futex_wake_private(&futexes->changes);
 }
 
-/* A word that is another already shows whether the kernel can. */
+/* A sleep on a word with another value shows at once whether the kernel supports it. */
 static int start(struct host_futexes *futexes)
 {
     const struct hub_futex_look other = {&futexes->changes, ~hub_peek(&futexes->changes), false};

@@ -12,7 +12,7 @@
 #include "hub/base/thread.h"
 
 #define BATCH   16
-#define IDLE_MS 3600000 /* all that it looks for makes its epoll ready */
+#define IDLE_MS 3600000 /* every event makes its epoll ready */
 
 enum { NUMBER_BELL = 1, NUMBER_LOOP, NUMBER_FIRST };
 
@@ -85,7 +85,7 @@ static void fini(struct host_lookout *lookout)
     hub_mutex_fini(&lookout->lock);
 }
 
-/* The loop is in it from the start, and unheard. */
+/* The loop is registered from the start, but with no events. */
 int host_lookout_open(struct host_lookout *lookout, int loop, uint32_t posts)
 {
     int r;
@@ -120,7 +120,7 @@ void host_lookout_close(struct host_lookout *lookout)
     lookout->open = false;
 }
 
-/* One shot: what was told once is not told again. */
+/* One-shot: an end is reported only once. */
 int host_lookout_post(struct host_lookout *lookout, struct host_post *post)
 {
     uint64_t number = lookout->numbers++;
@@ -162,8 +162,8 @@ static void set_napper(struct host_lookout *lookout, struct host_post *post)
     hub_mutex_unlock(&lookout->lock);
 }
 
-/* In this order, against `tell_napper`: whom it does not tell sees that nobody listens, and what
- * there is in the loop then is told again. */
+/* The order matters against `tell_napper`: an owner that is not woken by it sees that `listens` is
+ * 0, and events in the loop are then reported again. */
 bool host_lookout_nap(struct host_lookout *lookout, struct host_post *post)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = NUMBER_LOOP}};

@@ -12,8 +12,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define BATCH 64 /* events taken in one turn */
-#define RUNG  0  /* for `armed_ns`: no timer is due then */
+#define BATCH 64 /* events received in one turn */
+#define RUNG  0  /* value of `armed_ns` with which no timer is due */
 
 enum { NUMBER_BELL = 1, NUMBER_TIMER, NUMBER_FIRST };
 
@@ -114,7 +114,8 @@ __attribute__((noinline)) void host_loop_wake(struct host_loop *loop)
         return;
     do
         n = write(loop->bell, &one, sizeof one);
-    while (n < 0 && errno == EINTR); /* it would not look before its next deadline */
+    /* otherwise the loop would not check before its next deadline */
+    while (n < 0 && errno == EINTR);
     if (n < 0)
         hub_publish(&loop->woken, 0);
 }
@@ -135,7 +136,7 @@ static int handle(struct host_loop *loop, const struct epoll_event *event)
         hub_exchange(&loop->woken, 0);
         return 0;
     }
-    if (event->data.u64 == NUMBER_TIMER) { /* set again, it is not readable any more */
+    if (event->data.u64 == NUMBER_TIMER) { /* when it is set again, it is no longer readable */
         loop->armed_ns = RUNG;
         loop->moved = true;
         return 0;
@@ -160,9 +161,8 @@ static struct host_timer *next_timer(struct host_loop *loop)
     return next;
 }
 
-/* Those that were due when the turn's events came; what an event or a timer sets for now does not
- * come at once: first the end of a guest is told, then its next life is started, which takes long.
- */
+/* Runs the timers that were due when the turn's events came. A timer set meanwhile for now does not
+ * run at once: the end of a guest is reported before its next life starts, which takes long. */
 static int run_timers(struct host_loop *loop, uint64_t now)
 {
     struct host_timer *timer = next_timer(loop);
@@ -181,7 +181,7 @@ int host_loop_run_timers(struct host_loop *loop)
     return run_timers(loop, hub_clock_now());
 }
 
-/* A timer that was cleared rings once in vain. */
+/* A timer that was cleared wakes the loop once without need. */
 void host_loop_arm_anew(struct host_loop *loop)
 {
     struct itimerspec setting = {{0, 0}, {0, 0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict: a failure kept for later, or for another thread: code, rule and text as one. */
+/* verdict: a failure stored for later or for another thread: code, rule and text together. */
 #ifndef HOST_OWNER_VERDICT_H
 #define HOST_OWNER_VERDICT_H
 
@@ -10,7 +10,7 @@ struct host_verdict {
     char text[1024];
 };
 
-/* Keeps the calling thread's diagnosis, which must be of `code`. */
+/* Stores the calling thread's diagnosis, which must belong to `code`. */
 void host_verdict_take(struct host_verdict *verdict, int code);
 
 /* Writes it as the calling thread's diagnosis and returns its code; 0 changes nothing. */
