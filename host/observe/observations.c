@@ -17,8 +17,8 @@ void host_observations_fini(struct host_observations *ring)
     ring->cells = NULL;
 }
 
-/* The number comes behind the event: who sees it finds in the ring all up to it that fitted.
- * r[impl supervise.observer.overflow] */
+/* The number is published after the event: a reader of the number finds in the ring all events up
+ * to it that fitted. r[impl supervise.observer.overflow] */
 void host_observations_put(struct host_observations *ring, const struct rapahub_observation *what)
 {
     uint32_t at = hub_peek(&ring->written);
@@ -32,7 +32,7 @@ void host_observations_put(struct host_observations *ring, const struct rapahub_
     hub_publish64(&ring->sequence, sequence);
 }
 
-/* What lies between the last number known and this one was dropped. */
+/* Events between the last known number and this one were dropped. */
 static void pass(struct host_observations *ring, struct rapahub_observation *to)
 {
     uint64_t missing = to->sequence - ring->seen - 1;

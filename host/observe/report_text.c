@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_text: the report of an end as lines to read. Pure. */
+/* report_text: prints the report of an end as lines of text. Pure. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 struct text {
     char *to;
-    size_t size, at; /* `at` counts what does not fit, too */
+    size_t size, at; /* `at` also counts text that does not fit */
 };
 
 static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -71,7 +71,7 @@ static void add_decision(struct text *text, const struct rapahub_report *report)
     add(text, "\n");
 }
 
-/* Each line of the log with a mark before it. */
+/* Writes each line of the log with a mark before it. */
 static void add_log(struct text *text, const char *log)
 {
     while (*log) {
