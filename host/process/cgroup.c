@@ -17,7 +17,7 @@
 
 #define RULE   "supervise.limits.cgroup"
 #define REMEDY "give the host a cgroup v2 of its own (systemd: Delegate=yes), by its option cgroup"
-#define PERIOD 100000 /* us, of cpu.max */
+#define PERIOD 100000 /* us, for cpu.max */
 
 /* ---- files ---- */
 
@@ -30,7 +30,7 @@ static int put(int folder, const char *file, const char *text)
     return 0;
 }
 
-/* "" where it cannot be read. */
+/* "" if it cannot be read. */
 static void get(int folder, const char *file, char *to, size_t size)
 {
     OWN(hub_fd) int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
@@ -39,7 +39,7 @@ static void get(int folder, const char *file, char *to, size_t size)
     to[n > 0 ? n : 0] = '\0';
 }
 
-/* Of a file of lines "key value". */
+/* Reads a value from a file of lines "key value". */
 static uint64_t value_of(int folder, const char *file, const char *key)
 {
     char text[1024], *line, *rest = text;
@@ -52,9 +52,9 @@ static uint64_t value_of(int folder, const char *file, const char *key)
     return 0;
 }
 
-/* ---- where ---- */
+/* ---- location ---- */
 
-/* The path behind "0::", or NULL. */
+/* Returns the path after "0::", or NULL. */
 static char *own_path(char *text)
 {
     char *line;
@@ -65,7 +65,7 @@ static char *own_path(char *text)
     return NULL;
 }
 
-/* Where cgroup v2 is mounted: the fifth word of the line that names it behind " - ". */
+/* Finds the mount point of cgroup v2: the fifth word of the line that names it after " - ". */
 static bool find_mount(char to[256])
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -107,7 +107,7 @@ int host_cgroup_find(const char *path)
     return open_folder(whole);
 }
 
-/* ---- one ---- */
+/* ---- a cgroup ---- */
 
 int host_cgroup_create(int above, struct host_cgroup *out)
 {
@@ -134,7 +134,7 @@ static int limit(int folder, const char *file, const char *text)
 {
     int r = put(folder, file, text);
 
-    /* The controller is not handed down; only the one above can do that, where no process is. */
+    /* The controller is not delegated; only the cgroup above can do that, if it has no process. */
     if (r == -ENOENT && put(folder, "../cgroup.subtree_control", "+memory +pids +cpu") == 0)
         r = put(folder, file, text);
     if (r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup: a folder of the kernel's for the processes of one life: what they may use together, and
- * how they are killed together. Of cgroup v2 only. */
+/* cgroup: a cgroup for the processes of one life: limits their resources together and kills them
+ * together. Only cgroup v2. Owner thread. */
 #ifndef HOST_PROCESS_CGROUP_H
 #define HOST_PROCESS_CGROUP_H
 
@@ -18,32 +18,32 @@ struct host_cgroup_limits {
 struct host_cgroup {
     bool open;
     int folder;
-    char name[48]; /* below that of the host */
+    char name[48]; /* below the host's */
 };
 
-/* The folder in which a host may make others: `path`, or with NULL the one this process is in. A
- * descriptor, or a failure that says what to do. */
+/* Opens the cgroup in which a host may make others: `path`, or with NULL the one of this process.
+ * Returns a descriptor, or a failure that says what to do. */
 int host_cgroup_find(const char *path);
 
-/* A new one, empty. */
+/* Makes a new, empty cgroup. */
 int host_cgroup_create(int above, struct host_cgroup *out);
 
-/* All of them or none counts: on failure some may hold. */
+/* Sets the limits. After a failure some of them may be in force. */
 int host_cgroup_limit(const struct host_cgroup *cgroup, const struct host_cgroup_limits *limits);
 
-/* To be written to by a process that goes in; -errno. */
+/* Opens the file that a process writes to in order to enter; -errno. */
 int host_cgroup_door(const struct host_cgroup *cgroup);
 
-/* How often the kernel killed in it for want of memory. */
+/* Returns how often the kernel killed a process in it for lack of memory. */
 uint64_t host_cgroup_ooms(const struct host_cgroup *cgroup);
 
-/* Is a process in it? */
+/* Says whether a process is in it. */
 bool host_cgroup_populated(const struct host_cgroup *cgroup);
 
-/* SIGKILL to all in it. 0, or -errno. */
+/* Sends SIGKILL to all processes in it. 0, or -errno. */
 int host_cgroup_kill(const struct host_cgroup *cgroup);
 
-/* Removes it, where nobody is in it any more; true: it is gone. */
+/* Removes it if no process is in it any more. True: it is gone. */
 bool host_cgroup_release(int above, struct host_cgroup *cgroup);
 
 #endif

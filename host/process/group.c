@@ -63,7 +63,7 @@ void host_group_release(struct host_group **group)
     *group = NULL;
 }
 
-/* With two or more guests none may take more than half of the host's slots.
+/* With two or more guests, none may use more than half of the host's slots.
  * r[impl hub.slot.quota] */
 static void share_pool(struct host_group *group)
 {
@@ -121,12 +121,12 @@ void host_group_dismiss(struct host_group *group, uint32_t peer)
     stand_up(group, peer);
 }
 
-/* Who held the range until now cannot have it any more, whoever wants it finds an entry that is not
- * Empty: so it may be given back before. */
+/* The former holder of the range can no longer have it, and any new one finds an entry that is not
+ * Empty, so it may be unlocked before the entry becomes Empty. */
 void host_group_leave(struct host_group *group, uint32_t peer)
 {
     stand_up(group, peer);
-    /* A segment of its own dies with its guest, and who still maps it harms nobody. */
+    /* a private segment dies with its guest, and processes that still map it harm no others */
     if (!group->shared)
         return;
     hub_reclaim_reset(group->segment, &group->pool, peer);

@@ -11,58 +11,58 @@
 #include "hub/shm/segment.h"
 #include "hub/shm/slots.h"
 
-/* What the host knows of an entry; nothing of it is read back from the segment. */
+/* The host's record of an entry; nothing of it is read back from the segment. */
 struct host_seat {
-    bool taken;        /* by a life of ours, until recovery is over */
+    bool taken;        /* used by a supervised life until its recovery is over */
     bool quarantined;  /* never to be used again */
-    uint32_t epoch;    /* of the last life */
-    pid_t pid;         /* of the stranger that was seen in it last, coming; 0: not known */
-    uint64_t since_ns; /* a stranger was seen in it first; 0: there is none */
+    uint32_t epoch;    /* the last life's */
+    pid_t pid;         /* pid of the last unmanaged guest that was seen attaching; 0: not known */
+    uint64_t since_ns; /* when an unmanaged guest was first seen in it; 0: there is none */
 };
 
 struct host_group {
-    uint64_t number; /* unique in the host, never used again */
+    uint64_t number; /* unique in the host, never reused */
     struct hub_segment *segment;
     struct hub_slots pool; /* the host's own slots */
     bool shared;
-    bool anonymous;          /* guests that the host did not start may come in */
+    bool anonymous;          /* guests that the host did not start may attach */
     uint32_t guests;         /* entries in use */
     uint32_t quarantined;    /* entries out of use for good */
     struct host_seat *seats; /* by peer id */
 };
 
-/* Which guests a group is for. */
+/* The kind of group to make. */
 struct host_group_plan {
     uint64_t number;
-    bool shared;      /* for limits->guests_max, in a file; else for one */
+    bool shared;      /* for limits->guests_max guests, in a file; else for one */
     bool anonymous;   /* shared only */
-    const char *path; /* of the file, shared only; NULL: a new name */
+    const char *path; /* the file's path, shared only; NULL: a new name */
 };
 int host_group_create(const struct hub_limits *limits, const struct host_group_plan *plan,
                       struct host_group **out);
 
-/* Nobody may be in it. Accepts NULL. */
+/* No guest may be in it. NULL is allowed. */
 void host_group_release(struct host_group **group);
 
-/* Reserves an entry for a guest; in a segment of its own `life`, from 1 on, becomes its epoch.
- * RAPAHUB_EFULL, or -ENOSPC where there is no room for what it needs: nobody else is hurt. */
+/* Reserves an entry for a guest. In a private segment `life`, from 1 on, becomes its epoch.
+ * RAPAHUB_EFULL, or -ENOSPC if there is no space for its parts; other guests are not affected. */
 int host_group_enter(struct host_group *group, uint32_t life, uint32_t *peer, uint32_t *epoch);
 
-/* The entry of a guest that came by itself is that of a life from now on; or -ENOSPC, and nothing
- * has changed. */
+/* Records that the entry of an unmanaged guest belongs to a life from now on. -ENOSPC: nothing has
+ * changed. */
 int host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch);
 
-/* It is not: its guest is sent away before it was served. */
+/* Undoes that: the guest is sent away before it was served. */
 void host_group_dismiss(struct host_group *group, uint32_t peer);
 
-/* The entry is Empty again, all it held is back. Only after proof of death. */
+/* Reclaims everything that the entry held, and makes it Empty. Only after proof of death. */
 void host_group_leave(struct host_group *group, uint32_t peer);
 
-/* The entry was reserved, and nobody ever was there. */
+/* Frees an entry that was reserved and never used by a guest. */
 void host_group_abandon(struct host_group *group, uint32_t peer);
 
-/* Nobody will ever prove that its guest is dead: the entry, and what was lent to it, stay as they
- * are. r[impl hub.death.quarantine] */
+/* Keeps the entry and everything lent to it as they are, because the death of its guest will never
+ * be proven. r[impl hub.death.quarantine] */
 void host_group_quarantine(struct host_group *group, uint32_t peer);
 
 #endif

@@ -11,8 +11,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define KIB (UINT64_C(1) << 10)
 
-/* At `soft` the process gets a signal, and at `hard` SIGKILL: so that it dies of the one that tells
- * why, the other comes later. */
+/* At `soft` the process gets a signal, at `hard` SIGKILL. `hard` comes later, so that the process
+ * dies of the signal that tells why. */
 #define CPU_GRACE 1 /* s */
 
 #define CPU_MOST 102400 /* %, of 1,024 CPUs */

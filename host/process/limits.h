@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits: what of the machine the process of a guest may use, as the kernel wants it told. */
+/* limits: the resource limits of a guest's process, in the form that the kernel expects. */
 #ifndef HOST_PROCESS_LIMITS_H
 #define HOST_PROCESS_LIMITS_H
 
@@ -12,7 +12,7 @@
 
 #define HOST_LIMITS_MAX 8
 
-/* One of the kernel's: its struct rlimit64 behind the number of the resource. */
+/* A limit of the kernel: its struct rlimit64 after the number of the resource. */
 struct host_limit {
     int resource;
     const char *name;
@@ -21,15 +21,15 @@ struct host_limit {
     } value;
 };
 
-/* Those that are set, `count` of them. */
+/* The limits that are set, `count` of them. */
 struct host_limits {
     struct host_limit list[HOST_LIMITS_MAX];
     size_t count;
     struct host_cgroup_limits cgroup;
 };
 
-/* `given` may be NULL: none. -EINVAL where one is less than a guest needs to start, or more than
- * the host itself may have. */
+/* Converts the options. `given` may be NULL: no limits. -EINVAL if a limit is less than a guest
+ * needs to start, or more than the host itself may have. */
 int host_limits_take(const struct rapahub_limits *given, struct host_limits *out);
 
 #endif

@@ -13,8 +13,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-/* A file system's clock may tick as seldom as that: what changes twice within a tick has the same
- * times before and after. */
+/* The clock of a file system may tick this seldom: two changes within one tick leave the same
+ * times. */
 #define TICK (2 * HUB_SECOND)
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -57,7 +57,7 @@ static int give(struct host_modules *modules, struct host_modules_kept *kept, in
     return 0;
 }
 
-/* In place of the one that was not used for longest. */
+/* Replaces the least recently used copy. */
 static void keep(struct host_modules *modules, const struct host_modules_stamp *stamp, int copy)
 {
     struct host_modules_kept *place = &modules->kept[0];
@@ -72,7 +72,8 @@ static void keep(struct host_modules *modules, const struct host_modules_stamp *
     *place = (struct host_modules_kept){*stamp, mine, ++modules->uses};
 }
 
-/* Neither while it was copied, nor so shortly before that it could be again without a trace. */
+/* Says whether the file changed neither during the copy, nor so shortly before that another change
+ * would leave no trace. */
 static bool is_settled(const struct host_modules *modules, int file,
                        const struct host_modules_stamp *before, uint64_t copied_ns)
 {

@@ -17,7 +17,8 @@
 #define BUDGET ((size_t)64 << 10)
 #define PIECE  4096
 
-/* So begins what the SDK says of the signal, or the end of its thread, that ends its guest. */
+/* Start of the line that the SDK writes about the signal, or the end of its thread, that ends its
+ * guest. */
 static const char last_words[] = "last words: ";
 
 void host_output_escape(const char *text, size_t length, char *to, size_t size)
@@ -78,7 +79,7 @@ static void tell_dropped(struct host_output *output)
     output->on_line(output->user, text);
 }
 
-/* Of a flood almost no line is told: this must cost next to nothing. */
+/* In a flood almost no line is passed on, so this must cost next to nothing. */
 static void note_last(struct host_output *output, const char *line, size_t size)
 {
     output->last_size = size < sizeof output->last ? size : sizeof output->last;
@@ -119,7 +120,7 @@ static void end_line(struct host_output_pipe *pipe)
     pipe->size = 0;
 }
 
-/* Of a line that is too long the rest is left out. */
+/* The rest of a line that is too long is dropped. */
 static void add(struct host_output_pipe *pipe, const char *data, size_t size)
 {
     size_t most = pipe->output->line_max;
@@ -143,7 +144,7 @@ static void take(struct host_output_pipe *pipe, const char *data, size_t size)
     add(pipe, data, (size_t)(end - data));
 }
 
-/* Reads at most `budget` bytes; closes the pipe at its end. */
+/* Reads at most `budget` bytes, and closes the pipe at its end. */
 static void read_pipe(struct host_output_pipe *pipe, size_t budget)
 {
     char piece[PIECE];

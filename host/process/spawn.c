@@ -27,19 +27,19 @@
 #define STACK_SIZE    ((size_t)128 << 10)
 #define KERNEL_MASK   8 /* bytes of the kernel's signal set */
 #define SIGNALS       64
-#define SLICE         (3600 * HUB_SECOND) /* of a wait: no order is ever missed */
+#define SLICE         (3600 * HUB_SECOND) /* length of one wait; the thread waits again after it */
 #define STATUS_FAILED 127
 
 enum turn { TURN_IDLE, TURN_ORDERED, TURN_DONE, TURN_END };
 
-/* Between the owner and the thread: whoever's turn it is has the rest. */
+/* Shared by the owner and the thread; the other members belong to the side whose turn it is. */
 struct host_spawner {
     struct hub_a32 turn; /* enum turn */
     pthread_t thread;
     pid_t host; /* this process */
     const struct host_spawn_order *order;
     struct host_spawned spawned;
-    const char *step; /* of the child; written in the memory both share */
+    const char *step; /* of the child, written in the memory that both share */
     int failure;      /* -errno */
     char *stack;
 };
@@ -49,8 +49,8 @@ struct kernel_action {
     uint64_t words[4];
 };
 
-/* The child of a vfork: it shares the memory of a suspended thread. It must neither allocate nor
- * lock, nor touch what other threads of the host use; system calls only. */
+/* The child of a vfork shares the memory of a suspended thread. It must neither allocate nor lock,
+ * nor touch data that other threads of the host use: only system calls. */
 #define IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
 
 IN_CHILD static void reset_signals(void)
@@ -63,8 +63,8 @@ IN_CHILD static void reset_signals(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_MASK);
 }
 
-/* Beyond all numbers that are given out, so that it is out of the way. A limit below those is told
- * as the one that none is left under. */
+/* Moves a descriptor beyond all target numbers. If the limit of numbers does not allow that, the
+ * error is that no number is left. */
 IN_CHILD static int move_beyond(int descriptor, int count)
 {
     int moved;
@@ -77,8 +77,8 @@ IN_CHILD static int move_beyond(int descriptor, int count)
     return moved;
 }
 
-/* First all out of the way, then each to its number: a source may have the number of another's
- * target. r[impl hub.spawn.fds] r[impl shm.spawn.fd-inheritance] */
+/* First moves all descriptors away, then each to its number, because a source may have the number
+ * of another's target. r[impl hub.spawn.fds] r[impl shm.spawn.fd-inheritance] */
 IN_CHILD static const char *place_descriptors(const struct host_spawn_order *order)
 {
     int above[HOST_SPAWN_DESCRIPTORS];
@@ -97,7 +97,7 @@ IN_CHILD static const char *place_descriptors(const struct host_spawn_order *ord
     return syscall(SYS_close_range, order->count, ~0U, 0) < 0 ? "close_range" : NULL;
 }
 
-/* Behind its descriptors, some of which may have numbers that it could not open any more. */
+/* Comes after the descriptors, some of which may have numbers that it could no longer open. */
 IN_CHILD static const char *set_limits(const struct host_limits *limits)
 {
     for (size_t i = 0; i < limits->count; i++) {
@@ -109,7 +109,8 @@ IN_CHILD static const char *set_limits(const struct host_limits *limits)
     return NULL;
 }
 
-/* First of all: what it has and makes from here on counts. r[impl supervise.limits.cgroup] */
+/* Comes first, so that everything the process has and makes from here on counts.
+ * r[impl supervise.limits.cgroup] */
 IN_CHILD static const char *enter_cgroup(const struct host_spawn_order *order)
 {
     static const char self[] = "0";
@@ -117,9 +118,9 @@ IN_CHILD static const char *enter_cgroup(const struct host_spawn_order *order)
     return order->confined && syscall(SYS_write, order->cgroup, self, 1) != 1 ? "cgroup" : NULL;
 }
 
-/* Signals of the host's terminal are not its own. One that leads a session would be scheduled as a
- * group of its own, and wait long on some kernels (docs/adr/0018); without the terminal it is as
- * alone. r[impl hub.spawn.group] */
+/* The guest must not get the signals of the host's terminal. A session leader would be scheduled as
+ * a group of its own, and wait long on some kernels (docs/adr/0018). A process group without the
+ * terminal is separate enough. r[impl hub.spawn.group] */
 IN_CHILD static void leave_group(void)
 {
     int terminal;
@@ -134,8 +135,8 @@ IN_CHILD static void leave_group(void)
 }
 
 /* The kernel sends the signal when the thread ends that made the child: the spawner's, which lives
- * as long as the host. Set here and not by the guest, which does not know whose child it is. A host
- * that died before has another process in its place by now; 0: it is in another namespace.
+ * as long as the host. It is set here and not by the guest, which does not know its parent. If the
+ * host died before, the parent is another process by now; 0: it is in another namespace.
  * r[impl supervise.orphan] */
 IN_CHILD static void end_with_host(pid_t host)
 {
@@ -173,7 +174,7 @@ IN_CHILD static int run_child(void *argument)
     return 0;
 }
 
-/* A child that could not become its program is taken at once: it never was. */
+/* A child that could not exec its program is reaped at once: it counts as never made. */
 static void take_failed(const struct host_spawned *spawned)
 {
     siginfo_t info;
@@ -183,8 +184,8 @@ static void take_failed(const struct host_spawned *spawned)
     close(spawned->pidfd);
 }
 
-/* ThreadSanitizer wraps clone(2) and takes any child for a fork, also one that shares its memory:
- * then it no longer looks at this thread's synchronisation. glibc's other name is not wrapped. */
+/* ThreadSanitizer wraps clone(2) and takes every child for a fork, even one that shares its memory,
+ * and then ignores this thread's synchronisation. glibc's other name is not wrapped. */
 #ifdef __SANITIZE_THREAD__
 extern int __clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
 #define clone __clone
@@ -245,14 +246,15 @@ int host_spawn_open(struct host_spawner **out)
 
     if (spawner)
         spawner->stack = aligned_alloc(64, STACK_SIZE);
-    if (spawner && spawner->stack) /* on which no signal of the host is handled either */
+    if (spawner && spawner->stack) /* no signal of the host is handled on it either */
         r = hub_thread_start(&spawner->thread, run_thread, spawner);
     if (r < 0) {
         if (spawner)
             free(spawner->stack);
         free(spawner);
         rapahub_fail(r, "", "cannot start the thread that makes guests");
-        return r == -EAGAIN ? hub_rlimit_explain(r, 0) : r; /* the rest is the caller's */
+        /* other errors are explained by the caller */
+        return r == -EAGAIN ? hub_rlimit_explain(r, 0) : r;
     }
     *out = spawner;
     return 0;
@@ -310,7 +312,7 @@ static int set_actions(posix_spawn_file_actions_t *actions)
     return r == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) : r;
 }
 
-/* Without a pidfd nobody could wait for it. */
+/* Without a pidfd its end could not be waited for. */
 static int open_pidfd(struct host_spawned *spawned)
 {
     const id_t number = (id_t)spawned->pid;
@@ -319,7 +321,8 @@ static int open_pidfd(struct host_spawned *spawned)
     spawned->pidfd = hub_proof_open(spawned->pid);
     if (spawned->pidfd >= 0)
         return 0;
-    if (waitid(P_PID, number, &info, WEXITED | WNOHANG | WNOWAIT) == 0) { /* it is ours still */
+    /* it is still our child */
+    if (waitid(P_PID, number, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
         (void)kill(spawned->pid, SIGKILL);
         (void)waitid(P_PID, number, &info, WEXITED);
     }

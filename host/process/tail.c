@@ -47,8 +47,7 @@ static char byte_at(const struct host_tail *tail, uint64_t position)
     return tail->data[position % tail->max];
 }
 
-/* Where the first line begins of those that lie behind `from`; `from` itself where there is none.
- */
+/* Returns the start of the first line after `from`, or `from` itself if there is none. */
 static uint64_t line_behind(const struct host_tail *tail, uint64_t from)
 {
     uint64_t at = from;

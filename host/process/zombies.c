@@ -78,8 +78,8 @@ void host_zombies_close(struct host_zombies *zombies)
 {
     uint64_t most = hub_clock_after(CLOSE_MOST);
 
-    /* A pidfd has told already that the process is dead: that its tracer lets go of it tells
-     * nobody. */
+    /* The pidfd has already reported that the process is dead; there is no event when its tracer
+     * releases it. */
     for (try_all(zombies); !hub_list_empty(&zombies->list) && hub_clock_left(most) != 0;
          try_all(zombies))
         hub_clock_pause(HUB_MILLISECOND);

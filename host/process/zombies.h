@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zombies: guests that are dead and not reaped yet: of one that is traced the kernel says that it
- * is dead, but gives its status to nobody else until whoever traces it lets go. Owner only. */
+/* zombies: guests that are dead but not reaped yet. If a guest is traced, the kernel reports its
+ * death, but gives its status to no other process until the tracer releases it. Owner thread. */
 #ifndef HOST_PROCESS_ZOMBIES_H
 #define HOST_PROCESS_ZOMBIES_H
 
@@ -15,11 +15,11 @@ struct host_zombies {
 
 void host_zombies_open(struct host_zombies *zombies, struct host_loop *loop);
 
-/* Reaps the dead process of *pidfd; where that cannot be yet, it takes the descriptor (*pidfd is -1
- * then) and tries again, once a second. r[impl supervise.reap] */
+/* Reaps the dead process of *pidfd. If that is not possible yet, it keeps the descriptor (*pidfd
+ * becomes -1) and tries again once a second. r[impl supervise.reap] */
 void host_zombies_reap(struct host_zombies *zombies, int *pidfd);
 
-/* Waits for what is left, a moment. */
+/* Waits briefly for the rest. */
 void host_zombies_close(struct host_zombies *zombies);
 
 #endif
