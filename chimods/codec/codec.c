@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* codec: compresses and decompresses with Zstandard: streams of any length, and pieces that fit
- * into a message. What comes in may be anything: a piece says how much it holds before a byte is
- * written, and more than a message carries is refused; a stream is taken as it comes, in bounded
+ * into a message. Input may be anything. A packed piece states its size, and one that a message
+ * cannot carry is refused before a byte is written. A stream is processed as it comes, in bounded
  * memory. */
 #include <stdlib.h>
 #include <zstd.h>
 
 #include <rapahub/chimod.h>
 
-/* A message of the default size, less what stands around the bytes. */
+/* bytes of a message of the default size, less those around the piece */
 #define OUTPUT_MAX 65472u
 #define LEVEL_MAX  19
 #define LEVEL      3
-#define WINDOW_LOG 27          /* of a stream that is unpacked: at most 128 MiB of memory */
-#define BUFFER     (64 * 1024) /* read and written at once */
+#define WINDOW_LOG 27          /* for streams that are unpacked: at most 128 MiB of memory */
+#define BUFFER     (64 * 1024) /* bytes read and written at once */
 
 struct codec {
     ZSTD_CCtx *packer;
@@ -62,7 +62,7 @@ static int codec_pack(void *self, struct rapahub_bytes plain, int32_t level,
     return 0;
 }
 
-/* How many bytes the one frame holds that `packed` must be. */
+/* Reads the size of the content of `packed`, which must be a single frame. */
 static int plain_size(struct rapahub_bytes packed, size_t *size)
 {
     unsigned long long says = ZSTD_getFrameContentSize(packed.data, packed.size);
@@ -102,7 +102,7 @@ static int codec_unpack(void *self, struct rapahub_bytes packed, struct rapahub_
     return 0;
 }
 
-/* The most bytes that `size` of them become. */
+/* Returns the largest size that `size` bytes can have when packed. */
 static int codec_bound(void *self, uint64_t size, uint64_t *bound)
 {
     (void)self;
@@ -115,7 +115,7 @@ static int codec_bound(void *self, uint64_t size, uint64_t *bound)
 
 /* ---- streams ---- */
 
-/* What one step made goes out. */
+/* Writes the output of one step. */
 static int put(struct codec *codec, const ZSTD_outBuffer *made, struct rapahub_sink *to,
                uint64_t *written)
 {
@@ -123,7 +123,7 @@ static int put(struct codec *codec, const ZSTD_outBuffer *made, struct rapahub_s
     return made->pos == 0 ? 0 : rapahub_sink_write(to, codec->out, made->pos);
 }
 
-/* All of `in`, and at the end of the stream what Zstandard still holds. */
+/* Packs all of `in` and, at the end of the stream, also the bytes that Zstandard still holds. */
 static int pack_some(struct codec *codec, ZSTD_inBuffer *in, bool last, struct rapahub_sink *to,
                      uint64_t *written)
 {
@@ -170,7 +170,7 @@ static int codec_compress(void *self, struct rapahub_source *from, struct rapahu
     return codec_compress_at(self, from, to, LEVEL, written);
 }
 
-/* `hint` is 0 at the end of a frame: only there a stream may end. */
+/* `hint` is 0 at the end of a frame. A stream may end only there. */
 static int unpack_some(struct codec *codec, ZSTD_inBuffer *in, struct rapahub_sink *to,
                        uint64_t *written, size_t *hint)
 {
@@ -187,7 +187,7 @@ static int unpack_some(struct codec *codec, ZSTD_inBuffer *in, struct rapahub_si
         r = put(codec, &out, to, written);
         if (r < 0)
             return r;
-        full = out.pos == out.size && *hint != 0; /* at the end of a frame all is flushed */
+        full = out.pos == out.size && *hint != 0; /* at the end of a frame everything is flushed */
     }
     return 0;
 }
@@ -241,7 +241,7 @@ static int codec_init(void *self, const struct rapahub_container_info *info)
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for Zstandard");
 }
 
-/* Between two calls there is nothing to move. */
+/* Between two calls there is no state to move. */
 static int codec_save(void *self, struct rapahub_sink *to)
 {
     (void)self;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* echo: returns what it is given, a method for each kind of value; waits and fails on request. */
+/* echo: returns its argument, with a method for each kind of value; waits and fails on request. */
 #include <poll.h>
 #include <time.h>
 
@@ -76,7 +76,7 @@ static int echo_nothing(void *self)
     return 0;
 }
 
-/* In steps, so that it ends soon after nobody waits for it any more. */
+/* Sleeps in steps, so that it ends soon after its caller has given up. */
 static int echo_sleep_ns(void *self, uint64_t ns)
 {
     (void)self;

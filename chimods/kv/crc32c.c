@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crc32c: the reflected Castagnoli polynomial, 0x82f63b78, a byte at a time. */
+/* crc32c: the reflected Castagnoli polynomial, 0x82f63b78, byte by byte. */
 #include "crc32c.h"
 
 static const uint32_t table[256] = {

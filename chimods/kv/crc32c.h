@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Goes on from `crc`, the sum of what stands before; 0 at the start. "123456789" gives e3069283. */
+/* Continues from `crc`, the checksum of the preceding bytes; 0 at the start. "123456789" gives
+ * e3069283. */
 uint32_t kv_crc32c(uint32_t crc, const void *data, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index: a power of two of places, at most three quarters in use; an entry stands at its hash or
- * behind it with no free place between, which removal keeps so by moving later ones up. */
+/* index: the number of places is a power of two, and at most three quarters are used. An entry is
+ * at the place of its hash or after it, with no free place between. Removing an entry moves later
+ * ones up to keep that. */
 #include "index.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #define PLACES_MIN 64u
 
 struct kv_index {
-    struct kv_index_entry *places; /* free where key.data is NULL */
+    struct kv_index_entry *places; /* free if key.data is NULL */
     size_t mask;
     uint64_t count;
     uint64_t bytes;
@@ -23,7 +24,7 @@ static bool is_same(const struct kv_index_entry *entry, struct rapahub_string ke
            memcmp(entry->key.data, key.data, key.size) == 0;
 }
 
-/* The key's place, or the free one where it belongs. */
+/* Returns the key's place, or the free place where it belongs. */
 static struct kv_index_entry *place_of(const struct kv_index *index, struct rapahub_string key,
                                        uint32_t hash)
 {
@@ -144,8 +145,8 @@ int kv_index_set(struct kv_index *index, struct rapahub_string key, uint64_t at)
     return 0;
 }
 
-/* Whether the entry at `i`, which belongs to `home`, may move up to `hole`: it may unless its home
- * lies behind the hole. */
+/* Says whether the entry at `i`, which belongs to `home`, may move up to `hole`: it may unless its
+ * home lies after the hole. */
 static bool may_move(const struct kv_index *index, size_t hole, size_t i)
 {
     size_t home = index->places[i].hash & index->mask;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv: keys and values that survive the death of their process. The folder comes with the
- * container's parameters, "dir=/path"; restart and recover read it again.
+/* kv: keys and values that survive the death of their process. The container's parameters name the
+ * folder, "dir=/path"; restart and recover read it again.
  *
- * One process can have the folder. So who saves gives it up, until calls come again; and who is to
- * load takes it then, not before. */
+ * Only one process can have the folder. So a process that saves releases it until calls come again,
+ * and the process that loads takes it over then, not before.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +12,14 @@
 
 #include "store.h"
 
-#ifndef KV_VERSION /* another build of the same source may say another one */
+#ifndef KV_VERSION /* another build of the same source may define another version */
 #define KV_VERSION "1.0.0"
 #endif
 
 struct kv {
     struct kv_store *store; /* NULL: another process may have the folder now */
     char *folder;
-    bool lost; /* it could not be had again */
+    bool lost; /* the folder could not be taken back */
 };
 
 static int check(const struct kv *kv)
@@ -151,7 +152,7 @@ static int kv_load(void *self, struct rapahub_source *from, uint32_t version)
     return r < 0 ? r : kv_store_load(kv->store, from);
 }
 
-/* What was saved goes on here. */
+/* Calls come again: the saved store is opened again. */
 static void kv_plugged(void *self, bool plugged)
 {
     struct kv *kv = self;

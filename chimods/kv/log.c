@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: see log.h for the layout and what is promised.
+/* log: see log.h for the layout and the guarantees.
  *
- * One buffer serves both ways: a window on the file for reading, and the place where a record is
- * put together, so that it leaves in one write. Its contents are good until the next call. */
+ * One buffer serves two purposes: it is a window on the file for reading, and it is where a record
+ * is assembled so that it is written at once. Its content is valid until the next call.
+ */
 #include "log.h"
 
 #include <fcntl.h>
@@ -28,9 +29,9 @@ _Static_assert(sizeof(struct head) == KV_LOG_RECORD_HEAD_SIZE, "the layout of lo
 struct kv_log {
     char *path;
     int fd;
-    uint64_t number; /* of the file */
-    uint64_t end;    /* where the next record goes */
-    uint64_t synced; /* up to here it is on the disk */
+    uint64_t number; /* identifies the file */
+    uint64_t end;    /* position of the next record */
+    uint64_t synced; /* up to here the file is on the disk */
     uint8_t *buffer;
     size_t capacity;
     uint64_t window_at;
@@ -83,7 +84,7 @@ static int write_all(struct kv_log *log, uint64_t at, const uint8_t *from, size_
     return 0;
 }
 
-/* Fills the window from `at` on with what the file has, at least `size` bytes. */
+/* Fills the window from `at` on with the file's bytes, at least `size` of them. */
 static int fill_window(struct kv_log *log, uint64_t at, size_t size)
 {
     size_t want, have = 0;
@@ -112,7 +113,7 @@ static int fill_window(struct kv_log *log, uint64_t at, size_t size)
     return 0;
 }
 
-/* 1: `size` bytes of the file are at *bytes; 0: it ends before. */
+/* Returns 1 with `size` bytes of the file at *bytes, or 0 if the file ends before. */
 static int peek(struct kv_log *log, uint64_t at, uint64_t size, const uint8_t **bytes)
 {
     int r;
@@ -143,7 +144,7 @@ static bool is_plausible(const struct head *head, uint64_t at)
            head->value_size <= KV_LOG_VALUE_MAX && head->flags <= REMOVED && head->synced <= at;
 }
 
-/* 1: there is a sound record; 0: there is none. */
+/* Returns 1 if there is a valid record, 0 if there is none. */
 static int read_record(struct kv_log *log, uint64_t at, struct kv_log_record *record)
 {
     struct head head;
@@ -195,7 +196,7 @@ int kv_log_cut(struct kv_log *log, uint64_t at)
         log->broken = true;
         return fail_io(log, "cut", at);
     }
-    /* What is left is on the disk for sure, whatever happened behind it. */
+    /* everything left is surely on the disk, whatever failed after it */
     if (log->synced == at)
         log->broken = false;
     if (log->synced > at)
@@ -204,8 +205,8 @@ int kv_log_cut(struct kv_log *log, uint64_t at)
     return 0;
 }
 
-/* The record at `at` does not check. Where a sound one behind it knows that this place was on the
- * disk, it was damaged; else it was never finished. */
+/* The record at `at` is not valid. If a later valid record states that this position was on the
+ * disk, the record was damaged; otherwise it was never completed. */
 static int mend(struct kv_log *log, uint64_t at)
 {
     struct kv_log_record record;
@@ -237,7 +238,7 @@ int kv_log_replay(struct kv_log *log, kv_log_visit *visit, void *user)
     while (at < log->end) {
         r = read_record(log, at, &record);
         if (r == 0) {
-            r = mend(log, at); /* then nothing is behind it */
+            r = mend(log, at); /* no record follows then */
         } else if (r > 0) {
             r = visit(user, at, &record);
             at += KV_LOG_RECORD_HEAD_SIZE + record.key.size + record.value.size;
@@ -296,7 +297,8 @@ int kv_log_read(struct kv_log *log, uint64_t at, struct kv_log_record *record)
     return r < 0 ? r : 0;
 }
 
-/* A file that is shorter than its head was killed at birth: it never held a record. */
+/* A file shorter than its head belonged to a process that was killed while making it, and never
+ * held a record. */
 static int write_head(struct kv_log *log)
 {
     uint8_t head[KV_LOG_HEAD_SIZE];

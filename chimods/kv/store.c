@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: the log says what is true, the index where it stands. */
+/* store: the log has the records, the index their positions. */
 #include "store.h"
 
 #include <fcntl.h>
@@ -15,13 +15,13 @@
 #define KEYS_BYTES_MAX (48u << 10)
 
 struct kv_store {
-    char *folder, *path, *next_path; /* the log, and the one a compaction writes */
+    char *folder, *path, *next_path; /* the log, and the one that a compaction writes */
     int folder_fd, lock_fd;
     struct kv_log *log;
     struct kv_index *index;
 };
 
-/* A key in a stream; size 0 ends it. */
+/* A key in a stream; size 0 ends the stream. */
 struct item {
     uint32_t key_size, value_size;
 };
@@ -46,7 +46,7 @@ static int open_folder(struct kv_store *store)
     return 0;
 }
 
-/* The lock goes with the descriptor, so it is free as soon as its holder is dead. */
+/* The lock belongs to the descriptor, so it is free as soon as its holder is dead. */
 static int take_lock(struct kv_store *store)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -69,7 +69,7 @@ static int sync_folder(const struct kv_store *store)
     return 0;
 }
 
-/* What a killed compaction has left is no more than a copy. */
+/* A file left by a killed compaction is only a copy. */
 static int open_log(struct kv_store *store)
 {
     int r;
@@ -147,7 +147,7 @@ static int check_key(struct rapahub_string key)
     return 0;
 }
 
-/* A failed put must not be found again: the record goes, and the failure is what is reported. */
+/* A failed put must not be found later: the record is removed, and the failure is returned. */
 static int take_back(struct kv_store *store, uint64_t at, int failure)
 {
     int r = kv_log_cut(store->log, at);
@@ -170,7 +170,7 @@ int kv_store_put_later(struct kv_store *store, struct rapahub_string key,
     return r < 0 ? take_back(store, at, r) : 0;
 }
 
-/* The index is last: before the sync nobody may find the key. */
+/* The index is updated last: before the sync no call may find the key. */
 int kv_store_put(struct kv_store *store, struct rapahub_string key, struct rapahub_bytes value)
 {
     const struct kv_log_record record = {.key = key, .value = value};
@@ -306,7 +306,7 @@ static int copy_records(struct kv_store *store, struct kv_log *to)
     return r < 0 ? r : kv_log_sync(to);
 }
 
-/* From the renaming on the new log is the one that counts. */
+/* From the renaming on, the new log is the valid one. */
 int kv_store_compact(struct kv_store *store, uint64_t *saved)
 {
     struct kv_index_entry *entry;
@@ -354,7 +354,7 @@ int kv_store_save(struct kv_store *store, struct rapahub_sink *to)
     return r < 0 ? r : rapahub_sink_write(to, &item, sizeof(item));
 }
 
-/* What is done with each item of a state. */
+/* The function applied to each item of a state. */
 typedef int item_function(struct kv_store *store, struct rapahub_string key,
                           struct rapahub_bytes value);
 
@@ -379,7 +379,7 @@ static int compare_item(struct kv_store *store, struct rapahub_string key,
                : refuse_other(store);
 }
 
-/* One key and its value; `key` has room for the longest. */
+/* Reads a key and its value; `key` has space for the longest. */
 static int take_item(struct kv_store *store, struct rapahub_source *from, const struct item *item,
                      char *key, item_function *done)
 {
