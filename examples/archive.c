@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive: stores files, compressed, in a key-value store, and reads them back, while its plugins
- * are killed. The two plugins, codec and kv, run in processes of their own; four threads call them
- * like functions. Ends with 0 only if every byte came back and the plugins were killed ten times.
- */
+ * are killed. The two plugins, codec and kv, run in processes of their own; four threads call
+ * them like functions. Exits with 0 only if every byte came back and the plugins were killed ten
+ * times. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static int list_files(const struct archive_options *options, struct archive_file
     return 0;
 }
 
-/* Starts one plugin and its container. It restarts as often as it is killed, nearly at once. */
+/* Starts a plugin and its container. It restarts as often as it is killed, almost at once. */
 static int start_plugin(struct archive_run *run, const char *file, const char *params,
                         struct rapahub_container_id id)
 {
@@ -73,7 +73,7 @@ static void show_progress(const struct archive_run *run, const char *phase, cons
             (double)atomic_load(&run->plain) / (double)MIB, atomic_load(&run->kills), end);
 }
 
-/* They are asked for, not delivered: an interrupted run still removes what it has stored. */
+/* Signals are polled, not delivered: an interrupted run still removes the data it stored. */
 static void set_interrupts(sigset_t *set)
 {
     (void)sigemptyset(set);
@@ -92,7 +92,7 @@ static void stop_if_interrupted(struct archive_run *run)
         atomic_store(&run->deadline_ns, 0);
 }
 
-/* Lets the workers do one half of the work, and tells the killer how far they are. */
+/* Lets the workers do one half of the work, and reports their progress to the killer. */
 static int run_phase(struct archive_run *run, struct archive_worker *workers,
                      struct archive_killer *killer, const char *phase, void *(*body)(void *))
 {
@@ -158,7 +158,7 @@ static void print_table(struct archive_run *run, const struct archive_calls *all
     printf("seconds         %.1f\n", seconds);
 }
 
-/* What makes the run a failure, or NULL. */
+/* Returns the reason for which the run failed, or NULL. */
 static const char *verdict(const struct archive_run *run, const struct archive_options *options)
 {
     if (archive_calls_now() > atomic_load(&run->deadline_ns))

@@ -30,7 +30,7 @@ static double bucket_ns(unsigned bucket)
     return (double)((uint64_t)(bucket - power * 16) << power);
 }
 
-/* It may have happened or not; done again it has the same effect. */
+/* The call may have run or not; repeating it has the same effect. */
 static bool is_worth_another_try(int r)
 {
     static const int codes[] = {RAPAHUB_EDIED,   RAPAHUB_ESTALE,    RAPAHUB_ERESTARTING,

@@ -11,7 +11,7 @@
 #define GUESTS   2u
 #define THOUSAND 1000u
 
-/* The process of a guest that serves at this moment. */
+/* Looks for the process of a guest that serves at this moment. */
 struct search {
     unsigned index, at;
     int32_t pid;
@@ -42,8 +42,8 @@ static uint64_t next_random(struct archive_killer *killer)
     return z ^ (z >> 31);
 }
 
-/* A number may be given to another process as soon as ours is gone; a descriptor is not. So it is
- * opened first, and used only if the number is still the guest's. */
+/* A pid may be reused as soon as the process is gone, but a descriptor stays its own. So the
+ * descriptor is opened first, and used only if the pid still belongs to the guest. */
 static bool kill_guest(struct archive_killer *killer, unsigned index)
 {
     int32_t pid = pid_of(killer->host, index);
@@ -64,7 +64,7 @@ static void wait_until(struct archive_killer *killer, size_t progress)
         (void)poll(NULL, 0, LOOK_MS);
 }
 
-/* One, the other, both, and so on; a guest that restarts just now is waited for. */
+/* Kills the first, the second, both, and so on; waits for a guest that is restarting. */
 static void *kill_on(void *argument)
 {
     static const unsigned victims[] = {1, 2, 3};

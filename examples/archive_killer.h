@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive_killer: a thread that sends SIGKILL to the guests of a host, spread over a run: the n-th
- * of N kills comes at a random moment of the n-th part of the work. */
+ * of N kills comes at a random moment in the n-th part of the work. */
 #ifndef ARCHIVE_KILLER_H
 #define ARCHIVE_KILLER_H
 
@@ -12,14 +12,15 @@
 struct archive_killer {
     struct rapahub_host *host;
     unsigned wanted;
-    uint64_t random;        /* seed, then state */
-    atomic_uint *kills;     /* counted here */
-    atomic_size_t progress; /* thousandths of the whole work, written by who watches it */
-    atomic_bool ends;       /* tells it to stop */
+    uint64_t random;    /* seed, then state */
+    atomic_uint *kills; /* counted here */
+    /* thousandths of the whole work, written by the thread that watches it */
+    atomic_size_t progress;
+    atomic_bool ends; /* tells the thread to stop */
     pthread_t thread;
 };
 
-/* 0, or an error number. */
+/* Returns 0, or an error number. */
 int archive_killer_start(struct archive_killer *killer);
 void archive_killer_stop(struct archive_killer *killer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive_options: what the command line asks for. */
+/* archive_options: the options of the command line. */
 #ifndef ARCHIVE_OPTIONS_H
 #define ARCHIVE_OPTIONS_H
 
@@ -14,7 +14,7 @@ struct archive_options {
     bool verbose;
 };
 
-/* Ends the program where the arguments are wrong, or ask for help. */
+/* Ends the program if the arguments are not valid, or ask for help. */
 struct archive_options archive_options_parse(int argc, char **argv);
 
 #endif

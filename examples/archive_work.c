@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece that cannot be compressed still fits a message of 64 KiB. */
+/* A piece that cannot be compressed still fits into a message of 64 KiB. */
 #define PIECE_SIZE (48u << 10)
 #define LEVEL      3
 
@@ -17,7 +17,7 @@ struct piece {
 
 static const struct rapahub_bytes nothing = {"", 0};
 
-/* Name and types of a method, and the address of each argument. */
+/* Makes a call from name and types of a method and the address of each argument. */
 #define CALL(worker, where, method_name, types_, result, ...)                          \
     archive_calls_make(                                                                \
         &(worker)->calls,                                                              \
@@ -34,7 +34,7 @@ static void complain(struct archive_worker *worker, const char *what, const char
                 rapahub_last_error()->text);
 }
 
-/* The result is copied: it holds only until the next call. */
+/* Copies the result, which holds only until the next call. */
 static int compress_piece(struct archive_worker *worker, struct rapahub_bytes plain,
                           struct rapahub_bytes *packed)
 {
@@ -64,7 +64,7 @@ static int get(struct archive_worker *worker, const char *key, struct rapahub_by
     return CALL(worker, kv, "get", RAPAHUB_TYPES(bytes, string), value, &name);
 }
 
-/* The part of a file at `at`; empty behind its end. */
+/* Returns the part of a file at `at`; empty after its end. */
 static void cut_piece(const struct archive_file *file, size_t at, struct piece *piece)
 {
     size_t left = file->size - at;
@@ -89,7 +89,7 @@ static void store_piece(struct archive_worker *worker, const struct piece *piece
     atomic_fetch_add(&worker->run->packed, packed.size);
 }
 
-/* The pieces, how long the file is, then one sync for all of it. */
+/* Stores the pieces, then the file's length, then syncs once for all of them. */
 static void store_file(struct archive_worker *worker, const struct archive_file *file)
 {
     char key[1100], text[32];
@@ -109,7 +109,7 @@ static void store_file(struct archive_worker *worker, const struct archive_file 
         complain(worker, "cannot store", key, r);
 }
 
-/* Lost is what kv does not know and what nobody could be asked for. */
+/* A piece is lost if kv does not have it, or no call could ask for it. */
 static void count_lost(struct archive_worker *worker, const char *key, int r)
 {
     atomic_fetch_add(&worker->run->lost, 1);
@@ -161,7 +161,7 @@ static void check_file(struct archive_worker *worker, const struct archive_file 
     }
 }
 
-/* The next file nobody has taken; NULL behind the last one and when time is up. */
+/* Returns the next file that no worker has; NULL after the last one, and when the time is over. */
 static struct archive_file *take_file(struct archive_run *run)
 {
     size_t i = atomic_fetch_add(&run->next, 1);

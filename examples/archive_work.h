@@ -10,19 +10,19 @@
 #include "archive_files.h"
 
 #define ARCHIVE_WORKERS_MAX 64
-#define ARCHIVE_PACKED_MAX  (96u << 10) /* bytes of a compressed piece, and to spare */
+#define ARCHIVE_PACKED_MAX  (96u << 10) /* bytes that always hold a compressed piece */
 
-/* What the threads of a run share. Counters are written by workers and the killer, read by all. */
+/* Shared by the threads of a run. Workers and the killer write the counters, and all read them. */
 struct archive_run {
     struct rapahub_host *host;
     struct rapahub_container_id kv, codec;
     struct archive_files files;
-    atomic_uint_fast64_t deadline_ns; /* brought forward when somebody interrupts */
+    atomic_uint_fast64_t deadline_ns; /* brought forward by an interrupt */
     unsigned workers;
-    atomic_size_t next;           /* file to take */
+    atomic_size_t next;           /* file to process */
     atomic_size_t done;           /* files of this phase */
     atomic_uint_fast64_t plain;   /* bytes stored */
-    atomic_uint_fast64_t packed;  /* bytes they became */
+    atomic_uint_fast64_t packed;  /* the same, compressed */
     atomic_uint_fast64_t skipped; /* files that could not be read */
     atomic_uint_fast64_t lost;    /* pieces that did not come back */
     atomic_uint_fast64_t wrong;   /* pieces that came back different */
@@ -37,7 +37,7 @@ struct archive_worker {
     uint8_t *packed; /* a piece, between two calls */
 };
 
-/* Thread bodies: take files until there are none. */
+/* Thread functions: process files until there are none. */
 void *archive_work_store(void *worker);
 void *archive_work_check(void *worker);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counter: a first chimod. It adds up what it is given, and keeps the sum when it moves. */
+/* counter: a first chimod. It adds up its arguments, and keeps the sum when it moves. */
 #include <rapahub/chimod.h>
 
 struct counter {
-    int64_t total; /* comes zeroed */
+    int64_t total; /* zeroed at first */
 };
 
 static int counter_add(void *self, int64_t amount, int64_t *total)
