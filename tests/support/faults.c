@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults: a wrapper for each function. Wrapped functions have no object to hang a state on, so what
- * is armed is the one variable outside a struct. */
+/* faults: a wrapper for each function. Wrapped functions have no object for a state, so the armed
+ * fault is the one variable outside a struct. */
 #include "tests/support/faults.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #include "hub/base/atomic.h"
 
 struct armed {
-    struct hub_a32 function; /* 0: none; else one more than it */
+    struct hub_a32 function; /* 0: none; else its number plus one */
     struct hub_a64 left;     /* calls until it fails */
     struct hub_a32 fired;
     struct hub_a64 blocks;
@@ -69,7 +69,7 @@ static void *count(void *block)
 
 int __real_open(const char *path, int flags, ...);
 
-/* Is it this call's turn? */
+/* Says whether this call must fail. */
 static bool fails(enum faults_function function, int error)
 {
     if (hub_observe(&armed.function) != (uint32_t)function + 1 ||
@@ -173,7 +173,7 @@ WRAP(int, EAGAIN, pthread_create,
      (out, attributes, run, user))
 WRAP(int, EAGAIN, pthread_key_create, (pthread_key_t * out, void (*end)(void *)), (out, end))
 
-/* ---- those with arguments of any number: more are read here than there may be ---- */
+/* ---- variadic functions: this reads more arguments than there may be ---- */
 
 #define READS_BEYOND __attribute__((no_sanitize("address")))
 
@@ -209,7 +209,7 @@ READS_BEYOND int __wrap_clone(int (*run)(void *), void *stack, int flags, void *
     return fails(FAULTS_clone, error_of_clone) ? -1 : __real_clone(run, stack, flags, user, pidfd);
 }
 
-/* A futex that does not wait is looked at again, and what a child calls on its last way is its. */
+/* Excludes a futex, whose failed wait is only repeated, and calls of a child on its way to exec. */
 static bool may_fail(long number)
 {
     return number != SYS_futex && number != SYS_exit_group && number != SYS_close &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults: an allocation, or a call of the system, that fails once.
+/* faults: an allocation or a system call that fails once.
  *
- * A test program that links test_faults has these functions of its rooms wrapped (-Wl,--wrap);
- * faults_arm chooses one of them and the how-many-th call of it, on any thread, which then fails as
- * the system may make it fail. What the C library calls by itself is not wrapped. */
+ * In a test program that links test_faults, these functions are wrapped in its rooms (-Wl,--wrap).
+ * faults_arm chooses a function and the number of a call, on any thread, which then fails as the
+ * system may make it fail. Calls that the C library makes itself are not wrapped.
+ */
 #ifndef TESTS_SUPPORT_FAULTS_H
 #define TESTS_SUPPORT_FAULTS_H
 
@@ -56,19 +57,20 @@ enum faults_function { FAULTS_EACH(FAULTS_NAME) FAULTS_COUNT };
 
 const char *faults_names_of(enum faults_function function);
 
-/* From now on the `number`-th call (from 1 on) of it fails, once. */
+/* From now on call number `number` (from 1 on) of the function fails, once. */
 void faults_arm(enum faults_function function, uint64_t number);
 
-/* Makes this file at the moment something fails; before faults_arm. */
+/* Makes this file at the moment of the failure. Call it before faults_arm. */
 void faults_leave(const char *path);
 
-/* Nothing fails any more. Did something? */
+/* Ends the fault. Says whether a call failed. */
 bool faults_disarm(void);
 
-/* Has it failed already? */
+/* Says whether the call has failed already. */
 bool faults_fired(void);
 
-/* Blocks of memory that were allocated through the wrappers, less those that were freed. */
+/* Returns the blocks of memory that were allocated through the wrappers, less those that were
+ * freed. */
 int64_t faults_blocks(void);
 
 #endif

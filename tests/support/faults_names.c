@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults_names: apart from faults.c, for a program in which nothing fails. */
+/* faults_names: separate from faults.c, for programs in which nothing fails. */
 #include "tests/support/faults.h"
 
 const char *faults_names_of(enum faults_function function)

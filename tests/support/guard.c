@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard: each program of the tests leaves nothing behind. What it had at its start it has at its
- * end, and no more: descriptors, children, threads, mappings of segments (leak.h). So no test has
- * to ask for what its process releases, and a release that is forgotten is seen by all that need
- * it. Nothing calls this: it is linked by its name. */
+/* guard: checks that a test program leaks nothing. At its end it has the same descriptors,
+ * children, threads and mappings of segments as at its start (leak.h). So no test has to check the
+ * releases of its process, and a forgotten release fails every test that needs it. It is not
+ * called, only linked by name. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #define FAILED 86
 
 static struct leak *at_start;
-static pid_t process; /* a child of a test ends as it likes */
+static pid_t process; /* a child of a test may end as it likes */
 
 void guard_begin(void) __attribute__((constructor));
 void guard_begin(void)

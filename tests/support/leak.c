@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leak: a snapshot is a list of lines, one for each thing; what is left is the lines that are in
- * the second and not in the first. A descriptor that was closed and opened for something else has
- * another line. */
+/* leak: a snapshot is a list of lines, one for each thing. The lines that are in the second
+ * snapshot but not in the first are the leaks. A descriptor that was closed and opened for
+ * something else has another line. */
 #include "tests/support/leak.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ struct lines {
     size_t count, capacity;
 };
 
-/* Its number may be another's as soon as it is reaped: that one was born later. */
+/* After it is reaped its number may belong to another process, but that one was born later. */
 struct adopted {
     pid_t pid;
     uint64_t born; /* 0: it was gone */
@@ -78,7 +78,7 @@ static bool has(const struct lines *lines, const char *text)
     return false;
 }
 
-/* The first line of a small file of /proc, without its end; "" if it cannot be read. */
+/* Reads the first line of a small file in /proc, without its end; "" if it cannot be read. */
 static void read_line(const char *path, char *to, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -98,8 +98,8 @@ static void name_of(pid_t pid, char *to, size_t size)
     read_line(path, to, size);
 }
 
-/* When it was born, in ticks since the start of the machine: the 20th word behind the name, which
- * is in brackets and may hold anything. 0: there is no such process. */
+/* Returns the birth time in ticks since the start of the machine: the 20th word after the name,
+ * which is in brackets and may contain anything. 0: there is no such process. */
 static uint64_t birth_of(pid_t pid)
 {
     char path[64], line[LINE_MAX_SIZE], *at;
@@ -130,7 +130,7 @@ static void add_descriptors(struct lines *lines)
         closedir(folder);
 }
 
-/* The numbers in /proc/PID/task/TID/children of every thread. */
+/* Reads the numbers in /proc/PID/task/TID/children of every thread. */
 static size_t children_of(pid_t parent, pid_t *to, size_t capacity)
 {
     char path[600], text[4096];
@@ -155,7 +155,7 @@ static size_t children_of(pid_t parent, pid_t *to, size_t capacity)
     return count;
 }
 
-/* Of this process and what it started, this process first, those nearer to it before others. */
+/* Lists this process and its descendants, nearer ones first. */
 static size_t descendants(pid_t *to, size_t capacity)
 {
     size_t count = 1;
@@ -257,7 +257,7 @@ static void *do_nothing(void *argument)
     return argument;
 }
 
-/* ThreadSanitizer starts a thread of its own with the first one of the program. */
+/* ThreadSanitizer starts a thread of its own together with the first one of the program. */
 static void start_sanitizer(void)
 {
     pthread_t thread;

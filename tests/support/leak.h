@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leak: what a test left behind. Between leak_begin and leak_end everything that was opened must be
- * closed again: descriptors, children (zombies count), threads, mappings of segments, and files of
- * segments in /dev/shm.
+/* leak: finds resources that a test does not release. Everything opened between leak_begin and
+ * leak_end must be closed again: descriptors, children (zombies count), threads, mappings of
+ * segments, and files of segments in /dev/shm.
  *
  *     struct leak *leak = leak_begin();
  *     ...
  *     leak_assert_none(leak);
  *
- * Only files of this process, of its living descendants and of adopted ones are looked at: another
- * test may run beside this one under the same user.
+ * Only files of this process, of its living descendants and of adopted processes count, because
+ * another test may run at the same time under the same user.
  */
 #ifndef TESTS_SUPPORT_LEAK_H
 #define TESTS_SUPPORT_LEAK_H
@@ -21,14 +21,14 @@ struct leak;
 /* Never NULL: without memory the program ends. */
 struct leak *leak_begin(void);
 
-/* A process this test started: its files count even when it is dead. */
+/* Adds a process that this test started: its files count even after its death. */
 void leak_adopt(struct leak *leak, pid_t pid);
 
-/* What is left at this moment, as leak_end; looks once and keeps `leak`. */
+/* Returns the leaks at this moment, like leak_end, but checks once and keeps `leak`. */
 char *leak_left(const struct leak *leak);
 
-/* Releases `leak`. NULL if nothing is left; else a text that the caller frees, one line for each
- * thing. The kernel closes some things late, so it looks again for at most 2 s. */
+/* Releases `leak`. Returns NULL if nothing is left, else a text with one line for each thing, which
+ * the caller frees. The kernel closes some things late, so it retries for at most 2 s. */
 char *leak_end(struct leak *leak);
 
 /* For a cmocka test, whose fail_msg it uses. */

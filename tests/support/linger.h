@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linger: a socket that takes as long to close as its owner wants, and how it is given away. */
+/* linger: a socket whose close takes as long as its owner wants, and ways to send it. */
 #ifndef TESTS_SUPPORT_LINGER_H
 #define TESTS_SUPPORT_LINGER_H
 
@@ -12,8 +12,8 @@
 
 #define LINGER_INLINE __attribute__((unused)) static
 
-/* A TCP socket with bytes that its peer, which is in *peer, does not read: whoever closes the last
- * copy of it waits `seconds`. -1 where there is no loopback. */
+/* Makes a TCP socket with bytes that its peer, in *peer, does not read: closing the last copy of it
+ * takes `seconds`. -1 if there is no loopback. */
 LINGER_INLINE int linger_open(int seconds, int *peer)
 {
     static const char bytes[65536];
@@ -40,7 +40,7 @@ LINGER_INLINE int linger_open(int seconds, int *peer)
     return fd;
 }
 
-/* One byte, or one urgent byte, with `count` copies of `fd`: 0, or -errno. */
+/* Sends one byte, or one urgent byte, with `count` copies of `fd`. Returns 0, or -errno. */
 LINGER_INLINE int linger_send(int socket, int fd, unsigned count, int flags)
 {
     union {

@@ -17,7 +17,7 @@ int old_kernel_setsockopt(int fd, int level, int name, const void *value,
                           socklen_t size) __asm__("setsockopt")
     __attribute__((visibility("default")));
 
-/* In the place of the C library's setsockopt, also for shared libraries. */
+/* Replaces the C library's setsockopt, for shared libraries too. */
 int old_kernel_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     if (old && level == SOL_SOCKET && name == OLD_KERNEL_PASSRIGHTS) {

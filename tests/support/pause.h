@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pause: the only sleep of the tests. For a pause that is itself the subject (a method that takes
- * long, a peer that stands still), and for a word that another process writes and nobody signals.
- * Wherever there is an event, a test waits for that, with a deadline. */
+/* pause: the only sleep of the tests. It is for a pause that is itself the subject (a slow method,
+ * a stopped peer), and for a word that another process writes without a signal. Wherever there is
+ * an event, a test waits for the event, with a deadline. */
 #ifndef TESTS_SUPPORT_PAUSE_H
 #define TESTS_SUPPORT_PAUSE_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Returns after `ms` milliseconds, or earlier where a signal is handled; below 0: only then. */
+/* Returns after `ms` milliseconds, or earlier if a signal is handled; below 0: only then. */
 static inline void pause_ms(int ms)
 {
     (void)poll(NULL, 0, ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places: do bytes of one message begin where they have to? For tests, and for modules of tests. */
+/* places: checks that bytes of one message are aligned as required. For tests, and for modules of
+ * tests. */
 #ifndef TESTS_SUPPORT_PLACES_H
 #define TESTS_SUPPORT_PLACES_H
 
@@ -9,7 +10,7 @@
 
 #include <rapahub/value.h>
 
-/* Several bytes beside each other, and what moves them. */
+/* Several bytes in one record, next to members that shift them. */
 struct trio {
     uint8_t number;
     struct rapahub_bytes a;
@@ -20,8 +21,8 @@ RAPAHUB_RECORD(trio, RAPAHUB_MEMBER(trio, number, u8), RAPAHUB_MEMBER(trio, a, b
                RAPAHUB_MEMBER(trio, text, string), RAPAHUB_MEMBER(trio, b, bytes),
                RAPAHUB_MEMBER(trio, c, bytes));
 
-/* The largest begins at a multiple of 64, the others at one of 16; of several that are as large one
- * is the largest. r[verify hub.bytes.align] */
+/* The largest begins at a multiple of 64, the others at a multiple of 16. Among equally large ones,
+ * one counts as the largest. r[verify hub.bytes.align] */
 static inline bool places_are_good_of(const struct rapahub_bytes *const *list, size_t count)
 {
     size_t largest = 0, at_lines = 0, elsewhere = 0;

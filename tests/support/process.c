@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process: posix_spawn, three pipes and a pidfd under one poll. */
+/* process: posix_spawn, three pipes and a pidfd in one poll. */
 #include "tests/support/process.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "tests/support/pause.h"
 
 #define WITHIN_NS (30 * HUB_SECOND)
-#define GRACE_NS  (5 * HUB_SECOND) /* a process under SIGKILL needs this long at most */
+#define GRACE_NS  (5 * HUB_SECOND) /* limit for a process after SIGKILL */
 
 extern char **environ;
 
@@ -61,7 +61,7 @@ static bool names(const char *const *variables, const char *variable)
     return false;
 }
 
-/* The environment of this process, with `more` in place of what it names. */
+/* Returns the environment of this process, with `more` replacing variables of the same names. */
 static char **environment(const char *const *more)
 {
     size_t count = 0, size = 1;
@@ -91,8 +91,8 @@ struct ends {
     int ours, theirs;
 };
 
-/* Both ends CLOEXEC: the program gets its own by number. A socket for stdin, so that a program that
- * does not read it gives EPIPE and no signal. */
+/* Both ends are CLOEXEC; the program gets its end by number. stdin is a socket, so that a program
+ * that does not read it causes EPIPE and no signal. */
 static int open_ends(struct ends *ends, bool to_program)
 {
     int pair[2];
@@ -151,7 +151,7 @@ static int launch_init(struct launch *launch, const struct process_options *opti
     return 0;
 }
 
-/* posix_spawn takes what it promises not to change as char *const[]. */
+/* posix_spawn declares as char *const[] the arguments that it promises not to change. */
 static char **arguments(const char *const *argv)
 {
     size_t count = 0;
@@ -176,7 +176,7 @@ static int spawn(const struct launch *launch, const struct process_options *opti
     return -r;
 }
 
-/* The text is small enough for the socket's buffer, so nothing waits here. */
+/* The text fits into the socket's buffer, so this does not wait. */
 static int send_input(struct process *process, const char *text)
 {
     size_t size = strlen(text);
@@ -223,7 +223,7 @@ int process_start(const struct process_options *options, struct process *out)
     return r;
 }
 
-/* What is there now; closes the end at its end. */
+/* Reads the available output, and closes the pipe at its end. */
 static void take_output(int *fd, char *text, size_t *size)
 {
     char dropped[4096];
@@ -237,7 +237,7 @@ static void take_output(int *fd, char *text, size_t *size)
         *size += (size_t)r;
 }
 
-/* One poll of both streams and, with `death`, of the end; true if it ended. */
+/* Polls both streams and, with `death`, the end of the process. True if it ended. */
 static bool poll_once(struct process *process, uint64_t deadline, bool death)
 {
     struct pollfd fds[] = {{.fd = process->output, .events = POLLIN},
@@ -273,7 +273,8 @@ int process_kill(const struct process *process, int signal)
     return pidfd_send_signal(process->pidfd, signal, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* Until it is dead; then what is still in the pipes, for a grandchild may hold them open. */
+/* Reads until the process is dead, and then the rest in the pipes, which a grandchild may hold
+ * open. */
 static bool read_to_the_end(struct process *process, uint64_t deadline)
 {
     size_t before;
@@ -288,7 +289,7 @@ static bool read_to_the_end(struct process *process, uint64_t deadline)
     return true;
 }
 
-/* Takes what it wrote along; what it held is closed. */
+/* Moves the output into the result and closes everything else. */
 static int hand_over(struct process *process, const siginfo_t *info, struct process_result *out)
 {
     bool exited = info->si_code == CLD_EXITED;

@@ -24,7 +24,7 @@ static bool put(const char *path, const char *text)
     return done;
 }
 
-/* Who is not root may mount in a user namespace of its own, in which it keeps its number. */
+/* A user who is not root may mount in a user namespace of its own, where it keeps its number. */
 static bool leave(void)
 {
     char users[64], groups[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stepping: the trap flag raises SIGTRAP after each instruction. The kernel clears the flag while
  * the handler runs and restores it from the saved registers. A breakpoint is the instruction int3,
- * after which the saved registers stand one byte behind it; to pass it, what it covers is put back
+ * after which the saved registers point one byte past it; to pass it, the original byte is put back
  * for one step. */
 #include "tests/support/stepping.h"
 
@@ -21,8 +21,9 @@
 /* A handler has no argument of ours, so this is the one variable outside a struct. */
 static struct stepping *current;
 
-/* May a breakpoint stand here? Not behind a system call, which is passed without a step, so that
- * the first step here need not be the first time; nor behind a prefix some code jumps over. */
+/* Says whether a breakpoint may be placed here. Not after a system call, which is passed without a
+ * step, so that the first step here need not be the first time; nor after a prefix that some code
+ * jumps over. */
 static bool may_break_at(uintptr_t place)
 {
     const uint8_t *code = (const uint8_t *)place;
@@ -32,7 +33,7 @@ static bool may_break_at(uintptr_t place)
     return code[-1] != LOCK_PREFIX && !(code[-2] == 0x0f && code[-1] == 0x05);
 }
 
-/* How often the place of a step was reached before. */
+/* Returns how often the place of a step was reached before. */
 static uint32_t count_before(const struct stepping *stepping, uint64_t step)
 {
     uint32_t count = 0;
@@ -42,7 +43,8 @@ static uint32_t count_before(const struct stepping *stepping, uint64_t step)
     return count;
 }
 
-/* What is least work: two traps for each time the place is passed, one for each step behind it. */
+/* Finds the cheapest anchor: two traps for each time the place is passed, one for each later
+ * step. */
 static void find_anchor(struct stepping *stepping, uint64_t until)
 {
     uint64_t least = until;
@@ -62,7 +64,7 @@ static void find_anchor(struct stepping *stepping, uint64_t until)
     }
 }
 
-/* Where it cannot be set, all is stepped. */
+/* If it cannot be set, everything is stepped. */
 static void set_breakpoint(struct stepping *stepping)
 {
     uintptr_t page = stepping->breakpoint & ~(uintptr_t)4095;
@@ -76,17 +78,17 @@ static void set_breakpoint(struct stepping *stepping)
     *code = INT3;
 }
 
-/* tgkill by hand: the signal is delivered before the system call returns. */
+/* tgkill as a bare call: the signal is delivered before the system call returns. */
 static void send_to_self(int number)
 {
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
-/* Sanitizers stay out of the handler: their own calls would be made in the middle of any
+/* Sanitizers stay out of the handler, because their own calls would come in the middle of any
  * instruction. */
 #define BARE __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* What follows the end of stepping has no place: nobody may run freely to there. */
+/* The step after the end of stepping has no place: no run may go freely up to there. */
 BARE static void note_step(struct stepping *stepping, const greg_t *registers)
 {
     uint64_t step = stepping->done++;
@@ -101,7 +103,7 @@ BARE static void note_step(struct stepping *stepping, const greg_t *registers)
     stepping->trace[step] = place;
 }
 
-/* The step that passed the breakpoint is done: it is put back. */
+/* The step that passed the breakpoint is done: the breakpoint is put back. */
 BARE static bool pass_breakpoint(struct stepping *stepping, greg_t *registers)
 {
     if (!stepping->passes)
@@ -153,7 +155,7 @@ bool stepping_possible(void)
     return true;
 }
 
-/* Both ways to begin pass the same instructions once the breakpoint is set. */
+/* Both ways to begin execute the same instructions once the breakpoint is set. */
 void stepping_begin(struct stepping *stepping)
 {
     struct sigaction action = {.sa_sigaction = count_instruction, .sa_flags = SA_SIGINFO};

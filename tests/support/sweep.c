@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep: a process a point. The child counts its own instructions in a page both see; the parent
- * waits for its pidfd, so that nothing is checked before it is dead, or for its stop. */
+/* sweep: one process for each point. The child counts its own instructions in a page that both
+ * processes see. The parent waits for its pidfd, so that nothing is checked before the child is
+ * dead, or for its stop. */
 #include "tests/support/sweep.h"
 
 #include <errno.h>
@@ -27,20 +28,20 @@
 #endif
 
 #define HANG_NS   (20 * HUB_SECOND) /* far more than an operation of a few thousand steps takes */
-#define LOOKS_MAX 2000              /* for a stop, before the parent sleeps between two looks */
+#define LOOKS_MAX 2000 /* checks for a stop before the parent sleeps between two of them */
 
 struct run {
     const struct sweep *sweep;
     struct sweep_result *result;
     struct stepping *shared;
     bool outside;
-    bool freely; /* the next child runs over what is known */
+    bool freely; /* the next child runs freely over the known part */
     uint64_t step;
     pid_t child;
     int pidfd;
 };
 
-/* How the child of one step ended, or stands. */
+/* How the child of one step ended, or stopped. */
 enum outcome { OUTCOME_DIED, OUTCOME_STOPPED, OUTCOME_FINISHED, OUTCOME_HUNG, OUTCOME_CRASHED };
 
 int sweep_fail(struct sweep_point *point, const char *format, ...)
@@ -64,8 +65,8 @@ __attribute__((format(printf, 3, 4))) static int give_up(struct run *run, int co
     return code;
 }
 
-/* Never returns: the child has nothing to do with the parent's buffers and exit handlers. Bare
- * system calls, for they are stepped too. */
+/* Never returns: the child must not use the parent's buffers and exit handlers. Bare system calls,
+ * because they are stepped too. */
 __attribute__((noreturn)) static void be_child(const struct run *run, pid_t parent)
 {
     const struct sweep *sweep = run->sweep;
@@ -116,8 +117,8 @@ static void end_child(struct run *run)
     run->pidfd = -1;
 }
 
-/* The next change of the child's state, taken; false after HANG_NS. A pidfd tells of a death only,
- * so a stop is looked for: often at first, since a traced step ends at once. */
+/* Waits for the next change of the child's state and consumes it; false after HANG_NS. A pidfd
+ * reports only a death, so a stop is polled: often at first, since a traced step ends at once. */
 static bool next_change(const struct run *run, siginfo_t *info, int which)
 {
     uint64_t deadline = hub_clock_after(HANG_NS);
@@ -137,8 +138,8 @@ static bool next_change(const struct run *run, siginfo_t *info, int which)
     }
 }
 
-/* What a change means. A child that has ended was taken with it: its pid may be reused, so nobody
- * may wait for it or signal it again. */
+/* Interprets a change. A child that has ended was reaped with it: its pid may be reused, so it must
+ * not be waited for or signalled again. */
 static enum outcome outcome_of(struct run *run, const siginfo_t *info)
 {
     if (info->si_code == CLD_STOPPED || info->si_code == CLD_TRAPPED)
@@ -169,8 +170,8 @@ static enum outcome wait_for_child(struct run *run)
     return outcome_of(run, &info);
 }
 
-/* Steps the child by ptrace up to `run->step`, then does what the trap flag's handler would. A
- * signal of its own, a fault above all, is passed on. */
+/* Steps the child by ptrace up to `run->step`, and then does the same as the trap flag's handler. A
+ * signal of its own, above all a fault, is passed on. */
 static enum outcome step_from_outside(struct run *run)
 {
     enum outcome outcome = wait_for_child(run);
@@ -212,7 +213,7 @@ static void check(struct run *run, bool finished, bool stopped)
         note_failure(run, point.text[0] ? point.text : "check failed without a text");
 }
 
-/* The other side looks while the child stands still, then the operation goes on, or never does. */
+/* The check runs while the child is stopped; then the operation continues, or never does. */
 static enum outcome go_on_after_stop(struct run *run)
 {
     enum outcome outcome;
@@ -239,7 +240,7 @@ static int at_the_end(struct run *run)
     return 0;
 }
 
-/* -EAGAIN: the child took another way than those before. */
+/* -EAGAIN: the child took another path than earlier ones. */
 static int point(struct run *run)
 {
     enum outcome outcome = run->outside ? step_from_outside(run) : wait_for_child(run);
@@ -305,8 +306,8 @@ static int all_steps(struct run *run)
     return r;
 }
 
-/* On arm64 a step clears the exclusive monitor, so a load-exclusive loop would never end; with
- * atomics in single instructions there is none. */
+/* On arm64 a step clears the exclusive monitor, so a load-exclusive loop would never end. With
+ * atomics in single instructions there is no such loop. */
 static bool outside_possible(void)
 {
 #if defined(__aarch64__)

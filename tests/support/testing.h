@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: cmocka with the headers it wants before it, in the order it wants them. A test includes
+/* testing: cmocka with the headers that it needs before it, in the right order. A test includes
  * this instead of <cmocka.h>, which a sorted list of includes would put too early. */
 #ifndef TESTS_SUPPORT_TESTING_H
 #define TESTS_SUPPORT_TESTING_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vectors: reads the whole file once, decodes all hex, hands out views. */
+/* vectors: reads the whole file once, decodes all hex, and returns views. */
 #include "tests/support/vectors.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct vectors {
     json_t *root;
     size_t count;
     struct vector *list;
-    uint8_t *bytes; /* of all, one behind the other */
+    uint8_t *bytes; /* of all vectors together */
 };
 
 __attribute__((noreturn, format(printf, 1, 2))) static void stop(const char *format, ...)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weak: an operational form of C11's model. A thread's clock says of each word the oldest store
- * that it may still see, and of each thread how much of it happened before. A release gives the
- * clock with the value, an acquire joins it. Stores of one word have the order in which they were
- * carried out; what is compared and swapped is always the last. No store is carried out early: a
- * load that may not be overtaken by a later store is found by the rule for data. A sequentially
- * consistent operation is an acquire and a release here, and only such a fence is more: weaker than
- * C11, and what the code relies on. */
+/* weak: an operational form of C11's memory model. A thread's clock records for each word the
+ * oldest store that it may still see, and for each thread how much of it happened before. A release
+ * stores the clock with the value, and an acquire joins it. Stores of one word are ordered as they
+ * were carried out; a compare-and-swap always acts on the last. No store is carried out early: a
+ * load that must not be overtaken by a later store is found by the rule for data. A sequentially
+ * consistent operation is only an acquire and a release here, and only such a fence is more: weaker
+ * than C11, and sufficient for this code. */
 #include "tests/support/weak.h"
 
 #include <pthread.h>
@@ -17,26 +17,26 @@
 #define STORES_MAX 4096
 #define AREAS_MAX  8
 #define STEPS_MAX  2000
-#define SWITCH_OF  3 /* one step of so many goes to another thread */
+#define SWITCH_OF  3 /* every how many steps another thread runs */
 #define NOBODY     WEAK_THREADS
 
 struct clock {
-    uint32_t steps[WEAK_THREADS]; /* of each thread happened before */
+    uint32_t steps[WEAK_THREADS]; /* how much of each thread happened before */
     uint16_t seen[WORDS_MAX];     /* the oldest store of each word that may be loaded */
 };
 
 struct stored {
     uint64_t value;
     uint32_t thread, step;
-    uint16_t before; /* index of the store of the same word before this one */
+    uint16_t before; /* index of the previous store of the same word */
     struct clock shown;
 };
 
 struct word {
     const volatile void *at;
     size_t size;
-    uint32_t area;                                            /* of data; AREAS_MAX: none */
-    uint16_t last;                                            /* its last store */
+    uint32_t area; /* the data it belongs to; AREAS_MAX: none */
+    uint16_t last; /* its last store */
     uint32_t read_at[WEAK_THREADS], written_at[WEAK_THREADS]; /* steps */
 };
 
@@ -64,7 +64,7 @@ static struct {
     char what[WEAK_TEXT];
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local struct thread *self; /* of a run, or NULL */
+static _Thread_local struct thread *self; /* the thread of a run, or NULL */
 
 static uint32_t pick(uint32_t below)
 {
@@ -77,7 +77,7 @@ static uint32_t number_of(const struct thread *thread)
     return (uint32_t)(thread - run.threads);
 }
 
-/* The test is wrong, not what it tests. */
+/* The test is wrong, not the code under test. */
 static _Noreturn void give_up(const char *why)
 {
     (void)fprintf(stderr, "weak: %s\n", why);
@@ -121,9 +121,9 @@ static void join(struct clock *to, const struct clock *from)
             to->seen[i] = from->seen[i];
 }
 
-/* ---- who goes on ---- */
+/* ---- scheduling ---- */
 
-/* With the lock: another thread than `but` that is not done, or NOBODY. */
+/* With the lock: returns a thread other than `but` that is not done, if there is one. */
 static uint32_t another(uint32_t but)
 {
     uint32_t from = pick(run.count);
@@ -214,7 +214,7 @@ static uint32_t area_of(const volatile void *at)
     return i < run.areas ? i : AREAS_MAX;
 }
 
-/* Met for the first time it is as it stands in memory, which everybody has seen. */
+/* A new word has its value in memory, which all threads have seen. */
 static struct word *word_at(const volatile void *at, size_t size)
 {
     struct word *word;
@@ -236,7 +236,8 @@ static struct word *word_at(const volatile void *at, size_t size)
     return word;
 }
 
-/* What is data is ordered: the last write before this access, and all reads before a write. */
+/* Accesses to data must be ordered: the last write before this access, and all reads before a
+ * write. */
 static void check_data(struct word *word, bool writes)
 {
     uint32_t me = number_of(self);
@@ -273,7 +274,7 @@ static uint64_t see(struct word *word, uint16_t at, int order)
     return stored->value;
 }
 
-/* Any store that is not older than what this thread has seen of the word; often the last. */
+/* Chooses any store that is not older than those this thread has seen; often the last. */
 static uint16_t choose(const struct word *word)
 {
     uint16_t at = word->last;
@@ -293,7 +294,7 @@ static void put(struct word *word, uint64_t value, int order, const struct clock
     stored->step = self->now.steps[me];
     stored->shown = releases(order) ? self->now : self->published;
     stored->shown.seen[word - run.of] = word->last;
-    if (before) /* what is read and written in one goes on with the release before it */
+    if (before) /* a read-modify-write continues the release before it */
         join(&stored->shown, before);
     write_memory((volatile void *)(uintptr_t)word->at, word->size, value);
 }
@@ -344,7 +345,7 @@ static uint64_t changed(enum change change, uint64_t old, uint64_t value)
     }
 }
 
-/* Outside of a run: by a swap, until it holds. */
+/* Outside of a run: swaps until it succeeds. */
 static uint64_t change_alone(volatile void *at, size_t size, enum change change, uint64_t value)
 {
     uint64_t old;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weak_builtins: put in front of a source (-include), it gives the atomic builtins that
- * hub/base/atomic.h stands on to the memory of weak.h. Nothing else in that source changes. */
+/* weak_builtins: included in front of a source (-include), it redirects the atomic builtins that
+ * hub/base/atomic.h uses to the memory of weak.h. Nothing else in that source changes. */
 #ifndef TESTS_SUPPORT_WEAK_BUILTINS_H
 #define TESTS_SUPPORT_WEAK_BUILTINS_H
 
@@ -10,7 +10,7 @@
 
 #define WEAK_TYPE(word) __typeof__(+*(word))
 
-/* Of the type of the word; nobody need use it. */
+/* Has the type of the word, and may be unused. */
 #define WEAK_RESULT(word, result)                            \
     __extension__({                                          \
         WEAK_TYPE(word) result_ = (WEAK_TYPE(word))(result); \
