@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/elf.h"
 
-#include <stddef.h>
-
-#include "host/cli/sha256.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Where the members of struct rapahub_chimod lie, abi 1. The header itself is for modules. */
 enum {
@@ -11,7 +11,6 @@ enum {
     CHIMOD_NAME = 8,
     CHIMOD_VERSION = 16,
     CHIMOD_STATE_SIZE = 24,
-    CHIMOD_STATE_VERSION = 32,
     CHIMOD_OPS = 40
 };
 
@@ -44,8 +43,6 @@ static void read_chimod(struct hub_elf *image, struct cli_elf *out)
         return;
     hub_elf_copy(image, offset + CHIMOD_ABI, sizes, sizeof sizes);
     hub_elf_copy(image, offset + CHIMOD_STATE_SIZE, &out->state_bytes, sizeof out->state_bytes);
-    hub_elf_copy(image, offset + CHIMOD_STATE_VERSION, &out->state_version,
-                 sizeof out->state_version);
     out->abi = sizes[0];
     read_pointed_text(image, address + CHIMOD_NAME, out->name);
     read_pointed_text(image, address + CHIMOD_VERSION, out->version);
@@ -56,6 +53,13 @@ static void read_chimod(struct hub_elf *image, struct cli_elf *out)
     }
 }
 
+void cli_elf_describe(struct hub_elf *image, struct cli_elf *out)
+{
+    *out = (struct cli_elf){.size_bytes = image->size};
+    hub_elf_facts_read(image, &out->facts);
+    read_chimod(image, out);
+}
+
 int cli_elf_read(const char *path, struct cli_elf *out)
 {
     struct hub_elf image;
@@ -63,11 +67,28 @@ int cli_elf_read(const char *path, struct cli_elf *out)
 
     if (r < 0)
         return r;
-    *out = (struct cli_elf){.size_bytes = image.size};
-    if (!cli_sha256(image.data, image.size, out->sha256))
-        out->sha256[0] = '\0';
-    hub_elf_facts_read(&image, &out->facts);
-    read_chimod(&image, out);
+    cli_elf_describe(&image, out);
     hub_elf_fini(&image);
     return 0;
+}
+
+/* libnumbers.so.1 is called numbers. */
+static void name_of_file(const char *path, char *to, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    if (strncmp(name, "lib", 3) == 0 && name[3] != '.' && name[3] != '\0')
+        name += 3;
+    snprintf(to, size, "%.*s", (int)strcspn(name, "."), name);
+}
+
+void cli_elf_name(const char *path, char *to, size_t size)
+{
+    struct cli_elf *elf = malloc(sizeof *elf);
+
+    if (elf && cli_elf_read(path, elf) == 0 && elf->name[0])
+        snprintf(to, size, "%s", elf->name);
+    else
+        name_of_file(path, to, size);
+    free(elf);
 }

@@ -9,6 +9,8 @@
 
 #include <rapahub/error.h>
 
+#include "host/cli/elf.h"
+
 #define FILES_MAX 255
 #define PATH_SIZE 4096
 
@@ -99,25 +101,4 @@ void cli_files_fini(struct cli_files *files)
         free(files->paths[i]);
     free(files->paths);
     *files = (struct cli_files){0};
-}
-
-/* libnumbers.so.1 is called numbers. */
-static void name_of_file(const char *path, char *to, size_t size)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-    if (strncmp(name, "lib", 3) == 0 && name[3] != '.' && name[3] != '\0')
-        name += 3;
-    snprintf(to, size, "%.*s", (int)strcspn(name, "."), name);
-}
-
-void cli_files_name(const char *path, char *to, size_t size)
-{
-    struct cli_elf *elf = malloc(sizeof *elf);
-
-    if (elf && cli_elf_read(path, elf) == 0 && elf->name[0])
-        snprintf(to, size, "%s", elf->name);
-    else
-        name_of_file(path, to, size);
-    free(elf);
 }

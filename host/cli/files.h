@@ -3,10 +3,6 @@
 #ifndef CLI_FILES_H
 #define CLI_FILES_H
 
-#include <stddef.h>
-
-#include "host/cli/elf.h"
-
 struct cli_files {
     char **paths; /* sorted within each folder */
     unsigned count;
@@ -19,8 +15,5 @@ int cli_files_add(struct cli_files *files, const char *path);
 /* Adds all files *.so of a folder, chimods or not; none is no failure. */
 int cli_files_add_all(struct cli_files *files, const char *folder);
 void cli_files_fini(struct cli_files *files);
-
-/* The name a guest gets: the chimod's own, else the file's without folder, lib and .so. */
-void cli_files_name(const char *path, char *to, size_t size);
 
 #endif

@@ -18,6 +18,7 @@
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
 #include "host/cli/session.h"
+#include "host/cli/sha256.h"
 #include "host/cli/units.h"
 #include "hub/base/own.h"
 
@@ -26,6 +27,7 @@
 struct inspection {
     struct cli *cli;
     char file[4096];
+    char sha256[65]; /* of the file; "" where the kernel does not compute it for us */
     struct cli_elf elf;
     char name[64], version[64];
     struct cli_methods methods;
@@ -92,10 +94,24 @@ static void read_methods(struct inspection *inspection)
     add_problem(inspection, text);
 }
 
+static int read_file(struct inspection *inspection)
+{
+    struct hub_elf image;
+    int r = hub_elf_open(inspection->file, &image);
+
+    if (r < 0)
+        return r;
+    cli_elf_describe(&image, &inspection->elf);
+    if (!cli_sha256(image.data, image.size, inspection->sha256))
+        inspection->sha256[0] = '\0';
+    hub_elf_fini(&image);
+    return 0;
+}
+
 /* r[impl exp.inspect.unloaded] */
 static int inspect_file(struct inspection *inspection)
 {
-    int r = cli_elf_read(inspection->file, &inspection->elf);
+    int r = read_file(inspection);
 
     if (r < 0)
         return r;
@@ -136,7 +152,7 @@ static int inspect_guest(struct inspection *inspection, const char *name)
         r = cli_remote_methods(inspection->cli, place.guest, &inspection->methods);
     if (r < 0)
         return r;
-    r = cli_elf_read(inspection->file, &inspection->elf);
+    r = read_file(inspection);
     if (r < 0)
         add_problem(inspection, rapahub_last_error()->text);
     else
@@ -153,8 +169,8 @@ static void print_head(const struct inspection *inspection)
     printf("%s%s%s  %s", inspection->name[0] ? inspection->name : inspection->file,
            inspection->version[0] ? " " : "", inspection->version,
            cli_units_print_size(elf->size_bytes, size));
-    if (elf->sha256[0])
-        printf("  sha256 %.16s…", elf->sha256);
+    if (inspection->sha256[0])
+        printf("  sha256 %.16s…", inspection->sha256);
     if (elf->is_chimod)
         printf("  abi %" PRIu32 "  state %s", elf->abi,
                cli_units_print_size(elf->state_bytes, size));
@@ -269,8 +285,8 @@ static void print_json(const struct inspection *inspection)
     cli_json_begin(&json, stdout, inspection->cli->command->schema);
     cli_json_text(&json, "file", inspection->file);
     cli_json_number(&json, "size_bytes", elf->size_bytes);
-    if (elf->sha256[0])
-        cli_json_text(&json, "sha256", elf->sha256);
+    if (inspection->sha256[0])
+        cli_json_text(&json, "sha256", inspection->sha256);
     cli_json_text(&json, "name", inspection->name);
     cli_json_text(&json, "version", inspection->version);
     write_chimod(&json, elf);

@@ -13,6 +13,7 @@
 #include <rapahub/log.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/elf.h"
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/interrupt.h"
@@ -106,7 +107,7 @@ static void name_guest(struct running *running, struct cli_run_guest *guest)
 {
     char name[CLI_RUN_NAME - 8];
 
-    cli_files_name(guest->file, name, sizeof name);
+    cli_elf_name(guest->file, name, sizeof name);
     snprintf(guest->name, sizeof guest->name, "%s", name);
     for (unsigned n = 2; is_taken(running, guest->name); n++)
         snprintf(guest->name, sizeof guest->name, "%s-%u", name, n);
@@ -149,7 +150,7 @@ static int open_control(struct running *running)
         snprintf(first, sizeof first, "%s", cli_run_tree_name(running->tree));
         options.host.rest = rapahub_child_stop_async;
     } else if (running->files.count > 0) {
-        cli_files_name(running->files.paths[0], first, sizeof first);
+        cli_elf_name(running->files.paths[0], first, sizeof first);
     }
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);

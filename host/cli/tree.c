@@ -10,7 +10,6 @@
 #include <rapahub/error.h>
 
 #include "host/cli/elf.h"
-#include "host/cli/files.h"
 #include "host/cli/tree_check.h"
 #include "host/cli/tree_keys.h"
 #include "host/cli/tree_values.h"
@@ -216,7 +215,7 @@ static int read_guest(struct cli_tree *tree, struct cli_tree_node *parent, struc
     if (r < 0)
         return r;
     if (!node->name) {
-        cli_files_name(node->path, node->own_name, sizeof node->own_name);
+        cli_elf_name(node->path, node->own_name, sizeof node->own_name);
         node->name = node->own_name;
     }
     connect(node);
