@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "hub/base/check.h"
 
 #define OPTIONS_MAX 48

@@ -10,14 +10,14 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/elf.h"
 #include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/json.h"
 #include "host/cli/process.h"
 #include "host/cli/program.h"
-#include "host/cli/units.h"
+#include "host/config/elf.h"
+#include "host/config/units.h"
 #include "hub/base/clock.h"
 
 #define STEPS_TIMEOUT 20 /* times --timeout, for a compiler */

@@ -9,7 +9,6 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/elf.h"
 #include "host/cli/failure.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
@@ -18,8 +17,9 @@
 #include "host/cli/session.h"
 #include "host/cli/target.h"
 #include "host/cli/terminal.h"
-#include "host/cli/units.h"
 #include "host/cli/values.h"
+#include "host/config/elf.h"
+#include "host/config/units.h"
 #include "hub/base/own.h"
 
 #define PLAIN_MAX 64

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "host/cli/near.h"
+#include "host/config/near.h"
 
 #define END \
     {       \

@@ -18,7 +18,7 @@
 #include "host/cli/json.h"
 #include "host/cli/program.h"
 #include "host/cli/runtime.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "hub/base/mapping.h"
 
 #define EXIT_PROBLEMS  11

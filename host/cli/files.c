@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf.h"
+#include "host/config/elf.h"
 
 #define FILES_MAX 255
 #define PATH_SIZE 4096

@@ -11,7 +11,7 @@
 #include "host/cli/explain.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
-#include "host/cli/tree_keys.h"
+#include "host/config/tree_keys.h"
 
 #define INDENT  28 /* where the texts of options begin */
 #define COLUMNS 92

@@ -11,7 +11,6 @@
 #include <rapahub/version.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/elf.h"
 #include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
@@ -19,7 +18,8 @@
 #include "host/cli/runtime.h"
 #include "host/cli/session.h"
 #include "host/cli/sha256.h"
-#include "host/cli/units.h"
+#include "host/config/elf.h"
+#include "host/config/units.h"
 #include "hub/base/own.h"
 
 #define PROBLEMS_MAX 8

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "hub/wire/text.h"
 
 static void put_text(FILE *to, struct rapahub_string text)

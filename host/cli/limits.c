@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 static int set_limit(struct rapahub_host_options *host, const char *key, const char *text)
 {

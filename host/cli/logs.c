@@ -13,7 +13,7 @@
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 #include "host/cli/terminal.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 

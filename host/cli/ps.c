@@ -13,7 +13,7 @@
 #include "host/cli/ps_tree.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 struct listing {
     struct cli *cli;

@@ -9,7 +9,7 @@
 #include "host/cli/hosts.h"
 #include "host/cli/json.h"
 #include "host/cli/table.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 #define KNOWN_MAX 512 /* children of a host; of more the rest is not set in */
 

@@ -13,7 +13,6 @@
 #include <rapahub/log.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/elf.h"
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/interrupt.h"
@@ -24,6 +23,7 @@
 #include "host/cli/run_tree.h"
 #include "host/cli/run_visitors.h"
 #include "host/cli/runtime.h"
+#include "host/config/elf.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 

@@ -11,7 +11,7 @@
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/run_visitors.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "hub/base/clock.h"
 
 static const char *const trust_names[] = {"standard", "strict", "trusted"};

@@ -5,7 +5,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/limits.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 static int index_of(const char *value, const char *const *names)
 {

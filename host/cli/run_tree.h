@@ -5,7 +5,7 @@
 
 #include <rapahub/control.h>
 
-#include "host/cli/tree.h"
+#include "host/config/tree.h"
 
 struct cli;
 struct cli_run_events;

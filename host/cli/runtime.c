@@ -13,7 +13,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
-#include "host/cli/near.h"
+#include "host/config/near.h"
 #include "hub/base/clock.h"
 
 #define SUFFIX    ".sock"

@@ -14,7 +14,7 @@
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 #define FIGURES_MAX 128 /* of a guest; of a later host's more the rest is left out */
 

@@ -10,13 +10,13 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/elf.h"
 #include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
-#include "host/cli/units.h"
+#include "host/config/elf.h"
+#include "host/config/units.h"
 
 #define VERSION_SIZE 64
 

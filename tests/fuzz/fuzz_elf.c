@@ -9,8 +9,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf.h"
 #include "host/cli/elf_methods.h"
+#include "host/config/elf.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_word(const char *word, size_t room)

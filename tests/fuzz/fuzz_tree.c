@@ -8,7 +8,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/tree.h"
+#include "host/config/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_quote(const char *quote)

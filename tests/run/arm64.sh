@@ -10,7 +10,7 @@ readonly arm64_packages=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user libffi-
 # descriptor there, and has words of its own for a signal; the last four take it too long.
 readonly not_under_emulation=(base/mapping base/futex host-owner/futexes shm/deposit shm/slot_growth support/leak
     support/process support/sweep raw/raw guest-sdk/whole/guest guest-sdk/whole/last_words guest-sdk/hold
-    host-supervise/supervisor host-control/server host-cli/tree guest-sdk/whole/lifecycle)
+    host-supervise/supervisor host-control/server host-config/tree guest-sdk/whole/lifecycle)
 
 # Debian has the libraries of other machines beside those of this one; others keep them elsewhere.
 has_arm64_packages() {

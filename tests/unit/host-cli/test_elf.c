@@ -11,8 +11,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf.h"
 #include "host/cli/elf_methods.h"
+#include "host/config/elf.h"
 #include "hub/base/random.h"
 #include "tests/support/testing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml: a file of configuration as libfyaml reads it, within limits, and errors that show where.
  * The one place that knows libfyaml; built without it, opening fails. */
-#ifndef CLI_YAML_H
-#define CLI_YAML_H
+#ifndef CONFIG_YAML_H
+#define CONFIG_YAML_H
 
 #include <stdbool.h>
 #include <stddef.h>

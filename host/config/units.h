@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* units: durations, sizes and counts as people write and read them. */
-#ifndef CLI_UNITS_H
-#define CLI_UNITS_H
+#ifndef CONFIG_UNITS_H
+#define CONFIG_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_words: what host/supervise says of its options, in the words of a tree file: the keys and
  * choices of tree_keys in place of the members and constants of rapahub/supervise.h. */
-#ifndef CLI_TREE_WORDS_H
-#define CLI_TREE_WORDS_H
+#ifndef CONFIG_TREE_WORDS_H
+#define CONFIG_TREE_WORDS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_file: a tree file with these words, read. */
-#ifndef TESTS_UNIT_HOST_CLI_TREE_FILE_H
-#define TESTS_UNIT_HOST_CLI_TREE_FILE_H
+#ifndef TESTS_UNIT_HOST_CONFIG_TREE_FILE_H
+#define TESTS_UNIT_HOST_CONFIG_TREE_FILE_H
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/tree.h"
-#include "host/cli/tree_keys.h"
+#include "host/config/tree.h"
+#include "host/config/tree_keys.h"
 #include "tests/support/testing.h"
 
 #define UNUSED __attribute__((unused))

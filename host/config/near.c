@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/near.h"
+#include "host/config/near.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_values: a function for each type. Where 0 means a default to the library and a person writes
  * 0, that is refused or turned into what was meant: never into the default. */
-#include "host/cli/tree_values.h"
+#include "host/config/tree_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/near.h"
-#include "host/cli/units.h"
+#include "host/config/near.h"
+#include "host/config/units.h"
 
 #define SIGNAL_MAX   64
 #define RESTARTS_MAX 256

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_keys: the one table of what a tree file may say. Reading, "did you mean" and the page
  * rapahub-tree(5) come from it. A new option of rapahub/supervise.h is one more row. */
-#ifndef CLI_TREE_KEYS_H
-#define CLI_TREE_KEYS_H
+#ifndef CONFIG_TREE_KEYS_H
+#define CONFIG_TREE_KEYS_H
 
 #include <stdint.h>
 
-#include "host/cli/tree.h"
+#include "host/config/tree.h"
 
 /* How a value is written, and what it is in struct cli_tree_node. */
 enum cli_tree_type {

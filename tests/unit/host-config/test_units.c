@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rapahub/error.h>
 
-#include "host/cli/units.h"
+#include "host/config/units.h"
 #include "tests/support/testing.h"
 
 static uint64_t span(const char *text)

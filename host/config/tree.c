@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/tree.h"
+#include "host/config/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf.h"
-#include "host/cli/tree_check.h"
-#include "host/cli/tree_keys.h"
-#include "host/cli/tree_values.h"
+#include "host/config/elf.h"
+#include "host/config/tree_check.h"
+#include "host/config/tree_keys.h"
+#include "host/config/tree_values.h"
 
 #define PATH_SIZE 4096
 #define KEY_SIZE  32

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml: what libfyaml says of a place it says as text only, so that is where lines and columns are
  * taken from: of errors that are rare. */
-#include "host/cli/yaml.h"
+#include "host/config/yaml.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_check: the pure core of supervision is asked, in the order in which the children will be
  * added: what it takes here it takes there. */
-#include "host/cli/tree_check.h"
+#include "host/config/tree_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/near.h"
-#include "host/cli/tree_keys.h"
-#include "host/cli/tree_words.h"
+#include "host/config/near.h"
+#include "host/config/tree_keys.h"
+#include "host/config/tree_words.h"
 #include "host/supervise/tree.h"
 
 static struct fy_node *name_at(const struct cli_tree_node *node)

@@ -3,7 +3,7 @@
  * r[verify exp.config] r[verify exp.config.limits] */
 #include <sys/stat.h>
 
-#include "tests/unit/host-cli/tree_file.h"
+#include "tests/unit/host-config/tree_file.h"
 
 /* ---- what is wrong with it ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_values: from one value of a tree file to one option. */
-#ifndef CLI_TREE_VALUES_H
-#define CLI_TREE_VALUES_H
+#ifndef CONFIG_TREE_VALUES_H
+#define CONFIG_TREE_VALUES_H
 
-#include "host/cli/tree_keys.h"
+#include "host/config/tree_keys.h"
 
 /* A value of the shape that its key wants. RAPAHUB_ECONFIG names the key and what belongs there. */
 int cli_tree_values_set(struct cli_tree *tree, struct cli_tree_node *to,

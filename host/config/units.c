@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/units.h"
+#include "host/config/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

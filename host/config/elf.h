@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf: what a shared object says of itself, read from its bytes: nothing of it is run. */
-#ifndef CLI_ELF_H
-#define CLI_ELF_H
+#ifndef CONFIG_ELF_H
+#define CONFIG_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>

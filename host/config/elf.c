@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/elf.h"
+#include "host/config/elf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* near: "did you mean". */
-#ifndef CLI_NEAR_H
-#define CLI_NEAR_H
+#ifndef CONFIG_NEAR_H
+#define CONFIG_NEAR_H
 
 #define CLI_NEAR_FAR 3 /* changes that make another word of it */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree: a file with supervisors and guests, as the options of the library. Everything is read and
  * checked before anything is started. */
-#ifndef CLI_TREE_H
-#define CLI_TREE_H
+#ifndef CONFIG_TREE_H
+#define CONFIG_TREE_H
 
 #include <rapahub/host.h>
 
-#include "host/cli/yaml.h"
+#include "host/config/yaml.h"
 
 #define CLI_TREE_NAME        64
 #define CLI_TREE_LIST        64  /* entries of a list of a child */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tree files: what each key becomes. r[verify exp.config] */
-#include "tests/unit/host-cli/tree_file.h"
+#include "tests/unit/host-config/tree_file.h"
 
 static void a_tree_is_read_in_order_with_its_defaults(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_check: what no single value of a tree file shows: names, dependencies, and what
  * host/supervise would refuse, with the place of the key. */
-#ifndef CLI_TREE_CHECK_H
-#define CLI_TREE_CHECK_H
+#ifndef CONFIG_TREE_CHECK_H
+#define CONFIG_TREE_CHECK_H
 
-#include "host/cli/tree.h"
+#include "host/config/tree.h"
 
 /* RAPAHUB_ECONFIG, with a rule of supervise.lint.* where it has one. */
 int cli_tree_check(struct cli_tree *tree);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/tree_keys.h"
+#include "host/config/tree_keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/near.h"
+#include "host/config/near.h"
 
 #define GUEST        CLI_TREE_OF_GUEST
 #define SUPERVISOR   CLI_TREE_OF_SUPERVISOR

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/tree_words.h"
+#include "host/config/tree_words.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/tree_keys.h"
+#include "host/config/tree_keys.h"
 
 #define WORD_SIZE 64
 
