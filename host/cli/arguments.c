@@ -82,9 +82,9 @@ static int check_value(const struct cli_option *option, const char *from, const 
     if (option->value == CLI_CHOICE && !is_choice(option->choices, value))
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of %s", value, option->choices);
     else if (option->value == CLI_SPAN)
-        r = cli_units_span(value, &number);
+        r = config_units_span(value, &number);
     else if (option->value == CLI_COUNT)
-        r = cli_units_count(value, &number);
+        r = config_units_count(value, &number);
     if (r < 0) {
         char text[512];
 
@@ -135,7 +135,7 @@ static int set_command(struct cli_arguments *arguments, struct words *words, con
         make_words(arguments->command, words);
         return 0;
     }
-    near = cli_command_near(arguments->commands, name);
+    near = cli_command_suggest(arguments->commands, name);
     return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'%s%s%s", name,
                         near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -261,7 +261,7 @@ uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *n
     const char *text = cli_arguments_text(arguments, name);
     uint64_t span_ns = 0;
 
-    return text && cli_units_span(text, &span_ns) == 0 ? span_ns : 0;
+    return text && config_units_span(text, &span_ns) == 0 ? span_ns : 0;
 }
 
 uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name)
@@ -269,7 +269,7 @@ uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *
     const char *text = cli_arguments_text(arguments, name);
     uint64_t count = 0;
 
-    return text && cli_units_count(text, &count) == 0 ? count : 0;
+    return text && config_units_count(text, &count) == 0 ? count : 0;
 }
 
 const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,

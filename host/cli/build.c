@@ -16,7 +16,7 @@
 #include "host/cli/json.h"
 #include "host/cli/process.h"
 #include "host/cli/program.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"
 
@@ -108,7 +108,7 @@ static int compile(const struct building *building)
 }
 
 struct built {
-    struct cli_elf elf;
+    struct config_module elf;
     struct cli_methods methods;
     bool known; /* the methods are */
 };
@@ -116,15 +116,15 @@ struct built {
 /* Nothing of it is run. */
 static void look_at(const char *path, struct built *built)
 {
-    if (cli_elf_read(path, &built->elf) == 0 && built->elf.is_chimod)
+    if (config_module_read(path, &built->elf) == 0 && built->elf.is_chimod)
         built->known = cli_elf_methods_read(path, &built->methods) == 0;
 }
 
 static void print_line(const struct building *building, const char *path, const struct built *built)
 {
-    char size[CLI_UNITS_TEXT], span[CLI_UNITS_TEXT], glibc[HUB_ELF_NAME];
+    char size[CONFIG_UNITS_TEXT], span[CONFIG_UNITS_TEXT], glibc[HUB_ELF_NAME];
 
-    printf("%s  %s", path, cli_units_print_size(built->elf.size_bytes, size));
+    printf("%s  %s", path, config_units_print_size(built->elf.size_bytes, size));
     if (!built->elf.is_chimod)
         fputs("  no chimod: a call names the whole signature", stdout);
     else if (built->known)
@@ -135,7 +135,7 @@ static void print_line(const struct building *building, const char *path, const 
     hub_elf_facts_glibc(&built->elf.facts, glibc);
     if (glibc[0])
         printf("  needs glibc %s", glibc);
-    printf("  %s\n", cli_units_print_span(building->duration_ns, span));
+    printf("  %s\n", config_units_print_span(building->duration_ns, span));
 }
 
 static void write_module(struct cli_json *json, const char *path, const struct built *built)

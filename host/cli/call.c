@@ -18,7 +18,7 @@
 #include "host/cli/target.h"
 #include "host/cli/terminal.h"
 #include "host/cli/values.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"
 
@@ -68,7 +68,7 @@ static int plain_signatures(const struct calling *calling, const char **to)
 {
     const struct cli_target *target = &calling->target;
     unsigned count = 0;
-    struct cli_elf *elf;
+    struct config_module *elf;
     const char *given;
     int r;
 
@@ -80,7 +80,7 @@ static int plain_signatures(const struct calling *calling, const char **to)
     elf = malloc(sizeof *elf);
     if (!elf)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at '%s'", target->file);
-    r = cli_elf_read(target->file, elf);
+    r = config_module_read(target->file, elf);
     if (r == 0 && !elf->is_chimod)
         to[0] = target->method;
     free(elf);
@@ -151,7 +151,7 @@ static int call_once(struct calling *calling)
 static int call_all(struct calling *calling)
 {
     uint64_t count = cli_arguments_count(&calling->cli->arguments, "repeat"), total_ns = 0;
-    char calls[CLI_UNITS_TEXT], mean[CLI_UNITS_TEXT];
+    char calls[CONFIG_UNITS_TEXT], mean[CONFIG_UNITS_TEXT];
     int r = 0;
 
     if (count > 1 && calling->values.files.count > 0)
@@ -161,8 +161,8 @@ static int call_all(struct calling *calling)
         total_ns += calling->answer.duration_ns;
     }
     if (r == 0 && count > 1)
-        cli_failure_note(calling->cli, "%s calls, %s each", cli_units_print_count(count, calls),
-                         cli_units_print_span(total_ns / count, mean));
+        cli_failure_note(calling->cli, "%s calls, %s each", config_units_print_count(count, calls),
+                         config_units_print_span(total_ns / count, mean));
     return r;
 }
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 
 #define END \
     {       \
@@ -50,14 +50,14 @@ const struct cli_command *cli_command_find(const struct cli_command *commands, c
     return NULL;
 }
 
-const char *cli_command_near(const struct cli_command *commands, const char *name)
+const char *cli_command_suggest(const struct cli_command *commands, const char *name)
 {
-    struct cli_near near = {name, NULL, CLI_NEAR_FAR};
+    struct config_suggest suggest = {name, NULL, CONFIG_SUGGEST_FAR};
 
     for (const struct cli_command *c = commands; c->name; c++)
         if (!c->hidden)
-            cli_near_look(&near, c->name);
-    return near.nearest;
+            config_suggest_consider(&suggest, c->name);
+    return suggest.nearest;
 }
 
 static const struct cli_option *find_option(const struct cli_option *options, const char *name)

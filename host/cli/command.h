@@ -66,7 +66,7 @@ extern const struct cli_option cli_command_global[];
 const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name);
 
 /* The nearest name in a table, for "did you mean"; NULL where none is near. */
-const char *cli_command_near(const struct cli_command *commands, const char *name);
+const char *cli_command_suggest(const struct cli_command *commands, const char *name);
 
 /* The option of a command, or a global one; NULL where there is none. */
 const struct cli_option *cli_command_option(const struct cli_command *command, const char *name);

@@ -94,7 +94,7 @@ static void look_at_libraries(struct cli *cli, struct finding *out)
 
 static void look_at_shm(struct cli *cli, struct finding *out)
 {
-    char size[CLI_UNITS_TEXT], text[128];
+    char size[CONFIG_UNITS_TEXT], text[128];
     struct statvfs status;
     uint64_t free_bytes;
 
@@ -105,7 +105,7 @@ static void look_at_shm(struct cli *cli, struct finding *out)
         return;
     }
     free_bytes = (uint64_t)status.f_bavail * status.f_frsize;
-    snprintf(text, sizeof text, "/dev/shm %s free", cli_units_print_size(free_bytes, size));
+    snprintf(text, sizeof text, "/dev/shm %s free", config_units_print_size(free_bytes, size));
     if (free_bytes < SHM_LEAST)
         set_finding(out, RESULT_WARN, text, "mount -o remount,size=1G /dev/shm");
     else

@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/config/elf.h"
+#include "host/config/module.h"
 
 #define FILES_MAX 255
 #define PATH_SIZE 4096
@@ -35,8 +35,8 @@ static int add_path(struct cli_files *files, const char *path)
 
 static bool is_chimod(const char *path)
 {
-    struct cli_elf *elf = malloc(sizeof *elf);
-    bool is = elf && cli_elf_read(path, elf) == 0 && elf->is_chimod;
+    struct config_module *elf = malloc(sizeof *elf);
+    bool is = elf && config_module_read(path, elf) == 0 && elf->is_chimod;
 
     free(elf);
     return is;

@@ -254,13 +254,13 @@ static void put_errors(FILE *to)
     }
 }
 
-static void put_key(const struct cli_tree_key *key, FILE *to)
+static void put_key(const struct config_tree_key *key, FILE *to)
 {
     fputc('*', to);
     put_escaped(key->path, to);
     fputs("*\n\t", to);
-    put_escaped(cli_tree_keys_example(key->type), to);
-    for (const struct cli_tree_choice *choice = key->choices; choice && choice->name; choice++) {
+    put_escaped(config_tree_keys_example(key->type), to);
+    for (const struct config_tree_choice *choice = key->choices; choice && choice->name; choice++) {
         fputs(choice == key->choices ? ": *" : ", *", to);
         put_escaped(choice->name, to);
         fputc('*', to);
@@ -273,17 +273,17 @@ static void put_key(const struct cli_tree_key *key, FILE *to)
 static void put_keys(const char *head, unsigned of, FILE *to)
 {
     fprintf(to, "# %s\n\n", head);
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++)
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++)
         if (key->of == of)
             put_key(key, to);
 }
 
 static void put_tree(FILE *to)
 {
-    put_keys("KEYS OF A GUEST", CLI_TREE_OF_GUEST, to);
-    put_keys("KEYS OF BOTH", CLI_TREE_OF_GUEST | CLI_TREE_OF_SUPERVISOR, to);
-    put_keys("KEYS OF A SUPERVISOR", CLI_TREE_OF_SUPERVISOR, to);
-    put_keys("KEYS OF THE FILE", CLI_TREE_OF_FILE, to);
+    put_keys("KEYS OF A GUEST", CONFIG_TREE_OF_GUEST, to);
+    put_keys("KEYS OF BOTH", CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR, to);
+    put_keys("KEYS OF A SUPERVISOR", CONFIG_TREE_OF_SUPERVISOR, to);
+    put_keys("KEYS OF THE FILE", CONFIG_TREE_OF_FILE, to);
 }
 
 int cli_help_manual(struct cli *cli)

@@ -18,7 +18,7 @@
 #include "host/cli/runtime.h"
 #include "host/cli/session.h"
 #include "host/cli/sha256.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"
 
@@ -28,7 +28,7 @@ struct inspection {
     struct cli *cli;
     char file[4096];
     char sha256[65]; /* of the file; "" where the kernel does not compute it for us */
-    struct cli_elf elf;
+    struct config_module elf;
     char name[64], version[64];
     struct cli_methods methods;
     unsigned problem_count;
@@ -67,7 +67,7 @@ static void load(struct inspection *inspection)
 
 static void judge(struct inspection *inspection)
 {
-    const struct cli_elf *elf = &inspection->elf;
+    const struct config_module *elf = &inspection->elf;
     char text[128];
 
     snprintf(inspection->name, sizeof inspection->name, "%s", elf->name);
@@ -101,7 +101,7 @@ static int read_file(struct inspection *inspection)
 
     if (r < 0)
         return r;
-    cli_elf_describe(&image, &inspection->elf);
+    config_module_describe(&image, &inspection->elf);
     if (!cli_sha256(image.data, image.size, inspection->sha256))
         inspection->sha256[0] = '\0';
     hub_elf_fini(&image);
@@ -163,17 +163,17 @@ static int inspect_guest(struct inspection *inspection, const char *name)
 
 static void print_head(const struct inspection *inspection)
 {
-    const struct cli_elf *elf = &inspection->elf;
-    char size[CLI_UNITS_TEXT];
+    const struct config_module *elf = &inspection->elf;
+    char size[CONFIG_UNITS_TEXT];
 
     printf("%s%s%s  %s", inspection->name[0] ? inspection->name : inspection->file,
            inspection->version[0] ? " " : "", inspection->version,
-           cli_units_print_size(elf->size_bytes, size));
+           config_units_print_size(elf->size_bytes, size));
     if (inspection->sha256[0])
         printf("  sha256 %.16s…", inspection->sha256);
     if (elf->is_chimod)
         printf("  abi %" PRIu32 "  state %s", elf->abi,
-               cli_units_print_size(elf->state_bytes, size));
+               config_units_print_size(elf->state_bytes, size));
     else
         printf("  no chimod");
     printf("  constructors %" PRIu64 "\n", elf->facts.constructors);
@@ -195,20 +195,20 @@ static void print_methods(const struct inspection *inspection)
     }
 }
 
-static void print_callbacks(const struct cli_elf *elf)
+static void print_callbacks(const struct config_module *elf)
 {
     if (!elf->callbacks)
         return;
     fputs("  callbacks", stdout);
-    for (unsigned i = 0; cli_elf_callback(i); i++) {
+    for (unsigned i = 0; config_module_callback(i); i++) {
         if (elf->callbacks & UINT32_C(1) << i)
-            printf(" %s", cli_elf_callback(i));
+            printf(" %s", config_module_callback(i));
     }
     putchar('\n');
 }
 
 /* Of the versions the highest is what the system must have. */
-static void print_needs(const struct cli_elf *elf)
+static void print_needs(const struct config_module *elf)
 {
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
         const struct hub_elf_need *need = &elf->facts.needs[i];
@@ -248,7 +248,7 @@ static void write_methods(struct cli_json *json, const struct cli_methods *metho
     cli_json_close(json, ']');
 }
 
-static void write_needs(struct cli_json *json, const struct cli_elf *elf)
+static void write_needs(struct cli_json *json, const struct config_module *elf)
 {
     cli_json_list(json, "needs");
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
@@ -263,23 +263,23 @@ static void write_needs(struct cli_json *json, const struct cli_elf *elf)
     cli_json_close(json, ']');
 }
 
-static void write_chimod(struct cli_json *json, const struct cli_elf *elf)
+static void write_chimod(struct cli_json *json, const struct config_module *elf)
 {
     if (elf->is_chimod) {
         cli_json_number(json, "abi", elf->abi);
         cli_json_number(json, "state_bytes", elf->state_bytes);
     }
     cli_json_list(json, "callbacks");
-    for (unsigned i = 0; cli_elf_callback(i); i++) {
+    for (unsigned i = 0; config_module_callback(i); i++) {
         if (elf->callbacks & UINT32_C(1) << i)
-            cli_json_text(json, NULL, cli_elf_callback(i));
+            cli_json_text(json, NULL, config_module_callback(i));
     }
     cli_json_close(json, ']');
 }
 
 static void print_json(const struct inspection *inspection)
 {
-    const struct cli_elf *elf = &inspection->elf;
+    const struct config_module *elf = &inspection->elf;
     struct cli_json json;
 
     cli_json_begin(&json, stdout, inspection->cli->command->schema);

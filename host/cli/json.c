@@ -76,9 +76,9 @@ void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
 
 void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
 {
-    char text[CLI_UNITS_TEXT];
+    char text[CONFIG_UNITS_TEXT];
 
-    cli_json_text(json, key, cli_units_print_time(wall_ns, text));
+    cli_json_text(json, key, config_units_print_time(wall_ns, text));
 }
 
 static void open_bracket(struct cli_json *json, const char *key, char bracket)

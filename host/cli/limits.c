@@ -17,7 +17,7 @@ static int set_limit(struct rapahub_host_options *host, const char *key, const c
                   {"ring", &host->ring_size},
                   {"payload", &host->payload_max}};
     uint64_t value;
-    int r = cli_units_size(text, &value);
+    int r = config_units_size(text, &value);
 
     if (r == 0 && value > 0 && strcmp(key, "memory") == 0) {
         host->var_bytes_max = value;

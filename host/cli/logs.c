@@ -38,13 +38,13 @@ static bool is_wanted(const struct printing *printing, struct rapahub_string top
 static void print_line(const struct printing *printing, const struct control_line *line)
 {
     const char *level = rapahub_log_level_name((enum rapahub_log_level)line->level);
-    char time[CLI_UNITS_TEXT];
+    char time[CONFIG_UNITS_TEXT];
     struct cli_json json;
 
     if (!is_wanted(printing, line->topic))
         return;
     if (!cli_json_wanted(printing->cli)) {
-        printf("%s %-5s ", cli_units_print_clock(line->time_ns, time), level);
+        printf("%s %-5s ", config_units_print_clock(line->time_ns, time), level);
         cli_terminal_put(stdout, line->topic);
         fputs(": ", stdout);
         cli_terminal_put(stdout, line->text);

@@ -52,19 +52,19 @@ static void copy(char *to, size_t size, struct rapahub_string text)
 static void add_row(struct listing *listing, const char *host, const struct control_guest *guest)
 {
     char name[CLI_RUNTIME_NAME], state[32], chimod[512], pid[16] = "-", restarts[16];
-    char uptime[CLI_UNITS_TEXT] = "-", calls[CLI_UNITS_TEXT], memory[CLI_UNITS_TEXT] = "-";
+    char uptime[CONFIG_UNITS_TEXT] = "-", calls[CONFIG_UNITS_TEXT], memory[CONFIG_UNITS_TEXT] = "-";
 
     copy(name, sizeof name, guest->name);
     copy(state, sizeof state, guest->state);
     copy(chimod, sizeof chimod, guest->chimod);
     snprintf(restarts, sizeof restarts, "%" PRIu32, guest->restarts);
-    cli_units_print_count(guest->calls, calls);
+    config_units_print_count(guest->calls, calls);
     if (guest->pid > 0) {
         snprintf(pid, sizeof pid, "%" PRId32, guest->pid);
-        cli_units_print_span(guest->uptime_ns, uptime);
+        config_units_print_span(guest->uptime_ns, uptime);
     }
     if (guest->resident_bytes)
-        cli_units_print_size(guest->resident_bytes, memory);
+        config_units_print_size(guest->resident_bytes, memory);
     cli_table_add(&listing->table,
                   (const char *[]){name, host, pid, state, trust_name(guest->trust), restarts,
                                    uptime, calls, memory,

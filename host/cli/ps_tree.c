@@ -73,15 +73,15 @@ static void write_child(struct listing *listing, const struct control_child *chi
 /* Names are set in below their supervisor; the host's own, at the top, is not shown. */
 static void add_row(struct listing *listing, const struct control_child *child, int depth)
 {
-    char name[CLI_RUNTIME_NAME + 2 * 32], state[32 + CLI_UNITS_TEXT], pid[16] = "-", life[24];
-    char restarts[16] = "-", failures[32] = "-", due[CLI_UNITS_TEXT];
+    char name[CLI_RUNTIME_NAME + 2 * 32], state[32 + CONFIG_UNITS_TEXT], pid[16] = "-", life[24];
+    char restarts[16] = "-", failures[32] = "-", due[CONFIG_UNITS_TEXT];
     int set_in = depth > 1 ? 2 * (depth < 32 ? depth - 1 : 31) : 0;
 
     snprintf(name, sizeof name, "%*s%.*s", set_in, "", (int)child->name.size,
              child->name.size ? child->name.data : "");
     snprintf(state, sizeof state, "%.*s%s%s", (int)child->state.size,
              child->state.size ? child->state.data : "", child->due_ns ? " " : "",
-             child->due_ns ? cli_units_print_span(child->due_ns, due) : "");
+             child->due_ns ? config_units_print_span(child->due_ns, due) : "");
     snprintf(life, sizeof life, "%" PRIu64, child->incarnation);
     if (child->pid > 0)
         snprintf(pid, sizeof pid, "%" PRId32, child->pid);

@@ -23,7 +23,7 @@
 #include "host/cli/run_tree.h"
 #include "host/cli/run_visitors.h"
 #include "host/cli/runtime.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -75,7 +75,7 @@ static int take_files(struct running *running)
     int r = 0;
 
     for (int i = 0; i < arguments->count && r == 0; i++) {
-        if (cli_tree_is_file(arguments->operands[i]))
+        if (config_tree_is_file(arguments->operands[i]))
             return take_tree(running, arguments->operands[i]);
         r = cli_files_add(&running->files, arguments->operands[i]);
     }
@@ -107,7 +107,7 @@ static void name_guest(struct running *running, struct cli_run_guest *guest)
 {
     char name[CLI_RUN_NAME - 8];
 
-    cli_elf_name(guest->file, name, sizeof name);
+    config_module_name(guest->file, name, sizeof name);
     snprintf(guest->name, sizeof guest->name, "%s", name);
     for (unsigned n = 2; is_taken(running, guest->name); n++)
         snprintf(guest->name, sizeof guest->name, "%s-%u", name, n);
@@ -150,7 +150,7 @@ static int open_control(struct running *running)
         snprintf(first, sizeof first, "%s", cli_run_tree_name(running->tree));
         options.host.rest = rapahub_child_stop_async;
     } else if (running->files.count > 0) {
-        cli_elf_name(running->files.paths[0], first, sizeof first);
+        config_module_name(running->files.paths[0], first, sizeof first);
     }
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);

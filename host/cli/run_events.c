@@ -57,7 +57,7 @@ static struct looking look(const struct cli_run_events *events, const char *name
 static void tell_ready(struct cli_run_events *events, struct cli_run_guest *guest,
                        const struct rapahub_event *event)
 {
-    char span[CLI_UNITS_TEXT], within[CLI_UNITS_TEXT + 4] = "";
+    char span[CONFIG_UNITS_TEXT], within[CONFIG_UNITS_TEXT + 4] = "";
     struct looking now = look(events, guest->name);
     bool upgraded = guest->started && !guest->ended; /* it is there without having gone */
 
@@ -65,7 +65,7 @@ static void tell_ready(struct cli_run_events *events, struct cli_run_guest *gues
         cli_run_events_settle(events);
     if (guest->began_ns)
         snprintf(within, sizeof within, " in %s",
-                 cli_units_print_span(hub_clock_now() - guest->began_ns, span));
+                 config_units_print_span(hub_clock_now() - guest->began_ns, span));
     if (upgraded)
         cli_failure_note(events->cli, "%s: upgraded to %s  pid %" PRId32 "  epoch %" PRIu32,
                          guest->name, now.version, now.pid, event->guest.epoch);
@@ -100,11 +100,11 @@ static void note_down(struct cli_run_events *events, struct cli_run_guest *guest
 static void tell_death(const struct cli_run_events *events, struct cli_run_guest *guest,
                        const char *follows)
 {
-    char span[CLI_UNITS_TEXT];
+    char span[CONFIG_UNITS_TEXT];
 
     cli_failure_note(events->cli, "%s: died: %s after %s, %" PRIu32 " call%s lost; %s", guest->name,
-                     guest->cause, cli_units_print_span(guest->uptime_ns, span), guest->calls_lost,
-                     guest->calls_lost == 1 ? "" : "s", follows);
+                     guest->cause, config_units_print_span(guest->uptime_ns, span),
+                     guest->calls_lost, guest->calls_lost == 1 ? "" : "s", follows);
     guest->down = 0;
 }
 
@@ -127,37 +127,37 @@ static void tell_report(const struct cli_run_events *events, const struct rapahu
 static void tell_restart(const struct cli_run_events *events, struct cli_run_guest *guest,
                          const struct rapahub_event *event)
 {
-    char follows[128], span[CLI_UNITS_TEXT], when[CLI_UNITS_TEXT + 8] = "now";
+    char follows[128], span[CONFIG_UNITS_TEXT], when[CONFIG_UNITS_TEXT + 8] = "now";
 
     guest->began_ns = guest->lazy ? 0 : hub_clock_after(event->due_ns);
     if (event->restarts ==
         0) { /* it goes with another one, or its failure counts when it is called */
         cli_failure_note(events->cli, "%s: down: %s after %s; starts again", guest->name,
-                         guest->cause, cli_units_print_span(guest->uptime_ns, span));
+                         guest->cause, config_units_print_span(guest->uptime_ns, span));
         guest->down = 0;
         return;
     }
     if (event->due_ns > 0)
-        snprintf(when, sizeof when, "in %s", cli_units_print_span(event->due_ns, span));
+        snprintf(when, sizeof when, "in %s", config_units_print_span(event->due_ns, span));
     snprintf(follows, sizeof follows, "restart %" PRIu32 " of %" PRIu32 " %s", event->restarts,
              event->restarts_max, when);
     tell_death(events, guest, follows);
     tell_report(events, event);
 }
 
-static const char *print_period(uint64_t period_ns, char to[CLI_UNITS_TEXT])
+static const char *print_period(uint64_t period_ns, char to[CONFIG_UNITS_TEXT])
 {
     if (period_ns == RAPAHUB_FOREVER)
-        snprintf(to, CLI_UNITS_TEXT, "its life");
+        snprintf(to, CONFIG_UNITS_TEXT, "its life");
     else
-        cli_units_print_span(period_ns ? period_ns : 60 * HUB_SECOND, to);
+        config_units_print_span(period_ns ? period_ns : 60 * HUB_SECOND, to);
     return to;
 }
 
 static void tell_failed(struct cli_run_events *events, struct cli_run_guest *guest,
                         const struct rapahub_event *event)
 {
-    char follows[128], span[CLI_UNITS_TEXT];
+    char follows[128], span[CONFIG_UNITS_TEXT];
 
     guest->failed = true;
     note_cause(guest, event);
@@ -279,14 +279,14 @@ static struct cli_run_guest *first_down(const struct cli_run_events *events)
 
 void cli_run_events_settle(struct cli_run_events *events)
 {
-    char span[CLI_UNITS_TEXT];
+    char span[CONFIG_UNITS_TEXT];
 
     for (struct cli_run_guest *guest; (guest = first_down(events));) {
         bool went = is_going(guest->cause);
 
         guest->down = 0;
         cli_failure_note(events->cli, "%s: %s: %s after %s", guest->name, went ? "stopped" : "died",
-                         guest->cause, cli_units_print_span(guest->uptime_ns, span));
+                         guest->cause, config_units_print_span(guest->uptime_ns, span));
         events->culprit = went ? events->culprit : guest;
     }
 }

@@ -35,8 +35,8 @@ int cli_run_options_take(struct cli *cli, struct cli_run_options *out)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "FILE|DIR... is missing");
     if (out->host.path && !out->host.anonymous)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "--hub-path needs --anonymous");
-    r = cli_units_budget(cli_arguments_text(arguments, "budget"), &out->supervision.restarts_max,
-                         &out->supervision.period_ns);
+    r = config_units_budget(cli_arguments_text(arguments, "budget"), &out->supervision.restarts_max,
+                            &out->supervision.period_ns);
     if (r == 0)
         r = cli_limits_take(arguments, &out->host);
     for (unsigned i = 0;

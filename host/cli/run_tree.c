@@ -52,7 +52,7 @@ int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_op
     *out = (struct cli_run_tree){.stop_ns = STOP_NS};
     r = check_options(cli);
     if (r == 0)
-        r = cli_tree_open(path, options->trust, &out->tree);
+        r = config_tree_open(path, options->trust, &out->tree);
     if (r == RAPAHUB_ECONFIG)
         cli_failure_hint(cli, "man rapahub-tree; rapahub run --check %s", path);
     if (r < 0)
@@ -64,7 +64,7 @@ int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_op
 
 void cli_run_tree_close(struct cli_run_tree *tree)
 {
-    cli_tree_close(&tree->tree);
+    config_tree_close(&tree->tree);
 }
 
 const char *cli_run_tree_name(const struct cli_run_tree *tree)
@@ -112,7 +112,7 @@ void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_opt
 
 /* ---- in a host ---- */
 
-static void note_guest(const struct cli_tree_node *node, struct cli_run_events *events)
+static void note_guest(const struct config_tree_node *node, struct cli_run_events *events)
 {
     struct cli_run_guest *guest = &events->guests[events->count++];
 
@@ -129,13 +129,13 @@ struct planting {
     struct cli_run_tree *to;
     struct rapahub_control *control;
     struct cli_run_events *events;
-    struct rapahub_supervisor *root, *of[CLI_TREE_GUESTS + CLI_TREE_SUPERVISORS];
+    struct rapahub_supervisor *root, *of[CONFIG_TREE_GUESTS + CONFIG_TREE_SUPERVISORS];
 };
 
 static struct rapahub_supervisor *above(const struct planting *planting,
-                                        const struct cli_tree_node *node)
+                                        const struct config_tree_node *node)
 {
-    const struct cli_tree *tree = &planting->to->tree;
+    const struct config_tree *tree = &planting->to->tree;
 
     for (unsigned i = 0; i < tree->count && node->parent; i++)
         if (tree->nodes[i] == node->parent)
@@ -143,7 +143,7 @@ static struct rapahub_supervisor *above(const struct planting *planting,
     return planting->root;
 }
 
-static int add_guest(const struct planting *planting, const struct cli_tree_node *node)
+static int add_guest(const struct planting *planting, const struct config_tree_node *node)
 {
     const struct rapahub_container_options container = {
         .id.pool = {planting->events->count + 1, 0},
@@ -178,7 +178,7 @@ static int plant(struct planting *planting)
     int r = rapahub_host_supervisor(to->host, &planting->root);
 
     for (unsigned i = 0; r == 0 && i < to->tree.count; i++) {
-        const struct cli_tree_node *node = to->tree.nodes[i];
+        const struct config_tree_node *node = to->tree.nodes[i];
 
         r = node->is_supervisor
                 ? rapahub_supervisor_create(above(planting, node), &node->group, &planting->of[i])
@@ -212,11 +212,11 @@ struct watching {
 static void look_at_node(void *user, const struct rapahub_child_status *status)
 {
     const struct watching *watching = user;
-    struct cli_tree *tree = &watching->tree->tree;
+    struct config_tree *tree = &watching->tree->tree;
     bool failed = strcmp(status->state, "failed") == 0;
 
     for (unsigned i = 1; i < tree->count && status->is_supervisor; i++) {
-        struct cli_tree_node *node = tree->nodes[i];
+        struct config_tree_node *node = tree->nodes[i];
 
         if (!node->is_supervisor || strcmp(node->name, status->name) != 0)
             continue;

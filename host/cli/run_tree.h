@@ -12,7 +12,7 @@ struct cli_run_events;
 struct cli_run_options;
 
 struct cli_run_tree {
-    struct cli_tree tree;
+    struct config_tree tree;
     struct rapahub_host *host;
     struct rapahub_supervisor *top; /* NULL: there is none yet */
     struct rapahub_child_id top_id;

@@ -13,7 +13,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 #include "hub/base/clock.h"
 
 #define SUFFIX    ".sock"
@@ -305,7 +305,7 @@ struct nodes {
     struct search *search;
     const char *host;
     bool guests_only; /* what is near is to be a guest */
-    struct cli_near near;
+    struct config_suggest suggest;
     char nearest[CLI_RUNTIME_NAME];
     unsigned matches;
     struct cli_runtime_place place;
@@ -317,11 +317,11 @@ static void look_near(struct nodes *nodes, struct rapahub_string name)
     char candidate[CLI_RUNTIME_NAME];
 
     snprintf(candidate, sizeof candidate, "%.*s", (int)name.size, name.size ? name.data : "");
-    cli_near_look(&nodes->near, candidate);
-    if (nodes->near.nearest != candidate)
+    config_suggest_consider(&nodes->suggest, candidate);
+    if (nodes->suggest.nearest != candidate)
         return;
     memcpy(nodes->nearest, candidate, sizeof nodes->nearest);
-    nodes->near.nearest = nodes->nearest;
+    nodes->suggest.nearest = nodes->nearest;
 }
 
 static int note_node(void *user, enum host_frame_kind kind, const union host_frame_record *record)
@@ -360,8 +360,9 @@ static int look_into(void *user, const char *host, const char *path)
 
 static void find_nodes(struct search *search, bool guests_only, struct nodes *out)
 {
-    *out = (struct nodes){
-        .search = search, .guests_only = guests_only, .near = {search->guest, NULL, CLI_NEAR_FAR}};
+    *out = (struct nodes){.search = search,
+                          .guests_only = guests_only,
+                          .suggest = {search->guest, NULL, CONFIG_SUGGEST_FAR}};
     if (search->guest[0])
         (void)each_socket(look_into, out);
 }
@@ -384,13 +385,13 @@ static int refuse(struct cli *cli, const char *name, const struct search *search
     }
     cli->exit_status = EXIT_NOBODY;
     cli_failure_about(cli, "%s", "");
-    cli_failure_hint(cli, nodes->near.nearest
+    cli_failure_hint(cli, nodes->suggest.nearest
                               ? "rapahub ps --tree shows all names"
                               : "rapahub run FILE starts one; rapahub ps shows what runs");
-    if (nodes->near.nearest)
+    if (nodes->suggest.nearest)
         return rapahub_fail(RAPAHUB_ENOENT, "",
                             "no host or guest named '%s', did you mean '%s'? running: %s", name,
-                            nodes->near.nearest, others);
+                            nodes->suggest.nearest, others);
     return rapahub_fail(RAPAHUB_ENOENT, "", "no host or guest named '%s'; running: %s", name,
                         others);
 }

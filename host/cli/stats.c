@@ -57,14 +57,15 @@ static void add_line(struct stats *stats)
         "messages_sent", "messages_received", "bytes_sent", "bytes_received", "waits_for_",
         "wakes_by_",     "wakes_saved",       "calls_open", "ring_",          "violations"};
     enum { COLUMNS = sizeof columns / sizeof *columns };
-    char texts[COLUMNS][CLI_UNITS_TEXT];
+    char texts[COLUMNS][CONFIG_UNITS_TEXT];
     const char *cells[COLUMNS + 3] = {stats->guest, stats->host};
 
     for (int i = 0; i < COLUMNS; i++) {
         uint64_t sum = sum_of(stats, columns[i]);
 
-        cells[2 + i] = strncmp(columns[i], "bytes", 5) == 0 ? cli_units_print_size(sum, texts[i])
-                                                            : cli_units_print_count(sum, texts[i]);
+        cells[2 + i] = strncmp(columns[i], "bytes", 5) == 0
+                           ? config_units_print_size(sum, texts[i])
+                           : config_units_print_count(sum, texts[i]);
     }
     cli_table_add(&stats->table, cells);
 }
@@ -73,13 +74,13 @@ static void add_lines(struct stats *stats)
 {
     for (unsigned i = 0; i < stats->count; i++) {
         const struct figure *figure = &stats->figures[i];
-        char value[CLI_UNITS_TEXT], name[sizeof figure->name + sizeof figure->rule];
+        char value[CONFIG_UNITS_TEXT], name[sizeof figure->name + sizeof figure->rule];
 
         snprintf(name, sizeof name, "%s%s%s", figure->name, figure->rule[0] ? " " : "",
                  figure->rule);
         cli_table_add(&stats->table,
                       (const char *[]){stats->guest, stats->host, name,
-                                       cli_units_print_count(figure->value, value), NULL});
+                                       config_units_print_count(figure->value, value), NULL});
     }
 }
 

@@ -15,7 +15,7 @@
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "host/config/units.h"
 
 #define VERSION_SIZE 64
@@ -70,12 +70,12 @@ static void report_json(const struct cli *cli, const struct cli_runtime_place *p
 static void report(const struct cli *cli, const struct cli_runtime_place *place,
                    const struct outcome *outcome, bool check)
 {
-    char start[CLI_UNITS_TEXT], blackout[CLI_UNITS_TEXT], size[CLI_UNITS_TEXT];
+    char start[CONFIG_UNITS_TEXT], blackout[CONFIG_UNITS_TEXT], size[CONFIG_UNITS_TEXT];
     const struct control_upgraded *told = &outcome->told;
 
-    cli_units_print_span(told->start_ns, start);
-    cli_units_print_span(told->blackout_ns, blackout);
-    cli_units_print_size(told->state_bytes, size);
+    config_units_print_span(told->start_ns, start);
+    config_units_print_span(told->blackout_ns, blackout);
+    config_units_print_size(told->state_bytes, size);
     if (check && told->start_ns == 0)
         cli_failure_note(cli,
                          "%s: %s could take over from %s, by what its file says; --load starts it",
@@ -137,15 +137,15 @@ static void compare_methods(const struct cli_methods *before, const struct cli_m
 
 static int compare_modules(const struct comparison *comparison, const char *path)
 {
-    struct cli_elf *elf = calloc(2, sizeof *elf); /* the new one, the running one */
-    int r = elf ? cli_elf_read(path, elf) : RAPAHUB_ENOMEM;
+    struct config_module *elf = calloc(2, sizeof *elf); /* the new one, the running one */
+    int r = elf ? config_module_read(path, elf) : RAPAHUB_ENOMEM;
 
     if (r == 0 && !elf[0].is_chimod)
         r = rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
     if (r == 0)
         snprintf(comparison->outcome->after, VERSION_SIZE, "%s", elf[0].version);
     /* The file of the running one may be gone, or another's by now: then its name is not known. */
-    if (r == 0 && cli_elf_read(comparison->chimod, &elf[1]) == 0 && elf[1].name[0] &&
+    if (r == 0 && config_module_read(comparison->chimod, &elf[1]) == 0 && elf[1].name[0] &&
         strcmp(elf[0].name, elf[1].name) != 0)
         r = rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
                          elf[0].name, comparison->guest, elf[1].name);

@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "host/config/tree_check.h"
 #include "host/config/tree_keys.h"
 #include "host/config/tree_values.h"
@@ -21,100 +21,100 @@
 
 /* One map of the file, or of a part of it: "backoff.". */
 struct reading {
-    struct cli_tree *tree;
-    struct cli_tree_node *to;
+    struct config_tree *tree;
+    struct config_tree_node *to;
     unsigned of;
     const char *before;
 };
 
 static const char *shape_name(struct fy_node *value)
 {
-    switch (cli_yaml_kind(value)) {
-    case CLI_YAML_LIST:
+    switch (config_yaml_kind(value)) {
+    case CONFIG_YAML_LIST:
         return "a list";
-    case CLI_YAML_MAP:
+    case CONFIG_YAML_MAP:
         return "a map";
     default:
-        return cli_yaml_text(value)[0] ? "a text" : "nothing";
+        return config_yaml_text(value)[0] ? "a text" : "nothing";
     }
 }
 
 static const char *of_whom(unsigned of)
 {
-    if (of & (CLI_TREE_OF_FILE | CLI_TREE_OF_ITEM))
+    if (of & (CONFIG_TREE_OF_FILE | CONFIG_TREE_OF_ITEM))
         return "neither";
-    if (of == (CLI_TREE_OF_GUEST | CLI_TREE_OF_SUPERVISOR))
+    if (of == (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR))
         return "a guest or a supervisor";
-    return of == CLI_TREE_OF_GUEST ? "a guest" : "a supervisor";
+    return of == CONFIG_TREE_OF_GUEST ? "a guest" : "a supervisor";
 }
 
 static int refuse_key(const struct reading *reading, struct fy_node *key)
 {
-    const char *word = cli_yaml_text(key);
-    unsigned others = (CLI_TREE_OF_GUEST | CLI_TREE_OF_SUPERVISOR) & ~reading->of;
+    const char *word = config_yaml_text(key);
+    unsigned others = (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR) & ~reading->of;
     char near[KEY_SIZE];
-    const char *nearest = cli_tree_keys_near(reading->before, word, reading->of, near);
+    const char *nearest = config_tree_keys_suggest(reading->before, word, reading->of, near);
 
     if (nearest)
-        return cli_yaml_fail(&reading->tree->yaml, key, "",
-                             "unknown key '%.100s', did you mean '%s'?", word, nearest);
-    if (!reading->before[0] && cli_tree_keys_find(word, others, CLI_YAML_TEXT))
-        return cli_yaml_fail(&reading->tree->yaml, key, "",
-                             "'%.100s' is a key of %s, and this is %s; move it", word,
-                             of_whom(others), of_whom(reading->of));
-    return cli_yaml_fail(&reading->tree->yaml, key, "",
-                         "unknown key '%.100s'; man rapahub-tree has those there are", word);
+        return config_yaml_fail(&reading->tree->yaml, key, "",
+                                "unknown key '%.100s', did you mean '%s'?", word, nearest);
+    if (!reading->before[0] && config_tree_keys_find(word, others, CONFIG_YAML_TEXT))
+        return config_yaml_fail(&reading->tree->yaml, key, "",
+                                "'%.100s' is a key of %s, and this is %s; move it", word,
+                                of_whom(others), of_whom(reading->of));
+    return config_yaml_fail(&reading->tree->yaml, key, "",
+                            "unknown key '%.100s'; man rapahub-tree has those there are", word);
 }
 
 /* The same key once more, in front of this one. r[impl exp.config.limits] */
 static int check_duplicate(const struct reading *reading, struct fy_node *map, struct fy_node *key)
 {
-    struct cli_yaml *yaml = &reading->tree->yaml;
-    struct cli_yaml_pair first = cli_yaml_find(map, cli_yaml_text(key));
+    struct config_yaml *yaml = &reading->tree->yaml;
+    struct config_yaml_pair first = config_yaml_find(map, config_yaml_text(key));
 
     if (first.key == key)
         return 0;
-    return cli_yaml_fail(yaml, key, "", "'%.100s' is said in line %u already; take one away",
-                         cli_yaml_text(key), cli_yaml_line(yaml, first.key));
+    return config_yaml_fail(yaml, key, "", "'%.100s' is said in line %u already; take one away",
+                            config_yaml_text(key), config_yaml_line(yaml, first.key));
 }
 
 static int read_map(const struct reading *reading, struct fy_node *map);
 
-static int read_pair(const struct reading *reading, const struct cli_yaml_pair *pair)
+static int read_pair(const struct reading *reading, const struct config_yaml_pair *pair)
 {
-    enum cli_yaml_kind shape = cli_yaml_kind(pair->value);
-    struct cli_yaml *yaml = &reading->tree->yaml;
+    enum config_yaml_kind shape = config_yaml_kind(pair->value);
+    struct config_yaml *yaml = &reading->tree->yaml;
     char path[2 * KEY_SIZE], before[2 * KEY_SIZE + 1];
-    const struct cli_tree_key *key;
+    const struct config_tree_key *key;
     bool group;
 
-    if ((size_t)snprintf(path, sizeof path, "%s%s", reading->before, cli_yaml_text(pair->key)) >=
+    if ((size_t)snprintf(path, sizeof path, "%s%s", reading->before, config_yaml_text(pair->key)) >=
         sizeof path)
         return refuse_key(reading, pair->key);
-    key = cli_tree_keys_find(path, reading->of, shape);
-    group = cli_tree_keys_is_group(path, reading->of);
+    key = config_tree_keys_find(path, reading->of, shape);
+    group = config_tree_keys_is_group(path, reading->of);
     if (!key && !group)
         return refuse_key(reading, pair->key);
-    if (group && shape == CLI_YAML_MAP) {
+    if (group && shape == CONFIG_YAML_MAP) {
         snprintf(before, sizeof before, "%s.", path);
         return read_map(&(struct reading){reading->tree, reading->to, reading->of, before},
                         pair->value);
     }
-    if (!key || !cli_tree_keys_fits(key->type, shape))
-        return cli_yaml_fail(yaml, pair->value ? pair->value : pair->key, "",
-                             "%s: %s, where %s belongs", path, shape_name(pair->value),
-                             key ? cli_tree_keys_example(key->type) : "a map of its keys");
-    return cli_tree_values_set(reading->tree, reading->to, key,
-                               pair->value ? pair->value : pair->key);
+    if (!key || !config_tree_keys_fits(key->type, shape))
+        return config_yaml_fail(yaml, pair->value ? pair->value : pair->key, "",
+                                "%s: %s, where %s belongs", path, shape_name(pair->value),
+                                key ? config_tree_keys_example(key->type) : "a map of its keys");
+    return config_tree_values_set(reading->tree, reading->to, key,
+                                  pair->value ? pair->value : pair->key);
 }
 
 static int read_map(const struct reading *reading, struct fy_node *map)
 {
-    struct cli_yaml_pair pair;
+    struct config_yaml_pair pair;
     void *at = NULL;
     int r = 0;
 
-    while (r == 0 && cli_yaml_pair(map, &at, &pair)) {
+    while (r == 0 && config_yaml_pair(map, &at, &pair)) {
         r = check_duplicate(reading, map, pair.key);
         if (r == 0)
             r = read_pair(reading, &pair);
@@ -124,16 +124,16 @@ static int read_map(const struct reading *reading, struct fy_node *map)
 
 /* ---- guests and supervisors ---- */
 
-static int add_node(struct cli_tree *tree, struct cli_tree_node *parent, struct fy_node *at,
-                    bool is_supervisor, struct cli_tree_node **out)
+static int add_node(struct config_tree *tree, struct config_tree_node *parent, struct fy_node *at,
+                    bool is_supervisor, struct config_tree_node **out)
 {
     unsigned *count = is_supervisor ? &tree->supervisors : &tree->guests;
-    unsigned max = is_supervisor ? CLI_TREE_SUPERVISORS : CLI_TREE_GUESTS;
-    struct cli_tree_node *node;
+    unsigned max = is_supervisor ? CONFIG_TREE_SUPERVISORS : CONFIG_TREE_GUESTS;
+    struct config_tree_node *node;
 
     if (*count == max)
-        return cli_yaml_fail(&tree->yaml, at, "", "more than %u %s; a host has no more", max,
-                             is_supervisor ? "supervisors" : "guests");
+        return config_yaml_fail(&tree->yaml, at, "", "more than %u %s; a host has no more", max,
+                                is_supervisor ? "supervisors" : "guests");
     node = calloc(1, sizeof *node);
     if (!node)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a child");
@@ -148,7 +148,7 @@ static int add_node(struct cli_tree *tree, struct cli_tree_node *parent, struct 
 }
 
 /* What the options point to. */
-static void connect(struct cli_tree_node *node)
+static void connect(struct config_tree_node *node)
 {
     node->how.dependencies = node->dependencies_count ? node->dependencies : NULL;
     node->how.success_exit = node->success[0] ? node->success : NULL;
@@ -161,7 +161,7 @@ static void connect(struct cli_tree_node *node)
 }
 
 /* A path that is not absolute begins where the file is. */
-static int resolve(const struct cli_tree *tree, struct cli_tree_node *node)
+static int resolve(const struct config_tree *tree, struct config_tree_node *node)
 {
     const char *slash = strrchr(tree->yaml.path, '/');
     int folder = slash && node->module[0] != '/' ? (int)(slash + 1 - tree->yaml.path) : 0;
@@ -174,40 +174,41 @@ static int resolve(const struct cli_tree *tree, struct cli_tree_node *node)
 
 static bool is_elf(const char *path)
 {
-    struct cli_elf *elf = malloc(sizeof *elf);
-    bool is = elf && cli_elf_read(path, elf) == 0;
+    struct config_module *elf = malloc(sizeof *elf);
+    bool is = elf && config_module_read(path, elf) == 0;
 
     free(elf);
     return is;
 }
 
-static int check_module(struct cli_tree *tree, const struct cli_tree_node *node)
+static int check_module(struct config_tree *tree, const struct config_tree_node *node)
 {
-    struct fy_node *where = cli_yaml_find(node->at, "module").value;
+    struct fy_node *where = config_yaml_find(node->at, "module").value;
     struct stat status;
 
     if (stat(node->path, &status) < 0)
-        return cli_yaml_fail(&tree->yaml, where, "",
-                             "module: cannot find '%s' (%s); paths begin in the file's folder",
-                             node->path, strerror(errno));
+        return config_yaml_fail(&tree->yaml, where, "",
+                                "module: cannot find '%s' (%s); paths begin in the file's folder",
+                                node->path, strerror(errno));
     if (!S_ISREG(status.st_mode) || access(node->path, R_OK) < 0 || !is_elf(node->path))
-        return cli_yaml_fail(&tree->yaml, where, "",
-                             "module: '%s' is no shared object that can be read; name one",
-                             node->path);
+        return config_yaml_fail(&tree->yaml, where, "",
+                                "module: '%s' is no shared object that can be read; name one",
+                                node->path);
     return 0;
 }
 
-static int read_guest(struct cli_tree *tree, struct cli_tree_node *parent, struct fy_node *map)
+static int read_guest(struct config_tree *tree, struct config_tree_node *parent,
+                      struct fy_node *map)
 {
-    struct cli_tree_node *node;
+    struct config_tree_node *node;
     int r = add_node(tree, parent, map, false, &node);
 
     if (r == 0)
-        r = read_map(&(struct reading){tree, node, CLI_TREE_OF_GUEST, ""}, map);
+        r = read_map(&(struct reading){tree, node, CONFIG_TREE_OF_GUEST, ""}, map);
     if (r == 0 && !node->module)
-        r = cli_yaml_fail(&tree->yaml, map, "",
-                          "a guest without a module; write module: FILE.so, or make it a "
-                          "supervisor with the key supervisor");
+        r = config_yaml_fail(&tree->yaml, map, "",
+                             "a guest without a module; write module: FILE.so, or make it a "
+                             "supervisor with the key supervisor");
     if (r == 0)
         r = resolve(tree, node);
     if (r == 0)
@@ -215,34 +216,35 @@ static int read_guest(struct cli_tree *tree, struct cli_tree_node *parent, struc
     if (r < 0)
         return r;
     if (!node->name) {
-        cli_elf_name(node->path, node->own_name, sizeof node->own_name);
+        config_module_name(node->path, node->own_name, sizeof node->own_name);
         node->name = node->own_name;
     }
     connect(node);
     return 0;
 }
 
-static int read_supervisor(struct cli_tree *tree, struct cli_tree_node *parent,
+static int read_supervisor(struct config_tree *tree, struct config_tree_node *parent,
                            struct fy_node *map);
 
-static int read_child(struct cli_tree *tree, struct cli_tree_node *parent, struct fy_node *item)
+static int read_child(struct config_tree *tree, struct config_tree_node *parent,
+                      struct fy_node *item)
 {
-    struct cli_tree_node inner = {0};
+    struct config_tree_node inner = {0};
     int r;
 
-    if (cli_yaml_kind(item) != CLI_YAML_MAP)
-        return cli_yaml_fail(&tree->yaml, item, "",
-                             "children: %s, where a map with the keys of a guest belongs",
-                             shape_name(item));
-    if (!cli_yaml_find(item, "supervisor").key)
+    if (config_yaml_kind(item) != CONFIG_YAML_MAP)
+        return config_yaml_fail(&tree->yaml, item, "",
+                                "children: %s, where a map with the keys of a guest belongs",
+                                shape_name(item));
+    if (!config_yaml_find(item, "supervisor").key)
         return read_guest(tree, parent, item);
-    r = read_map(&(struct reading){tree, &inner, CLI_TREE_OF_ITEM, ""}, item);
+    r = read_map(&(struct reading){tree, &inner, CONFIG_TREE_OF_ITEM, ""}, item);
     return r == 0 ? read_supervisor(tree, parent, inner.children) : r;
 }
 
 /* The one at the top ends with its children, and is not started again where it fails: then the
  * command ends. */
-static void complete_top(struct cli_tree *tree, struct cli_tree_node *node)
+static void complete_top(struct config_tree *tree, struct config_tree_node *node)
 {
     const char *slash = strrchr(tree->yaml.path, '/');
     const char *stem = slash ? slash + 1 : tree->yaml.path;
@@ -250,75 +252,80 @@ static void complete_top(struct cli_tree *tree, struct cli_tree_node *node)
     snprintf(node->own_name, sizeof node->own_name, "%.*s", (int)strcspn(stem, "."), stem);
     if (!node->name)
         node->name = node->own_name;
-    if (!cli_yaml_find(node->at, "restart").key)
+    if (!config_yaml_find(node->at, "restart").key)
         node->how.restart = RAPAHUB_RESTART_TRANSIENT;
     if (node->how.restarts_max == 0)
         node->how.restarts_max = -1;
 }
 
-static int read_supervisor(struct cli_tree *tree, struct cli_tree_node *parent, struct fy_node *map)
+static int read_supervisor(struct config_tree *tree, struct config_tree_node *parent,
+                           struct fy_node *map)
 {
-    struct cli_tree_node *node;
+    struct config_tree_node *node;
     struct fy_node *item;
     void *at = NULL;
     int r = add_node(tree, parent, map, true, &node);
 
     if (r == 0)
-        r = read_map(&(struct reading){tree, node, CLI_TREE_OF_SUPERVISOR, ""}, map);
+        r = read_map(&(struct reading){tree, node, CONFIG_TREE_OF_SUPERVISOR, ""}, map);
     if (r < 0)
         return r;
     if (!node->children)
-        return cli_yaml_fail(&tree->yaml, map, "", "a supervisor without children; add the list");
+        return config_yaml_fail(&tree->yaml, map, "",
+                                "a supervisor without children; add the list");
     if (!node->name && parent)
-        return cli_yaml_fail(&tree->yaml, map, "", "a supervisor without a name; add the key name");
+        return config_yaml_fail(&tree->yaml, map, "",
+                                "a supervisor without a name; add the key name");
     if (!parent)
         complete_top(tree, node);
     connect(node);
-    while (r == 0 && (item = cli_yaml_item(node->children, &at)))
+    while (r == 0 && (item = config_yaml_item(node->children, &at)))
         r = read_child(tree, node, item);
     return r;
 }
 
 /* ---- the file ---- */
 
-static int read_tree(struct cli_tree *tree)
+static int read_tree(struct config_tree *tree)
 {
     struct fy_node *root = tree->yaml.root;
     int r;
 
-    if (cli_yaml_kind(root) != CLI_YAML_MAP)
-        return cli_yaml_fail(&tree->yaml, root, "",
-                             "%s, where a map with the key supervisor belongs", shape_name(root));
-    r = read_map(&(struct reading){tree, &tree->file, CLI_TREE_OF_FILE, ""}, root);
+    if (config_yaml_kind(root) != CONFIG_YAML_MAP)
+        return config_yaml_fail(&tree->yaml, root, "",
+                                "%s, where a map with the key supervisor belongs",
+                                shape_name(root));
+    r = read_map(&(struct reading){tree, &tree->file, CONFIG_TREE_OF_FILE, ""}, root);
     if (r == 0 && !tree->file.children)
-        r = cli_yaml_fail(&tree->yaml, root, "", "there is no supervisor; add the key supervisor");
+        r = config_yaml_fail(&tree->yaml, root, "",
+                             "there is no supervisor; add the key supervisor");
     return r == 0 ? read_supervisor(tree, NULL, tree->file.children) : r;
 }
 
-bool cli_tree_is_file(const char *path)
+bool config_tree_is_file(const char *path)
 {
     const char *end = strrchr(path, '.');
 
     return end && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
 }
 
-int cli_tree_open(const char *path, enum rapahub_trust trust, struct cli_tree *out)
+int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out)
 {
     int r;
 
-    *out = (struct cli_tree){.trust = trust};
-    r = cli_yaml_open(path, &out->yaml);
+    *out = (struct config_tree){.trust = trust};
+    r = config_yaml_open(path, &out->yaml);
     if (r == 0)
         r = read_tree(out);
-    return r == 0 ? cli_tree_check(out) : r;
+    return r == 0 ? config_tree_check(out) : r;
 }
 
-void cli_tree_close(struct cli_tree *tree)
+void config_tree_close(struct config_tree *tree)
 {
     for (unsigned i = 0; i < tree->count; i++) {
         free(tree->nodes[i]->path);
         free(tree->nodes[i]);
     }
-    cli_yaml_close(&tree->yaml);
-    *tree = (struct cli_tree){0};
+    config_yaml_close(&tree->yaml);
+    *tree = (struct config_tree){0};
 }

@@ -8,18 +8,18 @@
 
 #include "host/config/yaml.h"
 
-#define CLI_TREE_NAME        64
-#define CLI_TREE_LIST        64  /* entries of a list of a child */
-#define CLI_TREE_GUESTS      255 /* as many as a host may have */
-#define CLI_TREE_SUPERVISORS 60
+#define CONFIG_TREE_NAME        64
+#define CONFIG_TREE_LIST        64  /* entries of a list of a child */
+#define CONFIG_TREE_GUESTS      255 /* as many as a host may have */
+#define CONFIG_TREE_SUPERVISORS 60
 
 /* A guest or a supervisor. Texts are the file's. */
-struct cli_tree_node {
-    struct fy_node *at;           /* its map */
-    struct cli_tree_node *parent; /* NULL: the one at the top */
+struct config_tree_node {
+    struct fy_node *at;              /* its map */
+    struct config_tree_node *parent; /* NULL: the one at the top */
     bool is_supervisor;
     const char *name;
-    char own_name[CLI_TREE_NAME];            /* where the file gives none */
+    char own_name[CONFIG_TREE_NAME];         /* where the file gives none */
     struct rapahub_supervision how;          /* as a child */
     struct rapahub_supervisor_options group; /* of a supervisor: for its children */
     bool failed;                             /* the same; it was told */
@@ -29,29 +29,31 @@ struct cli_tree_node {
     enum rapahub_trust trust;
     struct rapahub_limits limits;
     const char *params;
-    const char *plain[CLI_TREE_LIST + 1], *finish[CLI_TREE_LIST + 1], *keep_fds[CLI_TREE_LIST + 1];
+    const char *plain[CONFIG_TREE_LIST + 1], *finish[CONFIG_TREE_LIST + 1],
+        *keep_fds[CONFIG_TREE_LIST + 1];
     unsigned dependencies_count;
     struct rapahub_dependency dependencies[RAPAHUB_DEPENDENCIES_MAX + 1];
     struct fy_node *named_at[RAPAHUB_DEPENDENCIES_MAX];
-    uint16_t success[CLI_TREE_LIST + 1], prevent[CLI_TREE_LIST + 1], force[CLI_TREE_LIST + 1];
+    uint16_t success[CONFIG_TREE_LIST + 1], prevent[CONFIG_TREE_LIST + 1],
+        force[CONFIG_TREE_LIST + 1];
     struct rapahub_host_options host; /* of the file: its limits */
 };
 
-struct cli_tree {
-    struct cli_yaml yaml;
-    struct cli_tree_node file; /* what it says besides of its supervisor */
-    enum rapahub_trust trust;  /* of guests that say nothing of it */
+struct config_tree {
+    struct config_yaml yaml;
+    struct config_tree_node file; /* what it says besides of its supervisor */
+    enum rapahub_trust trust;     /* of guests that say nothing of it */
     unsigned guests, supervisors, count;
-    struct cli_tree_node *nodes[CLI_TREE_GUESTS + CLI_TREE_SUPERVISORS]; /* each behind its
+    struct config_tree_node *nodes[CONFIG_TREE_GUESTS + CONFIG_TREE_SUPERVISORS]; /* each behind its
                                                                             supervisor */
 };
 
 /* RAPAHUB_ECONFIG says what is wrong and where; `out` is to be closed in any case.
  * r[impl exp.config] */
-int cli_tree_open(const char *path, enum rapahub_trust trust, struct cli_tree *out);
-void cli_tree_close(struct cli_tree *tree);
+int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out);
+void config_tree_close(struct config_tree *tree);
 
 /* Does a name end in .yaml or .yml? */
-bool cli_tree_is_file(const char *path);
+bool config_tree_is_file(const char *path);
 
 #endif

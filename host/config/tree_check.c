@@ -9,14 +9,14 @@
 
 #include <rapahub/error.h>
 
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 #include "host/config/tree_keys.h"
 #include "host/config/tree_words.h"
 #include "host/supervise/tree.h"
 
-static struct fy_node *name_at(const struct cli_tree_node *node)
+static struct fy_node *name_at(const struct config_tree_node *node)
 {
-    struct fy_node *given = cli_yaml_find(node->at, "name").value;
+    struct fy_node *given = config_yaml_find(node->at, "name").value;
 
     return given ? given : node->at;
 }
@@ -24,45 +24,47 @@ static struct fy_node *name_at(const struct cli_tree_node *node)
 /* ---- names ---- */
 
 /* In the whole file: the other commands know a child by its name alone. */
-static int check_name(struct cli_tree *tree, unsigned index)
+static int check_name(struct config_tree *tree, unsigned index)
 {
-    const struct cli_tree_node *node = tree->nodes[index];
+    const struct config_tree_node *node = tree->nodes[index];
 
     for (unsigned i = 0; i < index; i++)
         if (strcmp(tree->nodes[i]->name, node->name) == 0)
-            return cli_yaml_fail(&tree->yaml, name_at(node), "supervise.lint.name",
-                                 "'%s' is the name of another child, in line %u; choose another",
-                                 node->name, cli_yaml_line(&tree->yaml, name_at(tree->nodes[i])));
+            return config_yaml_fail(&tree->yaml, name_at(node), "supervise.lint.name",
+                                    "'%s' is the name of another child, in line %u; choose another",
+                                    node->name,
+                                    config_yaml_line(&tree->yaml, name_at(tree->nodes[i])));
     return 0;
 }
 
 /* ---- dependencies ---- */
 
-static int check_dependency(struct cli_tree *tree, const struct cli_tree_node *node, unsigned index)
+static int check_dependency(struct config_tree *tree, const struct config_tree_node *node,
+                            unsigned index)
 {
     const char *on = node->dependencies[index].on;
-    struct cli_near near = {on, NULL, CLI_NEAR_FAR};
+    struct config_suggest suggest = {on, NULL, CONFIG_SUGGEST_FAR};
     bool elsewhere = false;
 
     if (strcmp(on, node->name) == 0)
-        return cli_yaml_fail(&tree->yaml, node->named_at[index], "supervise.lint.circle",
-                             "'%s' names itself; take it away", on);
+        return config_yaml_fail(&tree->yaml, node->named_at[index], "supervise.lint.circle",
+                                "'%s' names itself; take it away", on);
     for (unsigned i = 0; i < tree->count; i++) {
-        const struct cli_tree_node *other = tree->nodes[i];
+        const struct config_tree_node *other = tree->nodes[i];
 
         if (other->parent == node->parent && strcmp(other->name, on) == 0)
             return 0;
         elsewhere = elsewhere || strcmp(other->name, on) == 0;
         if (other->parent == node->parent && other != node)
-            cli_near_look(&near, other->name);
+            config_suggest_consider(&suggest, other->name);
     }
     if (elsewhere)
-        return cli_yaml_fail(&tree->yaml, node->named_at[index], "",
-                             "'%s' is a child of another supervisor; name one of the same", on);
-    return cli_yaml_fail(&tree->yaml, node->named_at[index], "",
-                         "there is no child '%.100s' beside '%s'%s%s%s", on, node->name,
-                         near.nearest ? ", did you mean '" : "; name one that is",
-                         near.nearest ? near.nearest : "", near.nearest ? "'?" : "");
+        return config_yaml_fail(&tree->yaml, node->named_at[index], "",
+                                "'%s' is a child of another supervisor; name one of the same", on);
+    return config_yaml_fail(&tree->yaml, node->named_at[index], "",
+                            "there is no child '%.100s' beside '%s'%s%s%s", on, node->name,
+                            suggest.nearest ? ", did you mean '" : "; name one that is",
+                            suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
 }
 
 /* ---- what host/supervise says ---- */
@@ -86,14 +88,14 @@ static struct fy_node *find_path(struct fy_node *map, const char *path)
     char key[32];
 
     if (!dot)
-        return cli_yaml_find(map, path).value;
+        return config_yaml_find(map, path).value;
     snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
-    return find_path(cli_yaml_find(map, key).value, dot + 1);
+    return find_path(config_yaml_find(map, key).value, dot + 1);
 }
 
 /* The first of the keys that the text names and the file gives; else that of a part of its path. */
-static struct fy_node *find_named(const struct cli_tree_node *node,
-                                  const struct cli_tree_words *words)
+static struct fy_node *find_named(const struct config_tree_node *node,
+                                  const struct config_tree_words *words)
 {
     struct fy_node *found = NULL;
     char part[64];
@@ -110,13 +112,13 @@ static struct fy_node *find_named(const struct cli_tree_node *node,
     return found;
 }
 
-static struct fy_node *place_of(const struct cli_tree_node *node, int code, const char *rule,
-                                const struct cli_tree_words *words)
+static struct fy_node *place_of(const struct config_tree_node *node, int code, const char *rule,
+                                const struct config_tree_words *words)
 {
     struct fy_node *found = NULL;
 
     if (code == RAPAHUB_EFULL && node->parent)
-        found = cli_yaml_find(node->parent->at, "children_max").value;
+        found = config_yaml_find(node->parent->at, "children_max").value;
     if (strcmp(rule, "supervise.lint.circle") == 0 || strcmp(rule, "supervise.lint.simple") == 0)
         found = node->named_at[0];
     for (unsigned i = 0; i < sizeof suspects / sizeof *suspects; i++)
@@ -128,21 +130,22 @@ static struct fy_node *place_of(const struct cli_tree_node *node, int code, cons
 }
 
 /* A circle is told in names of children. */
-static int show_refusal(struct cli_tree *tree, const struct cli_tree_node *node, int code)
+static int show_refusal(struct config_tree *tree, const struct config_tree_node *node, int code)
 {
     const struct rapahub_diagnosis *last = rapahub_last_error();
-    unsigned of = node->is_supervisor ? CLI_TREE_OF_SUPERVISOR : CLI_TREE_OF_GUEST;
+    unsigned of = node->is_supervisor ? CONFIG_TREE_OF_SUPERVISOR : CONFIG_TREE_OF_GUEST;
     const char *rule = last->rule;
-    struct cli_tree_words words = {.count = 0};
+    struct config_tree_words words = {.count = 0};
 
     if (strcmp(rule, "supervise.lint.circle") == 0)
         snprintf(words.text, sizeof words.text, "%s", last->text);
     else
-        cli_tree_words_take(last->text, of, &words);
-    return cli_yaml_fail(&tree->yaml, place_of(node, code, rule, &words), rule, "%s", words.text);
+        config_tree_words_take(last->text, of, &words);
+    return config_yaml_fail(&tree->yaml, place_of(node, code, rule, &words), rule, "%s",
+                            words.text);
 }
 
-static uint32_t parent_of(const struct cli_tree *tree, const struct cli_tree_node *node,
+static uint32_t parent_of(const struct config_tree *tree, const struct config_tree_node *node,
                           const uint32_t *places, uint32_t root)
 {
     for (unsigned i = 0; i < tree->count && node->parent; i++)
@@ -152,7 +155,7 @@ static uint32_t parent_of(const struct cli_tree *tree, const struct cli_tree_nod
 }
 
 /* The host's own root stands above that of the file. */
-static int plant(struct cli_tree *tree, struct host_tree *planted, uint32_t *places)
+static int plant(struct config_tree *tree, struct host_tree *planted, uint32_t *places)
 {
     const struct rapahub_supervisor_options options = {0};
     const struct host_tree_plan top = {.name = "", .parent = HOST_TREE_NONE, .group = &options};
@@ -160,7 +163,7 @@ static int plant(struct cli_tree *tree, struct host_tree *planted, uint32_t *pla
     int r = host_tree_add(planted, &top, &root);
 
     for (unsigned i = 0; r == 0 && i < tree->count; i++) {
-        const struct cli_tree_node *node = tree->nodes[i];
+        const struct config_tree_node *node = tree->nodes[i];
         const struct host_tree_plan plan = {.name = node->name,
                                             .parent = parent_of(tree, node, places, root),
                                             .how = node->is_supervisor ? NULL : &node->how,
@@ -174,7 +177,7 @@ static int plant(struct cli_tree *tree, struct host_tree *planted, uint32_t *pla
 }
 
 /* r[impl supervise.lint] */
-static int lint(struct cli_tree *tree)
+static int lint(struct config_tree *tree)
 {
     uint32_t *places = calloc(tree->count, sizeof *places);
     struct host_tree planted = {0};
@@ -189,7 +192,7 @@ static int lint(struct cli_tree *tree)
     return r;
 }
 
-int cli_tree_check(struct cli_tree *tree)
+int config_tree_check(struct config_tree *tree)
 {
     int r = 0;
 

@@ -7,6 +7,6 @@
 #include "host/config/tree.h"
 
 /* RAPAHUB_ECONFIG, with a rule of supervise.lint.* where it has one. */
-int cli_tree_check(struct cli_tree *tree);
+int config_tree_check(struct config_tree *tree);
 
 #endif

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 
-#define GUEST        CLI_TREE_OF_GUEST
-#define SUPERVISOR   CLI_TREE_OF_SUPERVISOR
-#define CHILD        (CLI_TREE_OF_GUEST | CLI_TREE_OF_SUPERVISOR)
-#define AT(member)   offsetof(struct cli_tree_node, member)
+#define GUEST        CONFIG_TREE_OF_GUEST
+#define SUPERVISOR   CONFIG_TREE_OF_SUPERVISOR
+#define CHILD        (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR)
+#define AT(member)   offsetof(struct config_tree_node, member)
 #define HOW(member_) AT(how) + offsetof(struct rapahub_supervision, member_), .member = #member_
 #define AND(member_) \
     AT(how) + offsetof(struct rapahub_supervision, member_), .second_member = #member_
@@ -17,78 +17,78 @@
 #define LIMIT(member) AT(limits) + offsetof(struct rapahub_limits, member)
 #define HOST(member)  AT(host) + offsetof(struct rapahub_host_options, member)
 
-static const struct cli_tree_choice trusts[] = {{"standard", RAPAHUB_TRUST_STANDARD},
-                                                {"strict", RAPAHUB_TRUST_STRICT},
-                                                {"trusted", RAPAHUB_TRUST_TRUSTED},
-                                                {NULL, 0}};
-static const struct cli_tree_choice starts[] = {{"eager", RAPAHUB_START_EAGER},
-                                                {"lazy", RAPAHUB_START_LAZY},
-                                                {"manual", RAPAHUB_START_MANUAL},
-                                                {NULL, 0}};
-static const struct cli_tree_choice restarts[] = {{"permanent", RAPAHUB_RESTART_PERMANENT},
-                                                  {"transient", RAPAHUB_RESTART_TRANSIENT},
-                                                  {"on_failure", RAPAHUB_RESTART_TRANSIENT},
-                                                  {"temporary", RAPAHUB_RESTART_TEMPORARY},
-                                                  {"on_success", RAPAHUB_RESTART_ON_SUCCESS},
-                                                  {"on_abnormal", RAPAHUB_RESTART_ON_ABNORMAL},
-                                                  {"on_watchdog", RAPAHUB_RESTART_ON_WATCHDOG},
-                                                  {"on_abort", RAPAHUB_RESTART_ON_ABORT},
-                                                  {NULL, 0}};
-static const struct cli_tree_choice classes[] = {{"clean", RAPAHUB_EXIT_CLEAN},
-                                                 {"code", RAPAHUB_EXIT_CODE},
-                                                 {"signal", RAPAHUB_EXIT_SIGNAL},
-                                                 {"core", RAPAHUB_EXIT_CORE},
-                                                 {"oom", RAPAHUB_EXIT_OOM},
-                                                 {"start_timeout", RAPAHUB_EXIT_START_TIMEOUT},
-                                                 {"stop_timeout", RAPAHUB_EXIT_STOP_TIMEOUT},
-                                                 {"watchdog", RAPAHUB_EXIT_WATCHDOG},
-                                                 {"protocol", RAPAHUB_EXIT_PROTOCOL},
-                                                 {"limit", RAPAHUB_EXIT_LIMIT},
-                                                 {"spawn", RAPAHUB_EXIT_SPAWN},
-                                                 {"lost", RAPAHUB_EXIT_LOST},
-                                                 {"link", RAPAHUB_EXIT_LINK},
-                                                 {NULL, 0}};
-static const struct cli_tree_choice whens_down[] = {{"wait_start", RAPAHUB_WHEN_DOWN_WAIT_START},
-                                                    {"wait", RAPAHUB_WHEN_DOWN_WAIT},
-                                                    {"fail", RAPAHUB_WHEN_DOWN_FAIL},
+static const struct config_tree_choice trusts[] = {{"standard", RAPAHUB_TRUST_STANDARD},
+                                                   {"strict", RAPAHUB_TRUST_STRICT},
+                                                   {"trusted", RAPAHUB_TRUST_TRUSTED},
+                                                   {NULL, 0}};
+static const struct config_tree_choice starts[] = {{"eager", RAPAHUB_START_EAGER},
+                                                   {"lazy", RAPAHUB_START_LAZY},
+                                                   {"manual", RAPAHUB_START_MANUAL},
+                                                   {NULL, 0}};
+static const struct config_tree_choice restarts[] = {{"permanent", RAPAHUB_RESTART_PERMANENT},
+                                                     {"transient", RAPAHUB_RESTART_TRANSIENT},
+                                                     {"on_failure", RAPAHUB_RESTART_TRANSIENT},
+                                                     {"temporary", RAPAHUB_RESTART_TEMPORARY},
+                                                     {"on_success", RAPAHUB_RESTART_ON_SUCCESS},
+                                                     {"on_abnormal", RAPAHUB_RESTART_ON_ABNORMAL},
+                                                     {"on_watchdog", RAPAHUB_RESTART_ON_WATCHDOG},
+                                                     {"on_abort", RAPAHUB_RESTART_ON_ABORT},
+                                                     {NULL, 0}};
+static const struct config_tree_choice classes[] = {{"clean", RAPAHUB_EXIT_CLEAN},
+                                                    {"code", RAPAHUB_EXIT_CODE},
+                                                    {"signal", RAPAHUB_EXIT_SIGNAL},
+                                                    {"core", RAPAHUB_EXIT_CORE},
+                                                    {"oom", RAPAHUB_EXIT_OOM},
+                                                    {"start_timeout", RAPAHUB_EXIT_START_TIMEOUT},
+                                                    {"stop_timeout", RAPAHUB_EXIT_STOP_TIMEOUT},
+                                                    {"watchdog", RAPAHUB_EXIT_WATCHDOG},
+                                                    {"protocol", RAPAHUB_EXIT_PROTOCOL},
+                                                    {"limit", RAPAHUB_EXIT_LIMIT},
+                                                    {"spawn", RAPAHUB_EXIT_SPAWN},
+                                                    {"lost", RAPAHUB_EXIT_LOST},
+                                                    {"link", RAPAHUB_EXIT_LINK},
                                                     {NULL, 0}};
-static const struct cli_tree_choice jitters[] = {
+static const struct config_tree_choice whens_down[] = {{"wait_start", RAPAHUB_WHEN_DOWN_WAIT_START},
+                                                       {"wait", RAPAHUB_WHEN_DOWN_WAIT},
+                                                       {"fail", RAPAHUB_WHEN_DOWN_FAIL},
+                                                       {NULL, 0}};
+static const struct config_tree_choice jitters[] = {
     {"equal", RAPAHUB_JITTER_EQUAL},       {"none", RAPAHUB_JITTER_NONE},
     {"full", RAPAHUB_JITTER_FULL},         {"decorrelated", RAPAHUB_JITTER_DECORRELATED},
     {"additive", RAPAHUB_JITTER_ADDITIVE}, {NULL, 0}};
-static const struct cli_tree_choice exhausted[] = {{"park", RAPAHUB_EXHAUSTED_PARK},
-                                                   {"escalate", RAPAHUB_EXHAUSTED_ESCALATE},
-                                                   {"slow_retry", RAPAHUB_EXHAUSTED_SLOW_RETRY},
-                                                   {NULL, 0}};
-static const struct cli_tree_choice group_exhausted[] = {
+static const struct config_tree_choice exhausted[] = {{"park", RAPAHUB_EXHAUSTED_PARK},
+                                                      {"escalate", RAPAHUB_EXHAUSTED_ESCALATE},
+                                                      {"slow_retry", RAPAHUB_EXHAUSTED_SLOW_RETRY},
+                                                      {NULL, 0}};
+static const struct config_tree_choice group_exhausted[] = {
     {"escalate", RAPAHUB_EXHAUSTED_ESCALATE}, {"park", RAPAHUB_EXHAUSTED_PARK}, {NULL, 0}};
-static const struct cli_tree_choice strategies[] = {{"one_for_one", RAPAHUB_ONE_FOR_ONE},
-                                                    {"one_for_all", RAPAHUB_ONE_FOR_ALL},
-                                                    {"rest_for_one", RAPAHUB_REST_FOR_ONE},
-                                                    {"simple", RAPAHUB_SIMPLE},
-                                                    {NULL, 0}};
-static const struct cli_tree_choice shutdowns[] = {
+static const struct config_tree_choice strategies[] = {{"one_for_one", RAPAHUB_ONE_FOR_ONE},
+                                                       {"one_for_all", RAPAHUB_ONE_FOR_ALL},
+                                                       {"rest_for_one", RAPAHUB_REST_FOR_ONE},
+                                                       {"simple", RAPAHUB_SIMPLE},
+                                                       {NULL, 0}};
+static const struct config_tree_choice shutdowns[] = {
     {"never", RAPAHUB_AUTO_SHUTDOWN_NEVER},
     {"any_significant", RAPAHUB_AUTO_SHUTDOWN_ANY_SIGNIFICANT},
     {"all_significant", RAPAHUB_AUTO_SHUTDOWN_ALL_SIGNIFICANT},
     {NULL, 0}};
-static const struct cli_tree_choice readies[] = {{"message", RAPAHUB_READY_MESSAGE},
-                                                 {"probe", RAPAHUB_READY_PROBE},
-                                                 {"attach", RAPAHUB_READY_ATTACH},
-                                                 {NULL, 0}};
-static const struct cli_tree_choice kill_modes[] = {{"group", RAPAHUB_KILL_GROUP},
-                                                    {"process", RAPAHUB_KILL_PROCESS},
-                                                    {"cgroup", RAPAHUB_KILL_CGROUP},
+static const struct config_tree_choice readies[] = {{"message", RAPAHUB_READY_MESSAGE},
+                                                    {"probe", RAPAHUB_READY_PROBE},
+                                                    {"attach", RAPAHUB_READY_ATTACH},
                                                     {NULL, 0}};
-static const struct cli_tree_choice oom_policies[] = {{"restart", RAPAHUB_OOM_RESTART},
-                                                      {"stop", RAPAHUB_OOM_STOP},
-                                                      {"kill_group", RAPAHUB_OOM_KILL_GROUP},
-                                                      {NULL, 0}};
-static const struct cli_tree_choice brutal[] = {{"brutal", 1}, {NULL, 0}};
+static const struct config_tree_choice kill_modes[] = {{"group", RAPAHUB_KILL_GROUP},
+                                                       {"process", RAPAHUB_KILL_PROCESS},
+                                                       {"cgroup", RAPAHUB_KILL_CGROUP},
+                                                       {NULL, 0}};
+static const struct config_tree_choice oom_policies[] = {{"restart", RAPAHUB_OOM_RESTART},
+                                                         {"stop", RAPAHUB_OOM_STOP},
+                                                         {"kill_group", RAPAHUB_OOM_KILL_GROUP},
+                                                         {NULL, 0}};
+static const struct config_tree_choice brutal[] = {{"brutal", 1}, {NULL, 0}};
 
-#define KEY(path_, of_, type_, ...)                                     \
-    {                                                                   \
-        .path = path_, .of = of_, .type = CLI_TREE_##type_, __VA_ARGS__ \
+#define KEY(path_, of_, type_, ...)                                        \
+    {                                                                      \
+        .path = path_, .of = of_, .type = CONFIG_TREE_##type_, __VA_ARGS__ \
     }
 
 #define PROBE(name_, member_, text_)                                                            \
@@ -101,28 +101,28 @@ static const struct cli_tree_choice brutal[] = {{"brutal", 1}, {NULL, 0}};
         KEY("probes." name_ ".failure", GUEST, COUNT, .offset = HOW(member_.failure), .min = 1, \
             .max = 1000, .text = "so often in a row it has failed (3)")
 
-const struct cli_tree_key cli_tree_keys_table[] = {
-    KEY("supervisor", CLI_TREE_OF_FILE | CLI_TREE_OF_ITEM, SUPERVISOR, .offset = AT(children),
+const struct config_tree_key config_tree_keys_table[] = {
+    KEY("supervisor", CONFIG_TREE_OF_FILE | CONFIG_TREE_OF_ITEM, SUPERVISOR, .offset = AT(children),
         .text = "the one at the top of the file, and any below another"),
-    KEY("limits.guests", CLI_TREE_OF_FILE, COUNT, .offset = HOST(guests_max), .min = 1,
-        .max = CLI_TREE_GUESTS, .text = "of the host (16, or as many as the file has)"),
-    KEY("limits.payload", CLI_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(payload_max),
+    KEY("limits.guests", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(guests_max), .min = 1,
+        .max = CONFIG_TREE_GUESTS, .text = "of the host (16, or as many as the file has)"),
+    KEY("limits.payload", CONFIG_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(payload_max),
         .text = "bytes of a message (1M)"),
-    KEY("limits.slot", CLI_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(slot_size),
+    KEY("limits.slot", CONFIG_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(slot_size),
         .text = "bytes of the smallest slots (4K)"),
-    KEY("limits.slots", CLI_TREE_OF_FILE, COUNT, .offset = HOST(slot_count), .min = 1, .max = 65536,
-        .text = "of those, for each guest (64)"),
-    KEY("limits.ring", CLI_TREE_OF_FILE, COUNT, .offset = HOST(ring_size), .min = 1, .max = 65536,
-        .text = "entries, a power of two (256)"),
-    KEY("limits.memory", CLI_TREE_OF_FILE, SIZE, .offset = HOST(var_bytes_max),
+    KEY("limits.slots", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(slot_count), .min = 1,
+        .max = 65536, .text = "of those, for each guest (64)"),
+    KEY("limits.ring", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(ring_size), .min = 1,
+        .max = 65536, .text = "entries, a power of two (256)"),
+    KEY("limits.memory", CONFIG_TREE_OF_FILE, SIZE, .offset = HOST(var_bytes_max),
         .text = "bytes of slots of all sizes (256M)"),
-    KEY("cgroup", CLI_TREE_OF_FILE, TEXT, .offset = HOST(cgroup),
+    KEY("cgroup", CONFIG_TREE_OF_FILE, TEXT, .offset = HOST(cgroup),
         .text = "folder of a cgroup v2 without processes, for those of the guests (the own one)"),
-    KEY("starts.parallel", CLI_TREE_OF_FILE, COUNT, .offset = HOST(starts_parallel_max), .min = 1,
-        .max = 255, .text = "guests that start at the same time (4)"),
-    KEY("starts.burst", CLI_TREE_OF_FILE, COUNT, .offset = HOST(starts_burst), .min = 1,
+    KEY("starts.parallel", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_parallel_max),
+        .min = 1, .max = 255, .text = "guests that start at the same time (4)"),
+    KEY("starts.burst", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_burst), .min = 1,
         .max = 65536, .text = "in a row (256)"),
-    KEY("starts.per_second", CLI_TREE_OF_FILE, COUNT, .offset = HOST(starts_per_s), .min = 1,
+    KEY("starts.per_second", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_per_s), .min = 1,
         .max = 1000000, .text = "behind that (1,000)"),
     /* of a supervisor */
     KEY("name", SUPERVISOR, NAME_TEXT, .offset = AT(name),
@@ -145,7 +145,7 @@ const struct cli_tree_key cli_tree_keys_table[] = {
     KEY("auto_shutdown", SUPERVISOR, CHOICE, .offset = GROUP(auto_shutdown), .choices = shutdowns,
         .text = "it ends when a significant child has ended for good, or the last of them (never)"),
     KEY("children_max", SUPERVISOR, COUNT, .offset = GROUP(children_max), .min = 1,
-        .max = CLI_TREE_GUESTS, .text = "(no limit but the host's)"),
+        .max = CONFIG_TREE_GUESTS, .text = "(no limit but the host's)"),
     KEY("itself.intensity", SUPERVISOR, BUDGET, .offset = HOW(restarts_max),
         .second = AND(period_ns),
         .text =
@@ -283,74 +283,74 @@ const struct cli_tree_key cli_tree_keys_table[] = {
         .text = "see auto_shutdown (false)"),
     {0}};
 
-bool cli_tree_keys_fits(enum cli_tree_type type, enum cli_yaml_kind shape)
+bool config_tree_keys_fits(enum config_tree_type type, enum config_yaml_kind shape)
 {
     switch (type) {
-    case CLI_TREE_SUPERVISOR:
-        return shape == CLI_YAML_MAP;
-    case CLI_TREE_CHILDREN:
-    case CLI_TREE_CLASSES:
-        return shape == CLI_YAML_LIST;
-    case CLI_TREE_TEXTS:
-    case CLI_TREE_NAMES:
-    case CLI_TREE_EXITS:
-        return shape != CLI_YAML_MAP;
+    case CONFIG_TREE_SUPERVISOR:
+        return shape == CONFIG_YAML_MAP;
+    case CONFIG_TREE_CHILDREN:
+    case CONFIG_TREE_CLASSES:
+        return shape == CONFIG_YAML_LIST;
+    case CONFIG_TREE_TEXTS:
+    case CONFIG_TREE_NAMES:
+    case CONFIG_TREE_EXITS:
+        return shape != CONFIG_YAML_MAP;
     default:
-        return shape == CLI_YAML_TEXT;
+        return shape == CONFIG_YAML_TEXT;
     }
 }
 
-const char *cli_tree_keys_example(enum cli_tree_type type)
+const char *config_tree_keys_example(enum config_tree_type type)
 {
     static const char *const examples[] = {
-        [CLI_TREE_SPAN] = "a duration, as 500ms or 30s",
-        [CLI_TREE_SPAN_OR_NONE] = "a duration, as 500ms, or none",
-        [CLI_TREE_SPAN_OR_FOREVER] = "a duration, as 60s, or forever",
-        [CLI_TREE_SPAN_OR_ZERO] = "a duration, as 500ms, or none",
-        [CLI_TREE_SIZE] = "a size, as 64M",
-        [CLI_TREE_SMALL_SIZE] = "a size, as 64K",
-        [CLI_TREE_COUNT] = "a whole number",
-        [CLI_TREE_NUMBER] = "a number",
-        [CLI_TREE_FLAG] = "true or false",
-        [CLI_TREE_NOT_FLAG] = "true or false",
-        [CLI_TREE_CHOICE] = "a word",
-        [CLI_TREE_WORD] = "a word",
-        [CLI_TREE_TIMES] = "a number from 1 to 256, or none",
-        [CLI_TREE_BUDGET] = "a budget, as 5/60s, or none",
-        [CLI_TREE_NAME_TEXT] = "a name",
-        [CLI_TREE_TEXT] = "a text",
-        [CLI_TREE_TEXTS] = "a list of texts",
-        [CLI_TREE_NAMES] = "names of siblings, as [store, log]",
-        [CLI_TREE_SIGNAL] = "a signal, as SIGTERM",
-        [CLI_TREE_EXITS] = "statuses and signals, as [3, SIGTERM]",
-        [CLI_TREE_CLASSES] = "a list of ends, as [signal, oom]",
-        [CLI_TREE_CHILDREN] = "a list of guests and supervisors",
-        [CLI_TREE_SUPERVISOR] = "a map with the keys of a supervisor",
+        [CONFIG_TREE_SPAN] = "a duration, as 500ms or 30s",
+        [CONFIG_TREE_SPAN_OR_NONE] = "a duration, as 500ms, or none",
+        [CONFIG_TREE_SPAN_OR_FOREVER] = "a duration, as 60s, or forever",
+        [CONFIG_TREE_SPAN_OR_ZERO] = "a duration, as 500ms, or none",
+        [CONFIG_TREE_SIZE] = "a size, as 64M",
+        [CONFIG_TREE_SMALL_SIZE] = "a size, as 64K",
+        [CONFIG_TREE_COUNT] = "a whole number",
+        [CONFIG_TREE_NUMBER] = "a number",
+        [CONFIG_TREE_FLAG] = "true or false",
+        [CONFIG_TREE_NOT_FLAG] = "true or false",
+        [CONFIG_TREE_CHOICE] = "a word",
+        [CONFIG_TREE_WORD] = "a word",
+        [CONFIG_TREE_TIMES] = "a number from 1 to 256, or none",
+        [CONFIG_TREE_BUDGET] = "a budget, as 5/60s, or none",
+        [CONFIG_TREE_NAME_TEXT] = "a name",
+        [CONFIG_TREE_TEXT] = "a text",
+        [CONFIG_TREE_TEXTS] = "a list of texts",
+        [CONFIG_TREE_NAMES] = "names of siblings, as [store, log]",
+        [CONFIG_TREE_SIGNAL] = "a signal, as SIGTERM",
+        [CONFIG_TREE_EXITS] = "statuses and signals, as [3, SIGTERM]",
+        [CONFIG_TREE_CLASSES] = "a list of ends, as [signal, oom]",
+        [CONFIG_TREE_CHILDREN] = "a list of guests and supervisors",
+        [CONFIG_TREE_SUPERVISOR] = "a map with the keys of a supervisor",
     };
 
     return examples[type];
 }
 
-const struct cli_tree_key *cli_tree_keys_find(const char *path, unsigned of,
-                                              enum cli_yaml_kind shape)
+const struct config_tree_key *config_tree_keys_find(const char *path, unsigned of,
+                                                    enum config_yaml_kind shape)
 {
-    const struct cli_tree_key *found = NULL;
+    const struct config_tree_key *found = NULL;
 
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++) {
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++) {
         if ((key->of & of) == 0 || strcmp(key->path, path) != 0)
             continue;
-        if (cli_tree_keys_fits(key->type, shape))
+        if (config_tree_keys_fits(key->type, shape))
             return key;
         found = found ? found : key;
     }
     return found;
 }
 
-const char *cli_tree_keys_of_member(const char *member, unsigned of)
+const char *config_tree_keys_of_member(const char *member, unsigned of)
 {
     const char *second = NULL;
 
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++) {
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++) {
         if ((key->of & of) == 0)
             continue;
         if (key->member && strcmp(key->member, member) == 0)
@@ -361,42 +361,43 @@ const char *cli_tree_keys_of_member(const char *member, unsigned of)
     return second;
 }
 
-bool cli_tree_keys_is_choice(const char *word)
+bool config_tree_keys_is_choice(const char *word)
 {
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++)
-        for (const struct cli_tree_choice *choice = key->choices; choice && choice->name; choice++)
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++)
+        for (const struct config_tree_choice *choice = key->choices; choice && choice->name;
+             choice++)
             if (strcmp(choice->name, word) == 0)
                 return true;
     return false;
 }
 
-bool cli_tree_keys_is_group(const char *path, unsigned of)
+bool config_tree_keys_is_group(const char *path, unsigned of)
 {
     size_t size = strlen(path);
 
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++)
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++)
         if ((key->of & of) != 0 && strncmp(key->path, path, size) == 0 && key->path[size] == '.')
             return true;
     return false;
 }
 
-const char *cli_tree_keys_near(const char *before, const char *word, unsigned of, char to[32])
+const char *config_tree_keys_suggest(const char *before, const char *word, unsigned of, char to[32])
 {
-    struct cli_near near = {word, NULL, CLI_NEAR_FAR};
+    struct config_suggest suggest = {word, NULL, CONFIG_SUGGEST_FAR};
     size_t size = strlen(before);
 
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++) {
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++) {
         const char *rest = key->path + size;
         char candidate[32];
 
         if ((key->of & of) == 0 || strncmp(key->path, before, size) != 0)
             continue;
         snprintf(candidate, sizeof candidate, "%.*s", (int)strcspn(rest, "."), rest);
-        cli_near_look(&near, candidate);
-        if (near.nearest == candidate) {
+        config_suggest_consider(&suggest, candidate);
+        if (suggest.nearest == candidate) {
             snprintf(to, 32, "%s", candidate);
-            near.nearest = to;
+            suggest.nearest = to;
         }
     }
-    return near.nearest;
+    return suggest.nearest;
 }

@@ -8,76 +8,77 @@
 
 #include "host/config/tree.h"
 
-/* How a value is written, and what it is in struct cli_tree_node. */
-enum cli_tree_type {
-    CLI_TREE_SPAN,            /* a duration; u64 */
-    CLI_TREE_SPAN_OR_NONE,    /* the same; 0 and none are RAPAHUB_NONE */
-    CLI_TREE_SPAN_OR_FOREVER, /* the same; forever is RAPAHUB_FOREVER */
-    CLI_TREE_SPAN_OR_ZERO,    /* the same; 0 and none are 0 */
-    CLI_TREE_SIZE,            /* bytes, at least `min`; u64 */
-    CLI_TREE_SMALL_SIZE,      /* bytes; u32 */
-    CLI_TREE_COUNT,           /* a whole number from `min` to `max`; u32 */
-    CLI_TREE_NUMBER,          /* from `min` to `max`; double */
-    CLI_TREE_FLAG,            /* true, false; bool */
-    CLI_TREE_NOT_FLAG,        /* the other way round */
-    CLI_TREE_CHOICE,          /* one of `choices`; an enum */
-    CLI_TREE_WORD,            /* the only one of `choices`; bool */
-    CLI_TREE_TIMES,           /* restarts, none; i32 */
-    CLI_TREE_BUDGET,          /* restarts/duration, none; i32 here, u64 at `second` */
-    CLI_TREE_NAME_TEXT,       /* of a child; const char * */
-    CLI_TREE_TEXT,            /* const char * */
-    CLI_TREE_TEXTS,           /* a list of them; const char *[] ended by NULL */
-    CLI_TREE_NAMES,           /* dependencies of kind `second` */
-    CLI_TREE_SIGNAL,          /* SIGTERM, 15; i32 */
-    CLI_TREE_EXITS,           /* a list of statuses and signals; uint16_t[] ended by 0 */
-    CLI_TREE_CLASSES,         /* a list of `choices`; a mask, u32, and the restart that asks it */
-    CLI_TREE_CHILDREN,        /* a list of guests and supervisors */
-    CLI_TREE_SUPERVISOR       /* a map */
+/* How a value is written, and what it is in struct config_tree_node. */
+enum config_tree_type {
+    CONFIG_TREE_SPAN,            /* a duration; u64 */
+    CONFIG_TREE_SPAN_OR_NONE,    /* the same; 0 and none are RAPAHUB_NONE */
+    CONFIG_TREE_SPAN_OR_FOREVER, /* the same; forever is RAPAHUB_FOREVER */
+    CONFIG_TREE_SPAN_OR_ZERO,    /* the same; 0 and none are 0 */
+    CONFIG_TREE_SIZE,            /* bytes, at least `min`; u64 */
+    CONFIG_TREE_SMALL_SIZE,      /* bytes; u32 */
+    CONFIG_TREE_COUNT,           /* a whole number from `min` to `max`; u32 */
+    CONFIG_TREE_NUMBER,          /* from `min` to `max`; double */
+    CONFIG_TREE_FLAG,            /* true, false; bool */
+    CONFIG_TREE_NOT_FLAG,        /* the other way round */
+    CONFIG_TREE_CHOICE,          /* one of `choices`; an enum */
+    CONFIG_TREE_WORD,            /* the only one of `choices`; bool */
+    CONFIG_TREE_TIMES,           /* restarts, none; i32 */
+    CONFIG_TREE_BUDGET,          /* restarts/duration, none; i32 here, u64 at `second` */
+    CONFIG_TREE_NAME_TEXT,       /* of a child; const char * */
+    CONFIG_TREE_TEXT,            /* const char * */
+    CONFIG_TREE_TEXTS,           /* a list of them; const char *[] ended by NULL */
+    CONFIG_TREE_NAMES,           /* dependencies of kind `second` */
+    CONFIG_TREE_SIGNAL,          /* SIGTERM, 15; i32 */
+    CONFIG_TREE_EXITS,           /* a list of statuses and signals; uint16_t[] ended by 0 */
+    CONFIG_TREE_CLASSES,   /* a list of `choices`; a mask, u32, and the restart that asks it */
+    CONFIG_TREE_CHILDREN,  /* a list of guests and supervisors */
+    CONFIG_TREE_SUPERVISOR /* a map */
 };
 
-struct cli_tree_choice {
+struct config_tree_choice {
     const char *name; /* NULL ends a list */
     int value;
 };
 
 enum {
-    CLI_TREE_OF_GUEST = 1,
-    CLI_TREE_OF_SUPERVISOR = 2,
-    CLI_TREE_OF_FILE = 4,
-    CLI_TREE_OF_ITEM = 8
+    CONFIG_TREE_OF_GUEST = 1,
+    CONFIG_TREE_OF_SUPERVISOR = 2,
+    CONFIG_TREE_OF_FILE = 4,
+    CONFIG_TREE_OF_ITEM = 8
 };
 
-struct cli_tree_key {
+struct config_tree_key {
     const char *path; /* "backoff.max"; NULL ends the table */
     unsigned of;      /* whose key it is */
-    enum cli_tree_type type;
-    size_t offset, second;              /* in struct cli_tree_node */
+    enum config_tree_type type;
+    size_t offset, second;              /* in struct config_tree_node */
     const char *member, *second_member; /* of rapahub/supervise.h; NULL: of something else */
     double min, max;
-    const struct cli_tree_choice *choices;
+    const struct config_tree_choice *choices;
     const char *text; /* for the manual, with the default */
 };
 
-extern const struct cli_tree_key cli_tree_keys_table[];
+extern const struct config_tree_key config_tree_keys_table[];
 
 /* The row of a path whose values have this shape; any shape where none fits; NULL: no such key. */
-const struct cli_tree_key *cli_tree_keys_find(const char *path, unsigned of,
-                                              enum cli_yaml_kind shape);
+const struct config_tree_key *config_tree_keys_find(const char *path, unsigned of,
+                                                    enum config_yaml_kind shape);
 
 /* Are there keys below this path? */
-bool cli_tree_keys_is_group(const char *path, unsigned of);
+bool config_tree_keys_is_group(const char *path, unsigned of);
 
 /* The word behind `before` ("" or "backoff.") that is nearest to `word`; NULL: none is near. */
-const char *cli_tree_keys_near(const char *before, const char *word, unsigned of, char to[32]);
+const char *config_tree_keys_suggest(const char *before, const char *word, unsigned of,
+                                     char to[32]);
 
 /* The path of a member of struct rapahub_supervision; NULL: none has it. */
-const char *cli_tree_keys_of_member(const char *member, unsigned of);
+const char *config_tree_keys_of_member(const char *member, unsigned of);
 
 /* Is it one of the words that some key takes? */
-bool cli_tree_keys_is_choice(const char *word);
+bool config_tree_keys_is_choice(const char *word);
 
 /* What a value of that type looks like; its shape. */
-const char *cli_tree_keys_example(enum cli_tree_type type);
-bool cli_tree_keys_fits(enum cli_tree_type type, enum cli_yaml_kind shape);
+const char *config_tree_keys_example(enum config_tree_type type);
+bool config_tree_keys_fits(enum config_tree_type type, enum config_yaml_kind shape);
 
 #endif

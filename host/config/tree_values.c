@@ -11,7 +11,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 #include "host/config/units.h"
 
 #define SIGNAL_MAX   64
@@ -19,9 +19,9 @@
 
 /* What is set, in what, and by which value. */
 struct setting {
-    struct cli_yaml *yaml;
-    struct cli_tree_node *to;
-    const struct cli_tree_key *key;
+    struct config_yaml *yaml;
+    struct config_tree_node *to;
+    const struct config_tree_key *key;
     struct fy_node *value;
     const char *text; /* of the value */
 };
@@ -34,10 +34,10 @@ static void put(const struct setting *s, size_t offset, const void *from, size_t
 static int refuse(const struct setting *s)
 {
     if (s->text[0] == '\0')
-        return cli_yaml_fail(s->yaml, s->value, "", "%s has no value; write %s", s->key->path,
-                             cli_tree_keys_example(s->key->type));
-    return cli_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is not %s", s->key->path, s->text,
-                         cli_tree_keys_example(s->key->type));
+        return config_yaml_fail(s->yaml, s->value, "", "%s has no value; write %s", s->key->path,
+                                config_tree_keys_example(s->key->type));
+    return config_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is not %s", s->key->path, s->text,
+                            config_tree_keys_example(s->key->type));
 }
 
 /* ---- numbers ---- */
@@ -53,21 +53,21 @@ static bool is_zero(const char *text)
     uint64_t span;
 
     return strcmp(text, "0") == 0 || strcmp(text, "none") == 0 ||
-           (cli_units_span(text, &span) == 0 && span == 0);
+           (config_units_span(text, &span) == 0 && span == 0);
 }
 
 static int set_span(const struct setting *s)
 {
-    enum cli_tree_type type = s->key->type;
+    enum config_tree_type type = s->key->type;
     uint64_t span;
 
-    if (type == CLI_TREE_SPAN_OR_FOREVER && strcmp(s->text, "forever") == 0)
+    if (type == CONFIG_TREE_SPAN_OR_FOREVER && strcmp(s->text, "forever") == 0)
         return set_u64(s, RAPAHUB_FOREVER);
-    if (type == CLI_TREE_SPAN_OR_NONE && is_zero(s->text))
+    if (type == CONFIG_TREE_SPAN_OR_NONE && is_zero(s->text))
         return set_u64(s, RAPAHUB_NONE);
-    if (type == CLI_TREE_SPAN_OR_ZERO && is_zero(s->text))
+    if (type == CONFIG_TREE_SPAN_OR_ZERO && is_zero(s->text))
         return set_u64(s, 0);
-    if (cli_units_span(s->text, &span) < 0 || span == 0)
+    if (config_units_span(s->text, &span) < 0 || span == 0)
         return refuse(s);
     return set_u64(s, span);
 }
@@ -77,25 +77,25 @@ static int set_size(const struct setting *s)
     uint64_t size;
     uint32_t small;
 
-    if (cli_units_size(s->text, &size) < 0 || size == 0)
+    if (config_units_size(s->text, &size) < 0 || size == 0)
         return refuse(s);
     if ((double)size < s->key->min)
-        return cli_yaml_fail(s->yaml, s->value, "", "%s: '%s' is too little; write %.0f or more",
-                             s->key->path, s->text, s->key->min);
-    if (s->key->type == CLI_TREE_SIZE)
+        return config_yaml_fail(s->yaml, s->value, "", "%s: '%s' is too little; write %.0f or more",
+                                s->key->path, s->text, s->key->min);
+    if (s->key->type == CONFIG_TREE_SIZE)
         return set_u64(s, size);
     small = (uint32_t)size;
     if (small != size)
-        return cli_yaml_fail(s->yaml, s->value, "", "%s: '%s' is 4 GiB or more; write less",
-                             s->key->path, s->text);
+        return config_yaml_fail(s->yaml, s->value, "", "%s: '%s' is 4 GiB or more; write less",
+                                s->key->path, s->text);
     put(s, s->key->offset, &small, sizeof small);
     return 0;
 }
 
 static int refuse_range(const struct setting *s)
 {
-    return cli_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is no number from %g to %g",
-                         s->key->path, s->text, s->key->min, s->key->max);
+    return config_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is no number from %g to %g",
+                            s->key->path, s->text, s->key->min, s->key->max);
 }
 
 static int set_count(const struct setting *s)
@@ -105,7 +105,7 @@ static int set_count(const struct setting *s)
 
     if (s->text[0] == '\0')
         return refuse(s);
-    if (cli_units_count(s->text, &number) < 0 || (double)number < s->key->min ||
+    if (config_units_count(s->text, &number) < 0 || (double)number < s->key->min ||
         (double)number > s->key->max)
         return refuse_range(s);
     small = (uint32_t)number;
@@ -129,7 +129,7 @@ static int set_number(const struct setting *s)
 static int set_flag(const struct setting *s)
 {
     bool on = strcmp(s->text, "true") == 0 || strcmp(s->text, "yes") == 0;
-    bool flag = on != (s->key->type == CLI_TREE_NOT_FLAG);
+    bool flag = on != (s->key->type == CONFIG_TREE_NOT_FLAG);
 
     if (!on && strcmp(s->text, "false") != 0 && strcmp(s->text, "no") != 0)
         return refuse(s);
@@ -141,10 +141,10 @@ static int set_flag(const struct setting *s)
 
 static int refuse_zero_budget(const struct setting *s)
 {
-    return cli_yaml_fail(s->yaml, s->value, "",
-                         "%s: 0 restarts give up at the first failure; write none if that is "
-                         "meant, else a number from 1 to %d",
-                         s->key->path, RESTARTS_MAX);
+    return config_yaml_fail(s->yaml, s->value, "",
+                            "%s: 0 restarts give up at the first failure; write none if that is "
+                            "meant, else a number from 1 to %d",
+                            s->key->path, RESTARTS_MAX);
 }
 
 static int set_times(const struct setting *s)
@@ -155,7 +155,7 @@ static int set_times(const struct setting *s)
     if (strcmp(s->text, "0") == 0)
         return refuse_zero_budget(s);
     if (strcmp(s->text, "none") != 0) {
-        if (cli_units_count(s->text, &number) < 0 || number > RESTARTS_MAX)
+        if (config_units_count(s->text, &number) < 0 || number > RESTARTS_MAX)
             return refuse(s);
         times = (int32_t)number;
     }
@@ -170,7 +170,7 @@ static int set_budget(const struct setting *s)
 
     if (strcmp(s->text, "0") == 0 || strncmp(s->text, "0/", 2) == 0)
         return refuse_zero_budget(s);
-    if (cli_units_budget(s->text, &times, &period) < 0 || (times > 0 && period == 0))
+    if (config_units_budget(s->text, &times, &period) < 0 || (times > 0 && period == 0))
         return refuse(s);
     put(s, s->key->offset, &times, sizeof times);
     put(s, s->key->second, &period, sizeof period);
@@ -180,7 +180,7 @@ static int set_budget(const struct setting *s)
 /* ---- words ---- */
 
 /* "one_for_one, one_for_all or simple" */
-static void list_choices(const struct cli_tree_choice *choices, char *to, size_t size)
+static void list_choices(const struct config_tree_choice *choices, char *to, size_t size)
 {
     size_t at = 0;
 
@@ -189,34 +189,34 @@ static void list_choices(const struct cli_tree_choice *choices, char *to, size_t
         at += (size_t)snprintf(to + at, size - at, "%s%s", at ? ", " : "", choices->name);
 }
 
-static const struct cli_tree_choice *find_choice(const struct setting *s, struct fy_node *value,
-                                                 int *r)
+static const struct config_tree_choice *find_choice(const struct setting *s, struct fy_node *value,
+                                                    int *r)
 {
-    const char *text = cli_yaml_text(value);
-    struct cli_near near = {text, NULL, CLI_NEAR_FAR};
+    const char *text = config_yaml_text(value);
+    struct config_suggest suggest = {text, NULL, CONFIG_SUGGEST_FAR};
     char all[256];
 
-    for (const struct cli_tree_choice *choice = s->key->choices; choice->name; choice++) {
+    for (const struct config_tree_choice *choice = s->key->choices; choice->name; choice++) {
         if (strcmp(choice->name, text) == 0)
             return choice;
-        cli_near_look(&near, choice->name);
+        config_suggest_consider(&suggest, choice->name);
     }
     list_choices(s->key->choices, all, sizeof all);
-    *r = cli_yaml_fail(s->yaml, value, "", "%s: '%.100s' is none of %s%s%s%s", s->key->path, text,
-                       all, near.nearest ? "; did you mean '" : "",
-                       near.nearest ? near.nearest : "", near.nearest ? "'?" : "");
+    *r = config_yaml_fail(s->yaml, value, "", "%s: '%.100s' is none of %s%s%s%s", s->key->path,
+                          text, all, suggest.nearest ? "; did you mean '" : "",
+                          suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
     return NULL;
 }
 
 static int set_choice(const struct setting *s)
 {
     int r = 0;
-    const struct cli_tree_choice *choice = find_choice(s, s->value, &r);
+    const struct config_tree_choice *choice = find_choice(s, s->value, &r);
     bool flag = true;
 
     if (!choice)
         return r;
-    if (s->key->type == CLI_TREE_WORD)
+    if (s->key->type == CONFIG_TREE_WORD)
         put(s, s->key->offset, &flag, sizeof flag);
     else
         put(s, s->key->offset, &choice->value, sizeof choice->value);
@@ -230,16 +230,16 @@ static int set_classes(const struct setting *s)
     void *at = NULL;
     int r = 0;
 
-    while ((item = cli_yaml_item(s->value, &at))) {
-        const struct cli_tree_choice *choice = find_choice(s, item, &r);
+    while ((item = config_yaml_item(s->value, &at))) {
+        const struct config_tree_choice *choice = find_choice(s, item, &r);
 
         if (!choice)
             return r;
         mask |= 1u << choice->value;
     }
     if (mask == 0)
-        return cli_yaml_fail(s->yaml, s->value, "", "%s: no end is named; write temporary for none",
-                             s->key->path);
+        return config_yaml_fail(s->yaml, s->value, "",
+                                "%s: no end is named; write temporary for none", s->key->path);
     put(s, s->key->offset, &mask, sizeof mask);
     s->to->how.restart = RAPAHUB_RESTART_MASK;
     return 0;
@@ -291,8 +291,8 @@ static uint16_t exit_of(const char *text)
 /* One value stands for a list of one. NULL behind the last. */
 static struct fy_node *next_of(const struct setting *s, void **at)
 {
-    if (cli_yaml_kind(s->value) == CLI_YAML_LIST)
-        return cli_yaml_item(s->value, at);
+    if (config_yaml_kind(s->value) == CONFIG_YAML_LIST)
+        return config_yaml_item(s->value, at);
     if (*at)
         return NULL;
     *at = s->value;
@@ -302,10 +302,11 @@ static struct fy_node *next_of(const struct setting *s, void **at)
 static int check_item(const struct setting *s, struct fy_node *item, unsigned count, unsigned max)
 {
     if (count == max)
-        return cli_yaml_fail(s->yaml, item, "", "%s: more than %u; name fewer", s->key->path, max);
-    if (cli_yaml_kind(item) != CLI_YAML_TEXT || cli_yaml_text(item)[0] == '\0')
-        return cli_yaml_fail(s->yaml, item, "", "%s: not %s", s->key->path,
-                             cli_tree_keys_example(s->key->type));
+        return config_yaml_fail(s->yaml, item, "", "%s: more than %u; name fewer", s->key->path,
+                                max);
+    if (config_yaml_kind(item) != CONFIG_YAML_TEXT || config_yaml_text(item)[0] == '\0')
+        return config_yaml_fail(s->yaml, item, "", "%s: not %s", s->key->path,
+                                config_tree_keys_example(s->key->type));
     return 0;
 }
 
@@ -317,9 +318,9 @@ static int set_texts(const struct setting *s)
     int r = 0;
 
     while (r == 0 && (item = next_of(s, &at))) {
-        const char *text = cli_yaml_text(item);
+        const char *text = config_yaml_text(item);
 
-        r = check_item(s, item, count, CLI_TREE_LIST);
+        r = check_item(s, item, count, CONFIG_TREE_LIST);
         if (r == 0)
             put(s, s->key->offset + count++ * sizeof text, &text, sizeof text);
     }
@@ -334,14 +335,14 @@ static int set_exits(const struct setting *s)
     int r = 0;
 
     while (r == 0 && (item = next_of(s, &at))) {
-        uint16_t exit = exit_of(cli_yaml_text(item));
+        uint16_t exit = exit_of(config_yaml_text(item));
 
-        r = check_item(s, item, count, CLI_TREE_LIST);
+        r = check_item(s, item, count, CONFIG_TREE_LIST);
         if (r == 0 && exit == 0)
-            r = cli_yaml_fail(s->yaml, item, "",
-                              "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
-                              "SIGTERM",
-                              s->key->path, cli_yaml_text(item));
+            r = config_yaml_fail(s->yaml, item, "",
+                                 "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
+                                 "SIGTERM",
+                                 s->key->path, config_yaml_text(item));
         if (r == 0)
             put(s, s->key->offset + count++ * sizeof exit, &exit, sizeof exit);
     }
@@ -360,7 +361,7 @@ static int set_names(const struct setting *s)
             break;
         s->to->named_at[s->to->dependencies_count] = item;
         s->to->dependencies[s->to->dependencies_count++] = (struct rapahub_dependency){
-            (enum rapahub_dependency_kind)s->key->second, cli_yaml_text(item)};
+            (enum rapahub_dependency_kind)s->key->second, config_yaml_text(item)};
     }
     return r;
 }
@@ -375,16 +376,16 @@ static bool is_name(const char *text)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
 
     return strspn(text, first) > 0 && strspn(text, others) == strlen(text) &&
-           strlen(text) < CLI_TREE_NAME;
+           strlen(text) < CONFIG_TREE_NAME;
 }
 
 static int set_text(const struct setting *s)
 {
-    if (s->key->type == CLI_TREE_NAME_TEXT && s->text[0] && !is_name(s->text))
-        return cli_yaml_fail(s->yaml, s->value, "",
-                             "'%.100s' is no name; write letters, digits, '_', '.' and '-', at "
-                             "most %d, a letter or '_' first",
-                             s->text, CLI_TREE_NAME - 1);
+    if (s->key->type == CONFIG_TREE_NAME_TEXT && s->text[0] && !is_name(s->text))
+        return config_yaml_fail(s->yaml, s->value, "",
+                                "'%.100s' is no name; write letters, digits, '_', '.' and '-', at "
+                                "most %d, a letter or '_' first",
+                                s->text, CONFIG_TREE_NAME - 1);
     if (s->text[0] == '\0')
         return refuse(s);
     put(s, s->key->offset, &s->text, sizeof s->text);
@@ -397,35 +398,35 @@ static int set_node(const struct setting *s)
     return 0;
 }
 
-int cli_tree_values_set(struct cli_tree *tree, struct cli_tree_node *to,
-                        const struct cli_tree_key *key, struct fy_node *value)
+int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
+                           const struct config_tree_key *key, struct fy_node *value)
 {
     static int (*const setters[])(const struct setting *) = {
-        [CLI_TREE_SPAN] = set_span,
-        [CLI_TREE_SPAN_OR_NONE] = set_span,
-        [CLI_TREE_SPAN_OR_FOREVER] = set_span,
-        [CLI_TREE_SPAN_OR_ZERO] = set_span,
-        [CLI_TREE_SIZE] = set_size,
-        [CLI_TREE_SMALL_SIZE] = set_size,
-        [CLI_TREE_COUNT] = set_count,
-        [CLI_TREE_NUMBER] = set_number,
-        [CLI_TREE_FLAG] = set_flag,
-        [CLI_TREE_NOT_FLAG] = set_flag,
-        [CLI_TREE_CHOICE] = set_choice,
-        [CLI_TREE_WORD] = set_choice,
-        [CLI_TREE_TIMES] = set_times,
-        [CLI_TREE_BUDGET] = set_budget,
-        [CLI_TREE_NAME_TEXT] = set_text,
-        [CLI_TREE_TEXT] = set_text,
-        [CLI_TREE_TEXTS] = set_texts,
-        [CLI_TREE_NAMES] = set_names,
-        [CLI_TREE_SIGNAL] = set_signal,
-        [CLI_TREE_EXITS] = set_exits,
-        [CLI_TREE_CLASSES] = set_classes,
-        [CLI_TREE_CHILDREN] = set_node,
-        [CLI_TREE_SUPERVISOR] = set_node,
+        [CONFIG_TREE_SPAN] = set_span,
+        [CONFIG_TREE_SPAN_OR_NONE] = set_span,
+        [CONFIG_TREE_SPAN_OR_FOREVER] = set_span,
+        [CONFIG_TREE_SPAN_OR_ZERO] = set_span,
+        [CONFIG_TREE_SIZE] = set_size,
+        [CONFIG_TREE_SMALL_SIZE] = set_size,
+        [CONFIG_TREE_COUNT] = set_count,
+        [CONFIG_TREE_NUMBER] = set_number,
+        [CONFIG_TREE_FLAG] = set_flag,
+        [CONFIG_TREE_NOT_FLAG] = set_flag,
+        [CONFIG_TREE_CHOICE] = set_choice,
+        [CONFIG_TREE_WORD] = set_choice,
+        [CONFIG_TREE_TIMES] = set_times,
+        [CONFIG_TREE_BUDGET] = set_budget,
+        [CONFIG_TREE_NAME_TEXT] = set_text,
+        [CONFIG_TREE_TEXT] = set_text,
+        [CONFIG_TREE_TEXTS] = set_texts,
+        [CONFIG_TREE_NAMES] = set_names,
+        [CONFIG_TREE_SIGNAL] = set_signal,
+        [CONFIG_TREE_EXITS] = set_exits,
+        [CONFIG_TREE_CLASSES] = set_classes,
+        [CONFIG_TREE_CHILDREN] = set_node,
+        [CONFIG_TREE_SUPERVISOR] = set_node,
     };
-    const struct setting setting = {&tree->yaml, to, key, value, cli_yaml_text(value)};
+    const struct setting setting = {&tree->yaml, to, key, value, config_yaml_text(value)};
 
     return setters[key->type](&setting);
 }

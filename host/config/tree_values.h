@@ -6,7 +6,7 @@
 #include "host/config/tree_keys.h"
 
 /* A value of the shape that its key wants. RAPAHUB_ECONFIG names the key and what belongs there. */
-int cli_tree_values_set(struct cli_tree *tree, struct cli_tree_node *to,
-                        const struct cli_tree_key *key, struct fy_node *value);
+int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
+                           const struct config_tree_key *key, struct fy_node *value);
 
 #endif

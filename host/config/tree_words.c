@@ -9,7 +9,7 @@
 
 #define WORD_SIZE 64
 
-static void append(struct cli_tree_words *out, const char *text, size_t size)
+static void append(struct config_tree_words *out, const char *text, size_t size)
 {
     size_t at = strlen(out->text);
 
@@ -27,14 +27,14 @@ static size_t word_size(const char *text)
     return size;
 }
 
-static void note_path(struct cli_tree_words *out, const char *path)
+static void note_path(struct config_tree_words *out, const char *path)
 {
-    if (out->count < CLI_TREE_WORDS_MAX)
+    if (out->count < CONFIG_TREE_WORDS_MAX)
         out->paths[out->count++] = path;
 }
 
 /* "SLOW_RETRY" is slow_retry; other words in capitals, as SIGABRT, stay. */
-static bool take_choice(struct cli_tree_words *out, const char *word)
+static bool take_choice(struct config_tree_words *out, const char *word)
 {
     char lower[WORD_SIZE];
     size_t size = strlen(word);
@@ -44,13 +44,13 @@ static bool take_choice(struct cli_tree_words *out, const char *word)
             return false;
         lower[i] = (char)tolower((unsigned char)word[i]);
     }
-    if (!cli_tree_keys_is_choice(lower))
+    if (!config_tree_keys_is_choice(lower))
         return false;
     append(out, lower, size);
     return true;
 }
 
-static void take_word(struct cli_tree_words *out, const char *text, size_t size, unsigned of)
+static void take_word(struct config_tree_words *out, const char *text, size_t size, unsigned of)
 {
     char word[WORD_SIZE];
     const char *path;
@@ -61,7 +61,7 @@ static void take_word(struct cli_tree_words *out, const char *text, size_t size,
     }
     memcpy(word, text, size);
     word[size] = '\0';
-    path = cli_tree_keys_of_member(word, of);
+    path = config_tree_keys_of_member(word, of);
     if (path) {
         note_path(out, path);
         append(out, path, strlen(path));
@@ -70,7 +70,7 @@ static void take_word(struct cli_tree_words *out, const char *text, size_t size,
     }
 }
 
-void cli_tree_words_take(const char *text, unsigned of, struct cli_tree_words *out)
+void config_tree_words_take(const char *text, unsigned of, struct config_tree_words *out)
 {
     const char *behind = strstr(text, ": ");
 

@@ -6,16 +6,16 @@
 
 #include <stddef.h>
 
-#define CLI_TREE_WORDS_MAX 8 /* keys of a text that are told */
+#define CONFIG_TREE_WORDS_MAX 8 /* keys of a text that are told */
 
-struct cli_tree_words {
+struct config_tree_words {
     char text[800];
-    const char *paths[CLI_TREE_WORDS_MAX]; /* of the keys it names, in its order; static */
+    const char *paths[CONFIG_TREE_WORDS_MAX]; /* of the keys it names, in its order; static */
     unsigned count;
 };
 
 /* `text` begins with the name of a child and ": ", which stay as they are. `of`: of whom the keys
  * are, as in tree_keys.h. */
-void cli_tree_words_take(const char *text, unsigned of, struct cli_tree_words *out);
+void config_tree_words_take(const char *text, unsigned of, struct config_tree_words *out);
 
 #endif

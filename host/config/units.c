@@ -49,7 +49,7 @@ static int parse(const char *text, const struct unit *units, uint64_t *out)
     return 0;
 }
 
-int cli_units_span(const char *text, uint64_t *out)
+int config_units_span(const char *text, uint64_t *out)
 {
     if (parse(text, span_units, out) < 0)
         return rapahub_fail(RAPAHUB_ECONFIG, "",
@@ -57,7 +57,7 @@ int cli_units_span(const char *text, uint64_t *out)
     return 0;
 }
 
-int cli_units_size(const char *text, uint64_t *out)
+int config_units_size(const char *text, uint64_t *out)
 {
     if (parse(text, size_units, out) < 0)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no size: a number and B, K, M or G",
@@ -65,7 +65,7 @@ int cli_units_size(const char *text, uint64_t *out)
     return 0;
 }
 
-int cli_units_count(const char *text, uint64_t *out)
+int config_units_count(const char *text, uint64_t *out)
 {
     char *end = NULL;
 
@@ -76,7 +76,7 @@ int cli_units_count(const char *text, uint64_t *out)
     return 0;
 }
 
-int cli_units_budget(const char *text, int32_t *count, uint64_t *period_ns)
+int config_units_budget(const char *text, int32_t *count, uint64_t *period_ns)
 {
     char *end = NULL;
     unsigned long value;
@@ -93,23 +93,23 @@ int cli_units_budget(const char *text, int32_t *count, uint64_t *period_ns)
                             "none",
                             text);
     *count = (int32_t)value;
-    return cli_units_span(end + 1, period_ns);
+    return config_units_span(end + 1, period_ns);
 }
 
 /* Three digits that count. */
-static void print_scaled(double value, const char *unit, char to[CLI_UNITS_TEXT])
+static void print_scaled(double value, const char *unit, char to[CONFIG_UNITS_TEXT])
 {
     int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 
-    snprintf(to, CLI_UNITS_TEXT, "%.*f %s", digits, value, unit);
+    snprintf(to, CONFIG_UNITS_TEXT, "%.*f %s", digits, value, unit);
 }
 
-const char *cli_units_print_span(uint64_t ns, char to[CLI_UNITS_TEXT])
+const char *config_units_print_span(uint64_t ns, char to[CONFIG_UNITS_TEXT])
 {
     double value = (double)ns;
 
     if (ns < 1000)
-        snprintf(to, CLI_UNITS_TEXT, "%" PRIu64 " ns", ns);
+        snprintf(to, CONFIG_UNITS_TEXT, "%" PRIu64 " ns", ns);
     else if (value < 999.5e3)
         print_scaled(value / 1e3, "µs", to);
     else if (value < 999.5e6)
@@ -117,31 +117,31 @@ const char *cli_units_print_span(uint64_t ns, char to[CLI_UNITS_TEXT])
     else if (value < 300e9)
         print_scaled(value / 1e9, "s", to);
     else if (ns < 7200 * SECOND)
-        snprintf(to, CLI_UNITS_TEXT, "%" PRIu64 " m", ns / (60 * SECOND));
+        snprintf(to, CONFIG_UNITS_TEXT, "%" PRIu64 " m", ns / (60 * SECOND));
     else
-        snprintf(to, CLI_UNITS_TEXT, "%" PRIu64 " h %" PRIu64 " m", ns / (3600 * SECOND),
+        snprintf(to, CONFIG_UNITS_TEXT, "%" PRIu64 " h %" PRIu64 " m", ns / (3600 * SECOND),
                  ns / (60 * SECOND) % 60);
     return to;
 }
 
-const char *cli_units_print_size(uint64_t bytes, char to[CLI_UNITS_TEXT])
+const char *config_units_print_size(uint64_t bytes, char to[CONFIG_UNITS_TEXT])
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes / 1024;
     unsigned unit = 0;
 
     if (bytes < 1024) {
-        snprintf(to, CLI_UNITS_TEXT, "%" PRIu64 " B", bytes);
+        snprintf(to, CONFIG_UNITS_TEXT, "%" PRIu64 " B", bytes);
         return to;
     }
     for (; value >= 1023.5 && unit < 5; unit++)
         value /= 1024;
-    snprintf(to, CLI_UNITS_TEXT, value < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", value,
+    snprintf(to, CONFIG_UNITS_TEXT, value < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", value,
              units[unit]);
     return to;
 }
 
-const char *cli_units_print_count(uint64_t count, char to[CLI_UNITS_TEXT])
+const char *config_units_print_count(uint64_t count, char to[CONFIG_UNITS_TEXT])
 {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
@@ -156,26 +156,26 @@ const char *cli_units_print_count(uint64_t count, char to[CLI_UNITS_TEXT])
     return to;
 }
 
-const char *cli_units_print_time(uint64_t ns, char to[CLI_UNITS_TEXT])
+const char *config_units_print_time(uint64_t ns, char to[CONFIG_UNITS_TEXT])
 {
     time_t seconds = (time_t)(ns / SECOND);
     struct tm parts;
     size_t size;
 
     gmtime_r(&seconds, &parts);
-    size = strftime(to, CLI_UNITS_TEXT, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(to + size, CLI_UNITS_TEXT - size, ".%09" PRIu64 "Z", ns % SECOND);
+    size = strftime(to, CONFIG_UNITS_TEXT, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(to + size, CONFIG_UNITS_TEXT - size, ".%09" PRIu64 "Z", ns % SECOND);
     return to;
 }
 
-const char *cli_units_print_clock(uint64_t ns, char to[CLI_UNITS_TEXT])
+const char *config_units_print_clock(uint64_t ns, char to[CONFIG_UNITS_TEXT])
 {
     time_t seconds = (time_t)(ns / SECOND);
     struct tm parts;
     size_t size;
 
     localtime_r(&seconds, &parts);
-    size = strftime(to, CLI_UNITS_TEXT, "%H:%M:%S", &parts);
-    snprintf(to + size, CLI_UNITS_TEXT - size, ".%03" PRIu64, ns % SECOND / 1000000);
+    size = strftime(to, CONFIG_UNITS_TEXT, "%H:%M:%S", &parts);
+    snprintf(to + size, CONFIG_UNITS_TEXT - size, ".%03" PRIu64, ns % SECOND / 1000000);
     return to;
 }

@@ -6,27 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLI_UNITS_TEXT 40 /* room for any of the texts */
+#define CONFIG_UNITS_TEXT 40 /* room for any of the texts */
 
 /* "1.5s", "200ms"; units ns us ms s m h. RAPAHUB_ECONFIG. */
-int cli_units_span(const char *text, uint64_t *out);
+int config_units_span(const char *text, uint64_t *out);
 
 /* "64K", "4M", "1G", "65536", "4MB"; powers of 1024. RAPAHUB_ECONFIG. */
-int cli_units_size(const char *text, uint64_t *out);
+int config_units_size(const char *text, uint64_t *out);
 
 /* A whole number from 1 on. RAPAHUB_ECONFIG. */
-int cli_units_count(const char *text, uint64_t *out);
+int config_units_count(const char *text, uint64_t *out);
 
 /* "5/60s": restarts and period; "none" gives -1. RAPAHUB_ECONFIG. */
-int cli_units_budget(const char *text, int32_t *count, uint64_t *period_ns);
+int config_units_budget(const char *text, int32_t *count, uint64_t *period_ns);
 
 /* "1.20 ms" in three digits; "15 KiB"; "1,204,331". Return `to`. */
-const char *cli_units_print_span(uint64_t ns, char to[CLI_UNITS_TEXT]);
-const char *cli_units_print_size(uint64_t bytes, char to[CLI_UNITS_TEXT]);
-const char *cli_units_print_count(uint64_t count, char to[CLI_UNITS_TEXT]);
+const char *config_units_print_span(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
+const char *config_units_print_size(uint64_t bytes, char to[CONFIG_UNITS_TEXT]);
+const char *config_units_print_count(uint64_t count, char to[CONFIG_UNITS_TEXT]);
 
 /* Wall-clock nanoseconds: RFC 3339 UTC with nanoseconds, and "12:03:01.123" of the local day. */
-const char *cli_units_print_time(uint64_t ns, char to[CLI_UNITS_TEXT]);
-const char *cli_units_print_clock(uint64_t ns, char to[CLI_UNITS_TEXT]);
+const char *config_units_print_time(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
+const char *config_units_print_clock(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
 
 #endif

@@ -31,7 +31,7 @@ struct place {
 
 static void hear(struct fy_diag *diag, void *user, const char *text, size_t size)
 {
-    struct cli_yaml *yaml = user;
+    struct config_yaml *yaml = user;
     size_t at = strlen(yaml->said), room = sizeof yaml->said - 1 - at;
 
     (void)diag;
@@ -59,7 +59,7 @@ static struct place place_of(char *said)
     return place;
 }
 
-static struct place report(struct cli_yaml *yaml, struct fy_node *node)
+static struct place report(struct config_yaml *yaml, struct fy_node *node)
 {
     yaml->said[0] = '\0';
     if (node)
@@ -68,27 +68,28 @@ static struct place report(struct cli_yaml *yaml, struct fy_node *node)
 }
 
 /* A value that is left out has no place: its key has. */
-static struct place locate(struct cli_yaml *yaml, struct fy_node *node)
+static struct place locate(struct config_yaml *yaml, struct fy_node *node)
 {
     struct fy_node *map = node ? fy_node_get_parent(node) : NULL;
     struct place place = report(yaml, node);
-    struct cli_yaml_pair pair;
+    struct config_yaml_pair pair;
     void *at = NULL;
 
-    while (place.line == 0 && cli_yaml_kind(map) == CLI_YAML_MAP && cli_yaml_pair(map, &at, &pair))
+    while (place.line == 0 && config_yaml_kind(map) == CONFIG_YAML_MAP &&
+           config_yaml_pair(map, &at, &pair))
         if (pair.value == node)
             place = report(yaml, pair.key);
     return place;
 }
 
-unsigned cli_yaml_line(struct cli_yaml *yaml, struct fy_node *node)
+unsigned config_yaml_line(struct config_yaml *yaml, struct fy_node *node)
 {
     return locate(yaml, node).line;
 }
 
 /* ---- the line itself ---- */
 
-static const char *find_line(const struct cli_yaml *yaml, unsigned line, size_t *size)
+static const char *find_line(const struct config_yaml *yaml, unsigned line, size_t *size)
 {
     const char *at = yaml->bytes, *end = yaml->bytes + yaml->size, *stop;
 
@@ -107,7 +108,7 @@ static bool goes_on(char c)
 }
 
 /* Columns are characters. Of a long line the part around the place. */
-static void quote(struct cli_yaml *yaml, const struct place *place)
+static void quote(struct config_yaml *yaml, const struct place *place)
 {
     unsigned skipped = place->column > QUOTE_COLUMNS ? place->column - QUOTE_BEFORE : 0;
     unsigned column = 0;
@@ -125,7 +126,7 @@ static void quote(struct cli_yaml *yaml, const struct place *place)
              (int)(place->column - skipped < QUOTE_COLUMNS ? place->column - skipped : 1), "^");
 }
 
-static int fail_at(struct cli_yaml *yaml, const struct place *place, const char *rule,
+static int fail_at(struct config_yaml *yaml, const struct place *place, const char *rule,
                    const char *text)
 {
     yaml->quote[0] = '\0';
@@ -136,8 +137,8 @@ static int fail_at(struct cli_yaml *yaml, const struct place *place, const char 
                         place->column, text);
 }
 
-int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule,
-                  const char *format, ...)
+int config_yaml_fail(struct config_yaml *yaml, struct fy_node *where, const char *rule,
+                     const char *format, ...)
 {
     const struct place place = locate(yaml, where);
     char text[800];
@@ -151,87 +152,88 @@ int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule
 
 /* ---- what it holds ---- */
 
-enum cli_yaml_kind cli_yaml_kind(struct fy_node *node)
+enum config_yaml_kind config_yaml_kind(struct fy_node *node)
 {
-    return node && fy_node_is_sequence(node)  ? CLI_YAML_LIST
-           : node && fy_node_is_mapping(node) ? CLI_YAML_MAP
-                                              : CLI_YAML_TEXT;
+    return node && fy_node_is_sequence(node)  ? CONFIG_YAML_LIST
+           : node && fy_node_is_mapping(node) ? CONFIG_YAML_MAP
+                                              : CONFIG_YAML_TEXT;
 }
 
-const char *cli_yaml_text(struct fy_node *node)
+const char *config_yaml_text(struct fy_node *node)
 {
     const char *text = node ? fy_node_get_scalar0(node) : NULL;
 
     return text ? text : "";
 }
 
-struct fy_node *cli_yaml_item(struct fy_node *list, void **at)
+struct fy_node *config_yaml_item(struct fy_node *list, void **at)
 {
     return fy_node_sequence_iterate(list, at);
 }
 
-bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out)
+bool config_yaml_pair(struct fy_node *map, void **at, struct config_yaml_pair *out)
 {
     struct fy_node_pair *pair = fy_node_mapping_iterate(map, at);
 
     if (pair)
-        *out = (struct cli_yaml_pair){fy_node_pair_key(pair), fy_node_pair_value(pair)};
+        *out = (struct config_yaml_pair){fy_node_pair_key(pair), fy_node_pair_value(pair)};
     return pair != NULL;
 }
 
-struct cli_yaml_pair cli_yaml_find(struct fy_node *map, const char *key)
+struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key)
 {
-    struct cli_yaml_pair pair;
+    struct config_yaml_pair pair;
     void *at = NULL;
 
-    while (cli_yaml_kind(map) == CLI_YAML_MAP && cli_yaml_pair(map, &at, &pair))
-        if (strcmp(cli_yaml_text(pair.key), key) == 0)
+    while (config_yaml_kind(map) == CONFIG_YAML_MAP && config_yaml_pair(map, &at, &pair))
+        if (strcmp(config_yaml_text(pair.key), key) == 0)
             return pair;
-    return (struct cli_yaml_pair){NULL, NULL};
+    return (struct config_yaml_pair){NULL, NULL};
 }
 
 /* ---- what it may hold ---- */
 
-static int check(struct cli_yaml *yaml, struct fy_node *node, unsigned depth);
+static int check(struct config_yaml *yaml, struct fy_node *node, unsigned depth);
 
-static int check_text(struct cli_yaml *yaml, struct fy_node *node)
+static int check_text(struct config_yaml *yaml, struct fy_node *node)
 {
-    const char *text = cli_yaml_text(node);
+    const char *text = config_yaml_text(node);
     size_t size = 0;
 
     if (fy_node_is_alias(node))
-        return cli_yaml_fail(yaml, node, "", "aliases are refused; write out what it stands for");
+        return config_yaml_fail(yaml, node, "",
+                                "aliases are refused; write out what it stands for");
     if (!fy_node_get_scalar(node, &size))
         size = 0;
     for (size_t i = 0, n; i < size; i += n) {
         n = hub_printable_size(text + i, size - i);
         if (n == 0)
-            return cli_yaml_fail(yaml, node, "",
-                                 "a control character or a line break; take it out");
+            return config_yaml_fail(yaml, node, "",
+                                    "a control character or a line break; take it out");
     }
     return 0;
 }
 
-static int check_list(struct cli_yaml *yaml, struct fy_node *list, unsigned depth)
+static int check_list(struct config_yaml *yaml, struct fy_node *list, unsigned depth)
 {
     struct fy_node *item;
     void *at = NULL;
     int r = 0;
 
-    while (r == 0 && (item = cli_yaml_item(list, &at)))
+    while (r == 0 && (item = config_yaml_item(list, &at)))
         r = check(yaml, item, depth);
     return r;
 }
 
-static int check_map(struct cli_yaml *yaml, struct fy_node *map, unsigned depth)
+static int check_map(struct config_yaml *yaml, struct fy_node *map, unsigned depth)
 {
-    struct cli_yaml_pair pair;
+    struct config_yaml_pair pair;
     void *at = NULL;
     int r = 0;
 
-    while (r == 0 && cli_yaml_pair(map, &at, &pair)) {
-        if (!pair.key || cli_yaml_kind(pair.key) != CLI_YAML_TEXT)
-            return cli_yaml_fail(yaml, pair.key ? pair.key : map, "", "a key is a word");
+    while (r == 0 && config_yaml_pair(map, &at, &pair)) {
+        if (!pair.key || config_yaml_kind(pair.key) != CONFIG_YAML_TEXT)
+            return config_yaml_fail(yaml, pair.key ? pair.key : map, "", "a key is a word");
         r = check(yaml, pair.key, depth);
         if (r == 0)
             r = check(yaml, pair.value, depth);
@@ -240,23 +242,23 @@ static int check_map(struct cli_yaml *yaml, struct fy_node *map, unsigned depth)
 }
 
 /* Not deeper than the limit, which bounds this recursion too. */
-static int check(struct cli_yaml *yaml, struct fy_node *node, unsigned depth)
+static int check(struct config_yaml *yaml, struct fy_node *node, unsigned depth)
 {
-    enum cli_yaml_kind kind = cli_yaml_kind(node);
+    enum config_yaml_kind kind = config_yaml_kind(node);
     size_t size;
 
     if (!node)
         return 0;
-    if (kind != CLI_YAML_TEXT && depth == CLI_YAML_DEPTH)
-        return cli_yaml_fail(yaml, node, "",
-                             "more than %d lists and maps in each other; flatten it",
-                             CLI_YAML_DEPTH);
+    if (kind != CONFIG_YAML_TEXT && depth == CONFIG_YAML_DEPTH)
+        return config_yaml_fail(yaml, node, "",
+                                "more than %d lists and maps in each other; flatten it",
+                                CONFIG_YAML_DEPTH);
     if (fy_node_get_tag(node, &size))
-        return cli_yaml_fail(yaml, node, "", "tags are refused; leave it out");
-    if (kind == CLI_YAML_TEXT)
+        return config_yaml_fail(yaml, node, "", "tags are refused; leave it out");
+    if (kind == CONFIG_YAML_TEXT)
         return check_text(yaml, node);
-    return kind == CLI_YAML_LIST ? check_list(yaml, node, depth + 1)
-                                 : check_map(yaml, node, depth + 1);
+    return kind == CONFIG_YAML_LIST ? check_list(yaml, node, depth + 1)
+                                    : check_map(yaml, node, depth + 1);
 }
 
 /* ---- the file ---- */
@@ -278,28 +280,28 @@ static int open_file(const char *path, FILE **out)
     return 0;
 }
 
-static int read_file(struct cli_yaml *yaml)
+static int read_file(struct config_yaml *yaml)
 {
     FILE *file;
     int r = open_file(yaml->path, &file);
 
     if (r < 0)
         return r;
-    yaml->bytes = malloc(CLI_YAML_SIZE + 1);
+    yaml->bytes = malloc(CONFIG_YAML_SIZE + 1);
     if (!yaml->bytes)
         r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
     else
-        yaml->size = fread(yaml->bytes, 1, CLI_YAML_SIZE + 1, file);
+        yaml->size = fread(yaml->bytes, 1, CONFIG_YAML_SIZE + 1, file);
     if (r == 0 && ferror(file))
         r = rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
     fclose(file);
-    if (r == 0 && yaml->size > CLI_YAML_SIZE)
+    if (r == 0 && yaml->size > CONFIG_YAML_SIZE)
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "%s: more than 1 MiB; such a file is refused",
                          yaml->path);
     return r;
 }
 
-static int open_parser(struct cli_yaml *yaml)
+static int open_parser(struct config_yaml *yaml)
 {
     struct fy_parse_cfg how = {.flags = FYPCF_DISABLE_MMAP_OPT | (int)FYPCF_ALLOW_DUPLICATE_KEYS};
     struct fy_diag_cfg diag;
@@ -317,7 +319,7 @@ static int open_parser(struct cli_yaml *yaml)
 }
 
 /* An error of the parser is told of once, and ends the stream. */
-static int parse(struct cli_yaml *yaml)
+static int parse(struct config_yaml *yaml)
 {
     struct fy_document *second = NULL;
     struct fy_node *extra;
@@ -333,18 +335,18 @@ static int parse(struct cli_yaml *yaml)
         r = fail_at(yaml, &place, "", place.text);
     } else if (second) {
         extra = fy_document_root(second);
-        r = cli_yaml_fail(yaml, extra, "", "a second document; put it into a file of its own");
+        r = config_yaml_fail(yaml, extra, "", "a second document; put it into a file of its own");
     }
     if (second)
         fy_parse_document_destroy(yaml->parser, second);
     return r;
 }
 
-int cli_yaml_open(const char *path, struct cli_yaml *out)
+int config_yaml_open(const char *path, struct config_yaml *out)
 {
     int r;
 
-    *out = (struct cli_yaml){.path = path};
+    *out = (struct config_yaml){.path = path};
     r = read_file(out);
     if (r == 0)
         r = open_parser(out);
@@ -353,7 +355,7 @@ int cli_yaml_open(const char *path, struct cli_yaml *out)
     return r == 0 ? check(out, out->root, 0) : r;
 }
 
-void cli_yaml_close(struct cli_yaml *yaml)
+void config_yaml_close(struct config_yaml *yaml)
 {
     if (yaml->document)
         fy_parse_document_destroy(yaml->parser, yaml->document);
@@ -362,45 +364,45 @@ void cli_yaml_close(struct cli_yaml *yaml)
     if (yaml->diag)
         fy_diag_destroy(yaml->diag);
     free(yaml->bytes);
-    *yaml = (struct cli_yaml){0};
+    *yaml = (struct config_yaml){0};
 }
 
 #else
 
-int cli_yaml_open(const char *path, struct cli_yaml *out)
+int config_yaml_open(const char *path, struct config_yaml *out)
 {
-    *out = (struct cli_yaml){.path = path};
+    *out = (struct config_yaml){.path = path};
     return rapahub_fail(RAPAHUB_ECONFIG, "",
                         "%s: this rapahub was built without libfyaml and reads no YAML; build it "
                         "with libfyaml-dev, or name the modules on the command line",
                         path);
 }
 
-void cli_yaml_close(struct cli_yaml *yaml)
+void config_yaml_close(struct config_yaml *yaml)
 {
     (void)yaml;
 }
 
-enum cli_yaml_kind cli_yaml_kind(struct fy_node *node)
+enum config_yaml_kind config_yaml_kind(struct fy_node *node)
 {
     (void)node;
-    return CLI_YAML_TEXT;
+    return CONFIG_YAML_TEXT;
 }
 
-const char *cli_yaml_text(struct fy_node *node)
+const char *config_yaml_text(struct fy_node *node)
 {
     (void)node;
     return "";
 }
 
-struct fy_node *cli_yaml_item(struct fy_node *list, void **at)
+struct fy_node *config_yaml_item(struct fy_node *list, void **at)
 {
     (void)list;
     (void)at;
     return NULL;
 }
 
-bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out)
+bool config_yaml_pair(struct fy_node *map, void **at, struct config_yaml_pair *out)
 {
     (void)map;
     (void)at;
@@ -408,22 +410,22 @@ bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out)
     return false;
 }
 
-struct cli_yaml_pair cli_yaml_find(struct fy_node *map, const char *key)
+struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key)
 {
     (void)map;
     (void)key;
-    return (struct cli_yaml_pair){NULL, NULL};
+    return (struct config_yaml_pair){NULL, NULL};
 }
 
-unsigned cli_yaml_line(struct cli_yaml *yaml, struct fy_node *node)
+unsigned config_yaml_line(struct config_yaml *yaml, struct fy_node *node)
 {
     (void)yaml;
     (void)node;
     return 0;
 }
 
-int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule,
-                  const char *format, ...)
+int config_yaml_fail(struct config_yaml *yaml, struct fy_node *where, const char *rule,
+                     const char *format, ...)
 {
     (void)where;
     (void)format;

@@ -9,8 +9,8 @@
 
 #include <rapahub/export.h>
 
-#define CLI_YAML_SIZE  ((size_t)1 << 20) /* bytes of a file */
-#define CLI_YAML_DEPTH 32                /* lists and maps in each other */
+#define CONFIG_YAML_SIZE  ((size_t)1 << 20) /* bytes of a file */
+#define CONFIG_YAML_DEPTH 32                /* lists and maps in each other */
 
 /* Of libfyaml. They live as long as the file is open. */
 struct fy_node;
@@ -18,9 +18,9 @@ struct fy_diag;
 struct fy_parser;
 struct fy_document;
 
-enum cli_yaml_kind { CLI_YAML_TEXT, CLI_YAML_LIST, CLI_YAML_MAP };
+enum config_yaml_kind { CONFIG_YAML_TEXT, CONFIG_YAML_LIST, CONFIG_YAML_MAP };
 
-struct cli_yaml {
+struct config_yaml {
     const char *path; /* the caller's */
     char *bytes;
     size_t size;
@@ -35,29 +35,29 @@ struct cli_yaml {
 /* RAPAHUB_ECONFIG: no YAML, or more than the limits, or with aliases, tags, keys that are no text,
  * control characters, a second document. `out` is to be closed in any case, also a zeroed one.
  * r[impl exp.config.limits] */
-int cli_yaml_open(const char *path, struct cli_yaml *out);
-void cli_yaml_close(struct cli_yaml *yaml);
+int config_yaml_open(const char *path, struct config_yaml *out);
+void config_yaml_close(struct config_yaml *yaml);
 
 /* NULL, for a key without a value, is a text, "". */
-enum cli_yaml_kind cli_yaml_kind(struct fy_node *node);
-const char *cli_yaml_text(struct fy_node *node);
+enum config_yaml_kind config_yaml_kind(struct fy_node *node);
+const char *config_yaml_text(struct fy_node *node);
 
 /* The next item of a list, or the next pair of a map, from `*at` on, which begins as NULL. */
-struct fy_node *cli_yaml_item(struct fy_node *list, void **at);
-struct cli_yaml_pair {
+struct fy_node *config_yaml_item(struct fy_node *list, void **at);
+struct config_yaml_pair {
     struct fy_node *key, *value;
 };
-bool cli_yaml_pair(struct fy_node *map, void **at, struct cli_yaml_pair *out);
+bool config_yaml_pair(struct fy_node *map, void **at, struct config_yaml_pair *out);
 
 /* The pair of this key; `key` NULL where there is none. */
-struct cli_yaml_pair cli_yaml_find(struct fy_node *map, const char *key);
+struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key);
 
 /* From 1 on; 0: unknown. */
-unsigned cli_yaml_line(struct cli_yaml *yaml, struct fy_node *node);
+unsigned config_yaml_line(struct config_yaml *yaml, struct fy_node *node);
 
 /* RAPAHUB_ECONFIG with "PATH:LINE:COLUMN: " and the text, and the line itself in yaml->quote.
  * `rule` is a constant. */
-int cli_yaml_fail(struct cli_yaml *yaml, struct fy_node *where, const char *rule,
-                  const char *format, ...) RAPAHUB_PRINTF(4, 5);
+int config_yaml_fail(struct config_yaml *yaml, struct fy_node *where, const char *rule,
+                     const char *format, ...) RAPAHUB_PRINTF(4, 5);
 
 #endif

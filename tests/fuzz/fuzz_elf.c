@@ -10,7 +10,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/elf_methods.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_word(const char *word, size_t room)
@@ -22,7 +22,7 @@ static void check_word(const char *word, size_t room)
         FUZZ_HOLDS((unsigned char)word[i] >= 0x20 && (unsigned char)word[i] < 0x7f);
 }
 
-static void check_elf(const struct cli_elf *elf)
+static void check_elf(const struct config_module *elf)
 {
     FUZZ_HOLDS(elf->facts.need_count <= HUB_ELF_FACTS_NEEDS);
     check_word(elf->name, sizeof elf->name);
@@ -52,7 +52,7 @@ static void check_methods(const char *path)
 }
 
 /* The host and a guest read the same file through its descriptor: they find what inspect finds. */
-static void check_descriptor(int fd, int r, const struct cli_elf *elf)
+static void check_descriptor(int fd, int r, const struct config_module *elf)
 {
     char build_id[HUB_ELF_FACTS_BUILD_ID];
     struct hub_elf image;
@@ -68,14 +68,14 @@ static void check_descriptor(int fd, int r, const struct cli_elf *elf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct cli_elf elf;
+    static struct config_module elf;
     char path[64];
     int fd = memfd_create("elf", MFD_CLOEXEC), r;
 
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    r = cli_elf_read(path, &elf);
+    r = config_module_read(path, &elf);
     FUZZ_HOLDS(r == 0 || rapahub_last_error()->code == r);
     if (r == 0)
         check_elf(&elf);

@@ -24,7 +24,7 @@ static void check_quote(const char *quote)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct cli_tree tree;
+    static struct config_tree tree;
     char path[64];
     int fd = memfd_create("tree", MFD_CLOEXEC), r;
 
@@ -32,12 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     rapahub_clear_error();
-    r = cli_tree_open(path, RAPAHUB_TRUST_STANDARD, &tree);
+    r = config_tree_open(path, RAPAHUB_TRUST_STANDARD, &tree);
     FUZZ_HOLDS(r == 0 || rapahub_last_error()->code == r);
     FUZZ_HOLDS(r == 0 || r == RAPAHUB_ECONFIG || r == RAPAHUB_ENOMEM);
     check_quote(tree.yaml.quote);
     FUZZ_HOLDS(r < 0 || (tree.count == tree.guests + tree.supervisors && tree.supervisors > 0));
-    cli_tree_close(&tree);
+    config_tree_close(&tree);
     close(fd);
     return 0;
 }

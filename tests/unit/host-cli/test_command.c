@@ -71,12 +71,12 @@ static void a_name_typed_wrong_finds_the_one_that_was_meant(void **state)
 {
     (void)state;
     assert_null(cli_command_find(cli_commands, "rnu"));
-    assert_string_equal(cli_command_near(cli_commands, "rnu"), "run");
-    assert_string_equal(cli_command_near(cli_commands, "insepct"), "inspect");
-    assert_string_equal(cli_command_near(cli_commands, "stopp"), "stop");
-    assert_null(cli_command_near(cli_commands, "frobnicate"));
-    assert_null(cli_command_near(cli_commands, "x"));
-    assert_null(cli_command_near(cli_commands, ""));
+    assert_string_equal(cli_command_suggest(cli_commands, "rnu"), "run");
+    assert_string_equal(cli_command_suggest(cli_commands, "insepct"), "inspect");
+    assert_string_equal(cli_command_suggest(cli_commands, "stopp"), "stop");
+    assert_null(cli_command_suggest(cli_commands, "frobnicate"));
+    assert_null(cli_command_suggest(cli_commands, "x"));
+    assert_null(cli_command_suggest(cli_commands, ""));
 }
 
 int main(void)

@@ -12,7 +12,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/elf_methods.h"
-#include "host/config/elf.h"
+#include "host/config/module.h"
 #include "hub/base/random.h"
 #include "tests/support/testing.h"
 
@@ -53,14 +53,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int read_mutant(const struct sample *sample, size_t size, struct cli_elf *out)
+static int read_mutant(const struct sample *sample, size_t size, struct config_module *out)
 {
     assert_int_equal(ftruncate(sample->fd, 0), 0);
     assert_int_equal(pwrite(sample->fd, sample->data, size, 0), (ssize_t)size);
-    return cli_elf_read(sample->path, out);
+    return config_module_read(sample->path, out);
 }
 
-static bool needs(const struct cli_elf *elf, const char *library)
+static bool needs(const struct config_module *elf, const char *library)
 {
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
         if (strncmp(elf->facts.needs[i].library, library, strlen(library)) == 0)
@@ -72,11 +72,11 @@ static bool needs(const struct cli_elf *elf, const char *library)
 static void a_library_is_described(void **state)
 {
     const struct sample *sample = *state;
-    struct cli_elf *elf = malloc(sizeof *elf);
+    struct config_module *elf = malloc(sizeof *elf);
     char glibc[HUB_ELF_NAME];
 
     assert_non_null(elf);
-    assert_int_equal(cli_elf_read(TEST_PROGRAM, elf), 0);
+    assert_int_equal(config_module_read(TEST_PROGRAM, elf), 0);
     assert_int_equal(elf->size_bytes, sample->size);
     assert_true(needs(elf, "libc.so"));
     assert_true(needs(elf, "libffi.so"));
@@ -91,12 +91,12 @@ static void a_library_is_described(void **state)
 static void what_is_no_shared_object_is_refused(void **state)
 {
     struct sample *sample = *state;
-    struct cli_elf *elf = malloc(sizeof *elf);
+    struct config_module *elf = malloc(sizeof *elf);
 
     assert_non_null(elf);
-    assert_int_equal(cli_elf_read("/nowhere.so", elf), RAPAHUB_ENOENT);
-    assert_int_equal(cli_elf_read("/", elf), RAPAHUB_ELOAD);
-    assert_int_equal(cli_elf_read("/dev/zero", elf), RAPAHUB_ELOAD);
+    assert_int_equal(config_module_read("/nowhere.so", elf), RAPAHUB_ENOENT);
+    assert_int_equal(config_module_read("/", elf), RAPAHUB_ELOAD);
+    assert_int_equal(config_module_read("/dev/zero", elf), RAPAHUB_ELOAD);
     assert_int_equal(read_mutant(sample, 0, elf), RAPAHUB_ELOAD);
     assert_int_equal(read_mutant(sample, 63, elf), RAPAHUB_ELOAD);
     sample->data[18] ^= 0xff; /* e_machine */
@@ -110,7 +110,7 @@ static void what_is_no_shared_object_is_refused(void **state)
 static void no_cut_of_a_file_is_read_beyond_its_end(void **state)
 {
     const struct sample *sample = *state;
-    struct cli_elf *elf = malloc(sizeof *elf);
+    struct config_module *elf = malloc(sizeof *elf);
 
     assert_non_null(elf);
     for (size_t size = 64; size < sample->size; size += 1 + sample->size / 100)
@@ -123,7 +123,7 @@ static void no_cut_of_a_file_is_read_beyond_its_end(void **state)
 static void no_broken_head_leads_out_of_the_file(void **state)
 {
     struct sample *sample = *state;
-    struct cli_elf *elf = malloc(sizeof *elf);
+    struct config_module *elf = malloc(sizeof *elf);
     size_t size = sample->size < 65536 ? sample->size : 65536;
     struct hub_random random;
 

@@ -227,7 +227,7 @@ static void of_a_long_line_a_part_is_shown(void **state)
 
 static void too_much_is_refused(void **state)
 {
-    static char large[CLI_YAML_SIZE + 2];
+    static char large[CONFIG_YAML_SIZE + 2];
     char deep[256] = "supervisor: ";
     struct file file;
 
@@ -244,7 +244,7 @@ static void too_much_is_refused(void **state)
     assert_non_null(strstr(rapahub_last_error()->text, ":1:44: more than 32 lists and maps"));
     close_file(&file);
     memset(large, '[', sizeof large);
-    open_bytes(&file, large, CLI_YAML_SIZE);
+    open_bytes(&file, large, CONFIG_YAML_SIZE);
     assert_int_equal(file.r, RAPAHUB_ECONFIG);
     close_file(&file);
 }
@@ -255,7 +255,7 @@ static void supervisors_are_counted(void **state)
     struct file file;
 
     (void)state;
-    for (unsigned i = 0; i < CLI_TREE_SUPERVISORS; i++)
+    for (unsigned i = 0; i < CONFIG_TREE_SUPERVISORS; i++)
         snprintf(text + strlen(text), 80, "    - supervisor: {name: s%u, children: []}\n", i);
     open_text(&file, text);
     assert_int_equal(file.r, RAPAHUB_ECONFIG);
@@ -270,18 +270,18 @@ static void supervisors_are_counted(void **state)
 static void only_a_plain_file_is_read(void **state)
 {
     char folder[] = "/tmp/rapahub-fifo-XXXXXX", path[64];
-    struct cli_tree tree;
+    struct config_tree tree;
 
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/tree.yaml", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     alarm(20);
-    assert_int_equal(cli_tree_open(path, RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
+    assert_int_equal(config_tree_open(path, RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
     assert_non_null(strstr(rapahub_last_error()->text, "is no plain file; copy it into one"));
-    cli_tree_close(&tree);
-    assert_int_equal(cli_tree_open("/dev/zero", RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
-    cli_tree_close(&tree);
+    config_tree_close(&tree);
+    assert_int_equal(config_tree_open("/dev/zero", RAPAHUB_TRUST_STANDARD, &tree), RAPAHUB_ECONFIG);
+    config_tree_close(&tree);
     alarm(0);
     unlink(path);
     rmdir(folder);
@@ -289,14 +289,14 @@ static void only_a_plain_file_is_read(void **state)
 
 static void a_file_that_is_not_there_is_no_such_thing(void **state)
 {
-    struct cli_tree tree;
+    struct config_tree tree;
 
     (void)state;
-    assert_int_equal(cli_tree_open("/nowhere/tree.yaml", RAPAHUB_TRUST_STANDARD, &tree),
+    assert_int_equal(config_tree_open("/nowhere/tree.yaml", RAPAHUB_TRUST_STANDARD, &tree),
                      RAPAHUB_ENOENT);
-    cli_tree_close(&tree);
-    assert_true(cli_tree_is_file("a/b.yaml") && cli_tree_is_file("x.yml"));
-    assert_false(cli_tree_is_file("a.yaml/b") || cli_tree_is_file("yaml"));
+    config_tree_close(&tree);
+    assert_true(config_tree_is_file("a/b.yaml") && config_tree_is_file("x.yml"));
+    assert_false(config_tree_is_file("a.yaml/b") || config_tree_is_file("yaml"));
 }
 
 int main(void)

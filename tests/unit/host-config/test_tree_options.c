@@ -5,7 +5,7 @@
 static void a_tree_is_read_in_order_with_its_defaults(void **state)
 {
     struct file file;
-    const struct cli_tree_node *top;
+    const struct config_tree_node *top;
 
     (void)state;
     open_good(&file, "supervisor:\n"
@@ -72,7 +72,7 @@ static const char all_of_a_guest[] =
 static void every_option_of_a_guest_has_a_key(void **state)
 {
     struct file file;
-    const struct cli_tree_node *kv;
+    const struct config_tree_node *kv;
     const struct rapahub_supervision *how;
 
     (void)state;
@@ -128,7 +128,7 @@ static void every_option_of_a_guest_has_a_key(void **state)
 static void what_watches_and_bounds_a_guest_has_keys(void **state)
 {
     struct file file;
-    const struct cli_tree_node *a;
+    const struct config_tree_node *a;
 
     (void)state;
     open_good(&file,
@@ -186,7 +186,7 @@ static void what_watches_and_bounds_a_guest_has_keys(void **state)
 static void every_option_of_a_supervisor_has_a_key(void **state)
 {
     struct file file;
-    const struct cli_tree_node *inner;
+    const struct config_tree_node *inner;
 
     (void)state;
     open_good(&file,
@@ -230,12 +230,12 @@ static void every_option_of_a_supervisor_has_a_key(void **state)
 static void each_key_is_said_with_a_text(void **state)
 {
     (void)state;
-    for (const struct cli_tree_key *key = cli_tree_keys_table; key->path; key++) {
+    for (const struct config_tree_key *key = config_tree_keys_table; key->path; key++) {
         assert_non_null(key->text);
         assert_true(key->of != 0 && strlen(key->path) < 32);
-        assert_non_null(cli_tree_keys_example(key->type));
-        assert_true((key->type == CLI_TREE_CHOICE || key->type == CLI_TREE_WORD ||
-                     key->type == CLI_TREE_CLASSES) == (key->choices != NULL));
+        assert_non_null(config_tree_keys_example(key->type));
+        assert_true((key->type == CONFIG_TREE_CHOICE || key->type == CONFIG_TREE_WORD ||
+                     key->type == CONFIG_TREE_CLASSES) == (key->choices != NULL));
     }
 }
 

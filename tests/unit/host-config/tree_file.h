@@ -22,7 +22,7 @@
 
 struct file {
     char path[64];
-    struct cli_tree tree;
+    struct config_tree tree;
     int r;
 };
 
@@ -35,7 +35,7 @@ UNUSED static void open_bytes(struct file *file, const void *bytes, size_t size)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, size), size);
     close(fd);
-    file->r = cli_tree_open(file->path, RAPAHUB_TRUST_STANDARD, &file->tree);
+    file->r = config_tree_open(file->path, RAPAHUB_TRUST_STANDARD, &file->tree);
 }
 
 UNUSED static void open_text(struct file *file, const char *text)
@@ -45,7 +45,7 @@ UNUSED static void open_text(struct file *file, const char *text)
 
 UNUSED static void close_file(struct file *file)
 {
-    cli_tree_close(&file->tree);
+    config_tree_close(&file->tree);
     unlink(file->path);
 }
 
@@ -57,7 +57,7 @@ UNUSED static void open_good(struct file *file, const char *text)
     assert_int_equal(file->r, 0);
 }
 
-UNUSED static const struct cli_tree_node *node(const struct file *file, const char *name)
+UNUSED static const struct config_tree_node *node(const struct file *file, const char *name)
 {
     for (unsigned i = 0; i < file->tree.count; i++)
         if (strcmp(file->tree.nodes[i]->name, name) == 0)

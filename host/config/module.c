@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/config/elf.h"
+#include "host/config/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const char *const callback_names[] = {
     "init",    "restart", "recover",          "save",   "load", "plugged",   "work_remaining",
     "migrate", "expand",  "schedule_recover", "health", "fini", "child_down"};
 
-const char *cli_elf_callback(unsigned index)
+const char *config_module_callback(unsigned index)
 {
     return index < sizeof callback_names / sizeof *callback_names ? callback_names[index] : NULL;
 }
@@ -33,7 +33,7 @@ static void read_pointed_text(struct hub_elf *image, uint64_t address, char *to)
 }
 
 /* The chimod's description, as it lies in the file. */
-static void read_chimod(struct hub_elf *image, struct cli_elf *out)
+static void read_chimod(struct hub_elf *image, struct config_module *out)
 {
     uint64_t address, offset, ops;
     uint32_t sizes[2] = {0}; /* abi, ops_size */
@@ -47,27 +47,27 @@ static void read_chimod(struct hub_elf *image, struct cli_elf *out)
     read_pointed_text(image, address + CHIMOD_NAME, out->name);
     read_pointed_text(image, address + CHIMOD_VERSION, out->version);
     ops = hub_elf_pointer(image, address + CHIMOD_OPS);
-    for (unsigned i = 0; ops && cli_elf_callback(i) && i < sizes[1] / 8; i++) {
+    for (unsigned i = 0; ops && config_module_callback(i) && i < sizes[1] / 8; i++) {
         if (hub_elf_pointer(image, ops + UINT64_C(8) * i) != 0)
             out->callbacks |= UINT32_C(1) << i;
     }
 }
 
-void cli_elf_describe(struct hub_elf *image, struct cli_elf *out)
+void config_module_describe(struct hub_elf *image, struct config_module *out)
 {
-    *out = (struct cli_elf){.size_bytes = image->size};
+    *out = (struct config_module){.size_bytes = image->size};
     hub_elf_facts_read(image, &out->facts);
     read_chimod(image, out);
 }
 
-int cli_elf_read(const char *path, struct cli_elf *out)
+int config_module_read(const char *path, struct config_module *out)
 {
     struct hub_elf image;
     int r = hub_elf_open(path, &image);
 
     if (r < 0)
         return r;
-    cli_elf_describe(&image, out);
+    config_module_describe(&image, out);
     hub_elf_fini(&image);
     return 0;
 }
@@ -82,11 +82,11 @@ static void name_of_file(const char *path, char *to, size_t size)
     snprintf(to, size, "%.*s", (int)strcspn(name, "."), name);
 }
 
-void cli_elf_name(const char *path, char *to, size_t size)
+void config_module_name(const char *path, char *to, size_t size)
 {
-    struct cli_elf *elf = malloc(sizeof *elf);
+    struct config_module *elf = malloc(sizeof *elf);
 
-    if (elf && cli_elf_read(path, elf) == 0 && elf->name[0])
+    if (elf && config_module_read(path, elf) == 0 && elf->name[0])
         snprintf(to, size, "%s", elf->name);
     else
         name_of_file(path, to, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/config/near.h"
+#include "host/config/suggest.h"
 
 #include <string.h>
 
@@ -25,12 +25,12 @@ static unsigned distance(const char *a, const char *b)
     return row[size];
 }
 
-void cli_near_look(struct cli_near *near, const char *candidate)
+void config_suggest_consider(struct config_suggest *suggest, const char *candidate)
 {
-    unsigned d = distance(near->name, candidate);
+    unsigned d = distance(suggest->name, candidate);
 
-    if (d >= near->least || d >= strlen(candidate))
+    if (d >= suggest->least || d >= strlen(candidate))
         return;
-    near->least = d;
-    near->nearest = candidate;
+    suggest->least = d;
+    suggest->nearest = candidate;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf: what a shared object says of itself, read from its bytes: nothing of it is run. */
-#ifndef CONFIG_ELF_H
-#define CONFIG_ELF_H
+#ifndef CONFIG_MODULE_H
+#define CONFIG_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "hub/base/elf_facts.h"
 
-struct cli_elf {
+struct config_module {
     uint64_t size_bytes;
     struct hub_elf_facts facts;
 
@@ -20,16 +20,16 @@ struct cli_elf {
 };
 
 /* What the image of a file says. */
-void cli_elf_describe(struct hub_elf *image, struct cli_elf *out);
+void config_module_describe(struct hub_elf *image, struct config_module *out);
 
 /* The same of a file. RAPAHUB_ELOAD where it is no shared object for this machine, -errno where it
  * cannot be read. */
-int cli_elf_read(const char *path, struct cli_elf *out);
+int config_module_read(const char *path, struct config_module *out);
 
 /* The name a guest gets: the chimod's own, else the file's without folder, lib and .so. */
-void cli_elf_name(const char *path, char *to, size_t size);
+void config_module_name(const char *path, char *to, size_t size);
 
 /* The name of the n-th callback of struct rapahub_container_ops; NULL behind the last. */
-const char *cli_elf_callback(unsigned index);
+const char *config_module_callback(unsigned index);
 
 #endif
