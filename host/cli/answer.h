@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer: the result of a call, as bytes, and who gave it. */
+/* answer: the result of a call, kept as it came: as a C value from a host in this process, as bytes
+ * from a running host. The other form is made when it is asked for. */
 #ifndef CLI_ANSWER_H
 #define CLI_ANSWER_H
 
@@ -7,15 +8,27 @@
 
 #include <rapahub/value.h>
 
+/* Zeroed at first. */
 struct cli_answer {
-    struct rapahub_bytes payload; /* POSTCARD; allocated */
+    void *blocks;                 /* memory of the result; see hub/wire/arena.h */
+    const void *value;            /* NULL: only the payload came */
+    struct rapahub_bytes payload; /* POSTCARD; {NULL, 0}: only the value came */
     uint32_t peer, epoch;
     int32_t pid;
     uint64_t duration_ns; /* of the last call */
 };
 
-/* Keeps a copy of the payload in place of an earlier one. */
-int cli_answer_keep(struct cli_answer *answer, struct rapahub_bytes payload);
+/* Keeps a copy of a value of `type`, with all that it shows, or of a payload, in place of an
+ * earlier result. RAPAHUB_ENOMEM. */
+int cli_answer_keep(struct cli_answer *answer, const struct rapahub_type *type, const void *value);
+int cli_answer_keep_payload(struct cli_answer *answer, struct rapahub_bytes payload);
+
+/* The result as a value, or as a payload, in memory of the answer. RAPAHUB_EPROTOCOL: the payload
+ * is no value of `type`. */
+int cli_answer_value(struct cli_answer *answer, const struct rapahub_type *type, const void **out);
+int cli_answer_payload(struct cli_answer *answer, const struct rapahub_type *type,
+                       struct rapahub_bytes *out);
+
 void cli_answer_fini(struct cli_answer *answer);
 
 #endif

@@ -219,16 +219,17 @@ static int print_text(const struct calling *calling, const void *value)
 static int print_result(struct calling *calling)
 {
     const struct rapahub_type *type = calling->signature->types[0];
-    const struct rapahub_bytes payload = calling->answer.payload;
-    const void *value = NULL;
-    int r = 0;
+    struct rapahub_bytes payload;
+    const void *value;
+    int r;
 
     if (cli_arguments_flag(&calling->cli->arguments, "raw")) {
-        fwrite(payload.data, 1, payload.size, stdout);
-        return 0;
+        r = cli_answer_payload(&calling->answer, type, &payload);
+        if (r == 0)
+            fwrite(payload.data, 1, payload.size, stdout);
+        return r;
     }
-    if (type->kind != RAPAHUB_KIND_VOID)
-        r = cli_values_decode(&calling->values.arena, type, payload, &value);
+    r = cli_answer_value(&calling->answer, type, &value);
     if (r < 0)
         return r;
     return cli_json_wanted(calling->cli) ? print_json(calling, value) : print_text(calling, value);

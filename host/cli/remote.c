@@ -50,7 +50,7 @@ static int keep(struct cli_answer *answer, const struct control_result *result)
     answer->peer = result->peer;
     answer->epoch = result->epoch;
     answer->pid = result->pid;
-    return cli_answer_keep(answer, result->payload);
+    return cli_answer_keep_payload(answer, result->payload);
 }
 
 static int cancel(struct cli *cli, int interrupt, unsigned *interrupts)

@@ -12,8 +12,6 @@
 #include "host/cli/interrupt.h"
 #include "host/cli/program.h"
 #include "hub/base/clock.h"
-#include "hub/base/own.h"
-#include "hub/wire/payload.h"
 
 #define POOL_NAME "call"
 
@@ -133,31 +131,13 @@ struct waiting {
     char text[1024];
 };
 
-static int keep_result(struct waiting *waiting, const void *result)
-{
-    OWN(hub_memory) void *data = NULL;
-    struct hub_writer writer;
-
-    if (waiting->type->kind == RAPAHUB_KIND_VOID)
-        return cli_answer_keep(waiting->answer, (struct rapahub_bytes){NULL, 0});
-    hub_writer_count(&writer);
-    hub_payload_put(&writer, waiting->type, result);
-    data = malloc(writer.size + 1);
-    if (!data)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a result");
-    hub_writer_init(&writer, data, writer.size);
-    hub_payload_put(&writer, waiting->type, result);
-    if (writer.failure < 0)
-        return rapahub_fail(writer.failure, "", "the result cannot be encoded");
-    return cli_answer_keep(waiting->answer, (struct rapahub_bytes){data, writer.size});
-}
-
 static void end_wait(void *user, int status, const void *result)
 {
     struct waiting *waiting = user;
 
     waiting->done = true;
-    waiting->status = status == 0 ? keep_result(waiting, result) : status;
+    waiting->status =
+        status == 0 ? cli_answer_keep(waiting->answer, waiting->type, result) : status;
     if (waiting->status == 0)
         return;
     waiting->diagnosis = *rapahub_last_error();

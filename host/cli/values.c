@@ -201,22 +201,6 @@ int cli_values_parse_raw(const struct hub_signature *signature, const char *text
     return r < 0 ? r : decode_arguments(signature, out);
 }
 
-int cli_values_decode(struct hub_text_arena *arena, const struct rapahub_type *type,
-                      struct rapahub_bytes payload, const void **out)
-{
-    void *value = hub_arena_alloc(&arena->blocks, type->size);
-    struct hub_reader reader;
-
-    if (!value)
-        return no_memory();
-    hub_reader_init(&reader, payload.data, payload.size);
-    hub_payload_take(&reader, type, value);
-    if (hub_postcard_end(&reader) < 0)
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "", "the result is malformed");
-    *out = value;
-    return 0;
-}
-
 void cli_values_fini(struct cli_values *values)
 {
     cli_stream_files_fini(&values->files);

@@ -26,10 +26,6 @@ int cli_values_parse(const struct hub_signature *signature, int count, char *con
 int cli_values_parse_raw(const struct hub_signature *signature, const char *text,
                          struct cli_values *out);
 
-/* A value of `type` from its POSTCARD form, in memory of the arena. */
-int cli_values_decode(struct hub_text_arena *arena, const struct rapahub_type *type,
-                      struct rapahub_bytes payload, const void **out);
-
 void cli_values_fini(struct cli_values *values);
 
 #endif
