@@ -71,7 +71,7 @@ check_symbols() {
 
 check_sources() {
     local name
-    for name in layers functions house rules; do
+    for name in layers functions house rules words; do
         step "$name" python3 "tests/architecture/check_$name.py"
     done
     step checkers python3 tests/architecture/test_checkers.py
