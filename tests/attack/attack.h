@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attack: a host with an honest guest and one that attacks it; what must hold afterwards. */
+/* attack: a host with an honest guest and an attacking one, and the conditions that must hold
+ * afterwards. */
 #ifndef TESTS_ATTACK_ATTACK_H
 #define TESTS_ATTACK_ATTACK_H
 
@@ -18,11 +19,11 @@
 #define ATTACK __attribute__((unused)) static
 
 #define PROGRAM  TEST_PREFIX "/tests/hostile-guest"
-#define CALLS    1000  /* of the neighbour, during an attack */
-#define FURTHER  10000 /* and behind it */
+#define CALLS    1000  /* calls of the neighbour during an attack */
+#define FURTHER  10000 /* and afterwards */
 #define POKES    40    /* calls of the attacker: more than its ring and its slots hold */
 #define CALL_MS  1000  /* time-out of a call */
-#define CREDIT   800   /* of a stream */
+#define CREDIT   800   /* credit of a stream */
 #define SPAN_MAX 500   /* ms, for no single call of the neighbour */
 #define MS       UINT64_C(1000000)
 
@@ -39,7 +40,7 @@ struct stage {
     struct rapahub_guest_id neighbour, attacker;
     struct leak *leak;
     unsigned ready, down, violations, done;
-    int status; /* of the call that asked for the attack; 1: not ended */
+    int status; /* status of the call that asked for the attack; 1: not ended */
     char rule[64];
 };
 
@@ -69,7 +70,7 @@ ATTACK void check_done(int r)
     assert_true(r >= 0);
 }
 
-/* What of a stage is not always the same. */
+/* The parts of a stage that differ between tests. */
 struct setting {
     uint64_t heartbeat_ns;
     uint32_t slot_size, guests_max;
@@ -153,7 +154,7 @@ ATTACK void begin_attack(struct stage *stage, const char *name)
     check_done(rapahub_host_call_async(stage->host, &call, on_attacked, stage, NULL));
 }
 
-/* Calls that need a place in the ring and a slot. What is refused has ended, too. */
+/* Calls that need a place in the ring and a slot. A refused call has ended, too. */
 ATTACK void poke(struct stage *stage)
 {
     static const uint8_t bytes[100];
@@ -166,7 +167,7 @@ ATTACK void poke(struct stage *stage)
         stage->done++;
 }
 
-/* One call of the neighbour: right, and soon. */
+/* A call of the neighbour is answered correctly and soon. */
 ATTACK uint64_t call_neighbour(struct stage *stage, int64_t value)
 {
     const void *const arguments[] = {&value, NULL};
@@ -241,7 +242,7 @@ ATTACK void add_violations(void *user, const struct rapahub_guest_status *status
     *(uint64_t *)user += status->violations;
 }
 
-/* The counter rose by one where a rule was broken; nobody else's did. */
+/* The counter rose by one if a rule was broken; no other guest's did. */
 ATTACK void check_counted(struct stage *stage)
 {
     uint64_t violations = 0;

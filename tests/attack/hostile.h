@@ -18,7 +18,7 @@ struct hostile {
 /* Each ends with a NULL name. */
 extern const struct hostile hostile_words[];    /* indices, state, epoch, heartbeat, wait words */
 extern const struct hostile hostile_messages[]; /* descriptors, slots, payloads, floods */
-extern const struct hostile hostile_slots[];    /* of several sizes */
+extern const struct hostile hostile_slots[];    /* slots of several sizes */
 
 /* The same for a call with two streams; their ids. */
 struct hostile_streams {
@@ -32,18 +32,18 @@ struct hostile_on_streams {
 
 extern const struct hostile_on_streams hostile_channels[]; /* credit, ids, ends */
 
-/* What it asks its host for: methods of its own. */
+/* The guest's requests to its host: methods of its own. */
 #define HOSTILE_REQUESTS 5
 extern const struct raw_method hostile_requests[HOSTILE_REQUESTS];
 
-/* What becomes of requests that are collected, as a sum of these. */
+/* The outcomes of collected requests, as a sum of these. */
 #define HOSTILE_COLLECTED_WHOLE   INT64_C(1)
 #define HOSTILE_COLLECTED_REFUSED (INT64_C(1) << 12) /* not run, for want of budget */
 #define HOSTILE_COLLECTED_DROPPED (INT64_C(1) << 24) /* run, and its answer not kept */
 #define HOSTILE_COLLECTED_WRONG   (INT64_C(1) << 36) /* anything else, and a second answer */
 
-/* Of containers whose state is as `lie(u64, u32)` says: so many bytes, which come and go one by
- * one, each after so many ms. */
+/* Containers whose state is as `lie(u64, u32)` says: so many bytes, which are sent one by one, each
+ * after so many ms. */
 extern const struct raw_method hostile_orders[];
 extern const struct raw_method hostile_lie;
 

@@ -10,7 +10,7 @@
 #include "tests/support/pause.h"
 
 #define CALL_MS  10000
-#define SIZE     900 /* of an element: more than all the credit there ever is */
+#define SIZE     900 /* bytes of an element: more than all the credit there ever is */
 #define FLOOD    5000
 #define ENTRIES  64
 #define TAKE     "take(source) -> u64"
@@ -31,8 +31,9 @@ static void put_data(struct raw_link *link, uint32_t id, uint32_t size)
     raw_link_put(link, descriptor);
 }
 
-/* One that no credit covers: several of which the first are covered might all be, for the host may
- * have taken the first ones, and granted as much again, before it looks at the next. */
+/* An element that no credit covers. With several elements of which the first are covered, all might
+ * be valid, because the host may have received the first ones, and granted as much again, before it
+ * checks the next. */
 static void overrun(struct raw_link *link, const struct hostile_streams *streams)
 {
     put_data(link, streams->sink, SIZE);
@@ -108,7 +109,7 @@ static void data_far_beyond(struct raw_link *link, const struct hostile_streams 
 static void data_other_parity(struct raw_link *link, const struct hostile_streams *streams)
 {
     (void)streams;
-    raw_channel_force(link, 5, "x", 1); /* of ours, and never opened */
+    raw_channel_force(link, 5, "x", 1); /* a channel of ours, never opened */
 }
 
 /* Nothing that comes later shall end the stream before the host has looked at its credit. */
@@ -185,7 +186,7 @@ static void name_twice(struct raw_link *link, const struct hostile_streams *stre
     name(link, TAKE_TWO, 1, 1);
 }
 
-/* ---- what harms nobody ---- */
+/* ---- harmless ---- */
 
 static void empty_elements(struct raw_link *link, const struct hostile_streams *streams)
 {
@@ -206,7 +207,7 @@ static void ends_again_and_again(struct raw_link *link, const struct hostile_str
     }
 }
 
-/* States and counters of channels nobody opened; and of the one we send on. */
+/* Writes states and counters of unopened channels, and of the channel we send on. */
 static void scribble(struct raw_link *link, const struct hostile_streams *streams)
 {
     for (uint32_t i = 0; i < FLOOD; i++) {

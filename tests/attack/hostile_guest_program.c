@@ -113,7 +113,7 @@ int main(int argc, char **argv)
         return 64;
     if (raw_guest_attach(&ticket, NULL, &link) < 0)
         return 70;
-    /* What the host did to a slot that it was robbed of is for the host to notice: it ends us. */
+    /* The host must notice that a slot was taken from it: it ends this guest. */
     if (raw_module_announce(&link, &module, CALL_MS) == 0)
         while (raw_module_serve(&link, &module) == -EPROTO)
             pause_ms(10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile messages: descriptors that say what cannot be, slots that are not the guest's to use,
- * payloads nobody can read, and more messages than anybody asked for. */
+/* hostile messages: impossible descriptors, slots that the guest may not use, unreadable payloads,
+ * and more messages than were requested. */
 #include <string.h>
 
 #include "tests/attack/hostile.h"
@@ -12,7 +12,7 @@
 
 #define CALL_MS 10000
 #define FLOOD   20000
-#define ID      1000 /* of requests */
+#define ID      1000 /* id of requests */
 
 static const uint8_t no_metadata[2048]; /* and arguments of zeros */
 
@@ -321,7 +321,7 @@ static void cancel_storm(struct raw_link *link, const struct raw_message *reques
         raw_call_cancel(link, i, CALL_MS);
 }
 
-/* What is asked is answered, but nobody reads the answers. */
+/* Requests are answered, but the answers are never read. */
 static void request_flood(struct raw_link *link, const struct raw_message *request)
 {
     USED;

@@ -9,7 +9,7 @@
 #include "tests/support/pause.h"
 
 #define CALL_MS   10000
-#define FIRST     0x20000000 /* of the ids of requests */
+#define FIRST     0x20000000 /* first id of requests */
 #define BURST     16
 #define COLLECTED 1024 /* requests at most whose answers are counted */
 
@@ -65,7 +65,7 @@ static void give_order(struct raw_link *link, enum way way, uint64_t id, const u
         (void)ask(link, id, &payload);
 }
 
-/* What becomes of it this guest does not ask: it goes on until the host ends it. */
+/* This guest does not check the outcome: it goes on until the host ends it. */
 static int usurp(struct raw_link *link, const struct raw_message *request, void *user)
 {
     struct raw_postcard_rest arguments = raw_call_arguments(request);
@@ -170,7 +170,7 @@ static int hoard(struct raw_link *link, const struct raw_message *request, void 
     return -EPIPE;
 }
 
-/* Which fault its metadata names; 0: none. */
+/* Returns the fault that its metadata names; 0: none. */
 static uint64_t fault_of(const struct raw_message *response)
 {
     static const char key[] = "rapahub-fault";
@@ -186,7 +186,8 @@ static uint64_t fault_of(const struct raw_message *response)
     return raw_postcard_take_u64(&rest) == 2 ? raw_postcard_take_u64(&rest) : 0;
 }
 
-/* Of a response to one of `count` requests from `first` on: it is answered once, and how. */
+/* Judges a response to one of `count` requests from `first` on: each is answered once, in a known
+ * way. */
 static uint64_t judge_answer(const struct raw_message *response, uint32_t first, uint64_t count)
 {
     static uint32_t answered[COLLECTED];

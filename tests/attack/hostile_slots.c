@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile slots: of several sizes: refs that cannot be, stacks that lead elsewhere, words that ask
- * for too much, and descriptors that nobody wants. */
+/* hostile slots, of several sizes: impossible refs, stacks that lead elsewhere, words that ask for
+ * too much, and unwanted descriptors. */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 #include "tests/support/pause.h"
 
 #define CALL_MS 10000
-#define ID      1000 /* of requests */
+#define ID      1000 /* id of requests */
 #define LENGTH  100
 #define STORM   200000
 #define BURSTS  400
@@ -208,7 +208,7 @@ static void push_foreign(struct raw_link *link, const struct raw_message *reques
     }
 }
 
-/* One of our own that leads to itself. */
+/* Pushes one of our own slots that links to itself. */
 static void push_circle(struct raw_link *link, const struct raw_message *request)
 {
     uint32_t ref;

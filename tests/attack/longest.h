@@ -26,7 +26,7 @@ struct scene {
     struct rapahub_guest_id attacker;
     unsigned down, violations;
     char rule[64];
-    int status; /* of the attack; 1: it goes on */
+    int status; /* status of the attack; 1: it goes on */
     int32_t error;
     uint64_t longest_ms;
 };
@@ -87,7 +87,7 @@ LONGEST void open_scene(struct scene *scene, const char *module, enum rapahub_tr
     enter(scene, &attacker, attacker_id, &scene->attacker);
 }
 
-/* One turn, and one call of the neighbour. */
+/* Takes a turn, and makes a call of the neighbour. */
 LONGEST void take_turn(struct scene *scene)
 {
     const int64_t value = 4711;

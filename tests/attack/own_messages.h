@@ -9,7 +9,7 @@
 struct own_message {
     const char *name;
     uint64_t id;
-    uint32_t size; /* of the arguments */
+    uint32_t size; /* bytes of the arguments */
     uint8_t arguments[16];
 };
 

@@ -22,7 +22,7 @@
 #define USURPER TEST_PREFIX "/tests/attack/usurper.so"
 #define RAW     PROCESS_CHIMOD("kv") /* under this name PROGRAM attacks */
 #define MS      UINT64_C(1000000)
-#define PRIVATE 123456 /* what the victim holds */
+#define PRIVATE 123456 /* the victim's secret */
 
 PLUGINS const struct rapahub_container_id of_victim = {.pool = {1, 0}}, of_attacker = {{2, 0}, 0},
                                           of_offer = {{9, 0}, 0};
@@ -112,7 +112,7 @@ PLUGINS bool until(struct plugins *plugins, const unsigned *count, unsigned want
     return *count >= wanted;
 }
 
-/* One figure of a guest. */
+/* The expected figure of a guest. */
 struct wanted {
     const char *name;
     uint64_t value;

@@ -81,7 +81,7 @@ STRANGER void close_stage(struct stage *stage)
     leak_assert_none(stage->leak);
 }
 
-/* One that has the file mapped, and does in it what it likes. */
+/* A process that has the file mapped, and writes to it as it likes. */
 struct stranger {
     int fd;
     uint8_t *base;
@@ -126,7 +126,7 @@ STRANGER void say_locked(struct stranger *stranger)
     raw_store32(stranger->base, stranger->entry + 56, 0x20);
 }
 
-/* As the text has it that knows nothing of locks. */
+/* Attaches as the specification says, without a lock. */
 STRANGER void attach(struct stranger *stranger)
 {
     assert_true(raw_swap32(stranger->base, stranger->entry, EMPTY, ATTACHED));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segment files that are none, and tickets for somebody else's entry: our guest says what is wrong
- * with them, by code and rule, and writes nothing. */
+/* Invalid segment files, and tickets for the entry of another guest: our guest reports the fault,
+ * by code and rule, and writes nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define PROGRAM PROCESS_LIBEXEC("rapahub/rapahub-guest")
 #define MODULE  PROCESS_CHIMOD("echo")
-#define ENTRY   128 /* of peer 1; of 64 bytes each */
+#define ENTRY   128 /* offset of peer 1; entries have 64 bytes */
 #define USAGE   64
 #define FAILED  70
 
@@ -27,7 +27,7 @@ static const struct raw_config config = {.max_payload = 60,
                                          .max_channels = 4,
                                          .file = true};
 
-/* One word of the file changed; or its length. */
+/* A changed word of the file; or its length. */
 struct spoil {
     const char *what;
     uint64_t at;
@@ -97,7 +97,8 @@ static void assert_said(const char *what, const struct process_result *result, i
     assert_int_equal(result->status, status);
     assert_memory_equal(result->err, code, strlen(code));
     assert_non_null(strstr(result->err, wanted));
-    assert_ptr_equal(strchr(result->err, '\n'), result->err + result->err_size - 1); /* one line */
+    /* a single line */
+    assert_ptr_equal(strchr(result->err, '\n'), result->err + result->err_size - 1);
 }
 
 static void run_guest(const char *const *arguments, struct process_result *out)

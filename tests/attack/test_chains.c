@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nobody comes into the middle of a method that waits but who was called from there: a guest that
- * saw the chain, and is in it no more, forges it and all around it. */
+/* Only a guest that was called from a waiting method may enter that method's chain: a guest that
+ * saw the chain, and is no longer in it, forges it and its neighbours. */
 #include <pthread.h>
 
 #include "tests/attack/plugins.h"
 
 #define FORGED 250 /* in each wait of the victim */
-#define ROUNDS 4   /* of each of four trials */
+#define ROUNDS 4   /* in each of four trials */
 #define LONG   100
 
 #define CALC TEST_PREFIX "/tests/modules/calc.so"
@@ -15,7 +15,8 @@ static uint32_t rounds = ROUNDS;
 
 static const struct rapahub_container_id of_another = {{3, 0}, 0};
 
-/* What the host offers to wait in, and the thread that has the attacker begin meanwhile. */
+/* An offer of the host in which methods wait, and the thread that makes the attacker begin
+ * meanwhile. */
 struct lingering {
     struct plugins *plugins;
     pthread_mutex_t lock;
@@ -142,7 +143,7 @@ static void forge_once(struct plugins *plugins, struct lingering *lingering, con
     check_done(lingering->status);
 }
 
-/* All are served, behind the wait. */
+/* All are served, after the wait. */
 static void try_to_enter(enum rapahub_trust trust, const char *method)
 {
     struct lingering lingering;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A guest that asks for far more than it fetches costs its host no more than its budget: what is
- * beyond that is refused and told so, and nobody else notices. */
+/* A guest that requests far more than it fetches costs its host no more than its budget: everything
+ * beyond is refused and reported, and no other guest notices. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #define CALC  TEST_PREFIX "/tests/modules/calc.so"
 #define ASKED 1024
 #define LARGE 1000000
-#ifdef __SANITIZE_ADDRESS__ /* which keeps 256 MiB of what was freed */
+#ifdef __SANITIZE_ADDRESS__ /* which keeps 256 MiB of freed memory */
 #define MOST (UINT64_C(296) << 20)
 #else
 #define MOST (UINT64_C(40) << 20) /* bytes that the host may grow by */
@@ -101,7 +101,7 @@ static void open_hoard(struct plugins *plugins, enum rapahub_trust trust, uint32
     check_done(rapahub_host_offer(plugins->host, &offer, offers, runs));
 }
 
-/* What has become of the attacker's requests. */
+/* The outcome of the attacker's requests. */
 struct outcome {
     unsigned ended;
     int status;

@@ -26,7 +26,7 @@ static void run(const struct trial *trials, uint64_t heartbeat_ns)
         run_with(trials, heartbeat_ns);
 }
 
-/* ---- what is attacked ---- */
+/* ---- the attacks ---- */
 
 /* r[verify shm.ring.capacity] */
 static void indices_that_cannot_be_are_a_violation(void **state)
@@ -189,7 +189,8 @@ static uint64_t floods_of(struct stage *stage, struct rapahub_guest_id guest)
     return floods;
 }
 
-/* How often the host did not listen; nobody is harmed, and the attacker may go on. */
+/* Returns how often the host ignored the doorbell; no guest is harmed, and the attacker may go
+ * on. */
 static uint64_t flood_once(void)
 {
     struct stage stage;
@@ -219,7 +220,7 @@ static void a_doorbell_that_floods_is_left_alone(void **state)
     assert_in_range(floods, 1, 10000);
 }
 
-/* One attack by its name, and the rule it breaks, for who looks for a fault. */
+/* Runs an attack by its name and prints the rule it breaks, for debugging. */
 static int run_one(char **words, int count)
 {
     const struct trial trial = {words[0], count > 1 ? words[1] : NULL, false};

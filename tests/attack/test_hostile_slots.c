@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hostile guest at slots of several sizes. In a segment of its own it ends where it pushes what
- * it does not have; in one that it shares nobody can be blamed for that, and nobody may be hurt. */
+/* A hostile guest with slots of several sizes. In a private segment it ends when it pushes a
+ * slot that it does not have; in a shared one no guest can be blamed for that, and none may be
+ * harmed. */
 #include "tests/attack/attack.h"
 
 #define SMALL  256
@@ -144,7 +145,7 @@ static void what_harms_nobody_else_is_no_violation(void **state)
     run(trials, &shared);
 }
 
-/* Nobody asked for them, and none stays open. r[verify shm.varslot.extents] */
+/* Unwanted descriptors, none of which stays open. r[verify shm.varslot.extents] */
 static void descriptors_that_come_by_the_doorbell_are_not_kept(void **state)
 {
     static const struct trial trials[] = {{"descriptor_flood", NULL, false}, {NULL, NULL, false}};
@@ -154,7 +155,7 @@ static void descriptors_that_come_by_the_doorbell_are_not_kept(void **state)
     run(trials, &shared);
 }
 
-/* One attack by its name, and the rule it breaks, for who looks for a fault. */
+/* Runs an attack by its name and prints the rule it breaks, for debugging. */
 static int run_one(char **words, int count)
 {
     const struct trial trial = {words[0], count > 2 ? words[2] : NULL, false};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hostile guest at streams: credit it does not have, ids that are not its own, messages behind
+/* A hostile guest with streams: credit it does not have, ids that are not its own, messages after
  * the end. The host names the rule and kills it, or goes on as if nothing had happened. */
 #include <rapahub/stream.h>
 
 #include "tests/attack/attack.h"
 
-#define LENGTH 100000 /* of what the host sends: more than it has credit for */
+#define LENGTH 100000 /* bytes that the host sends: more than it has credit for */
 
 static const struct rapahub_container_id offered = {.pool = {3, 0}};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets that take 12 s to close, sent to where nobody wants them, or where they are kept: no turn
- * of the host is longer for them than 100 ms, on kernels that keep them away from a doorbell and on
- * those that do not, which this program pretends. */
+/* Sockets that take 12 s to close, sent to places where they are unwanted, or where they are
+ * stored: no turn of the host takes more than 100 ms because of them, both on kernels that keep
+ * them away from a doorbell and on older ones, which this program pretends to run on. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define MODULE TEST_MODULES "/lingerer.so"
 #define URGENT 1000
-#define TRIES  5 /* of a machine that has much else to do */
+#define TRIES  5 /* for a machine that has much else to do */
 
 static bool old_kernel;
 
@@ -71,7 +71,7 @@ static uint64_t give_once(enum rapahub_trust trust, uint32_t how)
     return end_of(&scene);
 }
 
-/* What is left in the doorbell of a dead guest is closed as well. */
+/* Descriptors left in the doorbell of a dead guest are closed as well. */
 static uint64_t give_and_exit_once(enum rapahub_trust trust, uint32_t how)
 {
     const void *const arguments[] = {&how, NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the host's own to say no guest makes it say: by no way it has to another guest, to itself
- * or to the host, and at no level of trust. */
+/* No guest can make the host send one of the host's own messages: by no path to another guest, to
+ * itself or to the host, and at no level of trust. */
 #include "tests/attack/own_messages.h"
 #include "tests/attack/plugins.h"
 
@@ -10,7 +10,7 @@ struct way {
     uint32_t number;
     bool visited; /* inside of a call of the victim, which so waits in a chain with the attacker */
     bool accused; /* it is a violation; else refused, and counted where it is not the guest's own */
-    bool own;     /* what is the guest's own to say to its host is heard */
+    bool own;     /* a guest's own message to its host is accepted */
 };
 
 static const struct way ways[] = {
@@ -174,7 +174,8 @@ static void their_names_are_no_methods(void **state)
     by_name(RAPAHUB_TRUST_TRUSTED);
 }
 
-/* A request for what nobody has announced: refused, counted, and nothing else. */
+/* A request for a method that was never announced is refused and counted, and has no other
+ * effect. */
 static void what_is_not_announced_is_refused_and_counted(void **state)
 {
     static const struct way way = {USURPER, "a call of nothing", 0, false, false, false};

@@ -14,7 +14,7 @@
 #define ASKED     1000 /* requests of an attacker: together more than 16,384 */
 #define TURNS     100  /* in which the host looks at all of them */
 #define OWN       200  /* calls of the host */
-#define HALF      600  /* of two attackers: together more than one guest may have open */
+#define HALF      600  /* for each of two attackers: together more than one guest may have open */
 
 static const struct rapahub_container_id of_calc = {{3, 0}, 0}, of_caller = {{4, 0}, 0};
 
@@ -57,7 +57,7 @@ static void find_pid(void *user, const struct rapahub_guest_status *status)
         found->pid = status->pid;
 }
 
-/* What is asked of it stays under way. */
+/* Requests to it stay under way. */
 static void stop_victim(struct plugins *plugins)
 {
     struct found found = {plugins->victim, 0};
@@ -120,7 +120,7 @@ static void on_dropped(void *user, int status, const void *result)
     ++*(unsigned *)user;
 }
 
-/* As many as it may have, of one guest, are no hindrance for another one either. */
+/* As many requests as one guest may have do not hinder another guest either. */
 static void host_fills(struct plugins *plugins, unsigned *dropped)
 {
     const struct rapahub_call call = {
@@ -168,7 +168,7 @@ static void a_table_that_guests_fill_has_room_for_others(void **state)
 
 /* ---- in the table of one guest ---- */
 
-/* What the victim waits in meanwhile, so that it takes all it is sent and answers none of it. */
+/* The victim waits here, so that it receives all requests and answers none. */
 struct lingering {
     struct plugins *plugins;
     unsigned forged, answered;
@@ -222,11 +222,11 @@ static void fill_one(enum rapahub_trust trust)
     check_done(lingering.status);
     assert_int_equal(lingering.forged, 2);
     assert_true(until(&plugins, &lingering.answered, 1));
-    /* One names the chain it is in, and is served in the middle. */
+    /* One request names the chain it is in, and is served in the middle. */
     check_done(ask_victim(&plugins, "entered() -> u32", &entered));
     for (uint64_t end = now_ms() + 10000; served + entered < 2 * HALF && now_ms() < end;)
         check_done(ask_victim(&plugins, "guests() -> u32", &served));
-    assert_int_equal(served + entered, 2 * HALF); /* those that had to wait, too */
+    assert_int_equal(served + entered, 2 * HALF); /* including those that had to wait */
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(figure_of(&plugins, attackers[i], "requests_refused"), 0);
     close_plugins(&plugins);

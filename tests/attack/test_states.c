@@ -9,9 +9,9 @@
 
 #include "tests/attack/plugins.h"
 
-#define TIMEOUT_MS 1000 /* of a call, and so of a save and a load */
+#define TIMEOUT_MS 1000 /* for a call, and so for a save and a load */
 #define MOST_MS    2500 /* with all that a loaded machine adds */
-#define PIECE_MS   50   /* of each byte or piece, far within it */
+#define PIECE_MS   50   /* for each byte or piece, far within it */
 #define GIB        (UINT64_C(1) << 30)
 #define LARGE      (6U << 20) /* a state of so many pieces that they take far longer */
 
@@ -44,7 +44,7 @@ static void serves_on(struct plugins *plugins)
     check_victim(plugins);
 }
 
-/* One clear line: who, of what, how much there may be, and what to do. */
+/* One clear line: the subject, the limit, and the remedy. */
 static void check_refusal(int r, int code, const char *rule, const char *limit, const char *remedy)
 {
     const struct rapahub_diagnosis *last = rapahub_last_error();
@@ -124,7 +124,7 @@ static void a_save_has_one_deadline_over_all_pieces(void **state)
 
 /* ---- load ---- */
 
-/* Head and bytes as a save writes them; the checksum is looked at behind the last piece. */
+/* Head and bytes as a save writes them; the checksum is checked after the last piece. */
 static void make_state(uint8_t *to, uint64_t size)
 {
     memset(to, 0, 32);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guests that come by a path and keep to no rule: without a lock, with somebody else's pid, in a
- * state there is none of. Nothing is used again that one of them may still write to. */
+/* Unmanaged guests that keep no rule: without a lock, with the pid of another process, in an
+ * impossible state. Nothing is reused that one of them may still write to. */
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -41,7 +41,7 @@ static pid_t start_child(struct stranger *stranger, bool leaves)
 
     assert_true(pid >= 0);
     if (pid == 0)
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves none behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test must not leave one running */
     if (pid == 0 && leaves)
         go(stranger);
     while (pid == 0)
@@ -57,7 +57,7 @@ static void reap(pid_t pid, int signal)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signal);
 }
 
-/* The process it named is killed, dead and reaped; but somebody still has the memory mapped.
+/* The process it named is killed, dead and reaped, but another process still has the memory mapped.
  * r[verify hub.death.proof] r[verify hub.file.lock] */
 static void a_dead_process_whose_lock_is_held_is_no_proof(void **state)
 {
@@ -125,8 +125,8 @@ static bool fork_as(pid_t wanted, struct stranger *stranger, pid_t *pid)
     return may;
 }
 
-/* The process is dead, its number somebody else's: neither is it missed nor that one killed.
- * r[verify hub.death.proof] */
+/* The process is dead, and its number belongs to another process: the death is noticed, and that
+ * process is not killed. r[verify hub.death.proof] */
 static void a_number_that_is_used_again_is_another_process(void **state)
 {
     struct stranger stranger;
@@ -187,8 +187,8 @@ static void who_does_not_hold_the_lock_is_not_killed_for_the_entry(void **state)
     close_stage(&stage);
 }
 
-/* Who has reserved an entry for itself and got no further dies, and the next one that looks for a
- * free entry has the lock of that one for a moment: its own time has only begun.
+/* A guest that has reserved an entry and got no further dies, and the next one that looks for a
+ * free entry has its lock for a moment: the time of that guest has only begun.
  * r[verify hub.death.proof] */
 static void who_passes_an_entry_is_not_killed_for_another_that_stayed(void **state)
 {
@@ -236,7 +236,7 @@ static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
     stays(&stage, &stranger, GOODBYE);
     process_kill(&other, SIGTERM);
     assert_int_equal(process_finish(&other, &result), 0);
-    assert_int_equal(result.signal, SIGTERM); /* and nobody's SIGKILL */
+    assert_int_equal(result.signal, SIGTERM); /* and no SIGKILL */
     process_result_fini(&result);
     go(&stranger);
     come(&stranger, rapahub_host_path(stage.host), 1);
@@ -245,7 +245,7 @@ static void nobody_is_killed_for_what_a_guest_says_of_itself(void **state)
     close_stage(&stage);
 }
 
-/* It breaks a rule, and for that whoever it named would be killed. */
+/* It breaks a rule, for which the process that it named would be killed. */
 static void break_a_rule(struct stage *stage, struct stranger *stranger, pid_t named)
 {
     lock(stranger, F_WRLCK, named);
@@ -259,8 +259,8 @@ static void break_a_rule(struct stage *stage, struct stranger *stranger, pid_t n
     stays(stage, stranger, GOODBYE);
 }
 
-/* In a process of its own it names `named`, and waits. It has opened the file itself, so that
- * nobody else has its lock. */
+/* In a process of its own it names `named`, and waits. It has opened the file itself, so that no
+ * other process has its lock. */
 static pid_t start_liar(const char *path, pid_t named)
 {
     pid_t pid = fork();
@@ -281,8 +281,8 @@ static pid_t start_liar(const char *path, pid_t named)
         pause_ms(-1);
 }
 
-/* Who named its host's number, whether the host holds that very lock too or not; the host lives.
- * r[verify hub.death.named] */
+/* A guest that names its host's number, whether the host holds that very lock or not; the host
+ * lives. r[verify hub.death.named] */
 static void the_host_is_not_killed_for_what_a_guest_says(void **state)
 {
     struct stranger stranger;
@@ -303,7 +303,7 @@ static void the_host_is_not_killed_for_what_a_guest_says(void **state)
     until_state(&stage, &stranger, GOODBYE);
     stays(&stage, &stranger, GOODBYE);
     check_neighbour(&stage);
-    ends_by(liar, SIGTERM); /* nobody killed it either: it gave no number of its own */
+    ends_by(liar, SIGTERM); /* it was not killed either: it gave no number of its own */
     until_state(&stage, &stranger, EMPTY);
     go(&stranger);
     close_stage(&stage);
@@ -315,7 +315,7 @@ static void note_pid(void *user, const struct rapahub_guest_status *status)
         *(int32_t *)user = status->pid;
 }
 
-/* Who named another guest, started by the host or come by itself. r[verify hub.death.named] */
+/* A guest that names another guest, started by the host or not. r[verify hub.death.named] */
 static void no_other_guest_is_killed_for_what_one_says(void **state)
 {
     const struct rapahub_guest_options options = {.chimod = ECHO, .trust = RAPAHUB_TRUST_TRUSTED};
@@ -402,7 +402,7 @@ static void one_that_raises_it_late_is_waited_for(void **state)
     assert_true(raw_swap32(stranger.base, stranger.entry, EMPTY, ATTACHED));
     say_locked(&stranger);
     stays(&stage, &stranger, ATTACHED);
-    assert_int_equal(raw_load32(stranger.base, stranger.entry + 60), 0); /* nobody speaks to it */
+    assert_int_equal(raw_load32(stranger.base, stranger.entry + 60), 0); /* it is never addressed */
     raw_store32(stranger.base, stranger.entry + 4, 1);
     UNTIL(&stage, raw_load32(stranger.base, stranger.entry + 60) != 0);
     assert_int_not_equal(raw_load32(stranger.base, stranger.entry + 60), 0);

@@ -45,7 +45,7 @@ static int lingerer_give_and_exit(void *self, uint32_t how)
     _exit(3);
 }
 
-/* As one of the descriptors that its host keeps; the second replaces the first. */
+/* Stores it among the descriptors that its host keeps; the second replaces the first. */
 static int lingerer_keep(void *self)
 {
     int r = 0;

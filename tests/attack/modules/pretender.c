@@ -58,7 +58,7 @@ static int pretender_stop(void *self)
     else
         pretend(0);
     if (!PRETENDER_TRACED)
-        (void)raise(SIGSTOP); /* one that is traced would not stop, but for its tracer */
+        (void)raise(SIGSTOP); /* a traced process would not stop, except for its tracer */
     for (int i = 0; i < MOST; i++)
         pause_ms(1000);
     return 0;
