@@ -21,18 +21,18 @@
 #define ECHO "echo(bytes) -> bytes"
 #define MAKE "make(u64) -> bytes"
 
-/* What this guest is: handlers get it. */
+/* The kind of guest; handlers receive it. */
 struct peer {
     struct raw_behaviour behaviour;
     bool slow;        /* takes its time */
     bool dirty;       /* fills everything that is ignored on receipt with ff */
-    uint32_t next_id; /* of requests to the host */
+    uint32_t next_id; /* id of the next request to the host */
 };
 
 /* ---- answers ---- */
 
-/* All that the other side must not look at: flags, reserved bytes, the method of what is no
- * Request, the inline bytes behind a payload. */
+/* Fills in all bytes that the other side must ignore: flags, reserved bytes, the method id unless
+ * it is a Request, the inline bytes after a payload. */
 static void soil(uint8_t descriptor[64], uint32_t length, bool in_slot)
 {
     uint32_t used = in_slot ? 0 : length;
@@ -214,12 +214,12 @@ static int refuse(struct raw_link *link, const struct raw_message *request, void
     (void)user;
     if (failure != RAW_USER)
         return raw_call_fail(link, request->id, failure, CALL_MS);
-    raw_postcard_i64(&response, -22); /* one byte */
+    raw_postcard_i64(&response, -22); /* a single byte */
     raw_postcard_string(&response, "none");
     return raw_link_send(link, &message, CALL_MS);
 }
 
-/* From now on it wakes nobody, and takes its time. */
+/* From now on it wakes no peer, and takes its time. */
 static int fall_silent(struct raw_link *link, const struct raw_message *request, void *user)
 {
     int r = raw_call_answer(link, request->id, NULL, CALL_MS);
@@ -277,7 +277,7 @@ static int die_before_publishing(struct raw_link *link, const struct raw_message
     return 0;
 }
 
-/* The answer is out; nobody is woken. */
+/* The answer is published, but the host is not woken. */
 static int die_before_waking(struct raw_link *link, const struct raw_message *request, void *user)
 {
     (void)user;

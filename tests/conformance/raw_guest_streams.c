@@ -16,14 +16,14 @@ static uint8_t pattern(uint64_t at)
     return (uint8_t)(at * 31 + at / 251);
 }
 
-/* What is going on in a call. */
+/* The state of a call with streams. */
 struct flow {
     struct raw_link *link;
     struct raw_channel from, to;
     uint64_t received, sent;
     uint32_t due; /* received and not granted anew */
     bool ended, stopped;
-    uint8_t kept[PIECE * 80]; /* of copy: more than a window */
+    uint8_t kept[PIECE * 80]; /* bytes for copy: more than a window */
 };
 
 static int take_data(struct flow *flow, const struct raw_message *message)
@@ -40,7 +40,7 @@ static int take_data(struct flow *flow, const struct raw_message *message)
     return r;
 }
 
-/* One message. Data is granted anew by who used it. */
+/* Receives a message. The user of Data grants it anew. */
 static int take(struct flow *flow, int timeout_ms, uint32_t *granted)
 {
     struct raw_message message;
@@ -132,7 +132,7 @@ static int serve_fill(struct raw_link *link, const struct raw_message *request, 
     return r < 0 ? r : finish(&flow, id, NULL);
 }
 
-/* What came is sent on; it is granted anew once it was. */
+/* Received data is sent on, and granted anew after that. */
 static int copy_some(struct flow *flow)
 {
     size_t at = flow->sent % sizeof(flow->kept), size = (size_t)(flow->received - flow->sent);

@@ -28,7 +28,7 @@ struct raw_hosting {
     struct raw_program program;
     struct leak *leak;
     int module;  /* descriptor of the module, which the guest inherits */
-    uint32_t id; /* of the last request */
+    uint32_t id; /* id of the last request */
 };
 
 #define FLOW_MODULE   TEST_PREFIX "/tests/modules/flow.so"
@@ -106,7 +106,7 @@ __attribute__((unused)) static void raw_hosting_open_module(struct raw_hosting *
     assert_int_equal(raw_module_begin(&on->link, ++on->id, CALL_MS), 0);
 }
 
-/* What is left once its program was reaped. */
+/* Releases the rest, after the program was reaped. */
 __attribute__((unused)) static void raw_hosting_release(struct raw_hosting *on)
 {
     raw_link_fini(&on->link);

@@ -15,7 +15,7 @@
 #define ROUNDS  60
 #define TIMED   10 /* calls in a round */
 #define UNTIMED 20 /* before the first round: a peer is judged by what it does */
-#define TIMES   2  /* what a bell takes, at most */
+#define TIMES   2  /* limit of the time that a doorbell takes */
 
 #define TIMES_BESIDE 8 /* where a thread stands in between; one that looks by time takes 30 */
 
@@ -24,7 +24,7 @@ enum peer_kind { WITH_BELL, FUTEX_ONLY, PEER_KINDS };
 struct pace {
     const char *name;
     unsigned times;
-    double us[PEER_KINDS][ROUNDS]; /* of a call */
+    double us[PEER_KINDS][ROUNDS]; /* times of a call */
 };
 
 __attribute__((unused)) static double now_us(void)

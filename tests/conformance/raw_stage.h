@@ -103,7 +103,7 @@ STAGED void check_done(int r)
     assert_true(r >= 0);
 }
 
-/* What of a stage is not always the same. */
+/* The parts of a stage that differ between tests. */
 struct staging {
     uint32_t slot_size, slot_count, payload_max, guests_max;
     enum rapahub_trust trust;

@@ -25,15 +25,15 @@
         .slot_size = 4096, .slot_count = 2, .max_channels = 16                           \
     }
 
-/* What has come of the call `id`. */
+/* The outcome of call `id`. */
 struct raw_reply {
     uint32_t id;
     struct raw_channel *from; /* Data of this channel is checked and counted; or NULL */
     bool grants;              /* and granted anew at once */
-    uint64_t bytes;           /* of the pattern, so far */
+    uint64_t bytes;           /* bytes of the pattern so far */
     uint32_t closes, resets;  /* for any channel */
     bool answered;
-    int outcome; /* as raw_call_result */
+    int outcome; /* the result of raw_call_result */
     uint64_t value;
 };
 
@@ -78,7 +78,7 @@ SOME void raw_take_answer(struct raw_reply *reply, const struct raw_message *res
         reply->value = raw_postcard_take_u64(&rest);
 }
 
-/* One message: 0, or what the link says. */
+/* Receives a message: 0, or the error of the link. */
 SOME int raw_take(struct raw_hosting *on, struct raw_reply *reply, int timeout_ms)
 {
     struct raw_message message;

@@ -3,7 +3,7 @@
  * 76. */
 #include "tests/conformance/raw_streaming.h"
 
-/* What the host does; a call that fills channel 4 and one that drains channel 2 are running. */
+/* The host's breach; a call that fills channel 4 and one that drains channel 2 are running. */
 typedef void breach(struct raw_hosting *on);
 
 static void send_more_than_was_granted(struct raw_hosting *on)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our host, whose slots are of several sizes, with a guest that was written from the numbers of the
- * specification: where payloads lie, what a guest gets that has none, what it leaves behind. */
+/* Our host, with slots of several sizes, and a guest written from the numbers of the specification:
+ * where payloads lie, how many slots a guest gets when it has none, what remains of it. */
 #include "tests/conformance/raw_stage.h"
 
 #define SMALL   1024
@@ -204,9 +204,8 @@ static void a_guest_without_large_slots_asks_and_has_them(void **state)
     close_stage(&stage);
 }
 
-/* What the host needs itself and what the guest may have of it take all four extents; which of them
- * has the one, which the other, is a matter of time.
- * r[verify shm.varslot.extents] r[verify shm.varslot.extent-layout] */
+/* The host's own slots and those of the guest need all four extents; which of them is used for
+ * which is a matter of timing. r[verify shm.varslot.extents] r[verify shm.varslot.extent-layout] */
 static void a_guest_meets_slots_of_extents_that_came_later(void **state)
 {
     (void)state;

@@ -136,8 +136,8 @@ static void a_dry_guest_asks_and_maps_what_it_gets(void **state)
     }
 }
 
-/* What it received goes back, what it has is free again: nothing is lost.
- * r[verify shm.varslot.ownership] r[verify shm.varslot.freelist] */
+/* Received slots go back, and its own are free again: none is lost. r[verify shm.varslot.ownership]
+ * r[verify shm.varslot.freelist] */
 static void every_slot_comes_back(void **state)
 {
     struct raw_hosting on;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our host with two raw guests of another make: one rings its doorbell, the other wakes the futexes
- * of the specification and never rings. A call takes no more than twice as long with the second,
- * whoever waits for what comes, and however. */
+/* Our host with two raw guests of another implementation: one rings its doorbell, the other wakes
+ * the futexes of the specification and never rings. A call takes no more than twice as long with
+ * the second, whichever thread waits, and however. */
 #include <poll.h>
 #include <pthread.h>
 
@@ -45,7 +45,7 @@ static void begin_host(struct stage *stage)
     check_done(rapahub_host_offer(stage->host, &offer, offered, NULL));
 }
 
-/* ---- what is timed ---- */
+/* ---- the timed calls ---- */
 
 static void call_once(void *user)
 {
@@ -106,7 +106,7 @@ static void of_another_thread_that_kills(struct peer *peer)
 
 static const uint64_t calls_back = TIMED;
 
-/* What the guest asks is answered inside of the host's wait. */
+/* The guest's request is answered inside of the host's wait. */
 static double of_guest_in_a_call(struct peer *peer)
 {
     const void *const arguments[] = {&calls_back, NULL};
@@ -197,11 +197,11 @@ static void a_guest_that_only_wakes_futexes_costs_no_more_than_twice_a_bell(void
         begin_guest(&stages[kind], (enum peer_kind)kind, &peers[kind]);
     }
     check_all(peers, TIMES);
-    for (int kind = PEER_KINDS; kind-- > 0;) /* what the first has found open is open then */
+    for (int kind = PEER_KINDS; kind-- > 0;) /* the second then finds the same state as the first */
         close_stage(&stages[kind]);
 }
 
-/* Neither the owner nor another thread sees that in a futex: somebody tells them.
+/* Neither the owner nor another thread notices that in a futex: the lookout tells them.
  * r[verify hub.wait.bound] */
 static void a_call_ends_with_such_a_guest(void **state)
 {

@@ -86,7 +86,7 @@ static void a_host_that_only_wakes_futexes_costs_no_more_than_twice_a_bell(void 
     }
     check(hosts, "the host calls the guest", call_once);
     check(hosts, "the guest calls back", call_back_once);
-    for (int kind = PEER_KINDS; kind-- > 0;) /* what the first has found open is open then */
+    for (int kind = PEER_KINDS; kind-- > 0;) /* the second then finds the same state as the first */
         raw_hosting_close(&hosts[kind], 0);
 }
 

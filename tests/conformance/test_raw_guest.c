@@ -117,7 +117,7 @@ static void note_sum(void *user, int status, const void *result)
     *(int64_t *)user = status == 0 ? *(const int64_t *)result : status;
 }
 
-/* Nobody of ours waits for the answer but the loop. */
+/* Only the loop of our side waits for the answer. */
 static void check_add_from_loop(struct stage *stage)
 {
     const int64_t a = 40, b = 2;
@@ -134,7 +134,7 @@ static void check_add_from_loop(struct stage *stage)
     assert_in_range(now_ms() - start, 0, 2500);
 }
 
-/* It takes part, and wakes nobody any more: we look by ourselves, once a second at the latest.
+/* The peer takes part but no longer wakes us: we check by ourselves, once a second at the latest.
  * r[verify hub.wait.bound] */
 static void calls_end_though_nobody_wakes_us(void **state)
 {

@@ -173,7 +173,7 @@ static void errors_have_their_bytes(void **state)
     assert_int_equal(raw_call_await(&on.link, on.id, CALL_MS, &rest), 1 + RAW_UNKNOWN_METHOD);
     raw_call_request(&on.link, ++on.id, raw_call_method(ECHO_I64), &nothing, CALL_MS);
     assert_int_equal(raw_call_await(&on.link, on.id, CALL_MS, &rest), 1 + RAW_INVALID_PAYLOAD);
-    raw_postcard_raw(&nothing, "\x02\x02", 2); /* one byte too many */
+    raw_postcard_raw(&nothing, "\x02\x02", 2); /* a byte too many */
     raw_call_request(&on.link, ++on.id, raw_call_method(ECHO_I64), &nothing, CALL_MS);
     assert_int_equal(raw_call_await(&on.link, on.id, CALL_MS, &rest), 1 + RAW_INVALID_PAYLOAD);
     assert_int_equal(fail_with(&on, -77, "of its own", &rest), 1 + RAW_USER);
@@ -195,7 +195,7 @@ static void check_cancelled(struct raw_hosting *on, uint32_t id)
     assert_int_equal(raw_call_result(&message, &rest), 1 + RAW_CANCELLED);
 }
 
-/* One waits in the queue, one runs; both are answered, and an unknown id is not.
+/* The first waits in the queue, the second runs; both are answered, and an unknown id is not.
  * r[verify call.cancel.best-effort] r[verify call.cancel.message] */
 static void cancelled_calls_are_answered_once(void **state)
 {

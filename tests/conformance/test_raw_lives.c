@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our guest program under a host that cleans up as soon as it sees a Goodbye, without a look at the
+/* Our guest program under a host that cleans up as soon as it sees a Goodbye, without checking the
  * process, and hands the entry on: life after life in the same entries, with calls open at the end
- * of each. No request runs twice, no word is written to an entry that is nobody's, every life
+ * of each. No request runs twice, no word is written to an entry without an owner, every life
  * begins, and none finds its host broken. RAPAHUB_TEST_LIVES says how many of each kind. */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,10 +49,10 @@ struct kind {
 struct lives {
     struct kind kind;
     struct raw_host host;
-    struct raw_link link; /* of the life that is there now */
+    struct raw_link link; /* the present life's */
     struct raw_program program, former;
     int module, notes;
-    char path[64]; /* of the notes */
+    char path[64]; /* path of the notes */
     uint64_t number;
     uint32_t id, written, refused, broken, wrong;
 };
@@ -140,7 +140,7 @@ static void close_lives(struct lives *lives)
     unlink(lives->path);
 }
 
-/* ---- one ---- */
+/* ---- a life ---- */
 
 static void begin_with_ticket(struct lives *lives, uint32_t peer)
 {
@@ -246,9 +246,9 @@ static void end_life(struct lives *lives)
     raw_manners_clean_up(&lives->host, lives->link.peer);
 }
 
-/* Every other time the next life begins in the entry while this one may still be there; else nobody
- * has it until its process is gone, and what is written to it is counted. Without a ticket it has
- * the lock of its entry until then. */
+/* In every other round the next life begins in the entry while this one may still exist; in the
+ * others no life has the entry until the process is gone, and writes to it are counted. Without a
+ * ticket this guest has the lock of its entry until then. */
 static void live(struct lives *lives, uint32_t life)
 {
     struct raw_watch watch = {.copy = NULL};
@@ -296,8 +296,8 @@ static void lives_that_end_by_a_message_leave_nothing_behind(void **state)
     live_in_all_sizes(BY_MESSAGE, false);
 }
 
-/* Of an index that was reset it cannot be told whether it counts modulo.
- * r[verify hub.ring.convention] r[verify shm.guest.detach] r[verify hub.death.guard] */
+/* An index that was reset does not show whether it counts modulo. r[verify hub.ring.convention]
+ * r[verify shm.guest.detach] r[verify hub.death.guard] */
 static void lives_under_a_foreign_host_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void lives_that_leave_at_a_signal_leave_nothing_behind(void **state)
     live_in_all_sizes(BY_ITSELF, false);
 }
 
-/* ---- one that stands still ---- */
+/* ---- a stopped life ---- */
 
 /* In what it had, another lives, and sleeps. */
 static void replace(struct lives *lives)

@@ -11,7 +11,7 @@
 
 #define WINDOW 4096
 #define BURST  200 /* calls in flight: more than ring and pool hold */
-#define BYTES  100 /* of a payload that needs a slot */
+#define BYTES  100 /* bytes of a payload that needs a slot */
 
 struct mode {
     const char *name;
@@ -54,7 +54,7 @@ static uint8_t pattern(uint64_t at)
     return (uint8_t)(at * 31 + at / 251);
 }
 
-/* ---- what each does ---- */
+/* ---- the actions of each side ---- */
 
 static void call_inline(struct stage *stage)
 {

@@ -191,7 +191,7 @@ static void stream(struct raw_hosting *on, const struct mode *mode)
     raw_channel_free(&on->link, 4);
 }
 
-/* What the guest was asked while it stood still it answers when it goes on. */
+/* Requests that came while the guest was stopped are answered when it continues. */
 static void stop_and_go_on(struct raw_hosting *on)
 {
     struct raw_message message;

@@ -39,7 +39,7 @@ static void *start_guest(void *user)
     return NULL;
 }
 
-/* Who joins a thread may be earlier than what the kernel does at its end. */
+/* A thread may be joined before the kernel has finished ending it. */
 static bool has_ended(void *user)
 {
     return tgkill(getpid(), *(const pid_t *)user, 0) < 0 && errno == ESRCH;
@@ -92,7 +92,7 @@ __attribute__((noreturn)) static void be_host(int to, enum raw_bell bell, enum w
 {
     struct raw_hosting on = {0};
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves none behind */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test must not leave one running */
     open_in_a_thread(&on, bell);
     if (what == STUCK &&
         raw_call_request(&on.link, ++on.id, raw_call_method(STICK), NULL, CALL_MS) < 0)

@@ -8,10 +8,10 @@
 /* A call of "relay", and the guest's own call of "copy" that it leads to. */
 struct relay {
     struct raw_reply reply;
-    struct raw_channel out, back;    /* host to guest and back, ids of ours */
-    uint32_t inner;                  /* its request */
-    uint64_t ids[2];                 /* of the guest's: what it sends on, what it is to receive */
-    struct raw_channel from, answer; /* of the guest's */
+    struct raw_channel out, back; /* host to guest and back, ids of ours */
+    uint32_t inner;               /* its request */
+    uint64_t ids[2]; /* the guest's channels: those it sends on, and those it receives from */
+    struct raw_channel from, answer; /* the guest's */
 };
 
 static void open_narrow(struct raw_hosting *on, uint32_t max_channels)
@@ -112,7 +112,7 @@ static void ids_are_used_again_when_their_entry_is_free(void **state)
     raw_hosting_close(&on, 0);
 }
 
-/* Refused: what the guest sent on is nobody's; it frees the entries itself.
+/* Refused: the guest's sent data has no receiver; the guest frees the entries itself.
  * r[verify channeling.lifecycle.speculative] */
 static void a_caller_that_is_refused_frees_its_channels(void **state)
 {

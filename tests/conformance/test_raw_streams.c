@@ -59,7 +59,7 @@ static void ten_windows_cross_each_way(void **state)
     raw_hosting_close(&on, 0);
 }
 
-/* What is not granted does not come. r[verify shm.flow.zero-credit] r[verify shm.flow.initial]
+/* Data without a grant does not come. r[verify shm.flow.zero-credit] r[verify shm.flow.initial]
  * r[verify shm.flow.remaining-credit] */
 static void without_credit_nothing_is_sent(void **state)
 {
@@ -256,7 +256,7 @@ static void both_directions_at_once(void **state)
 
 /* ---- calls that were refused ---- */
 
-/* Nobody knows the channels of a method nobody knows: what was sent for them is ignored.
+/* The channels of an unknown method are unknown, too: data sent for them is ignored.
  * r[verify hub.channel.orphan] */
 static void data_of_a_refused_call_is_ignored(void **state)
 {

@@ -213,7 +213,7 @@ static void a_header_that_cannot_be_is_refused(void **state)
         check_refused(&config, ways[i]);
 }
 
-/* What becomes of a guest that is told of a segment with another byte, by a host that is gone. */
+/* Returns the end of a guest with a segment in which one byte differs, of a host that is gone. */
 static int end_with_byte(const struct raw_config *config, uint32_t at, uint8_t change)
 {
     struct raw_hosting on;
@@ -264,7 +264,7 @@ static void no_byte_of_header_and_entry_harms_a_guest(void **state)
     assert_string_equal(bad, "");
 }
 
-/* Without size classes nobody looks at the rest of the header. r[verify hub.layout.reserved] */
+/* Without size classes the rest of the header is ignored. r[verify hub.layout.reserved] */
 static void what_is_reserved_in_the_header_is_not_looked_at(void **state)
 {
     const struct raw_config config = RAW_HOST_USUAL;
