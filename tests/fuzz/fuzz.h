@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold for every input. */
+/* A condition that must hold for every input. */
 #define FUZZ_HOLDS(holds) ((holds) ? (void)0 : abort())
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors from any bytes, as a receiver takes them: what is accepted lies in its slot, and no
- * slot is accepted twice. The input is a row of descriptors, each with the generation its slot has
- * then. */
+/* Descriptors from any bytes, as a receiver checks them: an accepted one lies in its slot, and no
+ * slot is accepted twice. The input is a sequence of descriptors, each with the generation that its
+ * slot has then. */
 #include <string.h>
 
 #include "hub/link/message.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of any bytes, as `rapahub inspect` reads it: taken, or refused with a diagnosis of its
- * own; what is shown of it a terminal may see, and each method is a signature. */
+/* A file of any bytes, as `rapahub inspect` reads it: accepted, or refused with a diagnosis of its
+ * own; everything shown is safe for a terminal, and each method is a signature. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

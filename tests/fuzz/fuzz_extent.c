@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host that says anything about extents: where they lie in the segment's file, what stands there,
- * what memory it sends and how it is sealed. What a guest maps is of the size and has the header
- * that its class says, and can be written to its last byte; all else is a violation, or not there.
+/* A host that says anything about extents: their place in the segment's file, their content, the
+ * memory it sends and its seals. A guest maps only an extent of the size and with the header that
+ * its class says, and can write it up to its last byte; all else is a violation, or not there.
  *
- * Steps: a byte that says which, a byte with class and extent, and what the step takes. */
+ * Steps: a byte that chooses the step, a byte with class and extent, and the operands of the step.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define PAGE       4096
-#define FILE_PAGES 6 /* a part of a page behind them */
+#define FILE_PAGES 6 /* with a part of a page after them */
 #define FILE_SIZE  (FILE_PAGES * PAGE + 1000)
 
 struct stage {

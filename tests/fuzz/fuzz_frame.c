@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes over a control socket, from any bytes: frames of every kind, as host and as client.
- * What is taken is put again and taken once more. */
+/* Input of a control socket, from any bytes: frames of every kind, as host and as client. An
+ * accepted frame is encoded again and decoded once more. */
 #include <string.h>
 
 #include <rapahub/error.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A header, a peer's entry and headers of size classes from any bytes: what is accepted lies inside
- * of the file, aligned, no part over another. */
+/* A header, a peer's entry and headers of size classes from any bytes: accepted regions lie inside
+ * the file, aligned, and do not overlap. */
 #include <string.h>
 
 #include "hub/shm/geometry.h"
@@ -33,7 +33,7 @@ static void check_common(const struct hub_foreign *foreign, const struct hub_geo
     FUZZ_HOLDS(place->channel_table % 8 == 0 && place->entry % 64 == 0);
 }
 
-/* What both kinds have: first of all regions. */
+/* The regions that both kinds have come first. */
 #define COMMON 5
 
 static void list_common(const struct hub_geometry *geometry, const struct hub_peer_place *place,

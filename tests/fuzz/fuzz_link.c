@@ -36,7 +36,7 @@ static const struct hub_limits pools = {.payload_max = 252,
                                         .slot_size = 256,
                                         .slot_count = 4,
                                         .channels_max = 4};
-/* Of 64 and of 1,024 bytes, 8 slots each. */
+/* Slots of 64 and of 1,024 bytes, 8 each. */
 static const struct hub_limits classes = {.payload_max = PAYLOAD_MAX,
                                           .credit_size = 256,
                                           .guests_max = 1,
@@ -53,13 +53,13 @@ struct stage {
     struct hub_slots pool;
     struct hub_connection connection;
     enum hub_role role;
-    const uint8_t *at, *end; /* of the input */
+    const uint8_t *at, *end; /* the rest of the input */
     struct hub_a32 *head;    /* the peer's */
     struct hub_ring_cell *cells;
-    uint8_t *their_pool; /* of their slots */
+    uint8_t *their_pool; /* the other side's slots */
     uint8_t *our_pool;
     uint32_t begun, ended, goodbyes, closes;
-    struct hub_channel_list channels; /* of calls we made */
+    struct hub_channel_list channels; /* channels of calls we made */
 };
 
 /* ---- the input ---- */
@@ -94,7 +94,7 @@ static uint32_t take_word(struct stage *stage)
     return word;
 }
 
-/* ---- what the connection tells ---- */
+/* ---- callbacks of the connection ---- */
 
 static void nothing(void *user)
 {
@@ -220,7 +220,8 @@ static void place_in_pool(struct stage *stage, uint32_t slot, struct hub_descrip
     take(stage, at + 4, descriptor->payload_len);
 }
 
-/* One that is right but for what the input says, so that deeper places are reached. */
+/* A message that is valid except where the input says otherwise, so that deeper places are
+ * reached. */
 static void send_likely(struct stage *stage)
 {
     uint8_t type = take_byte(stage), size = take_byte(stage);
@@ -278,7 +279,8 @@ static bool has_room(const struct stage *stage)
     return hub_ring_room(&stage->connection.link->out) > 0;
 }
 
-/* What never waits: reading what is there, writing what credit and space allow, ends. */
+/* Operations that never wait: reading available data, writing what credit and space allow,
+ * ending. */
 static void use_channel(struct stage *stage, struct hub_channel *channel)
 {
     uint8_t how = take_byte(stage);
@@ -292,7 +294,7 @@ static void use_channel(struct stage *stage, struct hub_channel *channel)
                                       channel->sent) > 40)
         (void)hub_outlet_write(channel, bytes, 1 + how % 16);
     else if (how & 2)
-        hub_channel_reset(channel); /* of a receiver, too */
+        hub_channel_reset(channel); /* a receiver's, too */
     else if (channel->sends && has_room(stage))
         (void)hub_outlet_end(channel);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metadata from any bytes: what is read is within the limits, and what is ours can be written
+/* Metadata from any bytes: decoded entries are within the limits, and our own can be encoded
  * again. */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void check_entries(const uint8_t *data, size_t size)
     FUZZ_HOLDS(reader.failure == 0 && total <= HUB_METADATA_TOTAL);
 }
 
-/* What was read, written in our own form, is read as the same. */
+/* Our own entries, encoded again, decode to the same. */
 static void check_ours(const struct hub_metadata *read)
 {
     static uint8_t data[HUB_METADATA_TOTAL];

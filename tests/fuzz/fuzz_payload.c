@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A method's arguments and result of any type from any bytes: a line with its signature, then the
- * bytes. What can be read is written so that it reads the same. */
+ * bytes. A value that can be decoded is encoded such that it decodes to the same. */
 #include <string.h>
 
 #include <rapahub/error.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record of every kind from any bytes: what can be read is written so that it reads the same. */
+/* A record of every kind from any bytes: a record that can be decoded is encoded such that it
+ * decodes to the same. */
 #include <string.h>
 
 #include "hub/wire/payload.h"

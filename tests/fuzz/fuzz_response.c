@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Response from any bytes: metadata, kind, error of a method; what is read can be written, and
- * only OK is no failure. */
+/* A Response from any bytes: metadata, kind, error of a method; a decoded response can be encoded,
+ * and only OK is no failure. */
 #include "hub/base/bytes.h"
 #include "hub/wire/response.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,7 +15,7 @@ static void check(const struct hub_response *response, size_t size)
     hub_writer_count(&writer);
     hub_response_put(&writer, response);
     FUZZ_HOLDS(writer.failure == 0);
-    FUZZ_HOLDS(writer.size <= size + 64); /* what we know of its metadata is no more than it had */
+    FUZZ_HOLDS(writer.size <= size + 64); /* its metadata that we know is no longer than it was */
     copy = malloc(writer.size);
     if (!copy)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a value: the first byte chooses the type. What can be read prints as a text that
- * reads and prints the same. */
+/* Any text as a value: the first byte chooses the type. A parsed value prints as a text that parses
+ * and prints the same. */
 #include <string.h>
 
 #include "hub/wire/text.h"

@@ -13,10 +13,10 @@ struct hostile_slots {
     void *user;
 };
 
-/* As the host of peer 1: gives it its first share. */
+/* Acts as the host of peer 1: grants it its first share. */
 int hostile_slots_endow(struct hub_segment *segment);
 
-/* One write anywhere but into slots; one into a slot. */
+/* Write anywhere but into slots, and into a slot. */
 void hostile_slots_write(const struct hostile_slots *hostile);
 void hostile_slots_write_slot(const struct hostile_slots *hostile);
 

@@ -25,7 +25,7 @@ static int replay_file(const char *folder, const char *name)
     }
     size = fread(data, 1, INPUT_MAX, file);
     fclose(file);
-    /* Exactly as large as the file, so that a sanitizer sees what is read behind it. */
+    /* Exactly as large as the file, so that a sanitizer notices reads past it. */
     input = realloc(data, size ? size : 1);
     LLVMFuzzerTestOneInput(input ? input : data, size);
     free(input ? input : data);
