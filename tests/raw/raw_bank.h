@@ -17,11 +17,12 @@ uint32_t raw_bank_grant(struct raw_link *link, uint32_t c, uint32_t count);
 /* Grants one of each class that the guest wants, growing it where it may. */
 void raw_bank_attend(struct raw_link *link);
 
-/* One more extent: in a file behind its end, else in sealed memory that goes with the doorbell. 0,
+/* Adds an extent: in a file after its end, else in sealed memory that is sent with the doorbell. 0,
  * -ENOSPC at the fourth, -errno. */
 int raw_bank_grow(struct raw_link *link, uint32_t c);
 
-/* What the guest pushed back, into the reserve: 0, or -EPROTO where that cannot be. */
+/* Collects the slots that the guest pushed back into the reserve: 0, or -EPROTO for an impossible
+ * one. */
 int raw_bank_gather(struct raw_link *link, uint32_t c);
 
 int raw_bank_take(struct raw_link *link, uint32_t size, uint32_t *ref);

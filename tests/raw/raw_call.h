@@ -9,7 +9,7 @@
 #include "tests/raw/raw_link.h"
 #include "tests/raw/raw_postcard.h"
 
-/* What `01` and a number behind the metadata say. */
+/* The meaning of `01` and a number after the metadata. */
 enum raw_failure {
     RAW_USER = 0,
     RAW_UNKNOWN_METHOD = 1,
@@ -37,14 +37,14 @@ int raw_call_fail(struct raw_link *link, uint32_t id, enum raw_failure failure, 
 int raw_call_cancel(struct raw_link *link, uint32_t id, int timeout_ms);
 int raw_call_goodbye(struct raw_link *link, const char *reason, int timeout_ms);
 
-/* Behind the metadata of a Request: the arguments. */
+/* Returns the arguments of a Request, after its metadata. */
 struct raw_postcard_rest raw_call_arguments(const struct raw_message *request);
 
-/* Of a Response: 0 and the result in `rest`; 1 + the failure; -EPROTO if it is no Response. */
+/* For a Response: 0 and the result in `rest`; 1 + the failure; -EPROTO if it is no Response. */
 int raw_call_result(const struct raw_message *response, struct raw_postcard_rest *rest);
 
-/* Waits for the Response to `id` and drops whatever else comes. As raw_call_result, or the code of
- * raw_link_receive. */
+/* Waits for the Response to `id` and drops all other messages. Returns the same as raw_call_result,
+ * or the code of raw_link_receive. */
 int raw_call_await(struct raw_link *link, uint32_t id, int timeout_ms,
                    struct raw_postcard_rest *rest);
 

@@ -30,7 +30,7 @@ uint32_t raw_channel_granted(const struct raw_link *link, uint32_t id); /* and i
 void raw_channel_set(const struct raw_link *link, uint32_t id, uint32_t state);
 void raw_channel_set_granted(struct raw_link *link, uint32_t id, uint32_t granted);
 
-/* What may be sent now. */
+/* Returns the bytes that may be sent now. */
 int32_t raw_channel_credit(const struct raw_channel *channel);
 
 /* Waits for the credit, and sends an element of these bytes: 0, -ETIMEDOUT, or what the link says.

@@ -211,7 +211,7 @@ uint32_t raw_class_pop_all(struct raw_link *link, uint64_t head)
     return (uint32_t)(old >> 32);
 }
 
-/* ---- what the segment says ---- */
+/* ---- the contents of the segment ---- */
 
 static int read_class(struct raw_link *link, uint32_t c, uint32_t smaller)
 {
@@ -285,7 +285,7 @@ void raw_class_fini(struct raw_link *link)
     link->classes = NULL;
 }
 
-/* ---- what either side does ---- */
+/* ---- operations of either side ---- */
 
 int raw_class_take(struct raw_link *link, uint32_t size, uint32_t *ref, uint32_t *generation)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw class: slots of several sizes, chapter "slots of several sizes" of the specification: where
- * they lie, their stacks, the extents that come later. What host and guest do with them is in
+/* raw class: slots of several sizes, chapter "slots of several sizes" of the specification: their
+ * places, their stacks, the extents that are added. The operations of host and guest are in
  * raw_bank and raw_purse. */
 #ifndef TESTS_RAW_RAW_CLASS_H
 #define TESTS_RAW_RAW_CLASS_H
@@ -15,7 +15,7 @@
 
 enum raw_slot_state { RAW_FREE, RAW_ALLOCATED, RAW_IN_FLIGHT };
 
-/* What this side knows of a slot, whatever stands in the segment. */
+/* This side's record of a slot, independent of the segment's contents. */
 struct raw_note {
     uint32_t seen; /* generation that was accepted last */
     bool accepted;
@@ -33,7 +33,7 @@ struct raw_class {
     uint32_t slot_size, per_extent;
     uint64_t header, block; /* offsets of its header, and of what the guest has of it */
     struct raw_extent extents[4];
-    uint32_t *reserve, in_reserve; /* of a host */
+    uint32_t *reserve, in_reserve; /* for a host */
     uint32_t granted;
 };
 
@@ -62,7 +62,7 @@ uint8_t *raw_class_bytes(struct raw_link *link, uint32_t ref);
 /* Keeps the descriptor of an extent that came by the doorbell, or closes what is none. */
 void raw_class_keep(struct raw_link *link, int fd);
 
-/* Of the smallest class that holds `size`; link->classes->count where there is none. */
+/* Returns the smallest class that holds `size`; link->classes->count if there is none. */
 uint32_t raw_class_select(const struct raw_link *link, uint32_t size);
 
 /* Puts a slot on the stack whose head is at offset `head`. */
@@ -72,13 +72,13 @@ void raw_class_push(struct raw_link *link, uint64_t head, uint32_t ref);
 int raw_class_pop(struct raw_link *link, uint64_t head, uint32_t *ref);
 uint32_t raw_class_pop_all(struct raw_link *link, uint64_t head);
 
-/* ---- what either side does, as the one it is ---- */
+/* ---- operations of either side, in its own role ---- */
 
 /* A slot for `size` bytes, its generation raised. -EAGAIN; -EPROTO if it cannot be. */
 int raw_class_take(struct raw_link *link, uint32_t size, uint32_t *ref, uint32_t *generation);
 void raw_class_sent(struct raw_link *link, uint32_t ref);
 
-/* Is there a slot for link->wanted_size bytes, or may there be one? */
+/* Says whether there is a slot for link->wanted_size bytes, or may be one. */
 bool raw_class_ready(struct raw_link *link);
 
 /* Checks what a descriptor says of a slot, and copies the payload: 0 or -EPROTO. */

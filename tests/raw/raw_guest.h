@@ -27,7 +27,7 @@ int raw_guest_attach(const struct raw_ticket *ticket, const struct raw_behaviour
  * `bell` or -1, are set in `link` before. Where it fails the link is finished, doorbell and all. */
 int raw_guest_attach_mapped(struct raw_link *link, uint8_t *base, size_t size, uint32_t peer);
 
-/* State Goodbye, and wakes the host. What is in the ring may still be received. */
+/* Sets the state Goodbye, and wakes the host. Messages in the ring may still be received. */
 void raw_guest_goodbye(struct raw_link *link);
 
 /* Writes the monotonic time as heartbeat. */

@@ -39,7 +39,7 @@ static uint64_t extent_size(const struct raw_class_config *of)
     return 64 + raw_class_records_size(of->slots) + (uint64_t)of->slots * of->slot_size;
 }
 
-/* Where the rings begin, behind pools or classes. */
+/* Returns the start of the rings, after pools or classes. */
 static uint64_t place_slots(const struct raw_config *config, struct layout *l)
 {
     uint64_t at = l->slot_region + 64 * (uint64_t)config->class_count;

@@ -30,7 +30,7 @@ struct raw_host {
     uint8_t *base;
     size_t size;
     int fd;
-    char path[128]; /* of the file; "" with a memfd */
+    char path[128]; /* path of the file; "" with a memfd */
 };
 
 /* The configuration of hub.md's golden example. */
@@ -73,7 +73,7 @@ struct raw_arguments {
 void raw_host_ticket(const struct raw_host *host, const struct raw_link *link,
                      struct raw_arguments *out);
 
-/* Starts `argv` (ends with NULL; argv[0] is a path) with the ticket behind it, and closes the
+/* Starts `argv` (ends with NULL; argv[0] is a path) with the ticket appended, and closes the
  * guest's end here. 0 or -errno; `pidfd` is the caller's. */
 struct raw_program {
     pid_t pid;

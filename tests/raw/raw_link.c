@@ -115,7 +115,8 @@ void raw_link_read_indices(struct raw_link *link)
     link->tail = raw_load32(link->base, link->in_tail);
 }
 
-/* Of a head and a tail, one of them the other side's; -EPROTO if they cannot be. */
+/* Returns the distance of a head and a tail, one of them the other side's; -EPROTO if it is
+ * impossible. */
 static int distance(const struct raw_link *link, uint32_t head, uint32_t tail)
 {
     uint32_t mask = link->ring_size - 1;

@@ -36,7 +36,7 @@ struct raw_behaviour { /* zero: a peer that takes part in the wait protocol */
     bool never_wakes;  /* a futex */
     bool keeps_slots;  /* raw_link_receive leaves a slot to raw_slot_free */
     enum raw_sleep sleep;
-    uint32_t offset; /* of a payload in its slot, where it fits there */
+    uint32_t offset; /* offset of a payload in its slot, where it fits there */
 };
 
 /* A message with the fields of its descriptor. */
@@ -51,15 +51,15 @@ struct raw_message {
 struct raw_classes;
 
 struct raw_link {
-    uint8_t *base; /* of the segment */
-    size_t size;   /* of the mapping */
+    uint8_t *base; /* start of the segment */
+    size_t size;   /* bytes of the mapping */
     bool host;
     uint32_t peer;  /* id of the guest, on either side */
     uint32_t epoch; /* at attach or reserve */
     uint64_t entry; /* its peer entry */
     uint32_t ring_size, slot_size, slot_count;
     uint64_t out_ring, in_ring;   /* first descriptor */
-    uint64_t out_pool, in_pool;   /* bitmap; slots lie `bitmap_size` behind it */
+    uint64_t out_pool, in_pool;   /* bitmap; slots lie `bitmap_size` after it */
     uint64_t out_head, out_tail;  /* words of the ring this side writes to */
     uint64_t in_head, in_tail;    /* and of the one it reads */
     uint64_t own_wait, peer_wait; /* wait words */
@@ -67,13 +67,13 @@ struct raw_link {
     uint32_t head, tail; /* own indices, as published */
     int bell;            /* own end of the doorbell, or -1 */
     bool mapped;         /* base is this link's own mapping */
-    int file;            /* of the segment, where it may grow; -1: it does not */
+    int file;            /* the segment's file, if it may grow; -1: it does not */
     struct raw_behaviour behaviour;
     uint8_t *received;  /* payload of the last message */
-    uint64_t credit_at; /* who waits for credit: the counter, and what it must reach */
+    uint64_t credit_at; /* if waiting for credit: the counter, and the value to reach */
     uint32_t credit_wanted;
     struct raw_classes *classes; /* slots of several sizes; NULL: pools of one size */
-    uint32_t wanted_size;        /* who waits for a slot of them: for so many bytes */
+    uint32_t wanted_size;        /* if waiting for a slot: its bytes */
 };
 
 /* Fills in all but bell, epoch and indices from the header and the entry of `peer`, which must lie
@@ -106,7 +106,8 @@ int raw_link_receive(struct raw_link *link, int timeout_ms, struct raw_message *
 /* How many messages wait to be received; -EPROTO as above. */
 int raw_link_ready(struct raw_link *link);
 
-/* Did the other side say goodbye: host_goodbye, or the entry is not Attached (nor Reserved)? */
+/* Says whether the other side said goodbye: host_goodbye, or the entry is not Attached (nor
+ * Reserved). */
 bool raw_link_left(const struct raw_link *link);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw module: a guest that serves methods. What host and guest say to each other before the first
- * call are ordinary calls, with names that begin with "rapahub.". */
+/* raw module: a guest that serves methods. The messages of host and guest before the first call are
+ * ordinary calls, with names that begin with "rapahub.". */
 #ifndef TESTS_RAW_RAW_MODULE_H
 #define TESTS_RAW_RAW_MODULE_H
 
@@ -38,10 +38,11 @@ int raw_module_answer(struct raw_link *link, const struct raw_module *module,
  */
 int raw_module_serve(struct raw_link *link, const struct raw_module *module);
 
-/* Of a host: lets the first container of a guest begin, under handle 1. As raw_call_await. */
+/* For a host: lets the first container of a guest begin, under handle 1. Result as for
+ * raw_call_await. */
 int raw_module_begin(struct raw_link *link, uint32_t id, int timeout_ms);
 
-/* Of a host: takes the guest's announcement and answers it. 0, or what the link said. */
+/* For a host: receives the guest's announcement and answers it. 0, or the error of the link. */
 int raw_module_await_ready(struct raw_link *link, int timeout_ms);
 
 #endif

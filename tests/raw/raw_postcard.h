@@ -15,7 +15,7 @@ struct raw_postcard {
     size_t size;
 };
 
-/* Each appends; what does not fit ends the program. */
+/* Each appends; if it does not fit, the program ends. */
 void raw_postcard_byte(struct raw_postcard *to, uint8_t byte);
 void raw_postcard_raw(struct raw_postcard *to, const void *from, size_t size);
 void raw_postcard_u64(struct raw_postcard *to, uint64_t value);
@@ -23,7 +23,8 @@ void raw_postcard_i64(struct raw_postcard *to, int64_t value);
 void raw_postcard_bytes(struct raw_postcard *to, const void *from, size_t size);
 void raw_postcard_string(struct raw_postcard *to, const char *text);
 
-/* What is still to be read. A read that finds something else sets `wrong` and returns 0 or NULL. */
+/* The bytes still to be read. A read that finds something else sets `wrong` and returns 0 or
+ * NULL. */
 struct raw_postcard_rest {
     const uint8_t *at;
     size_t left;

@@ -8,7 +8,7 @@
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
 
-/* What stands on our stack is ours, and free. */
+/* A slot on our stack must be ours, and free. */
 static int check(struct raw_link *link, uint32_t c, uint32_t ref)
 {
     uint8_t *record = raw_class_record(link, ref);

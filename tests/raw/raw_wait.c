@@ -99,7 +99,7 @@ bool raw_wait_hear(struct raw_link *link)
     return size < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Returns false if nobody can ring any more. */
+/* Returns false if there is no peer that can ring any more. */
 static bool poll_bell(struct raw_link *link, int ms)
 {
     struct pollfd bell = {.fd = link->bell, .events = POLLIN};
@@ -114,8 +114,8 @@ static void wait_futex(struct raw_link *link, uint64_t at, uint32_t value, int m
     syscall(SYS_futex, raw_word32(link->base, at), FUTEX_WAIT, value, &span, NULL, 0);
 }
 
-/* One sleep of at most `ms`; false if the other side hung up. The bits are set before the last
- * look, so that whoever publishes after it sees them. */
+/* Sleeps once, at most `ms`; false if the other side hung up. The bits are set before the last
+ * check, so that a peer which publishes afterwards sees them. */
 static bool sleep_once(struct raw_link *link, const struct raw_wait *wait, int ms)
 {
     bool on_bell = link->behaviour.sleep == RAW_SLEEP_BELL && link->bell >= 0;

@@ -8,9 +8,9 @@
 
 #include "tests/raw/raw_link.h"
 
-/* What this side waits for. */
+/* The condition that this side waits for. */
 struct raw_wait {
-    uint64_t word;  /* of the seed: what the other side publishes */
+    uint64_t word;  /* the specification's word: published by the other side */
     uint32_t futex; /* own sleep bits: on the wait word ... */
     uint32_t bell;  /* ... and on the doorbell */
     bool (*check)(struct raw_link *link);
@@ -27,7 +27,7 @@ void raw_wait_wake(struct raw_link *link, uint32_t mask, uint64_t seed_word);
  * other side hung up. */
 bool raw_wait_hear(struct raw_link *link);
 
-/* One byte into the doorbell, whatever the behaviour. 0 or -errno. */
+/* Sends a byte into the doorbell, whatever the behaviour. 0 or -errno. */
 int raw_wait_ring(const struct raw_link *link);
 
 #endif
