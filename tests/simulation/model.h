@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model: the rules of OTP's supervisors and ours, once more and as simply as they can be said: one
- * thing behind the other, each group stopped and started by a loop, each window counted anew from a
- * list of all failures. It shares no code with what it is compared to. */
+/* model: the rules of OTP's supervisors and ours, in their simplest form: sequential, each group
+ * stopped and started by a loop, each window counted again from a list of all failures. It shares
+ * no code with the implementation that it is compared to. */
 #ifndef TESTS_SIMULATION_MODEL_H
 #define TESTS_SIMULATION_MODEL_H
 
@@ -16,16 +16,16 @@
 
 enum fate { DOWN, UP, PARKED, GONE };
 
-/* What both are made of. */
+/* The nodes from which both are made. */
 struct node {
     int parent; /* -1: the root */
     bool supervisor, significant;
     enum rapahub_strategy strategy;
     enum rapahub_auto_shutdown shuts;
     enum rapahub_restart restart;
-    int max;         /* of itself, as a child */
+    int max;         /* its own budget, as a child */
     int limit;       /* of a supervisor's children; -1: none */
-    uint64_t period; /* of both */
+    uint64_t period; /* of both budgets */
     enum rapahub_exhausted policy, group_policy;
 };
 
@@ -33,7 +33,7 @@ struct node {
 struct memory {
     enum fate fate;
     bool wanted;
-    bool ready; /* of a supervisor: it was complete once since it started */
+    bool ready; /* a supervisor's: it was complete once since it started */
     uint64_t failures[FAILURES], group[FAILURES];
     int failures_count, group_count;
 };
@@ -56,7 +56,7 @@ struct model {
 /* A life of it has ended. */
 void model_fail(struct model *model, int node, enum rapahub_exit_class class, int status);
 
-/* All that is to be started, one behind the other. */
+/* Starts everything that should run, one after the other. */
 void model_start_all(struct model *model);
 
 void model_note(struct trace *trace, int node, bool start);

@@ -17,7 +17,7 @@ struct pair {
     struct hub_random random;
     struct model model;
     struct host_machine core;
-    struct trace trace; /* of the machine */
+    struct trace trace; /* the machine's */
     uint32_t places[NODES];
     int starts_seen;
 };
@@ -144,7 +144,7 @@ static enum fate fate_of(const struct host_child *child)
     }
 }
 
-/* Of two guests of a supervisor with an order, the later one goes first. */
+/* If two guests have a supervisor with an order, the later one goes first. */
 static bool is_reverse(const struct pair *pair, int first, int second)
 {
     int parent = pair->model.nodes[first].parent;
@@ -234,7 +234,7 @@ static void kill_in_both(struct pair *pair, int victim)
     model_start_all(&pair->model);
 }
 
-/* Somebody looks after those that have failed; the same in both. */
+/* Failed children are reset, the same in both. */
 static void revive_in_both(struct pair *pair)
 {
     pair->model.fail_starts = pair->starts_seen = pair->model.starts_seen = 0;

@@ -49,7 +49,7 @@ struct host_child *rules_child(struct world *world, uint32_t place)
     return &world->machine.tree.children[place];
 }
 
-/* ---- what must never be ---- */
+/* ---- the forbidden ---- */
 
 bool rules_lives(const struct actor *actor)
 {
@@ -77,7 +77,7 @@ static bool is_sibling(struct world *world, uint32_t a, uint32_t b)
            rules_child(world, a)->parent == rules_child(world, b)->parent;
 }
 
-/* Has `a` this kind of dependency on `b`? Found anew, by names. */
+/* Says whether `a` has this kind of dependency on `b`, found anew, by names. */
 static bool depends(struct world *world, uint32_t a, uint32_t b, unsigned kinds)
 {
     const struct host_child *child = rules_child(world, a);
@@ -194,7 +194,7 @@ static bool is_below(struct world *world, uint32_t place, uint32_t above)
     return place == above;
 }
 
-/* May the death of `guilty` ask `place` to go, with no budget used up? */
+/* Says whether the death of `guilty` may ask `place` to go, with no budget exceeded. */
 static bool concerns(struct world *world, uint32_t guilty, uint32_t place)
 {
     const struct host_child *dead = rules_child(world, guilty);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules: what must never be, looked at with each decision; see world.h. */
+/* rules: the conditions that must never occur, checked with each decision; see world.h. */
 #ifndef TESTS_SIMULATION_RULES_H
 #define TESTS_SIMULATION_RULES_H
 
@@ -16,17 +16,17 @@
 #define DELAY_MAX (100 * HUB_MILLISECOND)
 #define SETTLINGS 20000
 
-/* What the world knows of a guest, without asking the machine. */
+/* The world's knowledge of a guest, without asking the machine. */
 struct actor {
     uint32_t number;
-    uint64_t incarnation; /* of its process; 0: none */
-    uint64_t last;        /* of its last one */
+    uint64_t incarnation; /* its process's; 0: none */
+    uint64_t last;        /* its last one's */
     bool ready, asked, killed, stubborn;
     uint64_t failures[FAILURES]; /* times of those that count, of this child */
     uint32_t failures_count;
     uint64_t not_before_ns;
     bool failed; /* its last end was a failure of its own */
-    bool freed;  /* somebody has asked for a start since */
+    bool freed;  /* a start was requested since */
 };
 
 struct world {
@@ -34,7 +34,7 @@ struct world {
     struct hub_random random;
     struct host_machine machine;
     struct actor actors[PLACES];
-    uint32_t guilty; /* whose failure is being decided; HOST_TREE_NONE: nobody's */
+    uint32_t guilty; /* the child whose failure is being decided, or HOST_TREE_NONE */
     uint64_t starts_ns[2 * BURST];
     uint64_t starts;
     uint32_t root;

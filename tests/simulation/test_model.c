@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What supervision decides, compared with a sequential model of the rules. `--steps N` and
- * `--seed N`: how many deaths at least, from which seed on. */
+/* The decisions of supervision, compared with a sequential model of the rules. `--steps N` and
+ * `--seed N`: the least number of deaths, and the first seed. */
 #include <stdlib.h>
 #include <string.h>
 

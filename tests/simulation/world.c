@@ -25,7 +25,7 @@ static void carry_out(struct world *world)
     rules_figures()->events++;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void begin_to_serve(struct world *world, uint32_t place)
 {
@@ -47,7 +47,7 @@ static struct hub_exit draw_exit(struct world *world, enum rapahub_exit_class *c
     return exit;
 }
 
-/* One that dies while it is asked to go has not failed. */
+/* A guest that dies while it is asked to go has not failed. */
 static void die(struct world *world, uint32_t place)
 {
     struct actor *actor = &world->actors[place];
@@ -261,7 +261,7 @@ static void grow(struct world *world)
 
 /* ---- the end ---- */
 
-/* Everybody does as asked, nobody dies: until nothing happens any more. */
+/* All guests do as asked, and none dies: until nothing happens any more. */
 static bool settles(struct world *world, bool stubborn)
 {
     for (unsigned n = 0; n < SETTLINGS && !world->broken; n++) {
@@ -292,7 +292,7 @@ static bool settles(struct world *world, bool stubborn)
     return false;
 }
 
-/* What it waits for will not come: nobody starts that one. */
+/* The child that it waits for will not come, because it is never started. */
 static bool waits_in_vain(struct world *world, uint32_t place)
 {
     const struct host_child *child = rules_child(world, place);
@@ -307,7 +307,7 @@ static bool waits_in_vain(struct world *world, uint32_t place)
     return false;
 }
 
-/* Nobody is between two states, and who is wanted serves or has a reason. */
+/* No child is between two states, and each wanted one serves or has a reason not to. */
 static void check_rest(struct world *world)
 {
     for (uint32_t i = 0; i < PLACES; i++) {
