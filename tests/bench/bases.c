@@ -88,8 +88,8 @@ static bool hear(int socket)
     return poll(&poll_for, 1, -1) == 1 && read(socket, &byte, 1) == 1;
 }
 
-/* One line each way; the line of the next message is the next one, which averages over where the
- * addresses fall in the shared cache. */
+/* Transfers a cache line each way. The next message uses the next line, which averages over the
+ * places of the addresses in the shared cache. */
 static int once_lines(void *user)
 {
     struct base *base = user;
@@ -371,7 +371,7 @@ static int replace_process(struct place_child *child, const char *name)
 }
 
 /* p50: the start of a process. value: the end of one and the start of the next; second: the end.
- * Of a large one the next one is started small, and grows then. */
+ * After a large process the next one starts small, and grows then. */
 static int processes(const struct suite_subject *subject, const struct suite_options *options,
                      struct trial *out)
 {

@@ -17,7 +17,7 @@ static int bench_add(void *self, int64_t a, int64_t b, int64_t *sum)
     return 0;
 }
 
-/* Of floats, which go in registers of their own. */
+/* Floats are passed in registers of their own. */
 static int bench_addf(void *self, double a, double b, double *sum)
 {
     (void)self;
@@ -25,7 +25,7 @@ static int bench_addf(void *self, double a, double b, double *sum)
     return 0;
 }
 
-/* Of a record: through libffi. */
+/* A record is passed through libffi. */
 static int bench_addr(void *self, struct bench_four four, double *sum)
 {
     (void)self;
@@ -33,7 +33,7 @@ static int bench_addr(void *self, struct bench_four four, double *sum)
     return 0;
 }
 
-/* What came goes back. */
+/* Returns its argument. */
 static int bench_raw(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
 {
     (void)self;
@@ -41,7 +41,7 @@ static int bench_raw(void *self, struct rapahub_bytes in, struct rapahub_bytes *
     return 0;
 }
 
-/* As long as what came, but of what a few bytes are touched only. */
+/* Returns as many bytes as it got, only a few of which are touched. */
 static int bench_lend(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
 {
     void *data = rapahub_chimod_alloc(in.size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_pidfd: preloaded into a host under valgrind, which knows no pidfds: one that never becomes
- * readable, instead. Good for a run in which nobody dies. */
+/* bench_pidfd: preloaded into a host under valgrind, which knows no pidfds: makes a descriptor that
+ * never becomes readable instead. Good for a run in which no process dies. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <sys/eventfd.h>

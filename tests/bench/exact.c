@@ -17,14 +17,14 @@
 #include "tests/bench/stage.h"
 
 #define CALLS     2000U
-#define FEW       100U /* of those of which each load and store is printed */
+#define FEW       100U /* operations for the runs in which each load and store is printed */
 #define ARGUMENTS 16
 #define LOOKS     4
 #define WHOLE     0.005
 
 enum exact_kind { INSTRUCTIONS, GROWTH, SYSTEM_CALLS, ALLOCATIONS, FAULTS, LINES, IDLING };
 
-/* Which program; for GROWTH what is taken off. */
+/* The program of a row; for GROWTH also the one that is subtracted. */
 static const struct exercise {
     const char *id, *of, *less;
 } exercises[] = {
@@ -45,7 +45,7 @@ static const struct exercise {
     {"x-idle", "idle-pair", NULL},
 };
 
-/* One of the two under callgrind, the other one as ever. */
+/* Runs one of the two under callgrind, the other one normally. */
 static int under_callgrind(struct pair *pair, const char *subject, bool host, struct profile *out)
 {
     char to[PAIR_PATH + 32];
@@ -120,8 +120,8 @@ static int touched_lines(const char *subject, struct trial *out)
     return r;
 }
 
-/* What all processes did between the two marks. A call that another one interrupts has two lines.
- */
+/* Counts the system calls of all processes between the two marks. A call that another one
+ * interrupts has two lines. */
 static double between_marks(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -140,8 +140,9 @@ static double between_marks(const char *path)
     return counts ? calls : HUGE_VAL;
 }
 
-/* value: how many for one of `times`. That is a whole number, unless somebody was descheduled where
- * nobody sleeps; this only adds, so the least of some looks is nearest to the truth. */
+/* value: the number for one of `times` operations. That is a whole number, unless a process was
+ * descheduled while none sleeps. Descheduling only adds, so the least of some runs is nearest to
+ * the truth. */
 static int system_calls(const char *const program[], double times, struct trial *out)
 {
     struct pair pair;

@@ -169,7 +169,7 @@
     {#id,  #group, what,  subject, base, GATES_##field, GATES_##of, gate,         \
      goal, true,   false, unit,    0,    true,          reach},
 
-/* Of counts per call: a descheduled peer changes them a little. */
+/* For counts per call: a descheduled peer changes them a little. */
 #define TOLERANCE 0.01
 
 const struct gates_row gates_rows[] = {GATES(LESS, MORE, EACH, SHOW, CLOSE){0}};

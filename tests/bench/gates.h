@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gates: each row: what is divided by what, and the numbers to reach. A gate is not to be broken; a
- * goal is what a release claims. */
+/* gates: for each row, the quotient that is formed, and the numbers to reach. A gate must not be
+ * broken; a goal is what a release claims. */
 #ifndef TESTS_BENCH_GATES_H
 #define TESTS_BENCH_GATES_H
 
@@ -17,7 +17,7 @@ struct gates_row {
     double gate, goal; /* 0 with `no_gate` false is a number like another */
     bool more;         /* more is better */
     bool no_gate;      /* published only */
-    const char *unit;  /* of the value */
+    const char *unit;  /* unit of the value */
     double tolerance;  /* beyond the gate: of counts, which a descheduled peer changes */
     bool close;        /* only rounds count in which the two CPUs share a cache: GATES_LINE */
     const char *reach; /* and this subject, to the same base, reaches the gate; NULL: any */
@@ -33,7 +33,7 @@ extern const struct gates_row gates_rows[];
 /* In the unit of the row: ns, or what the trial's value is. */
 double gates_value(const struct trial *trial, enum gates_field field);
 
-/* As Markdown, for docs/performance.md. */
+/* Prints the gates as Markdown, for docs/performance.md. */
 void gates_print(void);
 
 #endif

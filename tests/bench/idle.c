@@ -93,7 +93,8 @@ static int run(const struct suite_subject *subject, const struct suite_options *
     if (r == 0 && subject->kind == BEATING) {
         out->value = (host[1].cpu_ns - host[0].cpu_ns + guests[1].cpu_ns - guests[0].cpu_ns) /
                      (s * 1e9) * 100;
-        out->batch_ns = (host[1].cpu_ns - host[0].cpu_ns) / s; /* of the host, in a second */
+        /* CPU time of the host in a second */
+        out->batch_ns = (host[1].cpu_ns - host[0].cpu_ns) / s;
         out->second = (host[1].wakes - host[0].wakes + guests[1].wakes - guests[0].wakes) / s;
     } else if (r == 0) {
         out->value = (guests[1].wakes - guests[0].wakes) / s / stage.count;

@@ -47,8 +47,8 @@ static void look_at(struct lines *lines, const char *text)
             touch(lines, at);
 }
 
-/* Written before the host warms up. What waits in the fifo is little beside what that prints, so it
- * is read before the first mark. */
+/* Written before the host warms up. The fifo holds little compared with the output of the warm-up,
+ * so this is read before the first mark. */
 static void look_for_note(struct lines *lines)
 {
     FILE *file = fopen(lines->note, "re");

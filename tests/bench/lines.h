@@ -10,9 +10,10 @@
 
 struct lines {
     const char *trace, *note; /* paths: a fifo, and where the host says what lies where */
-    uint64_t low, high, mark; /* of the segment; and the word it stores between two operations */
+    /* bounds of the segment; and the word stored between two operations */
+    uint64_t low, high, mark;
     uint64_t touched[LINES_MAX];
-    uint32_t count;           /* of those in this operation */
+    uint32_t count;           /* lines touched in this operation */
     uint64_t all, operations; /* in all of them */
     uint32_t marks;
     int failure;

@@ -30,14 +30,14 @@ struct command {
 struct wanted {
     const char *group; /* NULL: every one */
     const char *only;  /* "C1,C2"; NULL: every one */
-    bool gates;        /* what has a gate */
+    bool gates;        /* only rows that have a gate */
     bool peers;        /* other libraries too */
 };
 
 static FILE *svg_file, *sizes_file;
 static bool with_peers;
 
-/* Is `word` one of the words of a list with commas? */
+/* Says whether `word` is in a list with commas. */
 static bool is_listed(const char *list, const char *word)
 {
     size_t size = strlen(word);
@@ -259,7 +259,7 @@ static int parse(int argc, char **argv, struct rounds_options *options)
                : 0;
 }
 
-/* What the library warns of is no news here: guests are killed on purpose. */
+/* Drops warnings of the library: guests are killed on purpose. */
 static void hush(void *user, enum rapahub_log_level level, const char *topic, const char *text)
 {
     (void)user;

@@ -7,7 +7,7 @@
 
 #include "tests/bench/suite.h"
 
-/* What the subject's `run` gives; trial->load is filled in. */
+/* Fills in the result of the subject's `run` and trial->load. */
 int once_run(const struct suite_subject *subject, const struct suite_options *options,
              struct trial *out);
 
@@ -15,7 +15,7 @@ int once_run(const struct suite_subject *subject, const struct suite_options *op
 int once_elsewhere(const char *program, const struct suite_subject *subject,
                    const struct suite_options *options, struct trial *out);
 
-/* What a trial of another program printed as JSON. */
+/* Reads the trial that another program printed as JSON. */
 void once_read(const char *line, struct trial *out);
 
 /* Where a trial stands: in which round, and in which row, if it is the subject of one. */

@@ -14,14 +14,14 @@
 /* A folder with what they need. */
 struct pair {
     char folder[PAIR_PATH - 32];
-    char segment[PAIR_PATH], output[PAIR_PATH]; /* what the tool writes */
+    char segment[PAIR_PATH], output[PAIR_PATH]; /* output files of the tool */
     char note[PAIR_PATH];                       /* where the host says what lies where */
-    char count[16];                             /* of operations */
+    char count[16];                             /* number of operations */
 };
 
 struct pair_run {
     const char *subject;
-    const char *const *tool; /* what stands before the program; ends with NULL */
+    const char *const *tool; /* words before the program; ends with NULL */
     bool of_host;            /* else the guest runs under it */
     bool notes;
     void *(*meanwhile)(void *user); /* in a thread of its own from the host's start on, or NULL */
@@ -37,7 +37,7 @@ bool pair_has(const char *tool);
 /* 0, SUITE_NOT_HERE, or less than 0, said on standard error. */
 int pair_run(struct pair *pair, const struct pair_run *run);
 
-/* What `result` of a `rapahub-bench` means: as above. */
+/* Interprets the `result` of a `rapahub-bench`, as above. */
 int pair_judge(const char *what, int r, const struct process_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers: the echo of 32 bytes that other libraries do, by the programs of the folder peers. Those
- * that are not built are skipped. */
+/* peers: the echo of 32 bytes through other libraries, by the programs of the folder peers.
+ * Programs that are not built are skipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static int echo(const struct suite_subject *subject, const char *const argv[], s
     return r;
 }
 
-/* What it leaves in its folder is one socket. */
+/* Its folder contains only one socket afterwards. */
 static int run(const struct suite_subject *subject, const struct suite_options *options,
                struct trial *out)
 {

@@ -59,7 +59,7 @@ static int first_calls(struct stage *stage, struct trial *out)
     return 0;
 }
 
-/* As many more as there were, one by one: a trial of some ms would hide what takes a while. */
+/* Makes as many calls again, one by one: a trial of some ms would hide slow ones. */
 static int next_calls(struct stage *stage, struct trial *out)
 {
     static double samples[EARLY];

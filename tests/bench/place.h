@@ -36,7 +36,7 @@ uint64_t place_preempted(pid_t pid);
 /* Page faults that needed no disk, so far; 0 of pid 0. */
 uint64_t place_faults(pid_t pid);
 
-/* What a child shares with its parent. */
+/* Memory that a child shares with its parent. */
 #define PLACE_LINES 256
 struct place_line {
     _Alignas(64) uint64_t sequence;

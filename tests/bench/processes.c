@@ -10,7 +10,7 @@
 
 #define SAMPLES_MAX 200 /* fewer than the restarts a supervision may allow */
 #define SAMPLES_MIN 8
-#define SAMPLES_FEW 3 /* of what takes long */
+#define SAMPLES_FEW 3 /* for operations that take long */
 #define WITHIN_MS   5000
 #define BALLAST     ((size_t)1 << 30)
 #define PENDING     1000

@@ -17,7 +17,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What a call costs is counted where it enters what is told apart. */
+/* The cost of a call is added to the function at which it enters the separately counted code. */
 static void count_call(const struct reader *reader, double cost, struct profile *out)
 {
     bool from_ffi = begins(reader->function, "ffi_");

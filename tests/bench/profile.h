@@ -9,10 +9,10 @@ struct profile {
     double waiting; /* inside hub_wait_for, and while the clocks were compared */
     double ffi;     /* inside libffi, the method it calls included */
     double method;  /* inside methods of bench_chimod.c */
-    double direct;  /* of these, called without libffi */
+    double direct;  /* calls of these without libffi */
 };
 
-/* Of a file written with --compress-strings=no --compress-pos=no. 0, or -errno. */
+/* Reads a file written with --compress-strings=no --compress-pos=no. 0, or -errno. */
 int profile_read(const char *path, struct profile *out);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Is it the name of one? */
+/* Says whether this is the name of a peer program. */
 bool ring_is_peer(const char *name);
 
 /* Its memory is descriptor 3, its socket 4. An exit status. */

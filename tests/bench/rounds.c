@@ -12,7 +12,7 @@
 #define NOISY_FROM    3   /* pairs */
 #define TRIES         3
 #define AGAIN_ROUNDS  5 /* at most, of the second and third */
-#define PREEMPTED_MAX 5 /* of a trial with real-time priority; it is done again */
+#define PREEMPTED_MAX 5 /* repetitions of a trial with real-time priority that was preempted */
 
 enum { NOT_RUN, DONE, NOT_HERE, BROKEN };
 
@@ -25,7 +25,7 @@ struct rounds {
     bool wanted[SUBJECTS_MAX];
     uint8_t state[SUBJECTS_MAX][ROUNDS_MAX];
     struct trial trials[SUBJECTS_MAX][ROUNDS_MAX];
-    struct trial others[SUBJECTS_MAX][ROUNDS_MAX]; /* of the other build */
+    struct trial others[SUBJECTS_MAX][ROUNDS_MAX]; /* trials of the other build */
 };
 
 /* xorshift: the order is the seed's, on any machine. */
@@ -79,7 +79,7 @@ static void compare(struct rounds *rounds, uint32_t at, uint32_t round)
     rounds->state[at][round] = r == 0 ? DONE : r == SUITE_NOT_HERE ? NOT_HERE : BROKEN;
 }
 
-/* Of a subject in a round; 0: it was not measured. */
+/* Returns the value of a subject in a round; 0: it was not measured. */
 static double value_of(const struct rounds *rounds, const char *id, enum gates_field field,
                        uint32_t round)
 {
@@ -90,7 +90,7 @@ static double value_of(const struct rounds *rounds, const char *id, enum gates_f
                : 0;
 }
 
-/* Does a round say anything of a row that is for CPUs that share a cache? */
+/* Says whether a round counts for a row that needs CPUs that share a cache. */
 static bool counts(const struct rounds *rounds, const struct gates_row *row, uint32_t round)
 {
     double line;
@@ -268,8 +268,8 @@ static bool meets(const struct gates_row *row, double ratio, double number)
     return row->more ? ratio >= number : ratio <= number + row->tolerance;
 }
 
-/* A base that wavers says nothing. One that is pinned nowhere may be on one CPU or on two, but the
- * start of a process is the same anywhere. */
+/* A base that varies proves nothing. An unpinned one may run on one CPU or on two, but the start of
+ * a process is the same anywhere. */
 static bool is_noisy(const struct rounds *rounds, const struct gates_row *row, struct pairs *pairs)
 {
     uint32_t of = row->base ? index_of(rounds, row->base) : rounds->count;
@@ -322,7 +322,7 @@ static struct rounds_result judge(const struct rounds *rounds, const struct gate
     return result;
 }
 
-/* Is `a` the better measurement of the two? Any verdict beats noise. */
+/* Says whether `a` is the better measurement. Any verdict beats noise. */
 static bool better(const struct rounds_result *a, const struct rounds_result *b)
 {
     if ((a->verdict == ROUNDS_NOISY) != (b->verdict == ROUNDS_NOISY))
@@ -330,8 +330,8 @@ static bool better(const struct rounds_result *a, const struct rounds_result *b)
     return a->row->more ? a->ratio > b->ratio : a->ratio < b->ratio;
 }
 
-/* A gate is broken only if the best of three measurements breaks it; the second and third measure
- * the row and its base alone. What is counted is not measured again. */
+/* A gate is broken only if the best of three measurements breaks it. The second and third measure
+ * the row and its base alone. Counts are not measured again. */
 static void again(struct rounds *rounds, struct rounds_result *result)
 {
     uint32_t all = rounds->options->rounds, least = all < AGAIN_ROUNDS ? all : AGAIN_ROUNDS;

@@ -26,7 +26,7 @@ struct rounds_result {
     enum rounds_verdict verdict;
     double value, base;       /* medians */
     double ratio, low, high;  /* the value itself where there is no base */
-    double load;              /* of the machine, at its worst */
+    double load;              /* load of the machine, at its worst */
     uint32_t rounds;          /* paired */
     uint32_t tries;           /* measurements it took */
     char why[TRIAL_WHY_SIZE]; /* NOT_HERE; FAIL where it could not run */

@@ -36,7 +36,7 @@ static double down(double ns)
     return TOP + HEIGHT * (1 - log(ns / LEAST_NS) / log(MOST_NS / LEAST_NS));
 }
 
-/* Of a batch, as some row or other has it; 0: it was not measured. */
+/* Returns the time of a batch from any row that has it; 0: it was not measured. */
 static double time_of(const char *subject, const struct rounds_result *results, int count)
 {
     for (int i = 0; i < count; i++) {

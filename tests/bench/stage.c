@@ -61,7 +61,7 @@ static int set_waiting(struct rapahub_host_options *host, enum suite_mode mode, 
     host->waiting = waiting[mode];
     return 0;
 #else
-    (void)host; /* on two CPUs the default polls too, as long as nobody is in the way */
+    (void)host; /* on two CPUs the default polls too, as long as the CPUs are free */
     return mode == SUITE_ADAPT || mode == SUITE_POLL
                ? 0
                : stage_not_here(out, "needs the host option `waiting`");

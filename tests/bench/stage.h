@@ -19,13 +19,13 @@ struct stage {
 };
 
 struct stage_options {
-    struct rapahub_host_options host; /* what differs from the defaults */
+    struct rapahub_host_options host; /* options that differ from the defaults */
     enum rapahub_trust trust;
     const struct rapahub_supervision *supervision;
     uint32_t guests;             /* 0 is 1 */
     bool nobody;                 /* the host alone */
     bool as_it_is;               /* where both sides run the caller sees to itself */
-    struct rapahub_bytes params; /* of the containers */
+    struct rapahub_bytes params; /* parameters of the containers */
 };
 
 /* 0; SUITE_NOT_HERE with trial->why; or less than 0, said on standard error. stage_close in every
@@ -34,11 +34,11 @@ int stage_open(const struct suite_subject *subject, const struct stage_options *
                struct trial *out, struct stage *stage);
 void stage_close(struct stage *stage);
 
-/* From now on a stage waits for one guest that somebody else starts, at this path. `note`: a file
- * for where the segment begins and ends, and trial_mark; or NULL. */
+/* From now on a stage waits for one guest that is started elsewhere, at this path. `note`: a file
+ * for the bounds of the segment and trial_mark; or NULL. */
 void stage_attached(const char *path, const char *note);
 
-/* One more guest, with its container. */
+/* Adds a guest with its container. */
 int stage_add(struct stage *stage, const struct stage_options *options);
 
 /* Dispatches until `holds` (NULL: never), which is 1, or for so long, which is 0; or less than 0.

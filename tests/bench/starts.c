@@ -22,7 +22,7 @@ struct starter {
     int failure;
 };
 
-/* One of the threads that start a guest after the other. */
+/* A thread that starts one guest after the other. */
 static void *start_on(void *user)
 {
     static const struct rapahub_guest_options plugin = {.chimod = BENCH_CHIMOD,

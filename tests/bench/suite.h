@@ -29,7 +29,7 @@ struct suite_subject {
                struct trial *out);
     enum suite_mode mode;
     enum suite_place place;
-    uint32_t kind;   /* which of its file */
+    uint32_t kind;   /* chooses the variant within its file */
     uint32_t size;   /* bytes of payload */
     uint32_t guests; /* or threads */
     uint32_t rounds; /* at most, where it takes long; 0: all */
@@ -44,7 +44,7 @@ extern const struct suite_subject bases_subjects[], calls_subjects[], streams_su
 const char *suite_mode_name(enum suite_mode mode);
 const char *suite_place_name(enum suite_place place);
 
-/* The n-th of all subjects, NULL behind the last; and by id. */
+/* Return the n-th of all subjects, NULL after the last, and a subject by its id. */
 const struct suite_subject *suite_at(unsigned index);
 const struct suite_subject *suite_find(const char *id);
 

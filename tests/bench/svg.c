@@ -6,7 +6,7 @@
 
 #define LINE   18
 #define LEFT   300 /* where the names end */
-#define WIDTH  560 /* of the axis */
+#define WIDTH  560 /* width of the axis */
 #define TOP    40
 #define LEAST  0.01 /* the ends of the axis, in gates */
 #define MOST   100.0

@@ -6,7 +6,7 @@
 #include "tests/bench/stage.h"
 
 #define THREADS_MAX 64
-#define FAIR_MS     1000.0 /* as long do all run where the slowest is looked at */
+#define FAIR_MS     1000.0 /* time that all threads run where the slowest counts */
 
 enum thread_kind { RATE, FAIR };
 

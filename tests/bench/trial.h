@@ -11,14 +11,14 @@
 #define TRIAL_WHY_SIZE 160
 
 struct trial {
-    double batch_ns; /* of one operation */
+    double batch_ns; /* time of one operation */
     double p50_ns, p90_ns, p99_ns, p999_ns;
-    double value;  /* of what is no time: a rate, a bandwidth, a count */
+    double value;  /* a result that is no time: a rate, a bandwidth, a count */
     double second; /* another one of the same trial */
-    double faults; /* of pages, per operation; where the operations are counted */
+    double faults; /* page faults per operation, where operations are counted */
     uint64_t n;    /* operations timed */
     uint64_t preempted;
-    double load;              /* of the machine, the last minute */
+    double load;              /* load of the machine, the last minute */
     bool fifo;                /* ran with real-time priority */
     char why[TRIAL_WHY_SIZE]; /* it could not be measured */
 };
@@ -35,11 +35,12 @@ struct trial_plan {
 /* 0, or what `once` returned. */
 int trial_run(const struct trial_plan *plan, struct trial *out);
 
-/* From now on a trial is 1,000 operations to warm up and `count` more, without a look at a clock:
- * for who counts something else. 0: as before. */
+/* From now on a trial is 1,000 operations to warm up and `count` more, without reading a clock: for
+ * other counts than time. 0: as before. */
 void trial_exactly(uint64_t count);
 
-/* The word that is stored before each of the `count` and behind the last: for who reads a trace. */
+/* Returns the word that is stored before each of the `count` and after the last, for readers of a
+ * trace. */
 const volatile uint64_t *trial_mark(void);
 
 /* A system call that does nothing, for who counts those between the two. */

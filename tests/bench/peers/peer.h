@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer: what the programs share that echo 32 bytes through somebody else's library: two processes
- * of one program, pinned to two CPUs, and the trial that the rows of this product have too.
+/* peer: shared by the programs that echo 32 bytes through another library: two processes of one
+ * program, pinned to two CPUs, and the same trial as for the rows of this product.
  *
- * `PROGRAM FOLDER MS fifo` measures and prints a line of JSON; FOLDER is for its socket. */
+ * `PROGRAM FOLDER MS fifo` measures and prints a line of JSON; FOLDER is for its socket.
+ */
 #ifndef TESTS_BENCH_PEERS_PEER_H
 #define TESTS_BENCH_PEERS_PEER_H
 
