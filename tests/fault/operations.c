@@ -103,7 +103,8 @@ static int setup_attach(struct stage *stage)
     return r;
 }
 
-/* The records of classes are private memory: many instructions that nobody else sees. */
+/* The records of classes are private memory: many instructions without an effect for other
+ * processes. */
 static void attach(struct stage *stage)
 {
     struct side *guest = &stage->guest;

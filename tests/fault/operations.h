@@ -23,7 +23,7 @@ enum operation {
 
 extern const struct stage_operation operations_swept[OPERATION_OPEN];
 
-/* Those on channels. */
+/* The operations on channels. */
 extern const struct stage_operation operations_on_channels[OPERATIONS_COUNT - OPERATION_OPEN];
 
 /* Any of them. */

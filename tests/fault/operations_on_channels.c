@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a guest does to a channel. The host is the other end: whatever the guest was at when it
- * died, the host finds whole elements or none, its own end tells of the death, and the table is
+/* A guest's operations on a channel. The host is the other end: whatever the guest was doing when
+ * it died, the host finds whole elements or none, its own end reports the death, and the table is
  * free. */
 #include <string.h>
 
@@ -42,7 +42,7 @@ static int setup_of_guest(struct stage *stage)
     return open_channel(stage, true, true);
 }
 
-/* The guest has received an element that nobody has read. */
+/* The guest has received an element that was not read. */
 static int setup_received(struct stage *stage)
 {
     int r = open_channel(stage, false, false);
@@ -131,7 +131,7 @@ static int check_bytes(struct stage *stage, struct sweep_point *point)
     return check_end(stage, point);
 }
 
-/* What was granted is nothing, or all that was read. */
+/* The grant is either none, or covers everything that was read. */
 static int check_granted(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_channel *channel = stage->of_host.list[0];

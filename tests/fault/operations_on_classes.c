@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What takes another way where slots are of several sizes. Whatever the guest was at when it died,
- * the host's records say whose each slot was: all come back. */
+/* Operations that differ with slots of several sizes. Whatever the guest was doing when it died,
+ * the host's records say who had each slot, and all come back. */
 #include "tests/fault/operations_on_classes.h"
 
 #include "tests/fault/operations.h"
@@ -8,7 +8,7 @@
 #define SMALL   40   /* bytes: class 0 */
 #define LARGE   1400 /* class 2, the last */
 #define CLASSES 3
-#define SHARE   3 /* of each class, of a guest in a file */
+#define SHARE   3 /* slots of each class for a guest in a file */
 
 /* ---- messages ---- */
 
@@ -94,7 +94,7 @@ static int look_at_asking(struct stage *stage, struct sweep_point *point)
     return r < 0 ? r : operations_take_request(stage, point);
 }
 
-/* One that has run dry has said so; what it was granted since, it may have used. */
+/* A guest without slots has said so; slots granted since may be in use. */
 static int check_asked(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_peer_class *block =
@@ -129,7 +129,7 @@ static void give_back(struct stage *stage)
     hub_link_rest(stage->guest.connection.link);
 }
 
-/* What is counted is what the records allow: nothing stray, never less than the share. */
+/* The counts are those that the records allow: no stray slot, never less than the share. */
 static int look_at_giving(struct stage *stage, struct sweep_point *point)
 {
     struct hub_slot_counts counts;

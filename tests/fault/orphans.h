@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* orphans: what a host that was killed leaves behind: its guests, which become children of this
+/* orphans: the remains of a host that was killed: its guests, which become children of this
  * process, and its files, which the next host that starts removes. */
 #ifndef TESTS_FAULT_ORPHANS_H
 #define TESTS_FAULT_ORPHANS_H
@@ -9,7 +9,7 @@
 
 #include "hub/base/clock.h"
 
-/* How long a guest may live behind its host. */
+/* How long a guest may outlive its host. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define ORPHANS_GONE (5 * HUB_SECOND)
 #else

@@ -69,7 +69,7 @@ uint64_t recorder_seed(uint32_t place)
     return record.children[place].seed;
 }
 
-/* What is due later is never due now. */
+/* An event due later is never due now. */
 static void ask_at(uint64_t now_ns)
 {
     CHECK(now_ns <= hub_clock_now());
@@ -77,7 +77,7 @@ static void ask_at(uint64_t now_ns)
     record.now_ns = now_ns;
 }
 
-/* ---- what the host says ---- */
+/* ---- events reported by the host ---- */
 
 int __real_host_machine_init(struct host_machine *machine,
                              const struct host_machine_limits *limits);
@@ -162,7 +162,7 @@ void __wrap_host_loop_set(struct host_loop *loop, struct host_timer *timer, uint
     __real_host_loop_set(loop, timer, due_ns);
 }
 
-/* ---- what it does ---- */
+/* ---- decisions carried out ---- */
 
 bool __real_host_machine_next(struct host_machine *machine, struct host_decision *out);
 bool __wrap_host_machine_next(struct host_machine *machine, struct host_decision *out);
@@ -192,7 +192,7 @@ int __wrap_host_spawn(struct host_spawner *spawner, const struct host_spawn_orde
     return r;
 }
 
-/* ---- what has to be ---- */
+/* ---- expected starts ---- */
 
 struct replay {
     struct host_machine machine;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder: what a host told its machine of supervision and when, which starts it was told to make,
- * and how many processes it made. The same children and deaths are then given to a machine whose
- * timer is never late: that one says which starts there have to be, and when each is due.
+/* recorder: records the events that a host reported to its machine of supervision and when, the
+ * starts it was told to make, and the number of processes it made. The same children and deaths are
+ * then given to a machine whose timer is never late; it determines the expected starts, and when
+ * each is due.
  *
- * One host at a time, of a program in which the functions of host/supervise and host_spawn are
- * wrapped. */
+ * One host at a time, in a program in which the functions of host/supervise and host_spawn are
+ * wrapped.
+ */
 #ifndef TESTS_FAULT_RECORDER_H
 #define TESTS_FAULT_RECORDER_H
 
@@ -16,10 +18,10 @@
 
 struct recorder_start {
     uint32_t place;
-    uint64_t now_ns;    /* of the machine, when it decided so */
+    uint64_t now_ns;    /* time of the machine at this decision */
     uint64_t before_ns; /* when it was asked last before that */
-    uint64_t armed_ns;  /* what the timer was set for since a child died; 0: not yet */
-    uint64_t death_ns;  /* of the life before; 0: it is the first */
+    uint64_t armed_ns;  /* time set in the timer since a child died; 0: not yet */
+    uint64_t death_ns;  /* death of the life before; 0: it is the first */
 };
 
 /* From now on, of the next host that is made. */
@@ -35,8 +37,8 @@ uint32_t recorder_place(const char *name);
 /* The seed of its jitter. */
 uint64_t recorder_seed(uint32_t place);
 
-/* What a machine with a perfect timer starts of the same children with the same deaths, up to when
- * the recorded one was asked last; the list is the caller's, to be freed. */
+/* Returns the starts that a machine with a perfect timer makes for the same children with the same
+ * deaths, up to the last time the recorded one was asked. The caller frees the list. */
 size_t recorder_replay(struct recorder_start **list);
 
 #endif

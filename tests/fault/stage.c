@@ -154,7 +154,7 @@ void stage_teardown(struct stage *stage)
     hub_segment_release(&stage->segment);
 }
 
-/* ---- what must hold after a death ---- */
+/* ---- conditions after a death ---- */
 
 int stage_check_entry(struct stage *stage, struct sweep_point *point)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage: host and guest over one segment, and the operations on it that are swept: what is done
- * before, the operation itself, what must hold while it stands still and after its end. */
+/* stage: host and guest over one segment, and the swept operations on it: the preparation, the
+ * operation itself, the conditions while it is stopped and after its end. */
 #ifndef TESTS_FAULT_STAGE_H
 #define TESTS_FAULT_STAGE_H
 
@@ -29,7 +29,7 @@ struct stage {
     uint8_t payload[STAGE_PAYLOAD_MAX];
     uint32_t size; /* bytes of it that the operation sends */
     struct hub_answer answer;
-    struct hub_loan loan; /* of the side that is swept */
+    struct hub_loan loan; /* loan of the swept side */
     uint64_t call;
     uint32_t slot;
     struct hub_slot_reader reader;
@@ -59,9 +59,9 @@ void stage_teardown(struct stage *stage);
 /* Gives up what both sides hold of channels. */
 void stage_drop_channels(struct stage *stage);
 
-/* The entry is as one nobody ever had; a next guest in it calls and is called, with a payload for
- * each kind of slot; all that after the host has buried the guest. A private segment has no next
- * guest. */
+/* The entry is like one that was never used; a next guest in it calls and is called, with a payload
+ * for each kind of slot; all that after the host has cleaned up after the guest. A private segment
+ * has no next guest. */
 int stage_check_entry(struct stage *stage, struct sweep_point *point);
 int stage_check_next_guest(struct stage *stage, struct sweep_point *point);
 int stage_check_recovered(struct stage *stage, struct sweep_point *point);
@@ -78,8 +78,9 @@ struct stage_operation {
     enum stage_memory memory;
 };
 
-/* Sweeps one and prints a line: 0 if nothing failed, else -1. One point in `stride`, 1 for each, is
- * tried; the line says so, and from where: the first is another one in each run. */
+/* Sweeps an operation and prints a line: 0 if nothing failed, else -1. One point in `stride` is
+ * tried (1: every point); the line says so, and names the first point, which is another one in each
+ * run. */
 int stage_sweep(const struct stage_operation *operation, enum sweep_mode mode, uint32_t stride);
 
 /* For the arguments of a sweep's program: `stride`; 1 with --every; 0 if they are wrong. */

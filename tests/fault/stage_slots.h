@@ -7,12 +7,12 @@
 #include "hub/shm/slots.h"
 #include "tests/support/sweep.h"
 
-#define STAGE_SLOTS       4    /* of each pool */
+#define STAGE_SLOTS       4    /* slots of each pool */
 #define STAGE_PAYLOAD_MAX 6000 /* bytes; 252 with pools */
 
 enum stage_memory {
     STAGE_POOLS,
-    STAGE_CLASSES, /* of 64, 1,024 and 6,016 bytes, 12 slots each, in a file; a guest has 3 */
+    STAGE_CLASSES, /* slots of 64, 1,024 and 6,016 bytes, 12 of each, in a file; a guest has 3 */
     STAGE_PRIVATE_CLASSES /* the same sizes, 8 slots each, in a memfd; the guest has 4 */
 };
 

@@ -31,12 +31,12 @@
 #define CYCLERS    2   /* processes that come and go */
 #define KILLERS    2   /* processes that start some to kill them */
 #define GUESTS     64  /* entries */
-#define SLOTS      4   /* of each pool */
+#define SLOTS      4   /* slots of each pool */
 #define LIFE_MAX   400 /* us until the signal */
-#define SEEN_EVERY 64  /* one of so many stays until the host has taken it in */
+#define SEEN_EVERY 64  /* one in so many stays until the host has admitted it */
 #define LEAST      200 /* cycles or kills of one process before it asks whether it is enough */
 #ifdef __SANITIZE_ADDRESS__
-#define FLAT_BYTES (512 << 20) /* what is freed is kept for a while */
+#define FLAT_BYTES (512 << 20) /* freed memory is kept for a while */
 #else
 #define FLAT_BYTES (4 << 20)
 #endif
@@ -64,7 +64,7 @@ struct storm {
     unsigned attached, down;
 };
 
-/* ---- who comes ---- */
+/* ---- the guests ---- */
 
 /* Until the host has made its half of the link, or a moment. */
 static bool wait_until_seen(const struct hub_segment_view *view)
@@ -262,9 +262,9 @@ static void join_all(struct storm *storm)
     }
 }
 
-/* ---- what must hold ---- */
+/* ---- conditions ---- */
 
-/* As nobody ever had it: but for the epoch and the offsets all is 0. */
+/* Like an entry that was never used: except for the epoch and the offsets all is 0. */
 static bool is_fresh(const struct hub_segment_view *view)
 {
     const struct hub_peer_entry *entry = view->entry;

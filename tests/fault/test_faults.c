@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each allocation and each call of the system of a host fails once: while it is made, starts a
- * guest, calls it, loses it, starts it again, stops it. Each failure is one clear error or none at
- * all; the same thing done again works; nothing is left behind and nothing hangs. */
+/* Each allocation and each system call of a host fails once: while it is made, starts a guest,
+ * calls it, loses it, starts it again, stops it. Each failure is one clear error or none at all;
+ * repeating the operation works; nothing leaks and nothing hangs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void on_event(void *user, const struct rapahub_event *event)
     hub_add(&world->ready, 1);
 }
 
-/* ---- what is done ---- */
+/* ---- steps ---- */
 
 static int create(struct world *world)
 {
@@ -152,7 +152,7 @@ static void note(struct world *world, size_t step, const char *what)
              what, rapahub_last_error()->code, rapahub_last_error()->text);
 }
 
-/* One step: it succeeds, or says why it failed and succeeds the next time. */
+/* A step succeeds, or says why it failed and succeeds the next time. */
 static bool take_step(struct world *world, size_t step)
 {
     uint64_t start = hub_clock_now();
@@ -253,7 +253,7 @@ static void sweep_all(enum manner manner)
     unsigned failures = 0;
     struct world world;
 
-    for (int i = 0; i < 3; i++) { /* what is allocated once is there from now on */
+    for (int i = 0; i < 3; i++) { /* memory allocated once exists from now on */
         live(manner, &world);
         if (world.text[0])
             fail_msg("%s", world.text);
@@ -281,7 +281,7 @@ static void everything_fails_once_in_a_host_with_a_thread_of_its_own(void **stat
     sweep_all(MANNER_THREAD);
 }
 
-/* One of them by manner, name and number, for who looks for a fault. */
+/* Runs a single fault by manner, name and number, for debugging. */
 static int run_one(char **words)
 {
     struct life life = {.manner = (enum manner)(strtoul(words[0], NULL, 0) % MANNERS),

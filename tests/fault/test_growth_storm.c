@@ -23,7 +23,7 @@
 #include "tests/support/testing.h"
 
 #define GUESTS  8
-#define CALLERS 6 /* of each guest */
+#define CALLERS 6 /* callers of each guest */
 #define LARGEST 60000
 #ifdef __SANITIZE_THREAD__
 #define KILLS 40
@@ -215,7 +215,7 @@ static struct slots slots_of(struct storm *storm)
     return slots;
 }
 
-/* All are back, or somebody kept one. */
+/* Counts the slots when all are back, or one was kept. */
 static struct slots settle(struct storm *storm)
 {
     uint64_t deadline = hub_clock_after(20 * HUB_SECOND);

@@ -28,7 +28,7 @@ RAPAHUB_STUB(bytes, bytes, bytes);
 struct world {
     struct rapahub_host *host;
     struct rapahub_guest_id guest;
-    char text[512]; /* what was wrong; "" */
+    char text[512]; /* the fault; or "" */
 };
 
 static void note(struct world *world, const char *what, const char *detail)
@@ -196,7 +196,7 @@ static void each_allocation_and_each_system_call_of_a_guest_fails_once(void **st
     assert_int_equal(failures, 0);
 }
 
-/* One of them by name and number, for who looks for a fault. */
+/* Runs a single fault by name and number, for debugging. */
 static int run_one(char **words)
 {
     unsigned failures = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGKILL and SIGSTOP after each instruction of what a host does with slots of several sizes: it
- * sends, receives, grants, lends, borrows, and makes a class larger. Its guest meanwhile, and
- * whoever comes, finds a segment that is whole: all that is published is there, and nothing else is
- * needed. Once the host is dead, its file is removed by who looks for it. */
+/* SIGKILL and SIGSTOP after each instruction of a host's operations on slots of several sizes: it
+ * sends, receives, grants, lends, borrows, and extends a class. Its guest meanwhile, and any new
+ * one, finds an intact segment: everything published is there, and nothing else is needed. Once the
+ * host is dead, its file is removed by the next sweeper. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@
 #define NEWCOMER 2
 #define SOON     (10 * HUB_SECOND)
 #define SHOWN    5000 /* bytes: read where they lie */
-#define STRIDE   7    /* of the points where it is stopped; a prime */
+#define STRIDE   7    /* one in so many points is a stop; a prime */
 
 static const struct hub_message request = {HUB_REQUEST, 9, 1};
 
-/* ---- what is done before, and what is swept ---- */
+/* ---- preparations, and swept operations ---- */
 
 static int setup_large(struct stage *stage)
 {
@@ -135,7 +135,7 @@ static void grant(struct stage *stage)
     (void)hub_slots_attend(&stage->host_pool, stage->peer);
 }
 
-/* ---- what its guest finds ---- */
+/* ---- the guest's findings ---- */
 
 static int take_messages(struct stage *stage, struct sweep_point *point)
 {
@@ -172,7 +172,7 @@ static int count_slots(struct stage *stage, struct sweep_point *point, uint32_t 
                : sweep_fail(point, "the guest got no slot: %d: %s", r, rapahub_last_error()->text);
 }
 
-/* ---- what a newcomer finds ---- */
+/* ---- a newcomer's findings ---- */
 
 static int map_all(const struct hub_segment *segment, const struct hub_segment_view *view,
                    struct sweep_point *point)
@@ -217,8 +217,8 @@ static int look(struct stage *stage, struct sweep_point *point)
 
 /* ---- the end of the host ---- */
 
-/* Who reads of the dead process in /proc right then keeps its memory, and with it the file and the
- * lock, for a moment longer. */
+/* A process that reads about the dead one in /proc just then keeps its memory, and with it the file
+ * and the lock, for a moment longer. */
 static bool is_swept(void *path)
 {
     return hub_mapping_sweep_at(path);
@@ -252,7 +252,7 @@ static int check_sent(struct stage *stage, struct sweep_point *point)
     return r;
 }
 
-/* `slot` counts: what was kept, and one that the host gave. */
+/* `slot` counts: the kept slots, and one that the host gave. */
 static int check_one_more(struct stage *stage, struct sweep_point *point, uint32_t kept)
 {
     int r = check(stage, point);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guests killed at random moments under load: every call ends exactly once, none hangs, nothing is
- * left behind; and a call whose guest dies ends right after the proof of that death.
+/* Guests killed at random moments under load: every call ends exactly once, none hangs, nothing
+ * leaks; and a call whose guest dies ends right after the proof of that death.
  *
- * The seed is printed; RAPAHUB_TEST_SEED repeats a run. RAPAHUB_TEST_KILLS: how many (1,000). */
+ * The seed is printed; RAPAHUB_TEST_SEED repeats a run. RAPAHUB_TEST_KILLS: how many (1,000).
+ */
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -206,7 +207,7 @@ static void calls_of_4_threads_outlive_1000_kills(void **state)
     leak_assert_none(leak);
 }
 
-/* One call that never returns, in a thread of its own. */
+/* A call that never returns, on a thread of its own. */
 struct stuck {
     struct rapahub_host *host;
     struct hub_a32 entered;

@@ -161,7 +161,7 @@ static void expect_one_end(struct ended *ended, int code)
     assert_int_equal(ended->code, code);
 }
 
-/* Of its first life. */
+/* Returns the lost calls of its first life. */
 static uint32_t calls_lost(struct hosting *on, struct rapahub_child_id child)
 {
     static struct rapahub_report report;
@@ -216,9 +216,8 @@ static void take_late(struct hosting *on, int32_t pid)
     assert_int_equal(first.count, 1);
 }
 
-/* A thread takes an answer while the link is closed, and has it when the life has been settled.
- * What holds the memory of the life, here a loan, does not hold the end.
- * r[verify supervise.pending] */
+/* A thread receives an answer while the link is closed, and has it when the life has been settled.
+ * A user of the life's memory, here a loan, does not delay the end. r[verify supervise.pending] */
 static void an_answer_that_is_taken_while_all_ends_is_told(void **state)
 {
     struct rapahub_loan loan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kill sweep and the stop sweep of a guest that writes an answer into a loan, drops a loan, and
- * reads arguments where its host wrote them. What the host borrows of the answer it may give back
- * before or after the guest is known to be dead: each slot comes back once. */
+ * reads arguments where its host wrote them. The host may return slots that it borrows of the
+ * answer before or after the guest is known to be dead: each slot comes back once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@
 
 #define LARGE  5000 /* bytes: read where they lie */
 #define MARK   16   /* bytes at both ends of it that are looked at */
-#define STRIDE 7    /* of the points where it is stopped; a prime */
+#define STRIDE 7    /* one in so many points is a stop; a prime */
 
-/* ---- what is done before, and what is swept ---- */
+/* ---- preparations, and swept operations ---- */
 
 /* The host's call waits in the ring; its slot is taken. */
 static int setup_call(struct stage *stage, uint32_t size)
@@ -61,7 +61,7 @@ static int setup_lent(struct stage *stage)
 
 static const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
 
-/* As the SDK does with a result that a method has allocated. */
+/* Answers as the SDK does with a result that a method has allocated. */
 static void answer_from_a_loan(struct stage *stage)
 {
     struct hub_connection *guest = &stage->guest.connection;
@@ -95,7 +95,7 @@ static void serve_in_place(struct stage *stage)
                             (struct rapahub_bytes){call->arguments.data, MARK});
 }
 
-/* ---- what must hold ---- */
+/* ---- conditions ---- */
 
 static int check_marks(const uint8_t *data, uint32_t size, const struct stage *stage,
                        struct sweep_point *point)
@@ -145,8 +145,8 @@ static int check_answered(struct stage *stage, struct sweep_point *point)
     return stage_check_recovered(stage, point);
 }
 
-/* What it has read in place it has given back before it answered; but each look has sent something.
- */
+/* It has returned the slots it read in place before it answered; but each check has sent
+ * something. */
 static int check_served(struct stage *stage, struct sweep_point *point)
 {
     struct hub_slot_counts counts;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A guest dies, somebody else takes its status, and its number is given to a stranger, between any
- * two steps of its host and right before each signal that the host sends: no stranger is hit. */
+/* A guest dies, another process collects its status, and its number is given to a stranger,
+ * between any two steps of its host and right before each signal that the host sends: no stranger
+ * is hit. */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -218,7 +219,7 @@ static void no_signal_reaches_who_got_the_number_of_a_dead_guest(void **state)
     run_ways(false);
 }
 
-/* Who signals a group by its number does so while nobody else can have it.
+/* A group is signalled by its number only while no other process can have it.
  * r[verify supervise.signal] */
 static void nor_where_a_group_is_signalled_by_its_number(void **state)
 {

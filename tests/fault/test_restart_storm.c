@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guests that die as soon as they start, for a while: what is started, how often and when is what
- * their policies make of their deaths, no start more and none less, and the host hardly works for
+/* Guests that die as soon as they start, for a while: the starts, their number and their times
+ * follow from their policies and deaths, no start more and none less, and the host hardly works for
  * it.
  *
- * When a guest dies is the machine's affair; what follows is arithmetic. So the deaths are taken as
- * they were, and each start that the policy makes of them is asked for: that the host was told of
- * it the first time it looked at the clock behind the moment it was due, that its timer was set for
- * no later, and that as many processes were made.
+ * When a guest dies depends on the machine; the rest is arithmetic. So the deaths are used as they
+ * were, and each start that the policy makes of them is checked: the host was told of it the first
+ * time it read the clock after the moment it was due, its timer was set for no later, and as many
+ * processes were made.
  *
- * RAPAHUB_TEST_SECONDS: how long; 3. */
+ * RAPAHUB_TEST_SECONDS: how long; 3.
+ */
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -16,8 +17,8 @@
 #include "tests/fault/recorder.h"
 #include "tests/integration/child.h"
 
-#define BURST 32 /* of starts in a row, */
-#define PER_S 20 /* and so many in a second behind them: of the host */
+#define BURST 32 /* starts in a row, */
+#define PER_S 20 /* and so many in a second after them: the host's limits */
 #define LATE  (10 * MS)
 
 enum { PARKED, ONCE, SLOW, JITTERED, FAST, CHILDREN };
@@ -65,7 +66,7 @@ static void put_storm(struct storm *storm, unsigned which, struct rapahub_superv
     assert_done(rapahub_supervisor_add(root, &options, &storm->children[which]));
 }
 
-/* What was decided last is carried out, too. */
+/* The last decisions are carried out, too. */
 static void run_storm(struct storm *storm, uint64_t ms)
 {
     const struct recorder_start *starts;
@@ -92,7 +93,7 @@ static struct rapahub_child_status status_of_one(struct storm *storm, unsigned w
     return status;
 }
 
-/* ---- what was started, and what had to be ---- */
+/* ---- actual and expected starts ---- */
 
 /* The n-th start of one child; NULL: there was none. */
 static const struct recorder_start *find(const struct recorder_start *list, size_t count,
@@ -118,7 +119,7 @@ static unsigned starts_of(const struct storm *storm, unsigned which)
     return count_of(storm->due, storm->due_count, recorder_place(names[which]));
 }
 
-/* Not before it was due, and not behind another look at the clock. */
+/* Not before it was due, and not after another reading of the clock. */
 static void check_start(const struct recorder_start *was, const struct recorder_start *due)
 {
     bool in_time = due->now_ns <= was->now_ns && was->before_ns < due->now_ns;
@@ -273,7 +274,7 @@ static void check_tokens(const struct storm *storm)
     const uint64_t each = SECOND / PER_S;
     const struct recorder_start *due;
     uint64_t full_ns = storm->due[0].now_ns;
-    unsigned full = 0; /* which start was the last that found all tokens */
+    unsigned full = 0; /* the last start that found all tokens */
 
     for (unsigned n = 1; (due = find(storm->due, storm->due_count, place, n)); n++) {
         uint64_t token = n - full < BURST ? 0 : full_ns + (n - full - BURST + 1) * each;
@@ -286,8 +287,8 @@ static void check_tokens(const struct storm *storm)
     }
 }
 
-/* One without any delay, which dies faster than it may be started. r[verify supervise.start.pace]
- */
+/* A child without any delay, which dies faster than it may be started.
+ * r[verify supervise.start.pace] */
 static void starts_are_as_many_as_the_host_allows_in_a_second(void **state)
 {
     static struct storm storm;

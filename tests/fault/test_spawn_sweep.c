@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A host is killed before each system call it makes, on whichever of its threads, from its creation
- * over the start of its first guest, which then dies, to the moment the next life of that is ready:
- * also between the birth of a guest and its own program, where the calls are those of the guest. No
- * guest is left a second later, and the next host that starts removes what files there are.
+ * over the start of its first guest, which then dies, to the moment its next life is ready: also
+ * between the birth of a guest and its own program, when the calls are the guest's. No guest is
+ * left a second later, and the next host that starts removes all files.
  *
  * One point in some is tried, another one in each run; --every: all. The program starts itself as
- * such a host: test_fault_spawn_sweep host TRUST. */
+ * such a host: test_fault_spawn_sweep host TRUST.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -93,16 +94,16 @@ static int be_a_host(enum rapahub_trust trust)
     _exit(r < 0 || ready < 2);
 }
 
-/* ---- one that is followed, and killed ---- */
+/* ---- the host that is traced and killed ---- */
 
 struct victim {
     pid_t pid;
     uint64_t done;  /* system calls, so far */
     uint64_t until; /* it is killed before this one, from 1 on */
-    uint64_t call;  /* which one that is */
+    uint64_t call;  /* number of that call */
     bool in_guest;  /* and who makes it */
     bool killed;
-    int status; /* of its end; only if it was not killed */
+    int status; /* status of its end; only if it was not killed */
 };
 
 static int start_victim(struct victim *victim, const char *trust)

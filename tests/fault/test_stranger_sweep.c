@@ -16,7 +16,7 @@
 
 #define PEER   1
 #define LARGE  1400 /* bytes: of the last class */
-#define STRIDE 7    /* of the points where one is stopped, and of the longest; a prime */
+#define STRIDE 7    /* one in so many points is a stop, and of the longest operation; a prime */
 
 static enum hub_stranger find(const struct stage *stage)
 {
@@ -25,7 +25,7 @@ static enum hub_stranger find(const struct stage *stage)
     return hub_stranger_look(stage->segment, PEER, &pid);
 }
 
-/* What the host does with one that is proven gone before it was served. */
+/* The host's cleaning up after a guest that is proven gone before it was served. */
 static void clear_away(struct stage *stage)
 {
     hub_reclaim_reset(stage->segment, &stage->host_pool, PEER);
@@ -44,7 +44,8 @@ static int check_next(struct stage *stage, struct sweep_point *point)
 
 /* ---- attach ---- */
 
-/* The records of classes are private memory: many instructions that nobody else sees. */
+/* The records of classes are private memory: many instructions without an effect for other
+ * processes. */
 static void attach(struct stage *stage)
 {
     struct side *guest = &stage->guest;
@@ -70,7 +71,7 @@ static int look_at_attaching(struct stage *stage, struct sweep_point *point)
     return 0;
 }
 
-/* However far it came: its entry is Empty, or it is proven that nobody is in it. */
+/* However far it came: its entry is Empty, or it is proven that no guest is in it. */
 static int check_attached(struct stage *stage, struct sweep_point *point)
 {
     enum hub_stranger found = find(stage);
@@ -133,7 +134,7 @@ static void detach(struct stage *stage)
     hub_segment_release(&guest->segment);
 }
 
-/* What it sent is received; work it gets none any more. */
+/* Its sent messages are received; it gets no more work. */
 static int look_at_leaving(struct stage *stage, struct sweep_point *point)
 {
     static const struct hub_message message = {HUB_REQUEST, 77, 1};
@@ -158,7 +159,8 @@ static int look_at_detaching(struct stage *stage, struct sweep_point *point)
     return stage_look_at_host(stage, point);
 }
 
-/* As a fork of the guest would, this process holds on to what it had; then it lets go. */
+/* As a fork of the guest would, this process keeps the guest's descriptors; then it releases
+ * them. */
 static int check_detached(struct stage *stage, struct sweep_point *point)
 {
     uint32_t state = hub_peek(&stage->host.view.entry->state);
@@ -225,7 +227,7 @@ static void reclaim(struct stage *stage)
     clear_away(stage);
 }
 
-/* Empty comes last: whoever finds it so finds all the rest done. */
+/* Empty comes last: a process that finds the entry Empty finds all the rest done. */
 static int look_at_reclaiming(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_peer_entry *entry = stage->host.view.entry;
@@ -233,8 +235,8 @@ static int look_at_reclaiming(struct stage *stage, struct sweep_point *point)
     return hub_observe(&entry->state) == HUB_PEER_EMPTY ? stage_check_entry(stage, point) : 0;
 }
 
-/* A host's thread that stopped in between begins again. What it kept in private memory died with
- * it here: it is done once more in any case. */
+/* A host's thread that stopped in between begins again. Its private memory died with it here: the
+ * operation is done once more in any case. */
 static int check_reclaimed(struct stage *stage, struct sweep_point *point)
 {
     uint32_t state = hub_observe(&stage->host.view.entry->state);

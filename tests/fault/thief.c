@@ -97,7 +97,7 @@ static void end(pid_t pid, int *pidfd)
 
 /* ---- chances ---- */
 
-/* As an embedder would that waits for all its children. */
+/* Reaps as an embedder would that waits for all its children. */
 static void take(pid_t pid)
 {
     int pidfd = (int)__real_syscall(SYS_pidfd_open, pid, 0);
