@@ -50,15 +50,15 @@ UNUSED static uint64_t now_ms(void)
         assert_non_null(strstr(rapahub_last_error()->text, (words)));                    \
     } while (0)
 
-/* What the host told, as one text: "ready calc; down calc signal SIGKILL; ". */
+/* The host's events as one text: "ready calc; down calc signal SIGKILL; ". */
 struct told {
     char text[65536];
     size_t size;
     unsigned ready, down, restart, failed, violation, output, attached, degraded, restored;
-    struct rapahub_guest_id guest; /* of the last event */
+    struct rapahub_guest_id guest; /* guest of the last event */
     uint32_t calls_lost;
     uint64_t due_ns;
-    uint32_t restarts_max; /* of the last FAILED */
+    uint32_t restarts_max; /* the limit in the last FAILED */
 };
 
 UNUSED static void tell(void *user, const struct rapahub_event *event)
@@ -84,7 +84,7 @@ UNUSED static void tell(void *user, const struct rapahub_event *event)
                                        event->cause, event->rule);
 }
 
-/* One test's host. Logs are dropped: what a test wants to see it looks at. */
+/* The host of a test. Logs are dropped: a test checks what it needs itself. */
 struct hosting {
     struct leak *leak;
     struct rapahub_host *host;

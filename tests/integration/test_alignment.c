@@ -8,7 +8,7 @@
 #define EACH_SIZE 300 /* up to this one all, then steps of a twelfth and around powers of two */
 #define ROOM      128 /* bytes before the arguments of the largest message */
 
-/* What the host is like, and its guest. */
+/* The options of the host, and its guest. */
 struct setting {
     const char *name;
     struct rapahub_host_options options;
@@ -24,14 +24,15 @@ static const struct setting settings[] = {
     {"slots of one size, full", {.slot_size = 512, .slot_count = 64}, false, false, 500},
 };
 
-/* One walk. */
+/* A walk over all sizes. */
 struct walk {
     struct hosting on;
     const struct setting *setting;
     struct rapahub_container_id target;
     uint8_t *bytes;
     uint64_t lent_id, copied_id, three_id;
-    unsigned looked, elsewhere; /* of what came back; what a method was given it refuses itself */
+    /* counts of returned bytes; a method itself refuses misaligned arguments */
+    unsigned looked, elsewhere;
     unsigned done;
 };
 

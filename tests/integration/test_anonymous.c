@@ -235,7 +235,7 @@ static void all_go_when_the_host_does(void **state)
     leak_assert_none(on.leak);
 }
 
-/* Nobody hangs up, no signal comes: it asks for the host's lock. */
+/* There is no hang-up and no signal: the host is asked for its lock. */
 static bool is_attached(void *user)
 {
     const char *path = user;

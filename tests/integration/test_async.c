@@ -80,7 +80,7 @@ static void on_echo(void *user, int status, const void *result)
                                    ((const uint8_t *)out->data)[size - 1] == echo_byte(size)));
 }
 
-/* What a small call used is used again by a large one, and the other way round. */
+/* A large call uses what a small call has used, and the reverse. */
 static void calls_of_all_sizes_follow_each_other(void **state)
 {
     static const size_t sizes[] = {0, 60000, 1, 300, 5000, 500, 900, 1100};
@@ -330,7 +330,7 @@ static void what_is_begun_while_the_host_ends_is_refused(void **state)
 
 struct canceller {
     struct hosting *on;
-    _Atomic uint64_t number; /* of the call to cancel */
+    _Atomic uint64_t number; /* number of the call to cancel */
     atomic_bool over;
 };
 
@@ -416,7 +416,7 @@ static void callbacks_that_call_do_not_pile_up(void **state)
     close_host(&on);
 }
 
-/* What the callback calls while the owner waits for space. */
+/* The callback's call while the owner waits for space. */
 struct intruder {
     struct hosting *on;
     unsigned count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls into a guest that lives: what comes back, and what is refused before it is sent. */
+/* Calls into a living guest: the results, and the calls that are refused before they are sent. */
 #include <stdlib.h>
 
 #include "tests/integration/hosting.h"
@@ -215,7 +215,7 @@ static void a_call_ends_at_its_deadline(void **state)
     begin = now_ms();
     assert_refused(rapahub_host_call(on.host, &call, NULL), RAPAHUB_ETIMEDOUT, "nap");
     assert_in_range(now_ms() - begin, 49, 5000);
-    assert_done(add(&on, 1, 1, &sum)); /* behind the nap */
+    assert_done(add(&on, 1, 1, &sum)); /* after the nap */
     close_host(&on);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guests with a cgroup of their own: where there can be none, that is said, or refused; where there
- * can be, all in it is killed, and the limits of it hold. What this machine cannot enforce is
- * skipped by name.
+/* Guests with a cgroup of their own. If there can be none, that is reported, or refused; otherwise
+ * everything in it is killed, and its limits hold. Tests of features that this machine cannot
+ * enforce are skipped by name.
  *
- * RAPAHUB_TEST_CGROUP: folder of a cgroup v2 without processes, to make others in; the own one. */
+ * RAPAHUB_TEST_CGROUP: folder of a cgroup v2 without processes, to make others in; default: the own
+ * one.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -96,7 +98,7 @@ static bool open_here(struct hosting *on, const char *module, const struct rapah
     return false;
 }
 
-/* One that made a session, and a life that follows in a cgroup of its own.
+/* A process that made a session, and a next life in a cgroup of its own.
  * r[verify supervise.kill-mode] */
 static void who_left_the_group_is_killed_by_cgroup(void **state)
 {
@@ -139,7 +141,7 @@ static void memory_beyond_its_cgroup_ends_it_as_out_of_memory(void **state)
     close_host(&on);
 }
 
-/* Those made by this test are gone. */
+/* The cgroups made by this test are gone. */
 static void none_is_left_behind(void **state)
 {
     const char *path = getenv("RAPAHUB_TEST_CGROUP");

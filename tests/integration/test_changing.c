@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin whose method has another signature in its next life: nothing of its caller's memory is
- * read or written in another way than the caller said. Behind the memory of the argument, and of
- * the result, begins a page that nobody may touch. */
+/* A plugin whose method has another signature in its next life: its caller's memory is read and
+ * written only as the caller said. A page that must not be touched begins after the memory of the
+ * argument, and of the result. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ RAPAHUB_STUB(take, i64, i64);
 struct stage {
     struct hosting on;
     char *pages[3];
-    int64_t *given, *result; /* the last words before a page that nobody may touch */
+    int64_t *given, *result; /* the last words before a page that must not be touched */
     const void **arguments;  /* and the same of the list itself: one, and its end */
 };
 

@@ -29,7 +29,7 @@ static void begin(struct hosting *on, unsigned count, unsigned *done)
         assert_done(rapahub_host_call_async(on->host, &call, on_done, done, NULL));
 }
 
-/* What comes without that this thread waits in the library. */
+/* Waits for answers that come while this thread does not wait in the library. */
 static unsigned come(struct hosting *on, const unsigned *done, unsigned wanted)
 {
     uint64_t end = now_ms() + (wanted > 0 ? 10000 : 0);
@@ -123,8 +123,8 @@ static void a_dispatch_that_may_wait_shows_them(void **state)
     close_host(&on);
 }
 
-/* Everything has a slot: what is held back has them all, and a call without a thread of its own
- * waits for one. */
+/* Everything has a slot: the held-back calls have them all, and a call on a thread of its own waits
+ * for one. */
 static void what_is_held_back_does_not_keep_the_slots(void **state)
 {
     static const uint8_t data[100];

@@ -299,7 +299,8 @@ static void print_in_callback(void *user, const struct rapahub_event *event)
     printing->depth--;
 }
 
-/* What the turns of a callback find out is told behind it. r[verify shm.death.callback-context] */
+/* Events found in the turns of a callback are reported after it.
+ * r[verify shm.death.callback-context] */
 static void an_event_of_the_turns_in_a_callback_is_told_behind_it(void **state)
 {
     const struct rapahub_string line = rapahub_string_of("once\n");
@@ -355,7 +356,7 @@ static void a_guest_that_died_under_a_debugger_is_reaped_when_that_lets_go(void 
         skip();
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_true(until(&on, &on.told.ready, 2)); /* nobody waits for the debugger */
+    assert_true(until(&on, &on.told.ready, 2)); /* the debugger is not waited for */
     assert_int_equal(kill(pid, 0), 0);
     assert_int_equal(kill(tracer, SIGKILL), 0);
     assert_int_equal(waitpid(tracer, NULL, 0), tracer);

@@ -13,8 +13,8 @@ static void *nap(void *user)
     return NULL;
 }
 
-/* Killed behind the goodbye: so what is not waited for does not end. r[verify supervise.stop.drain]
- */
+/* Killed right after the goodbye: a call that is not waited for does not end.
+ * r[verify supervise.stop.drain] */
 static int stop_in_a_call(uint64_t drain_ns, uint64_t *span)
 {
     const struct rapahub_supervision how = {

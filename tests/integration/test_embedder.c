@@ -37,7 +37,7 @@ static unsigned count_of(const char *text, const char *words)
 
 static volatile sig_atomic_t taken;
 
-/* As programs do that know of no children but their own. */
+/* Like programs that reap any child. */
 static void take_all(int number)
 {
     int kept = errno;
@@ -88,7 +88,7 @@ static void nor_does_a_program_that_wants_no_status_lose_a_guest(void **state)
 
 #define NUMBERS 256 /* no descriptor here has a higher one */
 
-/* Those that are open and not closed by exec: a bit for each, so many. */
+/* Counts the open descriptors without close-on-exec: a bit for each number. */
 static unsigned count_inherited(bool open[NUMBERS])
 {
     unsigned count = 0;

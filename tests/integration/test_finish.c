@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command that runs behind each end of a guest: when, told what, for how long at most, and what
- * its status leads to. */
+/* The command that runs after each end of a guest: when, with which arguments, for how long at
+ * most, and the effect of its status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -178,7 +178,7 @@ static void status_125_says_not_again(void **state)
     close_host(&on);
 }
 
-/* Whoever asked wants what follows. r[verify supervise.finish] */
+/* The caller that stopped the child wants the next step. r[verify supervise.finish] */
 static void one_that_was_asked_to_go_has_not_failed(void **state)
 {
     struct rapahub_child_id child;

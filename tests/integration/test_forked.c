@@ -27,7 +27,7 @@ struct scene {
     char folder[32], socket[64];
 };
 
-/* What takes the place of whatever a refused function would write or call. */
+/* The memory that refused functions would write or call. */
 static union {
     struct rapahub_guest_id guest;
     struct rapahub_child_id child;
@@ -91,9 +91,9 @@ static void on_upgraded(void *user, int status, const struct rapahub_upgrade_res
     (void)result;
 }
 
-/* ---- one try for each function ---- */
+/* ---- one attempt for each function ---- */
 
-/* Of one that returns no code the diagnosis says it. */
+/* For a function that returns no code, the diagnosis has it. */
 static int told(void)
 {
     return rapahub_last_error()->code;

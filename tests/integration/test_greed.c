@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A guest forks without end, fills memory, leaks descriptors, floods the log, each under limits:
- * the calls of the guest beside it take at most twice as long as without it, in the same run, and
- * the host has as many descriptors as before. The best of some rounds counts: a machine has other
- * things to do.
+ * the calls of another guest take at most twice as long as without it, in the same run, and the
+ * host has as many descriptors as before. The best of some rounds counts, because a machine has
+ * other things to do.
  *
- * One who is root is nobody for it: a limit of processes is none to root. */
+ * A test run by root acts as another user for it: root has no limit of processes.
+ */
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/wait.h>
@@ -12,14 +13,14 @@
 
 #include "tests/integration/child.h"
 
-#define USER    54321 /* whom nobody else is likely to be */
+#define USER    54321 /* an otherwise unused user */
 #define MEASURE 300   /* ms, of one measurement */
-#define ROUNDS  10    /* of which the best counts */
+#define ROUNDS  10    /* rounds, the best of which counts */
 #define CALLS   200000
 #define NOISE   (300 * UINT64_C(1000)) /* ns: of this many more nothing follows */
 #define MIB     (UINT64_C(1) << 20)
 
-static bool own_user; /* whose processes are those of this test */
+static bool own_user; /* all processes of that user belong to this test */
 
 struct stage {
     struct hosting on;
@@ -52,7 +53,7 @@ static int in_order(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Of a hundred calls to the guest that wants nothing, 99 took at most so long. */
+/* Returns a time that 99 of a hundred calls to the modest guest did not exceed. */
 static uint64_t measure(struct stage *stage)
 {
     static uint64_t took[CALLS];
@@ -123,7 +124,7 @@ static void a_fork_bomb_is_no_worry_to_the_others(void **state)
 {
     (void)state;
     if (!own_user)
-        skip(); /* of another user's the limit counts all processes */
+        skip(); /* with another user's processes the limit counts them all */
     check("bomb()", &(const struct rapahub_limits){.processes = 64});
 }
 
@@ -151,7 +152,7 @@ static void nor_is_one_that_floods_the_log(void **state)
     check("log()", NULL);
 }
 
-/* As another user, where one may become one; returns in the child only. */
+/* Continues as another user, if that is allowed; returns in the child only. */
 static void become_nobody(void)
 {
     int status = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A heartbeat says that the serving loop makes progress: a method may take as long as its caller
- * waits, and a moment longer; a loop that makes none is killed; time that the host itself stood
- * still counts for nobody. */
+ * waits, and a moment longer; a loop without progress is killed; time in which the host itself was
+ * stopped does not count. */
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -111,7 +111,7 @@ static void a_guest_that_waits_for_an_answer_is_well(void **state)
     close_host(&on);
 }
 
-/* As if the machine had slept: host and guest stood still, and the host wakes first.
+/* As if the machine had slept: host and guest were stopped, and the host wakes first.
  * r[verify shm.crash.heartbeat] */
 static void nobody_is_judged_by_time_the_host_did_not_see(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What looks like a death and is none, and a death that does not look like one: only the guest's
- * own pidfd says. And who dies with it. */
+/* Events that look like a death and are none, and a death that does not look like one: only the
+ * guest's own pidfd decides. And the processes that die with it. */
 #include <errno.h>
 
 #include "tests/integration/hosting.h"
@@ -35,7 +35,7 @@ static int32_t fork_one(struct hosting *on)
     return pid;
 }
 
-/* Ended, or a zombie that nobody has taken yet. */
+/* Ended, or an unreaped zombie. */
 static bool has_ended(int32_t pid)
 {
     char path[64], line[512] = "";

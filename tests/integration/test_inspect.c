@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rapahub inspect` and `upgrade --check` of what nobody trusts: nothing of it is run. */
+/* `rapahub inspect` and `upgrade --check` of untrusted files: none of their code is run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -98,7 +98,7 @@ static void a_client_in_the_queue_is_served_by_the_next_life(void **state)
     assert_int_equal(kept(&on, LISTENER), RAPAHUB_ENOENT);
     assert_done(ask(&on, "listen()", NULL, NULL));
     assert_int_equal(ask(&on, "crash()", NULL, NULL), RAPAHUB_EDIED);
-    client = connect_to_keeper(); /* nobody has it open but the host */
+    client = connect_to_keeper(); /* only the host has it open */
     assert_true(client >= 0);
     assert_true(until(&on, &on.told.ready, 2));
     assert_true(kept(&on, LISTENER) >= 9);
@@ -228,7 +228,7 @@ static void a_flood_costs_one_descriptor(void **state)
     before = open_descriptors();
     for (unsigned i = 0; i < 20; i++) {
         assert_done(ask(&on, "flood() -> u32", NULL, &sent));
-        assert_true(sent > 0); /* what came before was taken */
+        assert_true(sent > 0); /* the earlier messages were received */
         assert_true(rapahub_host_dispatch(on.host, 10) >= 0);
         assert_in_range(open_descriptors(), before, before);
     }
@@ -259,7 +259,8 @@ static void what_breaks_the_rule_ends_its_sender(void **state)
         int r = ask(&on, "raw(string, u32)",
                     (const void *const[]){&name, &wrong[i].descriptors, NULL}, NULL);
 
-        assert_true(r == 0 || r == RAPAHUB_EPROTOCOL); /* as its owner finds it */
+        /* depending on the state in which its owner finds it */
+        assert_true(r == 0 || r == RAPAHUB_EPROTOCOL);
         assert_true(until(&on, &on.told.violation, i + 1));
         assert_true(until(&on, &on.told.ready, ready + 1));
         assert_true(kept(&on, LISTENER) >= 9);

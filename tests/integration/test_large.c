@@ -56,7 +56,7 @@ static void messages_of_all_sizes_come_back(void **state)
     free(data);
 }
 
-/* What a call gave is what the next one is given: it must not be lost before it is sent, wherever
+/* The result of a call is the argument of the next: it must not be lost before it is sent, wherever
  * it lies. */
 static void a_result_is_the_next_argument(void **state)
 {

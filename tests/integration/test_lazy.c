@@ -36,7 +36,7 @@ static int add_seed(struct lazy *lazy, unsigned restarts_max, struct rapahub_chi
     return rapahub_supervisor_add(lazy->root, &guest, out);
 }
 
-/* What it may be, and what is refused with its reason. r[verify supervise.preset] */
+/* The allowed values, and those refused with their reason. r[verify supervise.preset] */
 static void a_preset_means_the_number_it_was_given(void **state)
 {
     static const unsigned good[] = {0, 1, 256, 257, 100000, 0x7fffffff};
@@ -317,7 +317,7 @@ static void who_waits_is_told_of_the_end(void **state)
     close_host(&lazy.on);
 }
 
-/* Nobody waits for it in the library, whichever thread it is of. */
+/* An asynchronous call, which no thread waits for in the library. */
 static void a_call_nobody_waits_for_starts_it(void **state)
 {
     const struct rapahub_call order = {.target = here, .method = "pid() -> i32"};

@@ -137,7 +137,7 @@ static void a_restarted_guest_has_its_containers_again(void **state)
     assert_done(rapahub_host_kill(on.host, on.guest));
     assert_true(until(&on, &on.told.ready, 2));
     assert_int_equal(begun(&on), 2);
-    assert_int_equal(count(&on, 1), 1); /* what it does not keep itself is gone */
+    assert_int_equal(count(&on, 1), 1); /* state that it does not keep itself is gone */
     assert_done(rapahub_host_call(on.host, &params, &text));
     assert_memory_equal(text.data, "second", 6);
     close_host(&on);

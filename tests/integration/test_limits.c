@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the machine a guest may have, seen from inside of it. */
+/* The resource limits of a guest, seen from inside of it. */
 #include <sys/resource.h>
 
 #include <rapahub/upgrade.h>

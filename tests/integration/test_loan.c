@@ -181,7 +181,7 @@ static void memory_of_a_dead_guest_stays_until_it_is_dropped(void **state)
         for (size_t i = 0; i < 64 * KIB; i++)
             assert_int_equal(((uint8_t *)loan.data)[i], 0x5a);
         rapahub_host_drop_loan(on.host, &loan);
-        there_and_back(&on, 64 * KIB); /* of the new life */
+        there_and_back(&on, 64 * KIB); /* by the new life */
         take(&on, 100, &loan);         /* and one that the end of the host takes back */
         close_host(&on);
     }

@@ -8,7 +8,7 @@
 
 #define KIB ((size_t)1 << 10)
 
-static uint64_t echo_id, behind_id; /* as a stub keeps them */
+static uint64_t echo_id, behind_id; /* where stubs keep them */
 
 static const struct rapahub_host_options polling = {.guests_max = 2, .waiting = RAPAHUB_WAIT_POLL};
 
@@ -102,8 +102,8 @@ static int behind_by_stub(struct hosting *on, struct rapahub_string before,
     return rapahub_host_call(on->host, &call, out);
 }
 
-/* Of 60 bytes one is for the metadata, one for the length of the string, two for that of the bytes.
- * r[verify hub.loan.align] */
+/* Among 60 bytes one is for the metadata, one for the length of the string, two for that of the
+ * bytes. r[verify hub.loan.align] */
 static void what_stands_before_a_loan_fits_or_is_refused(void **state)
 {
     static const char name[] = "0123456789012345678901234567890123456789012345678901234567890123";
@@ -236,7 +236,7 @@ static void a_life_that_ends_while_its_owner_waits_stays_until_it_has_its_answer
     close_host(&on);
 }
 
-/* What is not the start of the loan, or more than it has. */
+/* Bytes that are not at the start of the loan, or more than it has. */
 static void bytes_that_are_not_the_loan_s_are_refused_by_a_stub_too(void **state)
 {
     struct rapahub_loan loan, copy;

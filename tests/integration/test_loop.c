@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host in somebody else's loop: one descriptor tells of everything. */
+/* The host in a foreign event loop: one descriptor reports everything. */
 #include "tests/integration/hosting.h"
 
 #define MS UINT64_C(1000000)
@@ -82,8 +82,8 @@ static void tell_slowly(void *user, const struct rapahub_event *event)
         continue;
 }
 
-/* The look comes due between the turn of the lives and the end of the turn: it is not left to
- * another one that nobody asks for. */
+/* The check comes due between the turn of the lives and the end of the turn: it is not left to
+ * another turn that is never requested. */
 static void the_descriptor_tells_of_a_look_behind_a_death(void **state)
 {
     const struct rapahub_supervision once = {.restart = RAPAHUB_RESTART_TEMPORARY};
@@ -123,8 +123,8 @@ static unsigned wakes_in(struct hosting *on, uint64_t ms)
     return wakes;
 }
 
-/* Of a few measurements the one that comes nearest to the range: others were disturbed by whatever
- * else the machine did. */
+/* Returns the one of a few measurements that comes nearest to the range: others were disturbed by
+ * other activity of the machine. */
 static unsigned wakes_of_a_calm_time(struct hosting *on, uint64_t ms, unsigned least, unsigned most)
 {
     unsigned wakes = wakes_in(on, ms);
@@ -240,7 +240,7 @@ static void begin_and_look_often(struct hosting *on, unsigned *done)
 
     while (now_ms() % 1000 > 300)
         assert_done(rapahub_host_dispatch(on->host, 20));
-    assert_done(rapahub_host_dispatch(on->host, 50)); /* what was to come behind the start */
+    assert_done(rapahub_host_dispatch(on->host, 50)); /* the events that come after the start */
     assert_done(rapahub_host_call_async(on->host, &call, on_done, done, NULL));
     for (int i = 0; i < 40; i++)
         assert_done(rapahub_host_dispatch(on->host, 0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who sleeps in a futex sees nothing else for 10 ms: what must not wait so long ends its sleep. The
- * bounds lie between what it takes, some 100 us, and those 10 ms; the median bears the noise. */
+/* A thread that sleeps in a futex notices nothing else for 10 ms: events that must not wait so long
+ * end its sleep. The bounds lie between the necessary time, some 100 us, and those 10 ms; the
+ * median tolerates the noise. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -101,8 +102,8 @@ static void *kill_soon(void *user)
     return NULL;
 }
 
-/* One of the two waits on this thread, the owner's: for its answer, or for nothing that has to do
- * with the host. */
+/* One of the two waits on this thread, the owner: for its answer, or for an event outside of the
+ * host. */
 static uint64_t time_of_a_death(bool owner_calls)
 {
     struct sleeper sleeper;
@@ -150,7 +151,7 @@ static void a_call_of_the_owner_ends_soon(void **state)
     assert_soon(spans);
 }
 
-/* ---- what else the owner is needed for ---- */
+/* ---- other duties of the owner ---- */
 
 struct asker {
     struct hosting *on;

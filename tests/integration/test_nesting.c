@@ -6,7 +6,7 @@
 
 static const struct rapahub_container_id offer = {.pool = {9, 0}};
 
-/* What the host offers. */
+/* The offer of the host. */
 struct offered {
     struct hosting *on;
     int calls;
@@ -140,7 +140,7 @@ static void an_error_of_an_offer_reaches_the_caller_of_the_guest(void **state)
     open_caller(&on, &offered);
     assert_refused(through(&on, "ask", 9, -1, &result), RAPAHUB_EAPPLICATION, "no negative");
     assert_refused(through(&on, "ask", 8, 1, &result), RAPAHUB_EAPPLICATION, "8.0[0]");
-    /* What the guest got was the host's own code, not an error of a method. */
+    /* The guest got the host's own code, not an error of a method. */
     assert_int_equal(rapahub_last_error()->application, RAPAHUB_ENOENT);
     close_host(&on);
 }
@@ -177,8 +177,7 @@ static void host_and_guest_call_each_other_to_some_depth(void **state)
     close_host(&on);
 }
 
-/* What is served inside of the wait, and what is served in a turn, take turns: nobody can say which
- * it was. */
+/* Requests served inside of the wait and in a turn alternate: no one can say which it was. */
 static void calls_are_nested_again_and_again_however_both_wait(void **state)
 {
     static const enum rapahub_waiting manners[] = {RAPAHUB_WAIT_POLL, RAPAHUB_WAIT_ADAPT,

@@ -26,8 +26,8 @@ static const char *const words[] = {"lost",    "added",    "spawn",    "restart"
                                     "ready",   "degraded", "stopping", "escalated", "exit",
                                     "backoff", "stopped",  "failed",   "closed",    "reaped"};
 
-/* What is told of one child: "spawn attached ready ". That it is killed where its end was seen
- * first by a hang-up, and when its memory comes back, is another matter. */
+/* The events of one child: "spawn attached ready ". Whether it was killed because its end was first
+ * seen as a hang-up, and when its memory comes back, is left out. */
 static const char *story(const struct seen *seen, struct rapahub_child_id child, bool dies,
                          char *to, size_t size)
 {
@@ -110,7 +110,7 @@ static void a_life_is_told_step_by_step(void **state)
     free(seen);
 }
 
-/* One looks at all, the other at what is below it. r[verify supervise.observer.first] */
+/* The first observes everything, the second one subtree. r[verify supervise.observer.first] */
 static void each_supervisor_has_one_observer(void **state)
 {
     const struct rapahub_supervisor_options named = {.name = "below"};
@@ -160,7 +160,7 @@ static void each_supervisor_has_one_observer(void **state)
                         "added spawn attached ready stopping exit stopped closed ");
     assert_refused(rapahub_observer_read(part, of_part->list, 1, &count), RAPAHUB_ECLOSED, "gone");
     rapahub_observer_close(part);
-    rapahub_host_destroy(lazy.on.host); /* which it outlives */
+    rapahub_host_destroy(lazy.on.host); /* the observer outlives it */
     assert_done(rapahub_observer_read(second, of_whole->list, MOST, &count));
     assert_refused(rapahub_observer_read(second, of_whole->list, MOST, &count), RAPAHUB_ECLOSED,
                    "gone");
@@ -261,7 +261,7 @@ static void *read_to_the_end(void *user)
     return NULL;
 }
 
-/* On a thread of its own, behind the end of the host; a state that is followed is the true one. */
+/* On a thread of its own, after the end of the host; the followed state is the true one. */
 static void it_reads_on_its_own_thread(void **state)
 {
     const struct rapahub_supervision how = {.backoff_initial_ns = RAPAHUB_NONE,

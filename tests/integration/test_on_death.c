@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asked to be told of a guest's deaths: of each once, with its id, on the owner, while the dead
- * guest still has its place; of one that went in order, never. */
+/* A callback for a guest's deaths: it is called once for each, with its id, on the owner, while the
+ * dead guest still has its place; never for a guest that went in order. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -12,10 +12,10 @@ struct deaths {
     unsigned count;
     struct rapahub_guest_id guest;
     char cause[128];
-    uint32_t state; /* of its entry, when it was told */
+    uint32_t state; /* state of its entry at the callback */
     bool elsewhere; /* on another thread than the host's owner */
     pthread_t owner;
-    int called; /* what a call of another container returned inside of the callback */
+    int called; /* result of a call to another container inside the callback */
 };
 
 static uint32_t state_of(struct rapahub_host *host, uint32_t peer)

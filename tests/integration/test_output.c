@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What guests print: line by line, escaped, bounded, and never lost at a death. */
+/* The output of guests: line by line, escaped, bounded, and never lost at a death. */
 #include <stdlib.h>
 
 #include "tests/integration/hosting.h"
@@ -52,7 +52,7 @@ static void a_long_line_is_cut(void **state)
     close_host(&on);
 }
 
-/* The flood reaches nobody, and holds up nobody. */
+/* The flood is not delivered, and delays no one. */
 static void too_many_lines_are_counted_only(void **state)
 {
     char *text = malloc(40001);

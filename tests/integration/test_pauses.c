@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host stands still, as one that a debugger looks at, or a machine that sleeps: when it goes on
- * nobody is killed for that time, whatever watches the guests. How long: 10 s, or as many seconds
- * as the argument says. */
+/* The host is stopped, as by a debugger or by a sleeping machine: when it continues no guest is
+ * killed because of that time, whatever watches the guests. How long: 10 s, or as many seconds as
+ * the argument says. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ static void open_three(struct hosting *on, int32_t pids[3])
     }
 }
 
-/* One is idle, one runs a call that ends meanwhile, one a call whose time is over meanwhile.
+/* Three guests: idle, in a call that ends meanwhile, in a call whose time is over meanwhile.
  * r[verify supervise.watchdog.pause] */
 static void nobody_is_killed_for_a_pause_of_the_host(void **state)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A guest is killed with a thousand calls queued and in flight: each ends once, with its result or
- * with RAPAHUB_EDIED; none is executed twice, and none that was sent by the next life. One that was
- * not sent, as the ring had no room, goes on to that, as any that comes while it starts.
+ * with RAPAHUB_EDIED; none is executed twice, and no sent call by the next life. A call that was
+ * not sent, because the ring had no space, goes to the next life, like any that comes while it
+ * starts.
  *
- * RAPAHUB_TEST_ROUNDS: how often; 20. */
+ * RAPAHUB_TEST_ROUNDS: how often; 20.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,14 +14,14 @@
 
 #include "tests/integration/child.h"
 
-#define NUMBERS 8192 /* as in the module */
-#define CALLS   1000 /* that nobody waits for, */
+#define NUMBERS 8192 /* the same as in the module */
+#define CALLS   1000 /* asynchronous calls, */
 #define CALLERS 16   /* and threads that wait for one after another */
 #define EACH    40
-#define LONG_MS 1000 /* of one call, so that it is not over before its guest is */
+#define LONG_MS 1000 /* duration of one call, so that it is not over before its guest is */
 #define RING    2048 /* more than all of them */
 
-/* What the guest writes down. */
+/* The guest's record of a call. */
 struct entry {
     _Atomic uint32_t began, ended;
     _Atomic int32_t pid;
@@ -38,7 +40,7 @@ struct stage {
     struct ended calls[NUMBERS];
     struct rapahub_child_id child;
     bool sent;        /* there is room for all in the ring */
-    atomic_uint done; /* of those nobody waits for */
+    atomic_uint done; /* asynchronous calls that are done */
 };
 
 struct asker {
@@ -153,12 +155,12 @@ static void *call_on(void *user)
 
         note(&stage->calls[number], r, result);
         if (r < 0)
-            break; /* what comes behind that is another life's */
+            break; /* a later call belongs to another life */
     }
     return NULL;
 }
 
-/* ---- what became of them ---- */
+/* ---- outcomes ---- */
 
 static void check(struct stage *stage, uint32_t number, int32_t first)
 {
@@ -182,7 +184,7 @@ static void check(struct stage *stage, uint32_t number, int32_t first)
                  rapahub_error_name(ended->code));
 }
 
-/* Those it ended with, of a guest that dies: not another of the codes. */
+/* The codes of calls whose guest dies; no other is allowed. */
 static bool is_expected(int code)
 {
     return code == 0 || code == RAPAHUB_EDIED || code == RAPAHUB_ESTALE ||

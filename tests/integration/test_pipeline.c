@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many calls under way at once: what is quicker for them than for one changes nothing else. */
+/* Many calls under way at once: optimisations for them change nothing else. */
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 
@@ -106,7 +106,7 @@ static void calls_of_a_stub_stay_in_order_where_the_ring_is_small(void **state)
         memset(data, echo_byte(size), size);
         assert_done(rapahub_host_call_async(on.host, &call, on_echo, &echoes, NULL));
         if (i % 8 == 7)
-            pause_ms(1); /* there is space again, and nobody has looked at what waits */
+            pause_ms(1); /* there is space again, and no thread has checked the waiting calls */
     }
     assert_true(until(&on, &echoes.count, 64));
     assert_int_equal(echoes.good, 64);

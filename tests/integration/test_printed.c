@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a child printed is kept over its lives, within bounds of its own; a flood of it holds up
- * neither the guest nor its host. */
+/* The output of a child is kept over its lives, within bounds of its own; a flood delays neither
+ * the guest nor its host. */
 #include "tests/integration/child.h"
 
 #define ROOM (256 << 10)
@@ -137,8 +137,8 @@ static uint64_t resident_kb(void)
     return kb;
 }
 
-/* 16 MiB, with ends of lines or without one: what is not kept is read all the same, and other
- * guests are served meanwhile. r[verify supervise.log.flood] */
+/* 16 MiB, with line ends or without: output that is not kept is read nevertheless, and other guests
+ * are served meanwhile. r[verify supervise.log.flood] */
 static void a_flood_holds_up_nobody(void **state)
 {
     const bool with_lines[] = {true, false};

@@ -149,7 +149,7 @@ static void the_embedder_is_told_of_one_that_is_degraded(void **state)
     close_moody(&moody);
 }
 
-/* What is not a call of a program goes on: it can be looked at, and stopped. */
+/* Operations that are not calls of a program continue: the guest can be examined, and stopped. */
 static void one_that_is_degraded_can_be_asked_and_stopped(void **state)
 {
     struct rapahub_child_id child;
@@ -212,7 +212,7 @@ static void liveness_does_not_degrade_and_readiness_does_not_kill(void **state)
     close_moody(&moody);
 }
 
-/* Idle, or in a method: who does not come round to answer is stuck.
+/* Idle, or in a method: a guest that does not answer in time is stuck.
  * r[verify supervise.probe.liveness] */
 static void one_that_does_not_answer_is_stuck(void **state)
 {

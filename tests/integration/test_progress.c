@@ -117,8 +117,8 @@ static void one_that_is_stopped_with_calls_in_its_ring_is_stuck(void **state)
     close_host(&on);
 }
 
-/* One that does not hear the signal for its last words: until it is dead nothing of it is repaired,
- * and no call has ended. r[verify supervise.watchdog] */
+/* A guest that does not receive the signal for its last words: until it is dead nothing of it is
+ * repaired, and no call has ended. r[verify supervise.watchdog] */
 static void nothing_is_repaired_before_the_proof(void **state)
 {
     const struct rapahub_supervision patient = {.stall_ns = LIMIT * MS, .abort_ns = 1500 * MS};
@@ -211,7 +211,7 @@ static void who_waits_for_an_answer_is_not_stuck(void **state)
     close_host(&on);
 }
 
-/* What is held back here it cannot take. */
+/* It cannot receive messages that are held back here. */
 static void who_is_shown_nothing_is_not_stuck(void **state)
 {
     struct ending ending = {0};
@@ -250,7 +250,7 @@ static void a_call_that_goes_on_when_nobody_waits_is_stuck(void **state)
     close_host(&on);
 }
 
-/* A little late, and as long as somebody waits. r[verify supervise.overrun] */
+/* A little late, and as long as its caller waits. r[verify supervise.overrun] */
 static void a_call_that_is_a_little_late_is_no_overrun(void **state)
 {
     struct ending late = {0}, waited = {0};
@@ -271,7 +271,7 @@ static void a_call_that_is_a_little_late_is_no_overrun(void **state)
     close_host(&on);
 }
 
-/* One that is looked at, or may not be found stuck. r[verify supervise.watchdog.pause] */
+/* A guest under a debugger may not be found stuck. r[verify supervise.watchdog.pause] */
 static void under_a_debugger_nobody_is_stuck(void **state)
 {
     const struct rapahub_supervision debugged = {.stall_ns = LIMIT * MS, .debug = true};
@@ -299,7 +299,7 @@ static void under_a_debugger_nobody_is_stuck(void **state)
     }
 }
 
-/* What it still runs it may end: how long that may take is for its stop to say.
+/* It may finish its running call: how long that may take is decided by its stop.
  * r[verify supervise.stall] r[verify supervise.stop] */
 static void who_stops_is_not_stuck(void **state)
 {

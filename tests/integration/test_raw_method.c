@@ -9,7 +9,7 @@
 #include "tests/support/pause.h"
 
 #define RAWS    MODULE("raws")
-#define ROUNDS  40 /* of each call: the first ones go the long way */
+#define ROUNDS  40 /* rounds of each call: the first ones go the long way */
 #define THREADS 8
 #define CALLS   1500
 #define KILLS   10
@@ -82,7 +82,7 @@ static void be_anywhere(void)
     assert_int_equal(sched_setaffinity(0, sizeof all_cpus, &all_cpus), 0);
 }
 
-/* Each test runs both ways: where nobody sleeps nearly all calls go directly. */
+/* Each test runs both ways: without sleepers nearly all calls go directly. */
 static void open_raws(struct hosting *on, void **state)
 {
     memset(ids, 0, sizeof ids);
@@ -272,7 +272,7 @@ static void a_method_calls_out_and_is_called_meanwhile(void **state)
     close_raws(&on);
 }
 
-/* One without a handle and one with: each its own. */
+/* The first has no handle and the second has: each has its own. */
 static void each_container_has_its_own_calls(void **state)
 {
     const struct rapahub_container_id other = {.pool = {2, 0}};
@@ -321,7 +321,7 @@ static void *call_often(void *user)
     return NULL;
 }
 
-/* Of those that poll each fills a CPU: there are two. */
+/* Each polling thread fills a CPU, and there are two. */
 static void threads_mix_small_and_large_calls(void **state)
 {
     int threads = *(enum rapahub_waiting *)*state == RAPAHUB_WAIT_POLL ? 2 : THREADS;

@@ -26,7 +26,7 @@ static void one_that_attaches_is_ready_before_its_module_is_loaded(void **state)
     assert_string_equal(status_of(&lazy, child).state, "ready");
     assert_int_equal(lazy.on.told.ready, 1);
     assert_int_equal(lazy.on.told.down, 0);
-    /* what takes over from it could not be compared with it */
+    /* its successor could not be compared with it */
     assert_int_equal(rapahub_host_upgrade(lazy.on.host, lazy.on.guest, &next, NULL),
                      RAPAHUB_ESTATE);
     close_host(&lazy.on);

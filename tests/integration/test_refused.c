@@ -91,7 +91,7 @@ static void what_cannot_be_loaded_is_told_to_who_started_it(void **state)
     assert_int_equal(on.told.attached, 0);
 }
 
-/* Those with a ticket and those without live side by side. */
+/* Guests with and without a ticket live side by side. */
 static void spawned_guests_share_the_segment_with_it(void **state)
 {
     const struct rapahub_guest_options trusted = {.chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED};
@@ -160,7 +160,7 @@ static void a_dead_host_s_path_can_be_had_again_and_nothing_else(void **state)
     assert_done(rapahub_host_create(&options, &host));
     rapahub_host_destroy(host);
     snprintf(other.path, sizeof other.path, "/dev/shm/test-anonymous-%d", (int)getpid());
-    fd = open(other.path, O_CREAT | O_RDWR | O_CLOEXEC, 0600); /* somebody's file */
+    fd = open(other.path, O_CREAT | O_RDWR | O_CLOEXEC, 0600); /* a file of another owner */
     assert_int_equal(ftruncate(fd, 4096), 0);
     close(fd);
     assert_refused(rapahub_host_create(&options, &host), RAPAHUB_EEXIST, "no segment at all");

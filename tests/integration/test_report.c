@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the last ends of a child. */
+/* The reports of the last ends of a child. */
 #include "tests/integration/child.h"
 
 static struct rapahub_report report_of(struct lazy *lazy, struct rapahub_child_id child,
@@ -20,8 +20,8 @@ static void open_child(struct lazy *lazy, struct rapahub_child_id *child)
     pid(lazy, here);
 }
 
-/* A fault in a method, while another call waits behind it.
- * r[verify supervise.report] r[verify supervise.report.last-words] */
+/* A fault in a method, while another call waits. r[verify supervise.report]
+ * r[verify supervise.report.last-words] */
 static void a_crash_is_reported(void **state)
 {
     const struct rapahub_call fault = {.target = here, .method = "fault()"};

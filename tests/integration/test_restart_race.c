@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers that come together behind a death: there is one new life, and all of them reach it.
+/* Callers that arrive together after a death: there is one new life, and all of them reach it.
  *
- * The seed is printed; RAPAHUB_TEST_SEED repeats a run. RAPAHUB_TEST_ROUNDS: how many deaths. */
+ * The seed is printed; RAPAHUB_TEST_SEED repeats a run. RAPAHUB_TEST_ROUNDS: how many deaths.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "tests/integration/child.h"
 
 #define CROWD 1000   /* threads */
-#define LATE  300000 /* ns, at most, behind the kill */
+#define LATE  300000 /* ns, at most, after the kill */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define ROUNDS 100
 #else
@@ -38,11 +39,11 @@ static void spin_ns(uint64_t ns)
            (uint64_t)start.tv_nsec + ns);
 }
 
-/* One of two who call at the same time, round by round. */
+/* A caller that calls at the same time as another, round by round. */
 struct racer {
     struct lazy *lazy;
     pthread_barrier_t *line;
-    uint64_t rounds, wait_ns; /* behind the line */
+    uint64_t rounds, wait_ns; /* after the line */
     uint64_t lost;            /* calls that met the death itself */
     int32_t pid;              /* that answered */
     int code;
@@ -72,8 +73,8 @@ static void *race(void *user)
     }
 }
 
-/* The guest is killed, and both call a moment later: before its death is seen, while it is, or
- * behind it. */
+/* The guest is killed, and both call a moment later: before, during or after the detection of its
+ * death. */
 static void run_round(struct racer racers[2], int32_t *pid, struct rapahub_child_id child,
                       unsigned short random[3])
 {
@@ -88,7 +89,7 @@ static void run_round(struct racer racers[2], int32_t *pid, struct rapahub_child
     pthread_barrier_wait(racers[0].line);
     for (int i = 0; i < 2; i++)
         assert_int_equal(racers[i].code, 0);
-    /* One may have been answered by the old life, before the signal was there. */
+    /* a caller may have been answered by the old life, before the signal arrived */
     if (racers[0].pid == *pid || racers[1].pid == *pid)
         for (int i = 0; i < 2; i++)
             while (racers[i].pid == *pid)

@@ -124,7 +124,7 @@ static int echo_much(struct hosting *on, unsigned guest)
     return rapahub_host_call(on->host, &call, &out);
 }
 
-/* Nobody waits for its answer longer than it takes to ask twice, and nobody's link ends for it.
+/* No caller waits for its answer longer than asking twice takes, and no link ends because of it.
  * r[verify hub.file.room] r[verify hub.var.single-popper] */
 static void an_answer_for_which_there_is_no_room_is_refused_and_the_guest_serves_on(void **state)
 {
@@ -146,7 +146,7 @@ static void an_answer_for_which_there_is_no_room_is_refused_and_the_guest_serves
         before = now_ms();
         r = echo_much(&on, i % 3);
         refused += r < 0;
-        if (r < 0) /* one that the host can spare is granted */
+        if (r < 0) /* a slot that the host can spare is granted */
             assert_int_equal(r, -EMSGSIZE);
         assert_true(now_ms() - before < 2500);
         echo(&on, i % 3, few, sizeof few);

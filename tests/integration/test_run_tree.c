@@ -80,7 +80,7 @@ static void clear_scene(const struct scene *scene)
     assert_int_equal(rmdir(scene->folder), 0);
 }
 
-/* One command: its status, and what it said on both streams. */
+/* The result of a command: its status, and both its outputs. */
 struct answer {
     int status;
     char text[4096];
@@ -129,7 +129,7 @@ static void check_listing(const struct scene *scene)
     assert_told(ASK(scene, "__complete", "rapahub", "restart", "led"), 0, "ledger\n");
 }
 
-/* What is behind the next of these words. */
+/* Returns the text after the next of these words. */
 static const char *next(const char *said, const char *words)
 {
     const char *found = strstr(said, words);
@@ -153,13 +153,13 @@ static void the_example_lives_through_what_is_done_to_it(void **state)
     await(&scene, "till-1: ready in ");
     await(&scene, "till-2: ready in ");
     check_listing(&scene);
-    assert_told(ASK(&scene, "call", "report.add", "5"), 0, "5\n"); /* which starts it */
+    assert_told(ASK(&scene, "call", "report.add", "5"), 0, "5\n"); /* the call starts it */
     await(&scene, "report: ready  pid ");
     assert_told(ASK(&scene, "kill", "till-1"), 0, "till-1: killed");
     await(&scene, "till-1: died: signal SIGKILL after ");
     await(&scene, "till-2: down: ");
     assert_told(ASK(&scene, "restart", "ledger"), 0, "ledger: ready again");
-    /* Those behind it come when it is ready already. */
+    /* the children after it come when it is already ready */
     assert_told(ASK(&scene, "restart", "till-2"), 0, "till-2: ready again");
     assert_told(ASK(&scene, "stop", "till-2"), 0, "till-2: stopped");
     assert_told(ASK(&scene, "call", "till-2.add", "1"), 6, "RAPAHUB_ESTOPPED");

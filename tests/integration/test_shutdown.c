@@ -79,7 +79,7 @@ static void begin(struct crowd *crowd, unsigned i, const char *method, const voi
     assert_done(rapahub_host_call_async(crowd->host, &call, forget, NULL, NULL));
 }
 
-/* The slow ones go when they have slept; who is stuck does not hear a SIGTERM either. */
+/* The slow ones go when they have slept; stuck ones do not receive a SIGTERM either. */
 static void make_busy(struct crowd *crowd, unsigned i)
 {
     static const uint32_t slow_ms = 300, stuck_ms = 60000;
@@ -99,7 +99,7 @@ static void note_pid(void *user, const struct rapahub_guest_status *status)
         crowd->pids[i] = status->pid;
 }
 
-/* Those up to `busy` have their habits, the others are prompt. */
+/* Guests up to `busy` have their habits, the others are prompt. */
 static void open_crowd(struct crowd *crowd, enum rapahub_strategy strategy, unsigned busy)
 {
     const struct rapahub_host_options options = {.guests_max = GUESTS,
@@ -174,9 +174,9 @@ static void many_guests_go_within_one_time_and_each_end_is_told_once(void **stat
     leak_assert_none(crowd.leak);
 }
 
-/* What goes by itself goes from behind; from the first one on that does not, all that is left goes
- * at the end of the time, in any order. r[verify supervise.stop.order] r[verify
- * supervise.stop.deadline] */
+/* Guests that go by themselves go from the end; from the first one on that does not, all the rest
+ * goes at the end of the time, in any order. r[verify supervise.stop.order]
+ * r[verify supervise.stop.deadline] */
 static void those_with_an_order_go_from_behind_until_the_time_is_over(void **state)
 {
     static struct crowd crowd;

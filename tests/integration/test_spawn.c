@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a guest is born with: its descriptors, its environment, its signals; and nothing more. */
+/* The descriptors, environment and signals that a guest is born with; and nothing more. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 
 #include "tests/integration/hosting.h"
 
-/* What the descriptors of a process are: "pipe:[123]", "/dev/null" … */
+/* The descriptors of a process: "pipe:[123]", "/dev/null" … */
 struct descriptors {
     char links[64][128]; /* "" : closed */
 };
@@ -33,7 +33,7 @@ static bool is_shared_by_design(const char *link)
            !strncmp(link, "/dev/shm/", 9);
 }
 
-/* What it has mapped and loaded is closed. r[verify hub.spawn.closed] */
+/* Its mapped and loaded files are closed. r[verify hub.spawn.closed] */
 static void assert_no_memory_is_open(const struct descriptors *guest)
 {
     for (int i = 0; i < 64; i++)
@@ -49,8 +49,8 @@ static void assert_nothing_inherited(const struct descriptors *host,
                 assert_string_not_equal(guest->links[i], host->links[j]);
 }
 
-/* Of the host's descriptors, also those that are inheritable, a guest has none. *
- * r[verify hub.spawn.fds] r[verify shm.spawn.ticket] r[verify shm.spawn.fd-inheritance] */
+/* A guest has none of the host's descriptors, even inheritable ones. r[verify hub.spawn.fds]
+ * r[verify shm.spawn.ticket] r[verify shm.spawn.fd-inheritance] */
 static void a_guest_has_its_own_descriptors_only(void **state)
 {
     const enum rapahub_trust levels[] = {RAPAHUB_TRUST_STANDARD, RAPAHUB_TRUST_TRUSTED};
@@ -211,8 +211,8 @@ static void note_module(void *user, const struct rapahub_guest_status *status)
         modules->numbers[modules->count++] = mapped(status->pid, "memfd:rapahub-module");
 }
 
-/* Who has a descriptor of it may take the right to open it from the others: a guest that is not
- * trusted has a copy of its own. */
+/* A process with a descriptor of it can keep others from opening it, so a guest that is not trusted
+ * has a copy of its own. */
 static void trusted_guests_share_the_memory_of_a_module(void **state)
 {
     const enum rapahub_trust levels[] = {RAPAHUB_TRUST_STANDARD, RAPAHUB_TRUST_TRUSTED};
@@ -242,7 +242,7 @@ static bool take_terminal(void)
 
     if (end < 0 || grantpt(end) < 0 || unlockpt(end) < 0 || setsid() < 0)
         return false;
-    terminal = open(ptsname(end), O_RDWR); /* which makes it the session's */
+    terminal = open(ptsname(end), O_RDWR); /* this makes it the session's */
     return terminal >= 0 && tcgetsid(terminal) == getpid();
 }
 

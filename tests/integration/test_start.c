@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guests that cannot be started: each is refused with what was wrong, and leaves nothing behind. */
+/* Guests that cannot be started: each is refused with the reason, and leaves nothing over. */
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -326,7 +326,7 @@ static void a_limit_of_descriptors_is_named(void **state)
     assert_int_equal(apart(live_with_few_descriptors), 0);
 }
 
-/* Who writes beyond it without a look before is killed by SIGXFSZ. */
+/* A process that writes beyond the limit without checking first is killed by SIGXFSZ. */
 static void a_limit_of_file_sizes_is_named_and_kills_nobody(void **state)
 {
     (void)state;

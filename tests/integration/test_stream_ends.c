@@ -185,7 +185,7 @@ static void without_threads_there_is_a_refusal_and_nothing_is_sent_twice(void **
     close_host(&on);
 }
 
-/* The method is done; what it wrote is more than a pipe takes that nobody reads. */
+/* The method is done; its output is more than an unread pipe holds. */
 static void begin_to_fill(struct hosting *on, struct rapahub_sink **sink, struct done *done,
                           struct rapahub_request_id *id)
 {
@@ -245,7 +245,7 @@ static void a_stream_that_is_missing_is_refused(void **state)
     close_host(&on);
 }
 
-/* What a thread saw of its calls, each of which ended. */
+/* A thread's record of its calls, each of which ended. */
 struct caller {
     struct hosting *on;
     unsigned whole, broken, wrong;
@@ -337,7 +337,7 @@ static void note_epoch(void *user, const struct rapahub_guest_status *status)
     *(uint32_t *)user = status->guest.epoch;
 }
 
-/* Its channels are known to nobody: that is no fault of who asked. */
+/* Its channels are unknown, which is no fault of the caller. */
 static void a_guest_may_ask_for_a_container_that_is_not_there(void **state)
 {
     uint32_t before = 0, after = 0;

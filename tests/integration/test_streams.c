@@ -57,7 +57,7 @@ static void a_method_writes_what_its_caller_wants(void **state)
     write_out("fill(sink, u64)", 1000000, (struct rapahub_host_options){0});
 }
 
-/* What is held back when the method returns comes before its answer. r[verify hub.ring.cork] */
+/* Elements held back when the method returns come before its answer. r[verify hub.ring.cork] */
 static void a_method_writes_corked_and_returns(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void a_stream_passes_from_guest_to_guest_through_the_host(void **state)
     close_host(&on);
 }
 
-/* What a thread of the program does at the other end of a pair. */
+/* A thread of the program at the other end of a pair. */
 struct writer {
     struct rapahub_sink *sink;
     size_t size;
@@ -157,7 +157,7 @@ static void files_and_pipes_are_streams(void **state)
     open_flow(&on, small);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    /* Nobody reads before the end, and pieces do not share its pages well. */
+    /* no reader before the end, and pieces do not share its pages well */
     assert_true(fcntl(out[1], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = pattern(i);

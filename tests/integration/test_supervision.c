@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supervision: who is started again, how often, when, and what callers get meanwhile. */
+/* Supervision: which guests are restarted, how often, when, and the results that callers get
+ * meanwhile. */
 #include "tests/integration/hosting.h"
 
 #define MS UINT64_C(1000000)

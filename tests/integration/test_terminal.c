@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin says, before a terminal, and before a pipe. */
+/* The texts of a plugin on a terminal and in a pipe. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -35,7 +35,7 @@ static void run_on_terminal(char *to, size_t size)
     while (at + 1 < size && poll(&ready, 1, 20000) > 0) {
         ssize_t n = read(terminal, to + at, size - 1 - at);
 
-        if (n <= 0) /* EIO: nobody has the other side any more */
+        if (n <= 0) /* EIO: no process has the other side any more */
             break;
         at += (size_t)n;
     }
@@ -69,7 +69,7 @@ static void a_pipe_gets_it_as_it_is(void **state)
     process_result_fini(&result);
 }
 
-/* Whoever reads it has the very text again. r[verify exp.terminal] */
+/* A reader has the very text again. r[verify exp.terminal] */
 static void json_has_it_in_words(void **state)
 {
     const char *const argv[] = {

@@ -219,7 +219,8 @@ static const struct rapahub_method slow_methods[] = {
     RAPAHUB_METHOD_END,
 };
 
-/* An offer that has begun cannot be left; who waits for its end beyond the deadline sleeps. */
+/* An offer that has begun cannot be left; a thread that waits for its end beyond the deadline
+ * sleeps. */
 static void who_waits_for_an_offer_sleeps(void **state)
 {
     const struct rapahub_container_options options = {.id = here, .pool_name = "offer"};
@@ -288,7 +289,7 @@ static void *start_one(void *user)
     return NULL;
 }
 
-/* One that hangs holds up no other; one that fails is told of at once. */
+/* A hanging start delays no other; a failed one is reported at once. */
 static void starts_of_several_threads_are_under_way_together(void **state)
 {
     struct hosting on;

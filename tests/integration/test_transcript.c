@@ -104,7 +104,7 @@ static void run(const char *command, FILE *to)
     process_result_fini(&result);
 }
 
-/* What the file has to be. */
+/* The expected content of the file. */
 static struct text run_all(char *said)
 {
     struct text text = {NULL, 0};

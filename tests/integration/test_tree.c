@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supervisors and their children, with real processes: who goes with whom, in which order, what is
- * asked for, and what is left at the end. */
+/* Supervisors and their children, with real processes: which go together, in which order, requests,
+ * and the remains at the end. */
 #include "tests/integration/hosting.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* What is added eagerly is ready some time later. */
+/* An eagerly added child is ready some time later. */
 struct tree {
     struct hosting on;
     struct rapahub_supervisor *root;
@@ -80,7 +80,7 @@ static void die(struct tree *tree, unsigned index)
     assert_int_equal(call(tree, index, "crash()", NULL, NULL), RAPAHUB_EDIED);
 }
 
-/* Which of the first `count` have other processes now, as letters. */
+/* Returns those of the first `count` that have other processes now, as letters. */
 static const char *renewed(struct tree *tree, const int32_t *before, unsigned count)
 {
     static char letters[8];
@@ -324,7 +324,7 @@ static void what_is_asked_for_is_done_and_counts_nothing(void **state)
     close_host(&tree.on);
 }
 
-/* As many starts as the budget says, exactly, and then none. r[verify supervise.window] */
+/* Exactly as many starts as the budget allows, and then none. r[verify supervise.window] */
 static void a_child_that_never_starts_is_given_up_after_its_budget(void **state)
 {
     const struct rapahub_supervision three = {

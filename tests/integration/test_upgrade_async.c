@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upgrades that nobody waits for: they go on in the turns of their host. */
+/* Asynchronous upgrades: they go on in the turns of their host. */
 #include "tests/integration/child.h"
 #include "tests/integration/upgrading.h"
 
@@ -26,7 +26,7 @@ static int begin(struct hosting *on, const char *chimod, struct ended *ended)
     char path[256];
     const struct rapahub_upgrade_options options = {.chimod = path};
 
-    snprintf(path, sizeof path, "%s", chimod); /* which is gone when it is used */
+    snprintf(path, sizeof path, "%s", chimod); /* it is gone when it is used */
     return rapahub_host_upgrade_async(on->host, on->guest, &options, on_upgraded, ended);
 }
 
@@ -88,7 +88,7 @@ static void one_of_a_host_with_a_thread_is_told_there(void **state)
     close_host(&on);
 }
 
-/* Wherever it is: as it starts, as it loads, behind the switch. */
+/* At any point: as it starts, as it loads, after the switch. */
 static void a_host_that_ends_ends_it(void **state)
 {
     static const int after_ms[] = {0, 1, 5, 20, 100};

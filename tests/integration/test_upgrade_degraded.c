@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One that is DEGRADED is just the one that somebody wants to upgrade; and one may become so at any
- * step of its upgrade. */
+/* A DEGRADED guest is a likely candidate for an upgrade; and a guest may become so at any step of
+ * its upgrade. */
 #include <rapahub/upgrade.h>
 
 #include "tests/integration/child.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chimods/kv is upgraded while four threads put and get: no call is lost, none is executed twice,
- * and how long a caller waits; also where the next version fails, or dies before or behind the
- * switch. The witness is the log of kv, to which each put that is executed adds one record. */
+ * and the time a caller waits; also if the next version fails, or dies before or after the switch.
+ * The witness is the log of kv, to which each executed put adds one record. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -18,15 +18,15 @@
 #define KV_NEXT MODULE("kv_next")
 
 #define THREADS    4
-#define KEYS       16                    /* of each thread */
-#define PUTS       (UINT64_C(1) << 18)   /* of each thread, at most */
+#define KEYS       16                    /* keys of each thread */
+#define PUTS       (UINT64_C(1) << 18)   /* puts of each thread, at most */
 #define UPGRADES   16                    /* that succeed, in one round */
 #define FAILURES   8                     /* that do not */
-#define KILLS      6                     /* behind the switch */
+#define KILLS      6                     /* kills after the switch */
 #define BREATH_US  15000                 /* between them */
-#define TIMEOUT_NS UINT64_C(20000000000) /* of a call */
+#define TIMEOUT_NS UINT64_C(20000000000) /* of each call */
 
-#define LOG_HEAD    16 /* as chimods/kv/log.h says */
+#define LOG_HEAD    16 /* the value in chimods/kv/log.h */
 #define RECORD_HEAD 24
 
 enum put { PUT_NONE, PUT_ANSWERED, PUT_FAILED };
@@ -37,11 +37,11 @@ struct caller {
     unsigned number;
     uint64_t count;       /* puts; each has its number as its value */
     unsigned char *puts;  /* enum put of each */
-    uint64_t gets, stale; /* stale: what was read was not what was put */
+    uint64_t gets, stale; /* stale: a value was read that had not been put */
     uint64_t failed;
     int last;             /* code of the last failure */
     uint64_t newest_ns;   /* the longest call since the upgrade began */
-    uint64_t known[KEYS]; /* 1 + what stands there; 0: not sure */
+    uint64_t known[KEYS]; /* 1 + the value there; 0: not sure */
     int *end;
 };
 
@@ -184,7 +184,7 @@ static void *read_log(const struct round *round, size_t *size)
     return data;
 }
 
-/* How often each put of a thread is in the log, and whether one came behind a later one. */
+/* Counts how often each put of a thread is in the log, and whether one came after a later one. */
 static void count_records(const struct round *round, unsigned char *times, uint64_t *disordered)
 {
     uint64_t next[THREADS] = {0};
@@ -211,7 +211,7 @@ static void count_records(const struct round *round, unsigned char *times, uint6
     free(data);
 }
 
-/* All numbers are for sure: who was answered is there once, who failed at most once. */
+/* The numbers are exact: an answered put is there once, a failed one at most once. */
 static void judge(struct round *round)
 {
     unsigned char *times = calloc(THREADS, PUTS);
@@ -272,7 +272,7 @@ static void close_round(struct round *round)
     assert_int_equal(rmdir(round->folder), 0);
 }
 
-/* The longest call of any thread from here on, behind calls that were under way. */
+/* Returns the longest call of any thread from here on, after calls that were under way. */
 static uint64_t longest(struct round *round, bool anew)
 {
     uint64_t most = 0;
@@ -296,7 +296,7 @@ static int upgrade(struct round *round, const char *chimod, uint64_t *callers_ns
     pause_ns(1000 * (uint64_t)(BREATH_US));
     longest(round, true);
     r = rapahub_host_upgrade(round->on.host, round->on.guest, &options, &result);
-    pause_ns(1000 * (uint64_t)(BREATH_US)); /* who was held has its answer */
+    pause_ns(1000 * (uint64_t)(BREATH_US)); /* held calls have their answer by then */
     *callers_ns = longest(round, false);
     if (host_ns)
         *host_ns = result.blackout_ns;
@@ -403,8 +403,8 @@ static void note_present(void *user, const struct rapahub_guest_status *status)
         on->guest = status->guest;
 }
 
-/* Behind the switch it is a death as any other: its open calls end with EDIED, at most one of each
- * thread, and what was answered is there. */
+/* After the switch it is an ordinary death: its open calls end with EDIED, at most one of each
+ * thread, and the answered puts are there. */
 static void a_new_kv_that_dies_behind_the_switch_is_started_again(void **state)
 {
     unsigned count = rounds();

@@ -33,7 +33,7 @@ static void open_scene(struct scene *scene)
     assert_true(process_until_text(&scene->host, "calc: ready", true, 10 * SECOND));
 }
 
-/* What was said before is forgotten. */
+/* Earlier output is forgotten. */
 static int say(struct scene *scene, const char *const *argv)
 {
     const char *const variables[] = {scene->variable, NULL};
@@ -218,7 +218,7 @@ static void the_host_answers_while_an_upgrade_lasts(void **state)
     close_scene(&scene);
 }
 
-/* What was under way ends with its host. */
+/* Operations under way end with their host. */
 static void a_host_that_is_stopped_while_an_upgrade_lasts_ends(void **state)
 {
     struct process_result result;

@@ -4,7 +4,8 @@
 
 #include "tests/integration/upgrading.h"
 
-/* Which is told once that no call comes, and once that they do again, or nothing at all. */
+/* The running version is told once that no call comes, and once that calls come again, or nothing
+ * at all. */
 static void serves_on(struct hosting *on, int32_t pid, uint32_t told)
 {
     assert_int_equal(pid_of(on), pid);
@@ -22,7 +23,7 @@ static void serves_on(struct hosting *on, int32_t pid, uint32_t told)
 
 static const struct refusal {
     const char *chimod;
-    uint32_t fault; /* of the running version */
+    uint32_t fault; /* fault of the running version */
     int code;
     const char *words;
     uint32_t told;

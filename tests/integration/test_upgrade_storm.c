@@ -22,7 +22,7 @@ struct caller {
     pthread_t thread;
     uint64_t first, count; /* calls; each enters a number of its own */
     uint64_t failed;       /* calls that ended with an error */
-    int last;              /* of them */
+    int last;              /* the last of these numbers */
     unsigned char *answers;
     bool tolerant;
     int *end;

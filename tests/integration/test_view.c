@@ -6,7 +6,7 @@
 
 #define KIB ((size_t)1 << 10)
 
-/* Does it lie in memory that is shared with a guest? */
+/* Says whether the data lies in memory that is shared with a guest. */
 static bool lies_in_segment(const void *data)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -60,7 +60,7 @@ static int echo_view(struct rapahub_host *host, const uint8_t *data, size_t size
     return rapahub_host_call(host, &call, out);
 }
 
-/* What comes back, and whether it was shown. */
+/* Checks the result, and returns whether it was shown in place. */
 static bool echo_shown(struct hosting *on, size_t size, unsigned seed)
 {
     uint8_t *data = filled(size, seed);
@@ -85,7 +85,7 @@ static void a_result_of_a_trusted_guest_is_shown_where_it_lies(void **state)
         assert_true(echo_shown(&on, 10000 + i, i));
         assert_true(echo_shown(&on, 60 * KIB, i));
     }
-    for (unsigned i = 0; i < 20; i++) /* of slots so large there is one, which the last one held */
+    for (unsigned i = 0; i < 20; i++) /* there is one slot this large, which the last result held */
         assert_true(echo_shown(&on, 900 * KIB, i));
     close_host(&on);
 }
@@ -243,7 +243,7 @@ static void what_a_dead_guest_wrote_can_still_be_read(void **state)
     assert_int_equal(out.size, 60 * KIB);
     assert_memory_equal(out.data, data, 60 * KIB);
     free(data);
-    assert_true(echo_shown(&on, 60 * KIB, 4)); /* of the new life; the end of the host takes it */
+    assert_true(echo_shown(&on, 60 * KIB, 4)); /* from the new life; the end of the host takes it */
     close_host(&on);
 }
 

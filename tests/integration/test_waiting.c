@@ -110,7 +110,7 @@ static void *call_with_much(void *user)
 }
 
 /* A guest has no slot for its first large answer, and asks for one: a host that waits for just that
- * answer hears of it, whoever leads, and however it sleeps; also where nobody dispatches.
+ * answer notices it, whichever thread leads, and however it sleeps; even if no thread dispatches.
  * r[verify hub.var.single-popper] */
 static void a_first_large_answer_is_not_waited_for_long(void **state)
 {

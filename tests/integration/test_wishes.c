@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stops and new lives that nobody waits for: they go on in the turns of their host. */
+/* Asynchronous stops and restarts: they go on in the turns of their host. */
 #include "tests/integration/child.h"
 
 #define HOLD 400 /* ms: so long a guest cannot hear that it shall go */
@@ -7,7 +7,7 @@
 struct pair {
     struct lazy lazy;
     struct rapahub_child_id child, quiet;
-    struct ending held; /* of the call that holds the child up */
+    struct ending held; /* the call that delays the child */
 };
 
 static void open_pair(struct pair *pair, bool own_thread)
@@ -60,7 +60,7 @@ static void check_stop_and_renewal(bool own_thread)
     hold_up(&pair);
     begun = now_ms();
     assert_done(stop(&pair, &stopped));
-    (void)pid(&pair.lazy, other); /* who waits for nothing is served */
+    (void)pid(&pair.lazy, other); /* a guest for which no call waits is served */
     if (now_ms() - begun < HOLD / 2)
         assert_int_equal(__atomic_load_n(&stopped.count, __ATOMIC_ACQUIRE), 0);
     assert_true(comes(&pair, &stopped));
@@ -90,7 +90,7 @@ static void the_life_of_a_guest_is_stopped_without_a_wait(void **state)
 
     (void)state;
     open_pair(&pair, false);
-    life = pair.lazy.on.told.guest; /* of the quiet one, which was ready last */
+    life = pair.lazy.on.told.guest; /* the quiet guest's, which was ready last */
     assert_done(rapahub_host_stop_async(pair.lazy.on.host, life, on_done, &stopped));
     assert_int_equal(stopped.count, 0);
     assert_true(comes(&pair, &stopped));
@@ -146,7 +146,8 @@ static void all_that_are_under_way_end_with_their_host(void **state)
         assert_int_equal(endings[i].count, 1);
 }
 
-/* What is over as soon as it is asked for is told of at once, though nothing else happens. */
+/* An operation that is over as soon as it is requested is reported at once, though nothing else
+ * happens. */
 static void what_is_over_already_is_told_at_once(void **state)
 {
     uint64_t least = UINT64_MAX;
@@ -170,7 +171,7 @@ static void what_is_over_already_is_told_at_once(void **state)
     close_host(&pair.lazy.on);
 }
 
-/* One that is asked to stop, and to come back before it has gone. */
+/* A guest that is asked to stop, and to come back before it has gone. */
 static void a_stop_that_is_overtaken_says_so(void **state)
 {
     struct ending stopped = {0}, renewed = {0};

@@ -12,7 +12,7 @@
 #define LEDGER2 MODULE("ledger2")
 #define MS      UINT64_C(1000000)
 
-enum fault { SAVE_FAILS = 6, SAVE_DIES, PLUG_DIES }; /* as in modules/ledger.c */
+enum fault { SAVE_FAILS = 6, SAVE_DIES, PLUG_DIES }; /* the same as in modules/ledger.c */
 
 UNUSED static const struct rapahub_container_id there = {.pool = {2, 0}};
 
@@ -34,7 +34,7 @@ UNUSED static int upgrade(struct hosting *on, const char *chimod)
     return r;
 }
 
-/* Of a method that takes a u64, or nothing (`argument` NULL). */
+/* Calls a method that takes a u64, or nothing (`argument` NULL). */
 UNUSED static uint32_t number_of(struct hosting *on, struct rapahub_container_id where,
                                  const char *method, const void *argument)
 {

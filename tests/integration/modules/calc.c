@@ -40,7 +40,7 @@ static int calc_mirror(void *self, struct point p, struct point *out)
     return 0;
 }
 
-/* Do they lie in memory that this process shares with its host? */
+/* Says whether the bytes lie in memory that this process shares with its host. */
 static int calc_shown(void *self, struct rapahub_bytes data, bool *shown)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -100,7 +100,7 @@ static int calc_terminal(void *self, bool *there)
     return 0;
 }
 
-/* Until the time is over, or nobody waits any more. */
+/* Waits until the time is over, or its caller has given up. */
 static int calc_nap(void *self, uint32_t ms)
 {
     (void)self;
@@ -109,7 +109,7 @@ static int calc_nap(void *self, uint32_t ms)
     return rapahub_chimod_cancelled() ? RAPAHUB_ECANCELED : 0;
 }
 
-/* The same, but it asks nobody: as a C function that knows nothing of calls. */
+/* The same, but without checking: like a C function that knows nothing of calls. */
 static int calc_hold(void *self, uint32_t ms)
 {
     (void)self;

@@ -21,7 +21,7 @@ static int caller_ask(void *self, uint32_t pool, int64_t number, int64_t *result
     return call(pool, "twice", number, result);
 }
 
-/* Behind many short ones, so that the host looks for it while it waits. */
+/* Makes many short calls first, so that the host looks for this one while it waits. */
 static int caller_linger(void *self, uint32_t pool, int64_t number, int64_t *result)
 {
     int r = 0;
@@ -32,7 +32,7 @@ static int caller_linger(void *self, uint32_t pool, int64_t number, int64_t *res
     return r == 0 ? call(pool, "linger", number, result) : r;
 }
 
-/* What a pool makes of it. */
+/* Passes on the result of a call to a pool. */
 static int caller_pass(void *self, uint32_t pool, struct rapahub_bytes data,
                        struct rapahub_bytes *out)
 {

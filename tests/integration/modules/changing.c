@@ -16,16 +16,16 @@ RAPAHUB_RECORD(large, RAPAHUB_MEMBER(large, a, i64), RAPAHUB_MEMBER(large, b, i6
 static const struct rapahub_type *types[7] = {&rapahub_type_i64, &rapahub_type_i64};
 
 static const struct rapahub_type *const *const ways[] = {
-    RAPAHUB_TYPES(i64, i64),                     /* as a program knows it */
-    RAPAHUB_TYPES(i64, i64, i64),                /* one more than there are */
+    RAPAHUB_TYPES(i64, i64),                     /* as the calling program knows it */
+    RAPAHUB_TYPES(i64, i64, i64),                /* one argument more than there is */
     RAPAHUB_TYPES(i64, i64, i64, i64, i64, i64), /* four more */
-    RAPAHUB_TYPES(i64, bytes),                   /* what is a number is an address and a size */
+    RAPAHUB_TYPES(i64, bytes),                   /* the number is an address and a size instead */
     RAPAHUB_TYPES(i64, string),
     RAPAHUB_TYPES(i64, large),   /* eight words for one */
     RAPAHUB_TYPES(i64, source),  /* a pointer to follow */
-    RAPAHUB_TYPES(i64, u64),     /* what would not even be noticed */
+    RAPAHUB_TYPES(i64, u64),     /* a change that would not even be noticed */
     RAPAHUB_TYPES(bytes, i64),   /* a result of two words in the room of one */
-    RAPAHUB_TYPES(large, i64),   /* of eight */
+    RAPAHUB_TYPES(large, i64),   /* a record of eight members */
     RAPAHUB_TYPES(string, void), /* fewer than there are, and two words */
 };
 

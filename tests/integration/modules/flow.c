@@ -45,7 +45,7 @@ static int flow_fill(void *self, struct rapahub_sink *to, uint64_t count)
     return r;
 }
 
-/* One byte after the other: only what follows shows the last of them, at times a wait, at last the
+/* Writes byte by byte: only later events show the last of them, at times a wait, finally the
  * answer. */
 static int flow_trickle(void *self, struct rapahub_sink *to, uint64_t count)
 {

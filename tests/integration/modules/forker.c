@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forker: leaves a process behind that has all its descriptors, as a careless library might. */
+/* forker: leaves a process running that has all its descriptors, as a careless library might. */
 #include <unistd.h>
 
 #include <rapahub/chimod.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hog: takes what it gets of the machine, and keeps it: until nobody waits for it any more. */
+/* hog: uses all it gets of the machine, and keeps it until its caller has given up. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

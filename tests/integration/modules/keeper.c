@@ -78,7 +78,7 @@ static int keeper_take_back(void *self, uint32_t which, int32_t *out)
     return 0;
 }
 
-/* As many as there is room for. */
+/* Stores as many as there is space for. */
 static int keeper_flood(void *self, uint32_t *out)
 {
     (void)self;

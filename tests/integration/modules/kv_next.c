@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_next: how the next version of chimods/kv loads, by KV_NEXT_FAULT: behind the shipped way,
- * which has the folder then, it may fail, die, or go on for two seconds. */
+/* kv_next: the next version of chimods/kv, whose load depends on KV_NEXT_FAULT: after the normal
+ * load, when it has the folder, it may fail, die, or go on for two seconds. */
 #include <signal.h>
 
 #include <rapahub/chimod.h>

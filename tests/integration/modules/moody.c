@@ -11,7 +11,7 @@
 #include "tests/support/pause.h"
 
 struct moody {
-    uint32_t mood, often; /* READY behind that */
+    uint32_t mood, often; /* READY after that */
     uint32_t asked;
 };
 

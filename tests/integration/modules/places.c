@@ -14,7 +14,7 @@ static int check(struct rapahub_bytes in)
                               (size_t)((uintptr_t)in.data % 64));
 }
 
-/* A copy, which begins so many bytes behind a line. */
+/* Makes a copy that begins `at` bytes after a line. */
 static int copy(struct rapahub_bytes in, size_t at, struct rapahub_bytes *out)
 {
     uint8_t *memory = rapahub_chimod_alloc(at + in.size);
@@ -77,7 +77,7 @@ static int call(uint32_t pool, struct rapahub_bytes in, struct rapahub_bytes *ou
     return r < 0 ? r : check(*out);
 }
 
-/* Of another container: the host's, or another guest's. */
+/* Calls another container: the host's, or another guest's. */
 static int places_onward(void *self, uint32_t pool, struct rapahub_bytes in,
                          struct rapahub_bytes *out)
 {
@@ -107,7 +107,7 @@ static int places_trio(void *self, uint32_t pool, struct trio in, struct trio *o
     return r;
 }
 
-/* As many as that, to the sink. */
+/* Writes all of it to the sink. */
 static int places_pour(void *self, struct rapahub_bytes in, struct rapahub_sink *to)
 {
     int r = check(in);

@@ -17,7 +17,8 @@ static int same(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
     return 0;
 }
 
-/* As many as the first byte says, each the last byte; `room` more are taken for it. */
+/* Makes as many bytes as the first byte says, each equal to the last byte; `room` more are
+ * allocated. */
 static int make(struct rapahub_bytes in, size_t room, size_t begin, struct rapahub_bytes *out)
 {
     size_t size = in.size > 0 ? ((const uint8_t *)in.data)[0] : 0;
@@ -66,7 +67,7 @@ static int refuse(void *self, struct rapahub_bytes in, struct rapahub_bytes *out
     return rapahub_fail(RAPAHUB_EINVAL, "", "refused %zu bytes", in.size);
 }
 
-/* Until nobody waits for it any more. */
+/* Waits until its caller has given up. */
 static int linger(void *self, struct rapahub_bytes in, struct rapahub_bytes *out)
 {
     (void)self;

@@ -9,11 +9,11 @@
 
 #include "tests/support/pause.h"
 
-#define NUMBERS 8192 /* as in the test */
+#define NUMBERS 8192 /* the same as in the test */
 
 struct entry {
     _Atomic uint32_t began, ended;
-    _Atomic int32_t pid; /* of the process that executed it last */
+    _Atomic int32_t pid; /* the process that executed it last */
 };
 
 struct tally {
