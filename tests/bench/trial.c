@@ -11,7 +11,7 @@
 
 #define SAMPLES_MAX  (1U << 17)
 #define BATCHES_MAX  (1U << 14)
-#define BATCH_NS     20000.0 /* about so long is a batch: shorter than a slice, longer than a look */
+#define BATCH_NS     20000.0 /* length of a batch: below a time slice, above a clock reading */
 #define FIFO_MS_MAX  100.0   /* no other process runs then */
 #define CALIBRATE_NS 20000000U
 #define EXACT_WARM   1000U
