@@ -75,7 +75,7 @@ static void words_are_copied_in_and_out_in_their_order(void **state)
     assert_memory_equal(in, out, sizeof in);
 }
 
-/* Of any size and at any place; the bytes around it stay. */
+/* Any size at any place; the bytes around it stay. */
 static void bytes_are_copied_exactly(void **state)
 {
     uint8_t from[64], to[66];

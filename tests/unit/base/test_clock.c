@@ -59,7 +59,7 @@ static void a_long_span_may_end_a_little_later(void **state)
     assert_true(soon >= before + HUB_MILLISECOND && soon <= hub_clock_now() + HUB_MILLISECOND);
 }
 
-/* Whoever takes it for an answer lets no deadline pass. */
+/* A caller that relies on it misses no deadline. */
 static void what_is_far_has_not_come(void **state)
 {
     uint64_t end = hub_clock_after(20 * HUB_MILLISECOND);

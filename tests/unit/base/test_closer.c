@@ -67,7 +67,7 @@ static void who_gives_one_away_does_not_wait_for_its_end(void **state)
     assert_int_equal(fd, -1);
     hub_closer_give(place.closer, &fd);
     assert_true(spent(&place) < 500 * MS);
-    close(peer); /* which ends the wait */
+    close(peer); /* this ends the wait */
     end(&place);
 }
 
@@ -94,7 +94,7 @@ static void what_lies_in_a_queue_keeps_nobody_waiting(void **state)
     }
 }
 
-/* One that lasts has its own time: the end of who gave it does not wait that long. */
+/* A slow close has its own time: its giver does not wait that long at its end. */
 static void the_last_user_waits_a_second_at_most(void **state)
 {
     int peer, fd = linger_open(SECONDS, &peer);
@@ -113,7 +113,7 @@ static void the_last_user_waits_a_second_at_most(void **state)
     end(&place);
 }
 
-/* Is the other end of the pair gone? */
+/* Says whether the other end of the pair is gone. */
 static bool is_gone(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLRDHUP};

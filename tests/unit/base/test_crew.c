@@ -71,7 +71,7 @@ static void *nothing(void *user)
     return user;
 }
 
-/* Those that are there for good: a sanitizer begins one of its own with the first that is begun. */
+/* Counts the permanent threads: a sanitizer starts one of its own together with the first one. */
 static uint32_t own_threads(void)
 {
     uint32_t least = UINT32_MAX;
@@ -109,7 +109,7 @@ static void one_thread_does_what_comes_one_by_one(void **state)
     }
     assert_true(same > 50);
     hub_crew_fini(&crew);
-    await_threads(before); /* one that was joined is listed a moment longer */
+    await_threads(before); /* a joined thread is listed a moment longer */
 }
 
 static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
@@ -138,7 +138,7 @@ static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
         await(&again.done);
     }
     hub_crew_fini(&crew);
-    await_threads(before); /* one that was joined is listed a moment longer */
+    await_threads(before); /* a joined thread is listed a moment longer */
 }
 
 static void *end_soon(void *user)

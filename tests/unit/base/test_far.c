@@ -59,7 +59,7 @@ static void check_much(void (*copy)(void *to, const void *from, size_t size), si
     assert_int_equal(to[PAGE + lead + size], 0xee);
 }
 
-/* Longer than what is looked ahead; close behind `from` in its page, and not. */
+/* More bytes than are prefetched; shortly after `from` in its page, and not. */
 static void much_comes_whole_wherever_it_lies(void **state)
 {
     static const size_t leads[] = {1, 3, 4, 16, 66, 67, 2048};

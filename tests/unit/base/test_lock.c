@@ -185,7 +185,7 @@ static void a_seized_range_is_no_guest_s(void **state)
     assert_int_equal(hub_lock_try(host, HUB_LOCK_HOST, 1), 0);
     assert_int_equal(hub_lock_seize_peer(host, 1), 0);
     assert_int_equal(hub_lock_seize_peer(host, 1), 0);
-    assert_int_equal(hub_lock_seize_peer(host, 2), 0); /* one lock with the first, to the system */
+    assert_int_equal(hub_lock_seize_peer(host, 2), 0); /* merged with the first by the system */
     assert_int_equal(hub_lock_take_peer(guest, 1, PID), -EAGAIN);
     assert_int_equal(hub_lock_take_peer(guest, 2, PID), -EAGAIN);
     assert_int_equal(hub_lock_drop_peer(host, 1), 0);

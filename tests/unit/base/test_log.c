@@ -69,7 +69,7 @@ static void lines_below_the_level_are_not_made(void **state)
     assert_int_equal(caught.count, 2);
 }
 
-/* What a guest wrote must not make lines of its own, nor move the terminal's cursor. */
+/* Text of a guest must not make lines of its own, nor move the terminal's cursor. */
 static void control_characters_become_question_marks(void **state)
 {
     struct caught caught = {0};

@@ -17,7 +17,7 @@
 #include "tests/support/testing.h"
 
 #define SIZE   10000
-#define PREFIX "test-mapping" /* of this program alone: others may run beside it */
+#define PREFIX "test-mapping" /* this program alone uses it */
 
 static void open_descriptor(int fd, size_t least, struct hub_mapping *out)
 {
@@ -76,7 +76,7 @@ static void a_memfd_is_zeroed_and_ends_whole(void **state)
     leak_assert_none(leak);
 }
 
-/* Whoever could truncate it could kill who reads it. r[verify hub.file.seal] */
+/* A process that could truncate it could kill its readers. r[verify hub.file.seal] */
 static void a_guest_can_neither_shrink_grow_nor_seal_the_memfd(void **state)
 {
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -95,7 +95,7 @@ static void a_guest_can_neither_shrink_grow_nor_seal_the_memfd(void **state)
     assert_int_equal(posix_fallocate(guest.fd, 0, 1 << 20), EPERM);
     assert_int_equal(pwrite(guest.fd, "x", 1, 1 << 20), -1);
     assert_int_equal(errno, EPERM);
-    /* One seal more would end the host's writes. */
+    /* a further seal would end the host's writes */
     assert_int_equal(fcntl(guest.fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
     assert_int_equal(errno, EPERM);
     assert_int_equal(fcntl(guest.fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);

@@ -30,7 +30,7 @@ static struct ground ground(void)
     return ground;
 }
 
-/* The path of a file as a host of `uid` would name it; nobody holds its lock. */
+/* The path of a file as a host of `uid` would name it; its lock is free. */
 static void print_path(const struct ground *ground, unsigned uid, const char *rest, char *path)
 {
     snprintf(path, HUB_MAPPING_PATH_MAX, "/dev/shm/%s-%u-%s", ground->prefix, uid, rest);

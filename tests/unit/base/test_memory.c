@@ -70,7 +70,8 @@ static void a_large_table_takes_the_pages_that_are_touched(void **state)
     char *table;
 
     (void)state;
-    for (int i = 0; i < 3; i++) { /* what calloc finds on its heap the second time it clears */
+    /* calloc finds this memory on its heap the second time, and clears it */
+    for (int i = 0; i < 3; i++) {
         table = hub_memory_sparse(size);
         assert_non_null(table);
         table[5 * 4096] = 1;

@@ -154,7 +154,7 @@ static void who_holds_a_lock_is_seen_and_nobody_else(void **state)
     close(again);
 }
 
-/* As long as nobody took the status the pid belongs to nobody else. */
+/* As long as the status is not collected the pid belongs to no other process. */
 static void a_status_that_is_looked_at_stays(void **state)
 {
     struct child child = start(3);
@@ -215,7 +215,7 @@ static void a_wait_that_cannot_be_made_ends_at_once(void **state)
     assert_int_equal(r, -EINVAL);
 }
 
-/* Two in a row: what is used is asked for without taking the status. */
+/* Two in a row: the usage is read without reaping. */
 static void what_a_child_has_used_is_known(void **state)
 {
     struct hub_usage usage = {0};

@@ -18,7 +18,7 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     assert_int_equal(setrlimit(resource, &small), 0);
 }
 
-/* What is just as large as the limit may be written. */
+/* A file just as large as the limit may be written. */
 static void a_file_above_the_limit_is_refused_with_both_sizes(void **state)
 {
     int below, above;

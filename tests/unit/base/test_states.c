@@ -31,7 +31,7 @@ static void only_the_moves_of_the_table_are_allowed(void **state)
     assert_false(hub_states_may(&door, DOOR_OPEN, DOOR_GAP));
 }
 
-/* As a peer may have written them. */
+/* Numbers as a peer may have written them. */
 static void any_numbers_may_be_asked_about(void **state)
 {
     static const uint32_t numbers[] = {DOOR_GAP, 15, 16, 31, 32, 33, UINT32_MAX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which way copies go, by what they took: the test says how long each took. */
+/* The way that copies go, chosen by their durations: the test says how long each took. */
 #include <string.h>
 
 #include "hub/base/way.h"
@@ -7,7 +7,7 @@
 
 #define SIZE 65536
 
-/* What a copy of SIZE bytes takes each way, in ns, and what lies between two copies. */
+/* The duration of a copy of SIZE bytes each way, in ns, and the time between two copies. */
 struct machine {
     uint64_t of[HUB_WAY_KINDS];
     uint64_t between;
@@ -95,7 +95,7 @@ static void it_follows_cpus_that_begin_or_cease_to_share(void **state)
     }
 }
 
-/* Between its copies a sender waits for the reader, who waits for memory where they went past the
+/* Between its copies a sender waits for the reader, which waits for memory if they went past the
  * caches: the sender alone sees the quicker copy. */
 static void of_a_stream_the_waits_for_its_reader_count(void **state)
 {
@@ -124,7 +124,7 @@ static void where_none_is_cold_no_copy_goes_there(void **state)
     assert_in_range(run.went[HUB_WAY_FAR], 1, 40000 * 3 / 100);
 }
 
-/* One that was interrupted took a thousand times as long. */
+/* An interrupted copy took a thousand times as long. */
 static void what_one_copy_took_decides_nothing(void **state)
 {
     const struct machine stalls = {{2000000, 2000000, 2000000}, 0};
@@ -132,7 +132,7 @@ static void what_one_copy_took_decides_nothing(void **state)
 
     (void)state;
     copies(&run, &shares, 1000);
-    copies(&run, &stalls, 4); /* one of them is timed */
+    copies(&run, &stalls, 4); /* only one is timed */
     copies(&run, &shares, 2048);
     assert_int_equal(run.way.pays, HUB_WAY_NEAR);
 }

@@ -7,7 +7,7 @@
 
 #define RECORDS 3
 
-/* What a replay has seen, one letter a record: the value's first, or '-' for a removal. */
+/* The visits of a replay, one letter a record: the value's first, or '-' for a removal. */
 struct seen {
     char letters[64];
     size_t count;
@@ -176,7 +176,7 @@ static void a_flipped_bit_in_the_last_record_cuts_that_one(void **state)
     folder_drop(&folder);
 }
 
-/* A machine that stops may keep later pages and lose earlier ones: nobody was told of either. */
+/* A machine that stops may keep later pages and lose earlier ones: neither was confirmed. */
 static void a_hole_in_what_was_never_synced_is_cut(void **state)
 {
     struct folder folder;

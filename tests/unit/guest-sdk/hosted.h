@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosted: a guest that runs on a thread of the test, and the host's end of its link in the test's
- * hands. What crosses goes through the segment, as between processes. */
+/* hosted: a guest that runs on a thread of the test, while the test itself is the host's end of the
+ * link. All messages go through the segment, as between processes. */
 #ifndef TESTS_UNIT_GUEST_SDK_HOSTED_H
 #define TESTS_UNIT_GUEST_SDK_HOSTED_H
 
@@ -28,12 +28,12 @@ struct hosted {
     int count;
     pthread_t thread;
     int segment; /* the ticket's descriptor, which the guest closes once it has attached */
-    int status;  /* what the guest's run returned */
+    int status;  /* result of the guest's run */
     struct hub_a32 ended;
     bool ready;
     struct hub_ready says; /* without its texts */
     char name[64];
-    uint8_t bytes[2048]; /* of a payload */
+    uint8_t bytes[2048]; /* bytes of a payload */
     struct hub_answer answer;
     /* Answers a call of the guest's chimod: as a method would. */
     int (*on_call)(struct hosted *hosted, const struct hub_request *request,
@@ -108,7 +108,7 @@ __attribute__((unused)) static void hosted_start(struct hosted *hosted)
     assert_int_equal(pthread_create(&hosted->thread, NULL, hosted_run, hosted), 0);
 }
 
-/* ---- what the guest asks ---- */
+/* ---- requests of the guest ---- */
 
 static void hosted_take_ready(struct hosted *hosted, struct hub_reader *reader)
 {
@@ -182,9 +182,9 @@ __attribute__((unused)) static void hosted_open(struct hosted *hosted,
     assert_true(hosted->ready);
 }
 
-/* ---- what the host asks ---- */
+/* ---- requests of the host ---- */
 
-/* One call, as a test wants it. */
+/* A call and its expected result. */
 struct hosted_call {
     uint64_t method_id;
     uint64_t container, chain;

@@ -87,7 +87,7 @@ static void a_descriptor_that_is_no_doorbell_is_refused(void **state)
     hosted_release(&hosted);
 }
 
-/* Its death signal cannot come any more: nobody else would tell. */
+/* Its death signal cannot come any more, and there is no other notice. */
 static void a_host_that_is_gone_already_is_seen(void **state)
 {
     struct hosted hosted;

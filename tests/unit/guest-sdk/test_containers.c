@@ -7,7 +7,7 @@
 #include "guest-sdk/ops.h"
 #include "tests/support/testing.h"
 
-/* What happened, in order: "init a; fini a; ". */
+/* The events, in order: "init a; fini a; ". */
 struct book {
     char text[512];
     size_t size;
@@ -67,7 +67,7 @@ static const struct rapahub_container_ops own = {
 static const struct rapahub_chimod chimod = {
     .ops_size = sizeof own, .ops = &own, .state_size = sizeof(struct state)};
 
-/* One guest's containers. */
+/* The containers of a guest. */
 struct rig {
     struct guest_containers containers;
     struct rapahub_container_ops ops;

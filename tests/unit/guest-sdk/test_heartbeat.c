@@ -17,7 +17,7 @@
 struct heart {
     struct guest_heartbeat heartbeat;
     struct hub_peer_entry entry;
-    struct hub_served *served; /* what it asks for what was cancelled; NULL: nothing */
+    struct hub_served *served; /* knows which requests were cancelled; NULL: none */
     uint64_t before;
 };
 
@@ -80,8 +80,8 @@ static void it_writes_the_monotonic_time_again_and_again(void **state)
     leak_assert_none(leak);
 }
 
-/* A host that looks once an interval must find a new one each time, also where one comes late: so
- * they are half an interval apart. Of a few rounds one is not disturbed.
+/* A host that checks once in an interval must find a new beat each time, even if one comes late: so
+ * they are half an interval apart. Some rounds are expected to be undisturbed.
  * r[verify shm.crash.heartbeat] */
 static void beats_are_half_an_interval_apart(void **state)
 {
@@ -100,7 +100,7 @@ static void beats_are_half_an_interval_apart(void **state)
         most = count > most ? count : most;
     }
     guest_heartbeat_stop(&heart.heartbeat);
-    assert_in_range(most, 8, 13); /* of 12; one an interval would be 6 */
+    assert_in_range(most, 8, 13); /* of 12 intervals; one beat an interval would be 6 */
 }
 
 /* A host may say any number; nothing of it wraps. r[verify shm.crash.heartbeat] */
@@ -115,7 +115,7 @@ static void an_interval_beyond_all_bounds_is_an_hour(void **state)
     guest_heartbeat_stop(&heart.heartbeat);
 }
 
-/* ---- what a beat says ---- */
+/* ---- the reasons for a beat ---- */
 
 /* r[verify shm.crash.heartbeat] */
 static void a_loop_that_takes_no_step_has_no_heart(void **state)
@@ -174,8 +174,8 @@ static void assert_falls_silent(struct heart *heart)
     assert_silent(heart);
 }
 
-/* However long: nobody has given it up. But when its caller has, it must come to an end.
- * r[verify shm.crash.heartbeat] */
+/* However long it runs: its caller has not given up. But when its caller has, it must come to an
+ * end. r[verify shm.crash.heartbeat] */
 static void a_method_has_a_heart_while_somebody_waits_for_it(void **state)
 {
     struct heart heart = {0};
@@ -253,7 +253,8 @@ static void without_an_interval_there_is_no_thread(void **state)
     assert_int_equal(beat_of(&heart), 0);
 }
 
-/* A signal that only the beat thread could take would be handled behind the module's back. */
+/* A signal that only the beat thread could receive would be handled without the module's
+ * knowledge. */
 static void signals_stay_with_the_serving_thread(void **state)
 {
     struct heart heart = {0};
@@ -279,8 +280,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(to_stop_does_not_wait_for_the_next_beat),
-        /* Behind a test with a thread: ThreadSanitizer starts one of its own with the first, and
-         * what is left behind is counted here. */
+        /* After a test with a thread: ThreadSanitizer starts one of its own with the first, and
+         * leaks are counted here. */
         cmocka_unit_test(it_writes_the_monotonic_time_again_and_again),
         cmocka_unit_test(beats_are_half_an_interval_apart),
         cmocka_unit_test(an_interval_beyond_all_bounds_is_an_hour),

@@ -7,7 +7,7 @@
 #define OTHER UINT64_C(0x1234567800000002)
 #define TRIES 10000 /* another program may take the CPU at any time */
 
-/* One run: is its answer held? */
+/* Runs a request, and says whether its answer is held back. */
 static bool run(struct guest_hold *hold, uint64_t method_id, uint64_t ns, bool waits)
 {
     uint64_t end;

@@ -68,7 +68,7 @@ struct rig {
     struct hosted hosted;
     struct guest guest;
     uint8_t message[65536], result[65536];
-    struct hub_reader reader; /* of the result */
+    struct hub_reader reader; /* reads the result */
     struct hub_writer writer;
     int undecoded;
 };

@@ -83,7 +83,7 @@ static void a_state_that_cannot_be_saved_is_not_lost_in_silence(void **state)
     rapahub_source_destroy(source);
 }
 
-/* What stands behind the callbacks an older SDK knew is other memory. */
+/* Memory after the callbacks that an older SDK knew is other memory. */
 static void what_lies_behind_ops_size_is_not_looked_at(void **state)
 {
     struct rapahub_container_ops all = own;

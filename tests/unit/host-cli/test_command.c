@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table itself: what is missing in it is missing in --help, in the completion and in the man
+/* The table itself: an entry missing in it is missing in --help, in the completion and in the man
  * pages. r[verify exp.table] */
 #include <stdlib.h>
 #include <string.h>

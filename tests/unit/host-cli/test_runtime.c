@@ -12,7 +12,7 @@
 #include "host/cli/runtime.h"
 #include "tests/support/testing.h"
 
-/* A user that nobody else is, of whom these are the folders. */
+/* An otherwise unused user, who owns these folders. */
 struct stage {
     uid_t user;
     char shared[64], temporary[64];
@@ -34,7 +34,7 @@ static void close_stage(const struct stage *stage)
     rmdir(stage->temporary);
 }
 
-/* As that user: 0 where the folder is `wanted`, else the refusal has those words. */
+/* Asks as that user: 0 if the folder is `wanted`, else the refusal has those words. */
 static int ask(const struct stage *stage, const char *wanted, const char *words)
 {
     char folder[CLI_RUNTIME_PATH];

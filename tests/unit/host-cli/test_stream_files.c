@@ -50,7 +50,7 @@ static void a_file_is_read_and_another_one_written(void **state)
     unlink(path + 1);
 }
 
-/* The file is whole behind the refusal. */
+/* The file is intact after the refusal. */
 static void one_file_is_not_read_and_written_at_once(void **state)
 {
     struct cli_stream_files files = {0};

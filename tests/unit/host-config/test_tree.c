@@ -5,7 +5,7 @@
 
 #include "tests/unit/host-config/tree_file.h"
 
-/* ---- what is wrong with it ---- */
+/* ---- invalid files ---- */
 
 struct wrong {
     const char *text, *place, *words, *rule;
@@ -265,7 +265,7 @@ static void supervisors_are_counted(void **state)
     close_file(&file);
 }
 
-/* It would be waited for until somebody writes; a device may have no end.
+/* Reading it would wait until it is written; a device may have no end.
  * r[verify exp.config.limits] */
 static void only_a_plain_file_is_read(void **state)
 {

@@ -116,7 +116,7 @@ static void every_option_of_a_guest_has_a_key(void **state)
     assert_true(how->abort_ns == RAPAHUB_NONE);
     assert_true(how->debug);
     assert_int_equal(how->drain_ns, 250 * MS);
-    assert_true(how->goodbye_ns == RAPAHUB_NONE); /* what is written, not the default */
+    assert_true(how->goodbye_ns == RAPAHUB_NONE); /* the written value, not the default */
     assert_int_equal(how->term_ns, 7000);
     assert_true(how->significant);
     assert_int_equal(how->dependencies[0].kind, RAPAHUB_REQUIRES);

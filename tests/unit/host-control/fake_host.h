@@ -15,7 +15,7 @@ struct rapahub_host {
     void *done_user;
     rapahub_on_upgraded *upgraded; /* NULL: no upgrade is under way */
     void *upgraded_user;
-    rapahub_on_done *ended; /* of a stop or a restart; NULL: none is under way */
+    rapahub_on_done *ended; /* for a stop or a restart; NULL: none is under way */
     void *ended_user;
     struct rapahub_upgrade_result upgrade_result;
     unsigned calls, cancels, stops, kills, host_stops, restarts, upgrades;

@@ -81,7 +81,7 @@ static void malformed_frames_are_refused(void **state)
         {"\x00\x00\x00\x00", 4},                          /* no kind */
         {"\x02\x00\x00\x00\x0d\x01", 6},                  /* an unknown kind */
         {"\x01\x00\x00\x00\x00", 5},                      /* no record */
-        {"\x03\x00\x00\x00\x00\x01\x01", 7},              /* bytes behind the record */
+        {"\x03\x00\x00\x00\x00\x01\x01", 7},              /* bytes after the record */
         {"\x03\x00\x00\x00\x01\x7f\x61", 7},              /* a string longer than the frame */
         {"\x03\x00\x00\x00\x01\x01\xff", 7},              /* a string that is no UTF-8 */
         {"\x06\x00\x00\x00\x80\x80\x80\x80\x80\x01", 10}, /* a kind of more than 32 bits */

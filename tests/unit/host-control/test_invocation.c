@@ -28,7 +28,7 @@ static void a_stream_is_a_descriptor_of_the_client(void **state)
     serve(f);
     assert_int_equal(end_of(client), 0);
     assert_int_equal(read(out[0], got, 4), 3);
-    assert_int_equal(read(out[0], got, 4), 0); /* nobody holds the other end any more */
+    assert_int_equal(read(out[0], got, 4), 0); /* the other end is closed everywhere */
     close(out[0]);
     host_client_release(&client);
 }

@@ -21,7 +21,7 @@ static bool prints(const struct rapahub_report *report, const char *part)
     return strstr(text, part) != NULL;
 }
 
-/* What a report does not know it does not name. */
+/* Unknown members of a report are not named. */
 static void rule_build_id_and_step_are_named_where_there_are_any(void **state)
 {
     struct rapahub_report report = plain;

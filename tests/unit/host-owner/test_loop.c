@@ -87,7 +87,7 @@ static void a_descriptor_that_is_ready_is_handled(void **state)
     tear_down(&seen);
 }
 
-/* What the first handler ended is not handled in the same turn. */
+/* A watch that the first handler ended is not handled in the same turn. */
 static void a_watch_that_ended_meanwhile_is_left_out(void **state)
 {
     struct seen seen;

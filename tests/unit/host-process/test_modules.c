@@ -69,7 +69,7 @@ static void clear(struct folder *folder, int count)
     rmdir(folder->path);
 }
 
-/* Which copy it is; its last letter; it is sealed. */
+/* Returns the inode of a copy; checks its last letter and that it is sealed. */
 static ino_t copy_of(struct host_modules *modules, const char *path, char letter)
 {
     struct image image;

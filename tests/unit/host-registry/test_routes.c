@@ -77,7 +77,7 @@ static void an_announcement_wakes_all_that_wait(void **state)
     waiter.seen = hub_observe(&waiter.routes.changes);
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, wait_long, &waiter), 0);
-    /* Nobody announces anything meanwhile, and most of them sleep by then. */
+    /* nothing is announced meanwhile, and most of them sleep by then */
     host_routes_wait(&waiter.routes, waiter.seen, hub_clock_after(20 * HUB_MILLISECOND));
     host_routes_announce(&waiter.routes);
     for (int i = 0; i < 3; i++)

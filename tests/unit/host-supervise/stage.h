@@ -24,7 +24,7 @@ struct stage {
     struct host_machine machine;
     uint64_t now;
     char log[4096]; /* "+name" started, "-name" stopped, "!name" killed, "name=failed" */
-    bool idle;      /* what is started does not become ready by itself */
+    bool idle;      /* a started child does not become ready by itself */
     enum rapahub_exhausted answer;
     uint32_t asked;
 };

@@ -83,7 +83,7 @@ struct spread {
     uint64_t least, most, mean;
 };
 
-/* Of the third delay, whose d is `initial` times 4. */
+/* Draws the third delay, whose d is `initial` times 4. */
 static struct spread draw(struct rapahub_supervision options)
 {
     struct spread spread = {UINT64_MAX, 0, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a life that is over, starts that are put off, ends with a deadline, and children
- * that come while their supervisor goes. */
+/* Events of a life that is over, deferred starts, ends with a deadline, and children that come
+ * while their supervisor goes. */
 #include "tests/unit/host-supervise/stage.h"
 
 static const struct rapahub_supervisor_options plain = {0};

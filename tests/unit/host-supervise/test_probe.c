@@ -189,7 +189,7 @@ static void who_does_not_answer_is_asked_no_more_and_fails_once_a_period(void **
     assert_int_equal(stage.news, HOST_PROBE_SERVES);
 }
 
-/* One failure between two successes: they are not in a row. r[verify supervise.probe.readiness]
+/* A failure between two successes: they are not in a row. r[verify supervise.probe.readiness]
  * r[verify supervise.probe.startup] */
 static void successes_count_in_a_row_only(void **state)
 {

@@ -69,7 +69,7 @@ static void a_call_that_says_nothing_is_a_stall_whatever_is_taken(void **state)
     assert_int_equal(ms, 110);
 }
 
-/* What it took may not be shown yet. */
+/* Its received messages may not be published yet. */
 static void who_gets_on_is_not_stuck(void **state)
 {
     (void)state;

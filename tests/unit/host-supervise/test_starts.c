@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts that somebody asks for, where one was due, is refused, or came after a fall. */
+/* Requested starts, where a start was due, is refused, or came after a fall. */
 #include "tests/unit/host-supervise/stage.h"
 
 static const struct rapahub_supervision slow = {.backoff_first = true,
@@ -38,8 +38,7 @@ static void who_is_being_closed_is_not_started(void **state)
     root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
     x = add(&stage, root, "x", often);
     assert_int_equal(host_supervisor_close(&stage.machine, x, stage.now), 0);
-    assert_int_not_equal(child(&stage, x)->state,
-                         HOST_CHILD_CLOSED); /* nobody carried it out yet */
+    assert_int_not_equal(child(&stage, x)->state, HOST_CHILD_CLOSED); /* not carried out yet */
     assert_int_equal(host_supervisor_start(&stage.machine, x, stage.now), RAPAHUB_ECLOSED);
     assert_non_null(strstr(rapahub_last_error()->text, "it was closed"));
     carry_out(&stage);

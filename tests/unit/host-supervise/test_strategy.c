@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who goes with a child, for each strategy and each kind of dependency. */
+/* The children that go with a child, for each strategy and each kind of dependency. */
 #include "tests/unit/host-supervise/stage.h"
 
 /* a; b, which depends on a; c, which does not; d, which requires b. */

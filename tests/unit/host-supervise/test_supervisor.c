@@ -250,7 +250,7 @@ static void draw_dag(struct hub_random *random, struct dag *dag)
             dag->edges[i] |= 1u << hub_random_below(random, i);
 }
 
-/* The words of the log behind a mark, in their order; how many. */
+/* Collects the words of the log after a mark, in their order, and returns their number. */
 static uint32_t words(const char *log, char mark, uint32_t *out)
 {
     uint32_t count = 0;
@@ -274,7 +274,7 @@ static void check_death(struct stage *stage, const struct dag *dag, uint32_t vic
     assert_int_equal(starts, __builtin_popcount(below));
     assert_int_equal(stops, starts - 1);
     for (uint32_t i = 0, seen = 0; i < starts; i++) {
-        assert_true(below >> started[i] & 1); /* nobody else */
+        assert_true(below >> started[i] & 1); /* no other child */
         assert_int_equal(dag->edges[started[i]] & below & ~seen, 0);
         seen |= 1u << started[i];
     }

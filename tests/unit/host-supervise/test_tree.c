@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is refused when a child is added: each rule of lint broken alone. */
+/* Refusals when a child is added: each rule of lint broken alone. */
 #include <string.h>
 
 #include <rapahub/error.h>

@@ -59,7 +59,7 @@ static void numbers_are_found_and_never_used_again(void **state)
     close_host(host);
 }
 
-/* But for its host, the buffer of answers, and what stands behind it. */
+/* Except for its host, the buffer of answers, and the memory after it. */
 static void one_that_was_used_is_as_a_new_one(void **state)
 {
     const struct host_chain_claim none = {NULL, 0};
@@ -159,7 +159,7 @@ static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
     close_host(host);
 }
 
-/* Those that the owner has taken before it needs them, too. */
+/* Even those that the owner has taken before it needs them. */
 static void a_full_table_refuses_and_takes_again_what_ended(void **state)
 {
     struct rapahub_host *host = open_host();

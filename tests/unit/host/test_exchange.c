@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer that is shown says of itself is its guest's word. */
+/* An answer shown in place is described only by its guest's words. */
 #include <string.h>
 
 #include <rapahub/host.h>

@@ -17,7 +17,7 @@ static const struct rapahub_container_id here = {{1, 0}, 0};
 /* A host as far as a thread that enters looks at it, and where that has called. */
 struct place {
     struct rapahub_host host;
-    struct host_life lives[2]; /* by turns: what has changed is called no more */
+    struct host_life lives[2]; /* in turn: a changed life is not called any more */
     struct host_container container;
     struct hub_a32 over;
 };
@@ -134,8 +134,8 @@ static bool is_woken_soon(struct place *place)
     return true;
 }
 
-/* The owner changes the version and then looks who is inside; who leaves says so and then looks at
- * the version. One of the two must see the other. */
+/* The owner changes the version and then checks which threads are inside; a thread that leaves says
+ * so and then checks the version. One of the two must see the other. */
 static void no_wake_up_is_lost(void **state)
 {
     struct place *place = make_place();

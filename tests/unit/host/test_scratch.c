@@ -117,7 +117,7 @@ static void what_a_result_shows_is_known(void **state)
     host_scratch_close(&scratches);
 }
 
-/* Who frees a life, or waits until a container is drained, asks for it. */
+/* A thread that frees a life, or waits until a container is drained, checks it. */
 static void who_is_inside_is_counted_until_it_leaves(void **state)
 {
     struct host_life *life = (void *)(uintptr_t)64, *other = (void *)(uintptr_t)128;

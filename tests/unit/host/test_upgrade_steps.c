@@ -7,7 +7,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* Of two containers: what happens in a good case, and what is to be done then. */
+/* For two containers: the events of a good case, and the action for each. */
 static const struct {
     enum host_upgrade_event event;
     enum host_upgrade_state next;
@@ -49,7 +49,7 @@ static void all_goes_well(void **unused)
     assert_int_equal(walk(COUNT(way)), HOST_UPGRADE_DONE);
 }
 
-/* Back to where the old one serves: what was done for that, in order. */
+/* Goes back to the old version, with the necessary actions, in order. */
 static void roll_back(enum host_upgrade_state state, enum host_upgrade_event failure)
 {
     bool held = host_upgrade_steps_holds(state), lost = failure == HOST_UPGRADE_OLD_LOST;

@@ -71,7 +71,7 @@ FLOW struct hub_channel *flow_receiver(struct flow *flow)
     return flow->caller.list[0]->sends ? flow->callee.list[0] : flow->caller.list[0];
 }
 
-/* What the methods' room does around a Response. */
+/* Does the work of the methods' room around a Response. */
 FLOW void flow_answer(struct flow *flow)
 {
     hub_channels_answer(&flow->callee, false);

@@ -10,7 +10,7 @@
 #include "tests/unit/link/pair.h"
 
 #define DIRECT   __attribute__((unused)) static
-#define FIRST_ID (UINT32_C(1) << 12) /* of the first call of a link: entry 0, its first turn */
+#define FIRST_ID (UINT32_C(1) << 12) /* id of the first call of a link: entry 0, its first turn */
 #define METHOD   3
 
 /* Each is on a CPU that there is not; each look of one side may show another one. */
@@ -33,7 +33,7 @@ struct attempt {
     enum hub_direct_outcome outcome;
 };
 
-/* A Request of `size` bytes behind no metadata. */
+/* Makes a Request of `size` bytes after no metadata. */
 DIRECT void attempt_within(struct pair *pair, uint8_t size, uint64_t timeout_ns,
                            struct attempt *attempt)
 {
@@ -67,7 +67,7 @@ DIRECT void send_raw(struct end *end, enum hub_message_type type, uint32_t id, c
     assert_int_equal(hub_link_send(end->connection.link, &message, &parts, 0), 0);
 }
 
-/* As the other side has it now. */
+/* Reads it as the other side has it now. */
 DIRECT uint32_t sent_to_guest(const struct pair *pair)
 {
     return hub_peek(&pair->host.view.entry->host_to_guest_head);
@@ -87,7 +87,7 @@ DIRECT struct hub_answer roomy_answer(void)
     return answer;
 }
 
-/* What is asked where a Request comes, and what it says. */
+/* Counts the questions about Requests, and has the answer. */
 struct asking {
     int asked;
     bool plain;

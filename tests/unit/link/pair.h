@@ -25,7 +25,7 @@
 
 #define SOON (20 * HUB_SECOND) /* a test that waits longer has failed */
 
-/* One end. */
+/* An end of the pair. */
 struct end {
     struct hub_segment *segment;
     struct hub_segment_view view;
@@ -149,7 +149,7 @@ __attribute__((unused)) static void pair_open(struct pair *pair, const struct hu
     assert_int_equal(hub_peer_table_attach(pair->guest.view.entry, &pair->epoch), 0);
 }
 
-/* What stands in the way is counted, each for itself, as long as it does. */
+/* Each hindrance is counted, for itself, as long as it exists. */
 static void pair_check_hindrances(const struct hub_connection *connection)
 {
     const struct hub_link *link = connection->link;

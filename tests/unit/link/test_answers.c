@@ -39,7 +39,7 @@ static int refuse(struct flow *flow, uint64_t deadline_ns, bool late)
     return r;
 }
 
-/* Nobody on the other side will close channels of a call that was refused: their ids would be lost.
+/* The other side will not close the channels of a refused call: their ids would be lost.
  * r[verify channeling.lifecycle.speculative] */
 static void a_refusal_without_memory_frees_its_channels(void **state)
 {
@@ -92,7 +92,7 @@ static void answer(struct pair *pair, uint32_t id)
     assert_int_equal(flow_send(&pair->guest, HUB_RESPONSE, id, "\0\0\0", 3), 0);
 }
 
-/* They are taken together; one that nobody asked for among them, and one that comes twice, are not
+/* They are received together; an unrequested one among them, and one that comes twice, are not
  * taken for others. r[verify hub.call.once] */
 static void each_of_several_answers_is_of_its_call(void **state)
 {
@@ -116,7 +116,7 @@ static void each_of_several_answers_is_of_its_call(void **state)
             answer(&pair, ids[4]);
     }
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), CALLS + 2);
-    assert_int_equal(ready, 1); /* of the first; who takes that takes all */
+    assert_int_equal(ready, 1); /* the first one's; a thread that takes it takes all */
     assert_int_equal(hub_calls_answered(calls), CALLS);
     assert_int_equal(hub_calls_late(calls), 2);
     assert_int_equal(hub_call_ends_deliver(calls), CALLS);
@@ -130,8 +130,8 @@ static void each_of_several_answers_is_of_its_call(void **state)
     pair_close(&pair);
 }
 
-/* Of a call that its caller has given up its callee may answer what it likes: no more is kept than
- * a refusal needs. r[verify sec.call.budget] */
+/* The callee may answer anything to a call that its caller has given up: no more is stored than a
+ * refusal needs. r[verify sec.call.budget] */
 static void a_large_answer_that_nobody_waits_for_is_not_kept(void **state)
 {
     struct hub_answer answer = {0};

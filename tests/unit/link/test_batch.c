@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small elements of a corked channel: joined as long as nobody sees them, and never behind. */
+/* Small elements of a corked channel: joined as long as they are not visible, and never later. */
 #include <pthread.h>
 
 #include "hub/base/clock.h"
@@ -75,7 +75,7 @@ static void sixty_four_are_shown(void **state)
     flow_close(&flow);
 }
 
-/* Whoever shows them shows all; what comes then begins anew. */
+/* Publishing shows all of them; later elements begin a new batch. */
 static void what_was_shown_is_not_changed(void **state)
 {
     struct flow flow;
@@ -111,7 +111,7 @@ static void the_order_is_that_of_the_writes(void **state)
     flow_close(&flow);
 }
 
-/* The last word comes behind them, and nothing joins them any more. */
+/* The last message comes after them, and nothing joins them any more. */
 static void an_end_closes_them(void **state)
 {
     struct flow flow;
@@ -259,7 +259,7 @@ static void *write_on(void *user)
     return NULL;
 }
 
-/* Who wrote before may wait, and send what it left there, when the next one writes already. */
+/* An earlier writer may wait, and send what it left there, when the next one writes already. */
 static void writers_take_turns(void **state)
 {
     char bytes[100];

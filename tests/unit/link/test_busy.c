@@ -59,7 +59,7 @@ static void a_tail_is_shown_rarely_and_before_a_sleep(void **state)
     pair_close(&pair);
 }
 
-/* Who spun for its answer looks again before it sleeps: the loop is told to. */
+/* A thread that spun for its answer checks again before it sleeps: the loop is told to. */
 static void the_bell_is_armed_again_by_the_look_before_a_sleep(void **state)
 {
     const struct hub_limits limits = pair_limits();

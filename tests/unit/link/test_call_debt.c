@@ -72,7 +72,7 @@ static void what_is_not_answered_is_owed(void **state)
     assert_int_equal(look(pair).open, 2);
     assert_int_equal(look(pair).overdue_ns, HUB_NEVER);
     answer(pair, take(pair));
-    assert_int_equal(look(pair).open, 1); /* though nobody was told of the end yet */
+    assert_int_equal(look(pair).open, 1); /* though the end was not reported yet */
     answer(pair, take(pair));
     assert_int_equal(look(pair).open, 0);
     assert_int_equal(hub_call_ends_deliver(pair->host.connection.calls), 2);
@@ -97,7 +97,7 @@ static void a_call_that_nobody_waits_for_is_owed_since_its_deadline(void **state
         requests[i] = take(pair);
     while (hub_clock_left(soon + 1) > 0)
         continue;
-    assert_int_equal(look(pair).overdue_ns, HUB_NEVER); /* nobody was told that it is over */
+    assert_int_equal(look(pair).overdue_ns, HUB_NEVER); /* the end was not reported */
     assert_int_equal(hub_call_ends_deliver(pair->host.connection.calls), 2);
     assert_int_equal(codes[1], -ETIMEDOUT);
     assert_int_equal(look(pair).open, 3);

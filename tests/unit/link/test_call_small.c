@@ -98,7 +98,7 @@ static void one_without_room_leaves_nothing(void **state)
     assert_int_equal(answer_all(&pair.guest), RING - 1);
     assert_int_equal(deliver(&pair), RING - 1);
     assert_int_equal(ends[RING - 1].told, 0);
-    assert_int_equal(begin(&pair, &ends[RING - 1], 7, true), 0); /* which looks for room anew */
+    assert_int_equal(begin(&pair, &ends[RING - 1], 7, true), 0); /* this looks for space again */
     hub_link_push(pair.host.connection.link);
     assert_int_equal(answer_all(&pair.guest), 1);
     assert_int_equal(deliver(&pair), 1);
@@ -110,7 +110,7 @@ static void one_without_room_leaves_nothing(void **state)
     pair_close(&pair);
 }
 
-/* What was held back, too. */
+/* Held-back calls, too. */
 static void a_death_ends_each_once_and_no_other_begins(void **state)
 {
     const struct hub_limits limits = pair_limits();
@@ -133,7 +133,7 @@ static void a_death_ends_each_once_and_no_other_begins(void **state)
     pair_close(&pair);
 }
 
-/* As behind a goodbye: the link is open still. */
+/* As after a goodbye: the link is still open. */
 static void none_begins_where_calls_are_refused(void **state)
 {
     const struct hub_limits limits = pair_limits();

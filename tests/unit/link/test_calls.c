@@ -280,7 +280,7 @@ static void a_close_ends_waiting_leaders_and_followers(void **state)
     uint64_t start;
 
     (void)state;
-    pair_open(&pair, &limits, 0); /* nobody serves */
+    pair_open(&pair, &limits, 0); /* no thread serves */
     for (int i = 0; i < 4; i++) {
         callers[i] = (struct caller){&pair.host, 0, 0};
         assert_int_equal(pthread_create(&threads[i], NULL, call_until_closed, &callers[i]), 0);
@@ -323,7 +323,7 @@ static void a_goodbye_ends_open_calls_behind_what_was_sent_before(void **state)
 /* A call that waits for space in a full ring. */
 struct late_call {
     struct end *end;
-    struct hub_answer *answer; /* NULL: nobody waits for it */
+    struct hub_answer *answer; /* NULL: asynchronous */
     int codes[3];
     uint64_t deadline_ns;
     int r;
@@ -357,7 +357,7 @@ static void wait_until_open(struct end *end, uint32_t count)
     assert_int_equal(hub_calls_open(end->connection.calls), count);
 }
 
-#define NEXT_ID (8U << HUB_CALL_ID_SHIFT | 7) /* of the eighth call, in the eighth entry */
+#define NEXT_ID (8U << HUB_CALL_ID_SHIFT | 7) /* id of the eighth call, in the eighth entry */
 
 /* A peer that guesses the next id answers a Request that was never sent: the memory of the answer
  * must stay until it is filled. r[verify hub.call.once] */
@@ -426,7 +426,7 @@ static void look_at_open_calls(void *user, const char *reason)
     pair_on_goodbye(user, reason);
 }
 
-/* Whose call ends with a goodbye looks for the reason at once, on any thread. */
+/* A call that ends with a goodbye looks for the reason at once, on any thread. */
 static void the_reason_of_a_goodbye_is_there_before_calls_end(void **state)
 {
     const struct hub_limits limits = pair_limits();
@@ -457,7 +457,8 @@ static void look_that_it_is_over(void *user)
     pair_on_close(user);
 }
 
-/* Who sees the link closed must not take its calls for ended. r[verify supervise.pending] */
+/* A thread that sees the link closed must not assume that its calls have ended.
+ * r[verify supervise.pending] */
 static void what_is_closed_is_over_only_behind_the_end_of_its_calls(void **state)
 {
     const struct hub_limits limits = pair_limits();

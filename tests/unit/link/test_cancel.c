@@ -3,7 +3,7 @@
 #include "hub/call/call_ends.h"
 #include "tests/unit/link/pair.h"
 
-#define LONG (6 * HUB_SECOND) /* what was agreed on before */
+#define LONG (6 * HUB_SECOND) /* longer than the agreed time */
 
 static void note_code(void *user, int code, struct hub_answer *answer)
 {
@@ -26,7 +26,7 @@ static uint64_t begin(struct pair *pair, struct hub_answer *answer, int *code)
     return number;
 }
 
-/* Who waits for it and who is told: both a second behind the Cancel, not at their deadline.
+/* The waiting caller and the callback: both end a second after the Cancel, not at their deadline.
  * r[verify core.call.cancel] r[verify call.request-id.cancel-still-in-flight] */
 static void a_cancelled_call_that_nobody_answers_ends_a_second_later(void **state)
 {

@@ -89,7 +89,8 @@ static void *write_corked(void *user)
     return rapahub_sink_end(sink) < 0 ? flow : NULL;
 }
 
-/* Who waits for credit has shown what the credit was for. r[verify hub.ring.cork] */
+/* A side that waits for credit has published the data that the credit was for.
+ * r[verify hub.ring.cork] */
 static void a_corked_writer_without_credit_is_not_stuck(void **state)
 {
     struct flow flow;
@@ -212,7 +213,7 @@ static void credit_comes_back_at_half_or_when_all_is_taken(void **state)
     flow_close(&flow);
 }
 
-/* Of the smallest window that carries anything at all. */
+/* The smallest window that carries anything at all. */
 static void a_tiny_window_is_slow_and_not_stuck(void **state)
 {
     struct hub_limits limits = flow_limits();
@@ -320,7 +321,7 @@ static void a_reader_that_wants_no_more_is_obeyed(void **state)
     flow_sweep(&flow);
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "ghi", 3), RAPAHUB_ERESET);
     assert_int_equal(hub_outlet_end(flow_sender(&flow)), RAPAHUB_ERESET);
-    assert_int_equal(hub_channel_table_granted(entry), 1024); /* not touched behind the Reset */
+    assert_int_equal(hub_channel_table_granted(entry), 1024); /* not touched after the Reset */
     assert_true(hub_channel_table_is_free(entry));
     flow_close(&flow);
 }

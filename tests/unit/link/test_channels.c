@@ -94,7 +94,7 @@ static void ids_of_a_refused_call_are_free_at_once(void **state)
     hub_channels_answered(&flow.caller, true);
     assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
     assert_int_equal(hub_outlet_write(flow_sender(&flow), "def", 3), RAPAHUB_ERESET);
-    flow_sweep(&flow); /* what was on its way is ignored */
+    flow_sweep(&flow); /* data on its way is ignored */
     assert_false(hub_link_closed(flow.pair.guest.connection.link));
     flow_close(&flow);
 }
@@ -267,7 +267,8 @@ static void *close_host_side(void *user)
     return NULL;
 }
 
-/* Who closes the link has ended the calls and not the streams yet. r[verify supervise.pending] */
+/* A thread that closes the link has ended the calls and not the streams yet.
+ * r[verify supervise.pending] */
 static void a_connection_is_over_behind_its_streams(void **state)
 {
     struct hub_connection *connection;
@@ -323,7 +324,7 @@ static void *end_it(void *user)
     return (void *)(ssize_t)hub_outlet_end(flow_sender(user));
 }
 
-/* Nobody reads meanwhile. r[verify flow.channel.close-exempt] */
+/* There is no reader meanwhile. r[verify flow.channel.close-exempt] */
 static void a_stream_ends_without_credit(void **state)
 {
     static char bytes[1024], got[1025];

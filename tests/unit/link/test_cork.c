@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages behind which more follows: held back, and shown together. */
+/* Messages that others follow soon: held back, and published together. */
 #include <sched.h>
 
 #include "hub/call/call_ends.h"
@@ -174,7 +174,7 @@ static void *lead(void *user)
     return NULL;
 }
 
-/* Then the wait is in vain at once, or one behind the leader. r[verify hub.ring.cork] */
+/* The wait then fails at once, or there is a wait for the leader. r[verify hub.ring.cork] */
 static void who_cannot_lead_shows_it_too(void **state)
 {
     struct hub_link_until until = {.done = pair_has_work, .stage = HUB_WAIT_SPIN};

@@ -10,7 +10,7 @@ static struct hub_calls *calls_of(struct pair *pair)
     return pair->host.connection.calls;
 }
 
-/* Nobody has the token, nothing is open. */
+/* The token is free, no call is open. */
 static void assert_at_rest(struct pair *pair)
 {
     assert_false(hub_link_receiving(pair->host.connection.link));
@@ -80,7 +80,7 @@ static void an_answer_that_comes_later_is_waited_for(void **state)
     pair_close(&pair);
 }
 
-/* In its order, and by whoever receives. */
+/* In its order, and on any receiving thread. */
 static void what_came_before_the_answer_is_left_for_others(void **state)
 {
     static const uint8_t nothing = 0;
@@ -104,7 +104,7 @@ static void what_came_before_the_answer_is_left_for_others(void **state)
     pair_close(&pair);
 }
 
-/* What is left over of the last look is handled before a new call is sent past it. */
+/* Messages left over from the last check are handled before a new call is sent past them. */
 static void what_lies_in_the_ring_is_received_before_another_call(void **state)
 {
     static const uint8_t nothing = 0;
@@ -282,7 +282,7 @@ static void a_head_that_cannot_be_ends_the_call_and_the_link(void **state)
     }
 }
 
-/* Nothing is sent, and no entry is left behind. */
+/* Nothing is sent, and no entry remains. */
 static void assert_refused(struct pair *pair, uint32_t sent)
 {
     uint32_t open = hub_calls_open(calls_of(pair));
@@ -316,7 +316,7 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     link->wait.manner = HUB_WAIT_MANNER_SLEEP;
     assert_refused(&pair, 0);
     link->wait.manner = HUB_WAIT_MANNER_POLL;
-    hub_link_hinder(link, true); /* somebody sleeps until he is told */
+    hub_link_hinder(link, true); /* a thread sleeps until it is told */
     assert_refused(&pair, 0);
     hub_link_hinder(link, false);
     hub_link_cork(link, true);
@@ -334,7 +334,7 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     pair_close(&pair);
 }
 
-/* What is held back is shown before it, by the ordinary way. r[verify hub.ring.fifo] */
+/* Held-back messages are published before it, by the ordinary way. r[verify hub.ring.fifo] */
 static void a_call_does_not_overtake_what_is_held_back(void **state)
 {
     static const uint8_t nothing = 0;
@@ -406,7 +406,7 @@ static void a_call_that_has_no_entry_is_refused(void **state)
     pair_close(&pair);
 }
 
-/* Of a peer in a shared file nothing is known at first. r[verify hub.ring.convention] */
+/* About a peer in a shared file nothing is known at first. r[verify hub.ring.convention] */
 static void a_peer_that_may_count_otherwise_is_answered_the_ordinary_way(void **state)
 {
     struct hub_limits limits = pair_limits();

@@ -7,11 +7,11 @@
 
 #define MOST (HUB_INLINE_SIZE - 2)
 
-/* One try, and all that it may fill. */
+/* An attempt, and all that it may fill. */
 struct one {
     struct hub_direct_end end;
     struct hub_answer answer;
-    uint64_t small[HUB_INLINE_SIZE / 8 + 1]; /* the last is nobody's */
+    uint64_t small[HUB_INLINE_SIZE / 8 + 1]; /* the last one is unused */
     uint8_t in[MOST];
 };
 
@@ -43,7 +43,7 @@ static void call(struct pair *pair, uint8_t size, struct hub_answer *answer, str
     assert_false(hub_link_receiving(pair->host.connection.link));
 }
 
-/* What the guest would read now: nothing but what it says. */
+/* The guest would read exactly this message now. */
 static void assert_request(struct pair *pair, uint32_t index, uint32_t id, uint8_t size)
 {
     struct hub_ring_cell *cells = pair->guest.view.host_to_guest;
@@ -114,7 +114,7 @@ static void an_answer_through_a_slot_is_taken_at_once(void **state)
     pair_close(&pair);
 }
 
-/* What the specification ignores keeps nobody from being answered, be it the long way. */
+/* Fields that the specification ignores do not prevent an answer, even if it goes the long way. */
 static void an_answer_with_flags_is_one(void **state)
 {
     static const uint8_t good[] = {0, 0, 1, 77};
@@ -193,7 +193,7 @@ static void without_an_answer_it_is_a_call_as_any(void **state)
     pair_close(&pair);
 }
 
-/* And nothing is left behind. */
+/* And nothing remains. */
 static void where_it_cannot_go_nothing_is_sent(void **state)
 {
     const struct hub_limits limits = pair_limits();

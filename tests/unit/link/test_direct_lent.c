@@ -46,7 +46,7 @@ static void call(struct lent_call *it, size_t size)
                                        &it->view);
 }
 
-/* What the guest finds: no metadata, a length and as many bytes. */
+/* The guest finds no metadata, a length and as many bytes. */
 static void check_request(struct lent_call *it, size_t size)
 {
     struct hub_connection *guest = &it->pair.guest.connection;
@@ -83,8 +83,7 @@ static void end(struct lent_call *it)
     pair_close(&it->pair);
 }
 
-/* Of each number of bytes that its length takes. r[verify hub.loan.align] r[verify call.initiate]
- */
+/* Lengths encoded in each number of bytes. r[verify hub.loan.align] r[verify call.initiate] */
 static void what_is_lent_arrives_whole(void **state)
 {
     static const size_t sizes[] = {128, 16383 / 2, 129, 4096};
@@ -194,7 +193,7 @@ static void an_answer_in_a_slot_that_is_none_ends_the_link(void **state)
     end(&it);
 }
 
-/* Of another call, which may have ended: that is for the ordinary way. */
+/* An answer to another call, which may have ended: left to the ordinary way. */
 static void an_answer_to_another_call_is_none(void **state)
 {
     struct hub_answer answer = {0};
@@ -247,7 +246,7 @@ static void where_something_is_in_the_way_the_loan_stays(void **state)
     end(&it);
 }
 
-/* Those of one byte, or of four and more, are for others to write. */
+/* Lengths of one byte, or of four and more, are written elsewhere. */
 static void only_lengths_of_two_and_three_bytes_are_written_as_a_word(void **state)
 {
     static const struct {

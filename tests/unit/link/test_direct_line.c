@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several calls that go directly, one behind the other. */
+/* Several calls that go directly, one after the other. */
 #include "tests/unit/link/direct_served.h"
 
 /* r[verify hub.call.batch] */
@@ -28,8 +28,8 @@ static void several_in_line_are_answered_together(void **state)
     pair_close(&pair);
 }
 
-/* The head was seen behind all of them: it is not looked at again before each, which would begin
- * with a pause. */
+/* The head was seen after all of them: it is not read again before each, which would begin with a
+ * pause. */
 static void what_was_seen_in_line_is_taken_without_the_head(void **state)
 {
     const struct rapahub_bytes none = {NULL, 0};
@@ -51,7 +51,7 @@ static void what_was_seen_in_line_is_taken_without_the_head(void **state)
     pair_close(&pair);
 }
 
-/* What is in the ring behind it is of another kind: it is shown when the guest pushes. */
+/* The next message in the ring is of another kind: it is published when the guest pushes. */
 static void what_is_held_back_in_line_is_pushed(void **state)
 {
     const struct rapahub_bytes none = {NULL, 0};

@@ -62,7 +62,7 @@ static void a_request_that_is_there_is_served_at_once(void **state)
     pair_close(&pair);
 }
 
-/* One that fits is answered from there, the others by the ordinary way; each one once. */
+/* A result that fits is answered from there, the others by the ordinary way; each one once. */
 static void a_result_of_any_size_is_sent_once(void **state)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
@@ -148,7 +148,7 @@ static void a_cancel_finds_the_request_that_runs_and_no_other(void **state)
     assert_false(hub_served_is_cancelled(served_of(&pair), 21));
     assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
     assert_false(hub_served_is_cancelled(served_of(&pair), 20));
-    send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0); /* of one that was answered */
+    send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0); /* of a request that was answered */
     assert_int_equal(sweep(&pair), 1);
     request = serve_one(&pair, UINT32_MAX);
     assert_false(hub_request_is_cancelled(request));
@@ -176,12 +176,12 @@ static void an_id_that_runs_directly_is_served_already(void **state)
         assert_int_equal(sweep(&pair), RAPAHUB_EPROTOCOL);
         assert_string_equal(hub_link_rule(pair.guest.connection.link),
                             "call.request-id.duplicate-detection");
-        assert_true(hub_request_is_cancelled(request)); /* nobody waits for it any more */
+        assert_true(hub_request_is_cancelled(request)); /* its caller has given up */
         pair_close(&pair);
     }
 }
 
-/* As a method that calls outward meets it. r[verify call.request-id.duplicate-detection] */
+/* In the situation of a method that calls outward. r[verify call.request-id.duplicate-detection] */
 static void while_one_runs_others_are_served_the_ordinary_way(void **state)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
@@ -236,7 +236,7 @@ static void what_is_queued_runs_before_what_comes_at_once(void **state)
 
 struct row {
     struct hub_descriptor message;
-    int swept; /* what the ordinary way says */
+    int swept; /* result of the ordinary way */
 };
 
 /* Each is left where it is. r[verify hub.violation] */
@@ -358,7 +358,7 @@ static void a_plain_method_is_looked_for_once(void **state)
     }
 }
 
-/* The next one of a method is known but for its id and what it carries: not so behind one that came
+/* The next request of a method is known except for its id and payload: not so after one that came
  * through a slot, and with metadata. */
 static void what_is_known_of_the_last_request_is_of_that_only(void **state)
 {

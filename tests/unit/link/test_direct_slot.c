@@ -60,7 +60,7 @@ static struct hub_descriptor *last_to_guest(const struct pair *pair)
     return (struct hub_descriptor *)(void *)&cells[(sent_to_guest(pair) - 1) % 8];
 }
 
-/* Of the guest's own slots: how many it can lend. */
+/* Returns the number of the guest's own slots that it can lend. */
 static uint32_t free_of(struct end *end)
 {
     return free_slots_of(&end->pool);
@@ -127,7 +127,7 @@ static void an_answer_there_is_no_room_for_is_waited_for(void **state)
     pair_close(&pair);
 }
 
-/* What a descriptor may say of a slot, and the rule it breaks. */
+/* A false statement of a descriptor about a slot, and the rule it breaks. */
 struct lie {
     const char *rule[2]; /* with slots of one size, and of several */
     uint32_t slot, generation, offset;

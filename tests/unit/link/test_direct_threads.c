@@ -58,7 +58,7 @@ static bool serve_queued(struct end *guest)
     return any;
 }
 
-/* As the loop of a guest. */
+/* Serves like the loop of a guest. */
 static void *serve(void *user)
 {
     struct end *guest = user;
@@ -222,7 +222,7 @@ static void await(const struct hub_a32 *word, uint32_t least)
         hub_pause();
 }
 
-/* What the close ends before the call is an open one it ends all the same, and counts it. */
+/* The close ends a call that is not entered yet all the same, and counts it. */
 static void end_while_it_looks(bool by_death)
 {
     const struct hub_limits limits = pair_limits();
@@ -256,7 +256,7 @@ static void a_link_that_closes_ends_what_was_sent_directly_once(void **state)
         end_while_it_looks(false);
 }
 
-/* Also where the token is held by the caller, who has to close it then. */
+/* Even if the token is held by the caller, who has to close it then. */
 static void a_death_ends_what_was_sent_directly_once(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void a_guest_s_link_may_be_closed_while_it_serves(void **state)
         assert_int_equal(pthread_create(&thread, NULL, call_until_the_end, &caller), 0);
         pin(thread, false);
         await(&caller.begun, 50);
-        looks = hub_clock_after(HUB_MILLISECOND / 2); /* behind the last one that was seen */
+        looks = hub_clock_after(HUB_MILLISECOND / 2); /* after the last one that was seen */
         while (hub_clock_left(looks) != 0)
             hub_pause();
         hub_link_close(pair.guest.connection.link, RAPAHUB_ECLOSED, "");

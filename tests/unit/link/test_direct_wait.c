@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes for a side that waits for its own call: answers and requests that are taken while it
- * looks, and all that must go the ordinary way. The other end is played by hand. */
+/* Messages for a side that waits for its own call: answers and requests that are received while it
+ * spins, and all that must go the ordinary way. The other end is played by hand. */
 #include "hub/call/direct_wait.h"
 #include "hub/wire/metadata.h"
 #include "tests/unit/link/direct_pair.h"
@@ -11,7 +11,7 @@
 
 static const uint8_t small[] = {0, 1, 2, 3}; /* no metadata, arguments */
 
-/* Who is asked whether a request may be run here. */
+/* Decides whether a request may be run here. */
 struct judge {
     bool may;
     int asked;
@@ -107,7 +107,7 @@ static void a_request_is_taken_run_and_answered(void **state)
     close_waiting(&pair, &one);
 }
 
-/* Behind metadata, in a slot, which the guest has back before it runs. r[verify hub.slot.hold] */
+/* With metadata, in a slot, which the guest has back before it runs. r[verify hub.slot.hold] */
 static void one_in_a_slot_is_copied(void **state)
 {
     const struct hub_metadata metadata = {.chain = UINT64_MAX - 1};

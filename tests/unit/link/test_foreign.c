@@ -202,7 +202,7 @@ static void it_is_granted_credit_for_each_element_that_was_read(void **state)
     }
 }
 
-/* Of a peer that takes no part it shows. r[verify hub.ring.convention] */
+/* A peer that takes no part shows it. r[verify hub.ring.convention] */
 static void who_takes_part_counts_freely(void **state)
 {
     (void)state;

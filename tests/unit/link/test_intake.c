@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a side does with messages of channels that break a rule: each names it, and ends the link.
- */
+/* Messages of channels that break a rule: each refusal names the rule, and ends the link. */
 #include "hub/channel/channel_stream.h"
 #include "hub/channel/intake.h"
 #include "tests/unit/link/channel_pair.h"

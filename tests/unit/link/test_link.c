@@ -186,7 +186,7 @@ static void a_message_for_a_channel_that_was_never_opened_ends_the_link(void **s
     pair_close(&pair);
 }
 
-/* Of the smallest message, and of that of the golden example, in a slot.
+/* With the smallest message, and with that of the golden example, in a slot.
  * r[verify core.error.goodbye-reason] r[verify hub.violation] */
 static void a_goodbye_names_its_rule_however_small_messages_are(void **state)
 {
@@ -227,7 +227,7 @@ static void an_id_that_is_served_already_ends_the_link(void **state)
     pair_close(&pair);
 }
 
-/* Who finds it as it sends may be late: the peer is dead, and the link closed for that.
+/* A side that finds it while sending may be late: the peer is dead, and the link closed for that.
  * r[verify hub.violation] */
 static void a_rule_that_was_broken_before_the_end_is_named_behind_it(void **state)
 {
@@ -330,7 +330,7 @@ static void one_that_has_unmapped_after_its_goodbye_has_not_died(void **state)
     hub_link_leave(pair.guest.connection.link);
     hub_link_detached(pair.host.connection.link);
     assert_int_equal(hub_link_cause(pair.host.connection.link), RAPAHUB_ECLOSED);
-    assert_int_equal(hub_peek(&pair.host.requests), 1); /* what it sent before was received */
+    assert_int_equal(hub_peek(&pair.host.requests), 1); /* its earlier message was received */
     pair_close(&pair);
 }
 

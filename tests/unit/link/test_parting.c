@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A guest whose entry is not its own any more: it has said goodbye, or was given up while it stood
- * still, and a host that takes that for the end has reset the entry, or handed it on. Nothing of it
- * is taken, nothing is written, and nobody is blamed. */
+/* A guest whose entry is no longer its own: it has said goodbye, or was given up while it was
+ * stopped, and the host has reset the entry, or handed it on. Nothing of it is accepted, nothing is
+ * written, and no peer is blamed. */
 #include <stdlib.h>
 
 #include "hub/channel/channel_stream.h"
@@ -10,8 +10,8 @@
 
 #define WHOLE 1000 /* bytes of a payload in a slot */
 
-/* What a host that cleans up as soon as it sees a Goodbye makes of an entry, in its order; and then
- * of the next life in it. */
+/* The steps of a host that cleans up as soon as it sees a Goodbye, in its order; and then of the
+ * next life in the entry. */
 enum after { RESET, EMPTIED, RESERVED, REPLACED, AFTERS };
 
 static void clean_up(const struct pair *pair, enum after until)
@@ -73,8 +73,8 @@ static void open_parting(struct pair *pair, bool shared, bool foreign)
         hub_note(&pair->host.view.entry->host_wait, 0);
 }
 
-/* Six were taken; what stands in the ring behind a head of 0 looks like two more, or like no place
- * in it at all. */
+/* Six were received; the ring's contents with a head of 0 look like two more, or like no place in
+ * it at all. */
 static void take_six(struct pair *pair)
 {
     for (uint32_t i = 1; i <= 6; i++)
@@ -83,7 +83,7 @@ static void take_six(struct pair *pair)
     assert_int_equal(hub_peek(&pair->guest.requests), 6);
 }
 
-/* One of which the tail is not shown yet. */
+/* Receives one, whose tail is not published yet. */
 static void take_directly(struct pair *pair, bool can)
 {
     struct hub_request *request;
@@ -133,7 +133,7 @@ static void requests_of_an_earlier_life_are_not_taken_again(void **state)
         }
 }
 
-/* Those too that had come, and wait in the ring. r[verify shm.guest.detach] */
+/* Even those that had come, and wait in the ring. r[verify shm.guest.detach] */
 static void what_waits_in_the_ring_is_not_taken_behind_the_goodbye(void **state)
 {
     struct pair pair;
@@ -151,8 +151,8 @@ static void what_waits_in_the_ring_is_not_taken_behind_the_goodbye(void **state)
 
 /* ---- writes ---- */
 
-/* What it has in hand when it is stopped: a loan, a channel in use, requests that wait to be
- * answered, a batch that was copied, a tail that is not shown. */
+/* Its state when it is stopped: a loan, a channel in use, requests that wait to be answered, a
+ * batch that was copied, an unpublished tail. */
 static void fill_hands(struct flow *flow, struct hub_loan *loan)
 {
     struct hub_link *link = flow->pair.guest.connection.link;
@@ -231,13 +231,13 @@ static void behind_its_goodbye_a_guest_writes_nothing(void **state)
     before = copy_segment(&flow.pair);
     hub_link_leave(flow.pair.guest.connection.link);
     assert_int_equal(hub_peek(&flow.pair.host.view.entry->state), HUB_PEER_GOODBYE);
-    before[HUB_HEADER_SIZE] = HUB_PEER_GOODBYE; /* of the first entry */
+    before[HUB_HEADER_SIZE] = HUB_PEER_GOODBYE; /* state of the first entry */
     use_hands(&flow, &loan);
     check_unwritten(&flow.pair, before);
     flow_close(&flow);
 }
 
-/* The host sleeps, and is woken though nobody has claimed its bits. */
+/* The host sleeps, and is woken though its bits were not cleared. */
 static void a_goodbye_rings(void **state)
 {
     struct pair pair;
@@ -253,7 +253,7 @@ static void a_goodbye_rings(void **state)
     pair_close(&pair);
 }
 
-/* ---- one that sleeps meanwhile ---- */
+/* ---- a sleeping host ---- */
 
 static bool has_come(void *user)
 {

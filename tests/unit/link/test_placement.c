@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in its slot a payload begins: the bytes behind what precedes them at a line. */
+/* The place of a payload in its slot: the bytes after its head begin at a cache line. */
 #include "hub/base/clock.h"
 #include "hub/link/link_state.h"
 #include "tests/unit/link/pair.h"
@@ -7,8 +7,8 @@
 #define LINE     64
 #define HEAD_MAX 40
 
-/* Of the message that the guest would read next: where its bytes behind `head` begin in the
- * segment, modulo a line. */
+/* Returns where the bytes after `head` begin in the next message that the guest would read, modulo
+ * a line. */
 static uint32_t begin_of(struct pair *pair, uint32_t head, uint32_t *size)
 {
     const struct hub_link *link = pair->guest.connection.link;
@@ -83,7 +83,7 @@ static void what_fills_its_slot_begins_where_it_can(void **state)
     (void)send_one(&limits, 5, room - 5);
 }
 
-/* Of a request of bytes, behind no metadata: where its copy has them, modulo a line. */
+/* Returns where the copy of a request of bytes without metadata has them, modulo a line. */
 static size_t received_at(const struct hub_limits *limits, uint8_t *payload, uint32_t size)
 {
     uint32_t head = 2 + (size >= 0x80);

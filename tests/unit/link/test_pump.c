@@ -53,7 +53,7 @@ static void count(void *user)
     ++*(unsigned *)user;
 }
 
-/* Of a machine that is busy an other write may have taken long as well. */
+/* On a busy machine an other write may have taken long as well. */
 static void pieces_are_larger_while_they_move_fast(void **state)
 {
     struct lender lender = {.face = {.lend = lend, .take = take}, .left = sizeof bytes};

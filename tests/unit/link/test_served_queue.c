@@ -167,7 +167,7 @@ static uint64_t received(struct pair *pair)
     return hub_peek64(&hub_link_counters(pair->guest.connection.link)->received);
 }
 
-/* Who waits to send receives meanwhile: what it owes then must not wait behind itself.
+/* A thread that waits to send receives meanwhile: its answers then must not wait for itself.
  * r[verify hub.ring.pump] r[verify call.cancel.best-effort] */
 static void who_waits_for_space_does_not_wait_for_itself(void **state)
 {
@@ -309,7 +309,7 @@ static void collect(struct pair *pair)
     (void)hub_call_ends_deliver(pair->host.connection.calls);
 }
 
-/* One thread receives, two serve, and every third call is cancelled at once: run, or answered as
+/* A thread receives, two serve, and every third call is cancelled at once: run, or answered as
  * cancelled, and never both. r[verify call.lifecycle.single-response] */
 static void each_request_is_answered_once_whoever_is_there(void **state)
 {

@@ -37,7 +37,7 @@ static void no_more_than_a_few_are_kept(void **state)
     for (; (piece = hub_spares_take(&spares)); count++)
         free(piece);
     assert_int_equal(count, HUB_SPARES);
-    assert_true(hub_spares_give(&spares, malloc(8))); /* which fini frees */
+    assert_true(hub_spares_give(&spares, malloc(8))); /* fini frees it */
     hub_spares_fini(&spares);
     assert_null(hub_spares_take(&spares));
 }

@@ -201,7 +201,7 @@ static void a_sink_that_is_full_can_be_stopped_and_goes_on(void **state)
     close(ends[1]);
 }
 
-/* What does not know how to write without waiting. */
+/* A descriptor that cannot be written without waiting. */
 static void what_cannot_be_asked_is_waited_for(void **state)
 {
     static char bytes[3 * 4096];

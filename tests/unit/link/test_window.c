@@ -5,7 +5,7 @@
 #include "tests/unit/link/channel_pair.h"
 
 #define CREDIT 16384U
-#define EXTRA  (8U << 20) /* of a link */
+#define EXTRA  (8U << 20) /* for a link */
 
 static void open_roomy(struct flow *flow, uint32_t credit)
 {
@@ -131,8 +131,7 @@ static void elements_are_longer_in_a_wide_one(void **state)
     flow_close(&flow);
 }
 
-/* A write of as much as a slot holds is longer than that with its length: what is left goes inline.
- */
+/* A write of as much as a slot holds is longer with its length: the rest goes inline. */
 static void a_few_bytes_too_many_take_no_slot(void **state)
 {
     const struct hub_link *link;
@@ -164,7 +163,7 @@ static void end_one(struct flow *flow)
     hub_channels_drop(&flow->callee);
 }
 
-/* What a wide one has left is not for one that may fill little of it, but for one that has been
+/* The rest of a wide window is not for one that may fill little of it, but for one that has been
  * widened, too. r[verify hub.channel.bound] */
 static void a_narrow_one_has_the_memory_of_its_window(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in an entry when its state says that it changes hands. */
+/* The contents of an entry when its state says that it changes hands. */
 #include <string.h>
 
 #include "hub/shm/peer_table.h"

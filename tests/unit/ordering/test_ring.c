@@ -11,7 +11,7 @@
 struct rig {
     struct hub_ring_cell cells[SIZE];
     struct hub_a32 head, tail;
-    struct hub_a64 payloads[MESSAGES]; /* as in slots: none is used again */
+    struct hub_a64 payloads[MESSAGES]; /* like slots: none is reused */
     struct hub_ring_producer producer;
     struct hub_ring_consumer consumer;
     uint32_t taken;
@@ -95,7 +95,7 @@ static void take_in_batches(void *user)
     }
 }
 
-/* As who calls and who serves directly do. */
+/* Like a direct caller and a direct server. */
 static void look_and_skip(void *user)
 {
     struct rig *rig = user;

@@ -28,7 +28,7 @@ static void begin(void *user)
     hub_wait_init(&rig->waker, &rig->wakers_word, &rig->sleepers_word, -1, -1);
 }
 
-/* Asleep with its bit armed: nobody has claimed it, nobody will. */
+/* Asleep with its bit armed: it was not cleared, and will not be. */
 static void nobody_sleeps_on(void *user)
 {
     const struct rig *rig = user;
@@ -104,7 +104,7 @@ static void who_sleeps_for_room_is_woken(void **state)
     assert_ordered(&plan, &rig);
 }
 
-/* Two that wake: one of them claims the bit. Who is woken finds both messages. */
+/* Two threads that wake: only one clears the bit. The sleeper finds both messages. */
 static void close_and_wake(void *user)
 {
     struct rig *rig = user;

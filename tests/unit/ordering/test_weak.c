@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the memory of weak.h finds, and what it leaves alone: the small tests of the literature. */
+/* The errors that the memory of weak.h finds, and those it leaves alone: the small tests of the
+ * literature. */
 #include <string.h>
 
 #include "tests/unit/ordering/ordering.h"
@@ -174,7 +175,7 @@ static void only_fences_on_both_sides_keep_a_load_behind_a_store(void **state)
     assert_int_equal(neither_saw(store_a_settle_look_at_b, store_b_settle_look_at_a), 0);
 }
 
-/* ---- what is read and written in one ---- */
+/* ---- read-modify-write ---- */
 
 static void add_often(void *user)
 {

@@ -65,7 +65,7 @@ static void *echo_in_thread(void *link)
     return (void *)echo(link);
 }
 
-/* Of every size from inline to a full slot, and of a content that tells messages apart. */
+/* Every size from inline to a full slot, with content that distinguishes messages. */
 static void fill_round(struct raw_link *link, struct raw_message *message, uint8_t *bytes,
                        uint32_t round)
 {

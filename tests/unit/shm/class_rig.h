@@ -20,9 +20,9 @@
 struct class_rig {
     struct hub_geometry geometry;
     uint8_t *memory;
-    struct hub_mapping segment; /* of that memory; no file */
+    struct hub_mapping segment; /* a mapping of that memory; no file */
     struct hub_slot_bank bank;
-    struct hub_slot_purse purses[CLASS_RIG_GUESTS]; /* of peers 1 and 2 */
+    struct hub_slot_purse purses[CLASS_RIG_GUESTS]; /* caches of peers 1 and 2 */
 };
 
 static bool class_rig_spoils; /* pushes fail, as where the other side changes the head each time */

@@ -90,8 +90,8 @@ static void a_name_and_its_descriptor_arrive_together(void **state)
     close_pair(&pair);
 }
 
-/* What was refused is closed on another thread, by the end of the test. One that would take long is
- * no different. r[verify supervise.keep.message] r[verify hub.descriptor.elsewhere] */
+/* Refused descriptors are closed on another thread, by the end of the test. A slow one is no
+ * different. r[verify supervise.keep.message] r[verify hub.descriptor.elsewhere] */
 static void too_many_that_last_keep_nobody_waiting(void **state)
 {
     uint64_t start_ns = hub_clock_now();
@@ -142,8 +142,8 @@ static void what_is_no_deposit_leaves_nothing_open(void **state)
     close_pair(&pair);
 }
 
-/* Who sends without end is told that there is no room; nothing of it is in the host before it is
- * received, and of that nothing without a name. r[verify supervise.keep.bounds] */
+/* A sender without end is told that there is no space; nothing of it is in the host before it is
+ * received, and then nothing without a name. r[verify supervise.keep.bounds] */
 static void a_flood_waits_with_its_sender(void **state)
 {
     struct hub_deposit deposit;
@@ -167,7 +167,7 @@ static void a_flood_waits_with_its_sender(void **state)
     close_pair(&pair);
 }
 
-/* That is nobody's fault, and no reason to drop anything. r[verify supervise.keep.message]
+/* That is no violation, and no reason to drop anything. r[verify supervise.keep.message]
  * r[verify hub.descriptor.elsewhere] */
 static void without_a_free_number_one_waits_in_the_socket(void **state)
 {

@@ -192,8 +192,8 @@ static void no_descriptor_can_be_sent_where_the_kernel_knows_how(void **state)
     leak_assert_none(leak);
 }
 
-/* In a byte of its own, behind others, and in an urgent one: it is not received, by which this
- * thread would wait for 20 s, and so is told each time. r[verify hub.doorbell.descriptor] */
+/* With a byte of its own, after others, and with an urgent one: it is not received, for which this
+ * thread would wait 20 s, and so is reported each time. r[verify hub.doorbell.descriptor] */
 static void a_descriptor_that_nobody_wants_stays_where_it_is(void **state)
 {
     static const int flags[] = {0, MSG_OOB};

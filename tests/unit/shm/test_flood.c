@@ -116,7 +116,7 @@ struct flooded {
     struct hub_wait wait;
     int own, peer;
     struct hub_a32 stop, there;
-    uint64_t there_ns; /* when it came; behind `there` */
+    uint64_t there_ns; /* when it came; after `there` */
 };
 
 static void *ring_on(void *user)

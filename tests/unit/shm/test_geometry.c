@@ -165,7 +165,7 @@ static void assert_geometry(const struct hub_geometry *g, uint32_t middle)
                 g->bitmap_size + (uint64_t)g->limits.slot_count * g->limits.slot_size);
 }
 
-/* What a host makes, a guest accepts, and finds at the same places. */
+/* A guest accepts the geometry of a host, and finds everything at the same places. */
 static void assert_read_back(const struct hub_geometry *g, uint32_t peer)
 {
     struct hub_peer_place place, found;

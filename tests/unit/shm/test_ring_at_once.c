@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One descriptor at a time, without batches: sent and shown in one, looked at and then taken. */
+/* Single descriptors, without batches: sent and published in one step, examined and then
+ * consumed. */
 #include <string.h>
 
 #include "tests/unit/shm/ring_both.h"
@@ -13,8 +14,8 @@ static bool send_at_once(struct both *both)
     return sent;
 }
 
-/* As who calls and who serves directly look: false where there is none, or where what the peer
- * wrote is for hub_ring_take to judge. *head is for hub_ring_skip, which takes it. */
+/* Examines like a direct caller and a direct server: false if there is none, or if hub_ring_take
+ * must judge the peer's index. *head is for hub_ring_skip, which consumes it. */
 static bool look(const struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t *head)
 {
     *head = ring->head_seen != ring->tail_next ? ring->head_seen : hub_observe(ring->head);
@@ -97,7 +98,7 @@ static void nothing_is_sent_into_a_ring_that_may_be_full(void **state)
     end(&both);
 }
 
-/* What was shown with it is there for the next look of either kind. */
+/* A message published with it is there for the next check of either kind. */
 static void what_lies_behind_one_that_was_skipped_is_taken_next(void **state)
 {
     struct hub_descriptor one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a segment's file is there when: seen in the number of its blocks. */
+/* The pages of a segment's file and when they exist: seen in the number of its blocks. */
 #include "tests/unit/shm/room_rig.h"
 
 /* r[verify hub.file.room] */
@@ -59,7 +59,7 @@ static void a_pool_of_one_size_is_taken_when_its_guest_comes(void **state)
     end(rig);
 }
 
-/* They take any entry that is Empty, and nobody is asked before. r[verify hub.file.room] */
+/* They attach to any entry that is Empty, without asking first. r[verify hub.file.room] */
 static void where_strangers_may_come_each_entry_has_its_pages(void **state)
 {
     struct hub_limits limits[] = {with_classes, with_classes};
@@ -158,9 +158,8 @@ static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void *
     end(rig);
 }
 
-/* All but a little of what the head and the records of all slots take: who made the segment would
- * meet the end of the memory as it writes the first record behind it.
- * r[verify hub.file.room] */
+/* Almost all the space of the head and the records of all slots: the maker of the segment would
+ * reach the end of the memory as it writes the first record after it. r[verify hub.file.room] */
 static void without_room_for_the_records_of_its_slots_no_segment_is_made(void **state)
 {
     struct hub_limits limits = with_classes;

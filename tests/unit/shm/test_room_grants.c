@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a guest is granted that asks, with room and without. */
+/* The grants to a guest that asks, with space and without. */
 #include "tests/unit/shm/room_rig.h"
 
 static struct hub_peer_class *large_of(struct rig *rig, uint32_t peer)
@@ -75,9 +75,7 @@ static void assert_may_hold(struct hub_slots_in *in, uint32_t wanted)
     assert_int_equal(count, wanted);
 }
 
-/* Be it less than its share: what is held does not come back before it ends. r[verify
- * hub.slot.hold]
- */
+/* Even less than its share: held slots do not come back before it ends. r[verify hub.slot.hold] */
 static void the_host_holds_half_of_what_a_guest_has(void **state)
 {
     struct rig *rig = begin_with_more();
@@ -101,7 +99,7 @@ static void the_host_holds_half_of_what_a_guest_has(void **state)
 
 #define AT_ONCE 20 /* slots of 64 KiB: 1,280 KiB */
 
-/* One look takes a moment, and so does the one of a second thread, which meets the same goal.
+/* A single attend takes a moment, and so does that of a second thread, which has the same goal.
  * r[verify hub.var.single-popper] */
 static void who_asks_for_many_gets_some_at_each_look(void **state)
 {

@@ -21,9 +21,9 @@
 #include "tests/support/vectors.h"
 
 #define GOLDEN_SIZE 2176
-#define ENTRY       128 /* of peer 1 */
+#define ENTRY       128 /* offset of peer 1 */
 
-/* As the golden segment, but for its interval of 1 ms: a host may ask for 10 ms at least. */
+/* Like the golden segment, except for its interval of 1 ms: a host may ask for 10 ms at least. */
 static const struct hub_limits golden_limits = {60, 1024, 2, 4, 64, 3, 4, HUB_SECOND / 100, 0, 0};
 
 /* The whole golden segment, with that interval. */
@@ -202,7 +202,7 @@ static void a_guest_finds_the_places_its_host_made(void **state)
     hub_segment_release(&host);
 }
 
-/* One number of the segment changed. */
+/* A changed number of the segment. */
 struct change {
     uint32_t at, size;
     uint64_t value;
@@ -234,7 +234,7 @@ static const struct change changes[] = {
     {36, 4, 3, RAPAHUB_EFORMAT, "shm.ring.capacity"},
     {36, 4, 131072, RAPAHUB_EFORMAT, "shm.ring.capacity"},
     {40, 8, 132, RAPAHUB_EFORMAT, "shm.segment.peer-table"},
-    {40, 8, 64, RAPAHUB_EFORMAT, "shm.segment.guest-slot-offset"}, /* of another entry */
+    {40, 8, 64, RAPAHUB_EFORMAT, "shm.segment.guest-slot-offset"}, /* another entry's */
     {40, 8, GOLDEN_SIZE - 64, RAPAHUB_EFORMAT, "shm.segment.header"},
     {40, 8, UINT64_MAX - 63, RAPAHUB_EFORMAT, "shm.segment.header"},
     {48, 8, 260, RAPAHUB_EFORMAT, "shm.slot.pool-layout"},
@@ -343,7 +343,7 @@ static void assert_inside(const struct hub_segment *segment, const void *from, u
     assert_true(at <= segment->mapping.size && size <= segment->mapping.size - at);
 }
 
-/* What was accepted is used: the pools are read, the rings looked at. */
+/* Accepted parts are used: the pools are read, the rings examined. */
 static void assert_works_inside(const struct hub_segment *segment,
                                 const struct hub_segment_view *view)
 {

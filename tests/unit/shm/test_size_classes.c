@@ -12,7 +12,7 @@
 
 #define GOLDEN_SIZE 1984
 
-/* As segment-golden-var: 64 bytes x 4 and 256 x 2. */
+/* Like segment-golden-var: 64 bytes x 4 and 256 x 2. */
 static const struct hub_limits limits = {.payload_max = 256,
                                          .credit_size = 1024,
                                          .guests_max = 1,

@@ -227,8 +227,8 @@ static void a_slot_is_accepted_once_and_given_back_once(void **state)
     class_rig_end(rig);
 }
 
-/* Whoever sent it has used its slot again before it came back: a copy may hold some of either
- * message. r[verify shm.slot.generation] */
+/* The sender has reused its slot before it came back: a copy may mix both messages.
+ * r[verify shm.slot.generation] */
 static void a_generation_that_changed_behind_a_part_is_a_violation(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);

@@ -90,7 +90,7 @@ static void a_guest_with_few_asks_for_more(void **state)
     assert_int_equal(hub_peek(&block->wanted), 0);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(purse_cold(rig, 1024, &d), 0);
-    assert_int_equal(purse_cold(rig, 1024, &d), 0); /* of the next class */
+    assert_int_equal(purse_cold(rig, 1024, &d), 0); /* from the next class */
     assert_int_equal(hub_peek(&block->wanted), 1);
     class_rig_end(rig);
 }

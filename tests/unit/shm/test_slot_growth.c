@@ -269,7 +269,7 @@ static void slots_of_all_extents_come_back_after_a_death(void **state)
         ;
     hub_reclaim_reset(rig->host, &rig->bank, 1);
     hub_reclaim_empty(rig->host, 1);
-    total = SLOTS + 4 * SLOTS; /* of the small class one extent, of the large one all */
+    total = SLOTS + 4 * SLOTS; /* an extent of the small class, all of the large one */
     assert_int_equal(free_slots_of(&rig->bank), total);
     end(rig);
 }
@@ -293,7 +293,7 @@ static void a_slot_of_an_extent_that_nobody_sent_is_a_violation(void **state)
     end(rig);
 }
 
-/* What a host may send that is no extent. */
+/* Memory that a host may send and that is no extent. */
 enum fraud { UNSEALED, SHORT, OTHER_HEADER, NO_MEMORY, TWO_AT_ONCE, FRAUDS };
 
 static int forge(const struct rig *rig, enum fraud fraud)

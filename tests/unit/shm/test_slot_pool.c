@@ -189,11 +189,11 @@ static void a_returned_cache_leaves_all_bits_set(void **state)
 
 struct claim {
     const char *rule;
-    uint32_t slot; /* whose bit is set */
+    uint32_t slot; /* the slot whose bit is set */
 };
 
-/* One slot of 4 is LOANED, one SENT, two are CACHED: slots 0, 1; 2, 3. Then all are lent, so that
- * the next loan harvests. */
+/* Among 4 slots one is LOANED, one SENT, two are CACHED: slots 0, 1; 2, 3. Then all are lent, so
+ * that the next loan harvests. */
 static int harvest_after(struct rig *rig, uint32_t stray)
 {
     loan(rig, 0);

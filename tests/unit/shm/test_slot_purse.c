@@ -75,7 +75,7 @@ static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **st
     class_rig_end(rig);
 }
 
-/* As in a bank. r[verify hub.slot.twice] */
+/* The same as in a bank. r[verify hub.slot.twice] */
 static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
@@ -232,7 +232,7 @@ static void both_ends_may_run_at_once(void **state)
     class_rig_end(ends.rig);
 }
 
-/* As a host looks that has no room. */
+/* Attends like a host that has no space. */
 static int ask_in_vain(struct class_rig *rig)
 {
     struct hub_descriptor descriptor;

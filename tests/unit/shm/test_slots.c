@@ -10,8 +10,8 @@
 #define GUESTS 3
 #define LARGE  60000 /* bytes: of the larger class */
 
-/* Of one size, 16; and, as it is without options, of several: 4,096 and 65,536 bytes, of the larger
- * ones 16. */
+/* Slots of one size, 16; and, as without options, of several: 4,096 and 65,536 bytes, 16 of the
+ * larger. */
 static const struct hub_limits kinds[] = {
     {.payload_max = 4092,
      .credit_size = 1024,
@@ -72,7 +72,7 @@ static void beside_others_a_guest_has_half_of_what_its_host_lends(void **state)
     }
 }
 
-/* One guest with a pool of its own. */
+/* A guest with a pool of its own. */
 struct guest {
     struct hub_segment *segment;
     struct hub_segment_view view;
@@ -127,9 +127,9 @@ static void receive_all(struct guest *guest, uint8_t fill)
     }
 }
 
-/* Each guest writes into all of its slots, while the host has lent all of its own: nobody's payload
- * is another's, and what is given back comes back to whose it is.
- * r[verify shm.segment.slot-pools] r[verify shm.segment.slot-ownership] */
+/* Each guest writes into all of its slots, while the host has lent all of its own: payloads do not
+ * mix, and returned slots come back to their owner. r[verify shm.segment.slot-pools]
+ * r[verify shm.segment.slot-ownership] */
 static void each_guest_has_a_pool_of_its_own(void **state)
 {
     struct hub_segment *host = NULL;

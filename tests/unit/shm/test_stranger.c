@@ -107,7 +107,7 @@ static void a_guest_without_a_ticket_takes_the_first_empty_entry(void **state)
     uint32_t peer, epoch;
     struct visit one, two;
 
-    assert_int_equal(hub_peer_table_reserve(host, &peer, &epoch), 0); /* one with a ticket */
+    assert_int_equal(hub_peer_table_reserve(host, &peer, &epoch), 0); /* a guest with a ticket */
     assert_int_equal(enter(host, &one), 0);
     assert_int_equal(enter(host, &two), 0);
     assert_int_equal(one.peer, 2);
@@ -214,8 +214,8 @@ static void one_that_left_is_gone_though_its_process_lives(void **state)
     hub_slots_fini(&pool);
 }
 
-/* Straight to Attached, as a guest may that knows nothing of locks: whether it lives nobody can
- * say. r[verify hub.death.quarantine] */
+/* Straight to Attached, like a guest that knows nothing of locks: its death cannot be proven.
+ * r[verify hub.death.quarantine] */
 static void one_without_a_lock_is_never_proven_gone(void **state)
 {
     const struct hub_segment *host = *state;
@@ -249,9 +249,8 @@ static void one_without_a_lock_is_not_taken_for_another_with_one(void **state)
     close(other);
 }
 
-/* Another took the entry between the look at it and the lock. Its host may hand it on later, and
- * whoever comes there locks the range for itself.
- * r[verify hub.file.lock] r[verify shm.guest.attach] */
+/* Another took the entry between the check and the lock. Its host may hand it on later, and the
+ * next guest locks the range for itself. r[verify hub.file.lock] r[verify shm.guest.attach] */
 static void a_range_that_was_of_no_use_is_given_back(void **state)
 {
     const struct hub_segment *host = *state;
@@ -264,7 +263,7 @@ static void a_range_that_was_of_no_use_is_given_back(void **state)
     assert_int_equal(visit.peer, 2);
     assert_null(overtaken);
     assert_int_equal(hub_lock_take_peer(other, 1, getpid()), 0);
-    assert_int_equal(hub_lock_take_peer(other, 2, getpid()), -EAGAIN); /* which it keeps */
+    assert_int_equal(hub_lock_take_peer(other, 2, getpid()), -EAGAIN); /* it keeps the range */
     close(other);
     hub_segment_release(&visit.segment);
 }
@@ -277,7 +276,7 @@ static void one_whose_child_still_maps_the_segment_is_not_gone(void **state)
 
     assert_int_equal(enter(host, &visit), 0);
     attach(&visit);
-    copy = dup(visit.segment->mapping.fd); /* as a fork would */
+    copy = dup(visit.segment->mapping.fd); /* like a fork */
     hub_segment_release(&visit.segment);
     assert_found(host, 1, HUB_STRANGER_HERE, getpid());
     close(copy);

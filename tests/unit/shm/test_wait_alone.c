@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A side without a doorbell: nobody hangs up, so it looks for the end of its peer by itself. */
+/* A side without a doorbell: there is no hang-up, so it checks for the end of its peer by
+ * itself. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -87,7 +88,7 @@ static void a_host_whose_lock_is_free_has_hung_up(void **state)
     close(guest);
 }
 
-/* Who has the token sees it. */
+/* The holder of the token notices it. */
 static void who_waits_to_send_does_not_ask_for_the_lock(void **state)
 {
     struct alone alone;

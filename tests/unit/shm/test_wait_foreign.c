@@ -49,7 +49,7 @@ static void a_peer_that_never_wakes_is_looked_after_by_ourselves(void **state)
     end_pair(&pair);
 }
 
-/* Wakes whoever sleeps on the word until there was somebody. */
+/* Wakes the sleepers on the word until there was one. */
 static void until_woken(struct hub_a32 *word)
 {
     while (syscall(SYS_futex, &word->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) == 0)
@@ -118,7 +118,7 @@ static void who_finds_two_messages_without_a_bell_sleeps_on_the_word(void **stat
     begin_foreign(&with);
     send_to_sleeper(&with, false);
     assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
-    /* One that comes between two slices is not counted. */
+    /* a message between two slices is not counted */
     for (int i = 0; i < 50 && !hub_wait_foreign_by_futex(&with.pair.side[0]); i++)
         send_to_sleeper(&with, false);
     assert_true(hub_wait_foreign_by_futex(&with.pair.side[0]));

@@ -19,8 +19,9 @@
 
 #define HANDOVERS 100000
 #define TURNS     30000
-#define PATIENCE  (60 * HUB_SECOND)       /* no test waits so long */
-#define SLICE     (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
+#define PATIENCE  (60 * HUB_SECOND) /* no test waits so long */
+/* a thread that lost a wake-up sleeps until 1 s is over */
+#define SLICE (900 * HUB_MILLISECOND)
 
 struct party {
     struct hub_segment *segment;
@@ -250,7 +251,7 @@ static void no_hang_up(void *user)
 
 /* The resource is there just between arming and sleeping: it is seen by the look in between, or not
  * before the deadline. */
-/* One wait in which the resource comes between the arming and the last look. */
+/* A wait in which the resource comes between the arming and the last check. */
 static int wait_while_it_comes(uint32_t stage, uint64_t span_ns)
 {
     struct words words;

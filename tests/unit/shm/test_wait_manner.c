@@ -14,7 +14,7 @@
 
 #define PATIENCE  (10 * HUB_SECOND)
 #define SPAN      (20 * HUB_MILLISECOND)
-#define OTHER_CPU UINT32_C(0xFFFF0000) /* one that there is not */
+#define OTHER_CPU UINT32_C(0xFFFF0000) /* a CPU that does not exist */
 #define ARMED     (HUB_WAIT_RX_FUTEX | HUB_WAIT_RX_BELL)
 
 struct side {
@@ -115,7 +115,7 @@ static void one_that_adapts_looks_often_then_sleeps_at_the_futex_then_at_the_bel
     end(&side);
 }
 
-/* It sleeps once, and looks before it and behind it. r[verify hub.wait.ladder] */
+/* It sleeps once, and checks before and after it. r[verify hub.wait.ladder] */
 static void one_that_is_idle_sleeps_at_the_bell_at_once(void **state)
 {
     struct side side;

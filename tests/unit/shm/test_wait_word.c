@@ -3,7 +3,7 @@
 #include "hub/shm/wait_for.h"
 #include "tests/unit/shm/wait_pair.h"
 
-#define FULL     (20 * HUB_MICROSECOND) /* what a wait spins where that pays */
+#define FULL     (20 * HUB_MICROSECOND) /* the spin time of a wait where spinning pays */
 #define CPU_BITS UINT32_C(0xFFFF0000)
 
 static void a_word_that_has_changed_is_seen(void **state)
@@ -19,7 +19,7 @@ static void a_word_that_has_changed_is_seen(void **state)
     end_pair(&pair);
 }
 
-/* Nobody may be asleep behind it, so it is no sleep: nothing is armed, nobody is woken. */
+/* There may be no sleeper, so it is no sleep: nothing is armed, no thread is woken. */
 static void looks_in_vain_are_few_and_leave_nothing(void **state)
 {
     struct hub_a32 word = {7};
@@ -74,7 +74,7 @@ static void *write_later(void *user)
     return NULL;
 }
 
-/* Behind it all that was written before the word is seen. */
+/* After it, all writes before the word are visible. */
 static void what_was_written_before_the_word_is_seen_behind_it(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
     }
 }
 
-/* What was found of a peer is not believed of another word, nor on another CPU. */
+/* A judgement of a peer does not apply to another word, nor on another CPU. */
 static void who_was_near_may_be_so_no_more(void **state)
 {
     uint32_t here = (uint32_t)sched_getcpu() + 1, far = here + 1;

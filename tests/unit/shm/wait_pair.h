@@ -18,11 +18,12 @@
 
 #define WAITING __attribute__((unused)) static
 
-#define PATIENCE  (60 * HUB_SECOND)       /* no test waits so long */
-#define OTHER_CPU UINT32_C(0xFFFF0000)    /* in a word: one that there is not */
-#define SLICE     (900 * HUB_MILLISECOND) /* who lost a wake-up sleeps on until 1 s is over */
+#define PATIENCE  (60 * HUB_SECOND)    /* no test waits so long */
+#define OTHER_CPU UINT32_C(0xFFFF0000) /* in a word: one that there is not */
+/* a thread that lost a wake-up sleeps until 1 s is over */
+#define SLICE (900 * HUB_MILLISECOND)
 
-/* One side, with the words of both and its end of the doorbell. */
+/* A side, with the words of both and its end of the doorbell. */
 struct pair {
     struct hub_a32 words[2];
     struct hub_wait side[2];
@@ -56,7 +57,7 @@ WAITING bool has_byte(int fd)
     return poll(&poller, 1, 0) == 1 && (poller.revents & POLLIN);
 }
 
-/* What a waiter looks at. */
+/* The resource that a waiter checks. */
 struct thing {
     struct hub_a32 there;
     struct hub_a32 hang_ups;
@@ -114,7 +115,7 @@ WAITING void join_sleeper(struct sleeper *sleeper)
     assert_int_equal(sleeper->result, 0);
 }
 
-/* Any of the bits: who comes late to the short futex stage meets the next one. */
+/* Waits for any of the bits: a thread late for the short futex stage meets the next one. */
 WAITING void until_armed(const struct hub_a32 *word, uint32_t bits)
 {
     while (!(hub_observe(word) & bits))

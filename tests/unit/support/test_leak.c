@@ -131,7 +131,7 @@ static bool start_grandchild_as(pid_t wanted, pid_t *out)
         pid_t pid = last >= 0 && write(last, text, (size_t)size) == size ? fork() : -1;
 
         if (pid == 0) {
-            close(1); /* a test that fails leaves nobody waiting for it */
+            close(1); /* a test that fails leaves no process waiting for it */
             close(2);
             pause_ms(20000);
             _exit(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thing swept here is a pair of numbers that must be equal whenever nobody is at work. */
+/* The swept object is a pair of numbers that must be equal whenever no operation runs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 struct pair {
     volatile uint32_t first, second;
-    volatile uint32_t intent; /* what both shall become; 0: nobody is at work */
+    volatile uint32_t intent; /* the value that both shall get; 0: no operation runs */
 };
 
 struct fixture {
@@ -267,7 +267,7 @@ static void a_stopped_child_that_is_killed_is_looked_at_twice(void **state)
     assert_int_equal(fixture.stops, result.points);
     assert_int_equal(fixture.ends, 1);
     assert_in_range(fixture.half, 2, result.points - 1);
-    assert_int_equal(fixture.half % 2, 0); /* nobody went on */
+    assert_int_equal(fixture.half % 2, 0); /* no operation continued */
     fixture_end(&fixture);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What begins elsewhere is moved, and nothing else. */
+/* Only misaligned bytes are moved. */
 #include <string.h>
 
 #include <rapahub/error.h>

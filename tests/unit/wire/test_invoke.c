@@ -78,7 +78,7 @@ static void nothing(void)
 {
 }
 
-/* What cannot be written with the macros, which know no C strings. */
+/* Makes methods that the macros cannot, which know no C strings. */
 static struct rapahub_method plain(const char *name, const struct rapahub_type *const *types,
                                    void (*function)(void))
 {
@@ -183,7 +183,7 @@ static double length(struct point from, struct wide to)
     return to.at.x - from.x + to.at.y - from.y;
 }
 
-/* libffi may change the list of pointers it is given: what is prepared once must not be that. */
+/* libffi may change the list of pointers it is given: the prepared list must not be that one. */
 static void a_method_of_records_gets_its_own_each_time(void **state)
 {
     const struct rapahub_method checked = RAPAHUB_METHOD(mix, mix, wide, wide, f32, string);

@@ -128,7 +128,7 @@ static const char *endless(void)
     return text;
 }
 
-/* What cannot be written with the macros, which know no C strings. */
+/* Makes methods that the macros cannot, which know no C strings. */
 static struct rapahub_method plain(const char *name, const struct rapahub_type *const *types,
                                    void (*function)(void))
 {

@@ -21,7 +21,7 @@ void __wrap_ffi_call(ffi_cif *cif, void (*function)(void), void *result, void **
     __real_ffi_call(cif, function, result, values);
 }
 
-/* What a method saw and gives. */
+/* The arguments that a method saw, and its result. */
 struct box {
     struct hub_invoke *plan;
     struct rapahub_bytes in;
@@ -52,7 +52,7 @@ static void bytes_to_bytes_is_called_directly(void **state)
 {
     const struct rapahub_method method = RAPAHUB_METHOD(echo, echo, bytes, bytes);
     static const _Alignas(64) uint8_t lines[] = {[63] = 3, 'a', 'b', 'c'};
-    const uint8_t *const data = lines + 63; /* what begins at a line stays where it is */
+    const uint8_t *const data = lines + 63; /* bytes that begin at a line stay in place */
     struct box box = {.status = -4105};
     struct hub_outcome outcome;
 
@@ -130,7 +130,7 @@ static void a_direct_run_inside_of_another_leaves_the_outer_result_alone(void **
     hub_invoke_release(&box.plan);
 }
 
-/* ---- what is nearly so ---- */
+/* ---- almost raw ---- */
 
 static int takes(void *self, struct rapahub_bytes in)
 {
@@ -186,7 +186,7 @@ static uint64_t plainly(const void *data, size_t size)
     return data ? size : 0;
 }
 
-/* One run of each: how often by libffi. */
+/* Runs each once, and checks how many go through libffi. */
 static void each_is_called(const struct rapahub_method *methods, size_t count, unsigned times)
 {
     static const uint8_t data[][8] = {{1, 'a'}, {0}, {1, 'a'}, {1, 'a', 2}, {1, 'a'}, {0}};

@@ -316,7 +316,7 @@ static void a_target_that_is_none_is_one_that_nobody_finds(void **state)
     assert_int_equal(got.chain, 7);
     got = read_target("\0\1\2\3", 4);
     assert_int_equal(got.target.size, 3);
-    assert_int_equal(got.chain, 0); /* it comes behind the other entry */
+    assert_int_equal(got.chain, 0); /* it comes after the other entry */
     got = read_target(longest, sizeof(longest));
     assert_int_equal(got.target.size, sizeof(longest) - 1);
 }
@@ -334,8 +334,8 @@ static void no_metadata_is_one_byte(void **state)
     assert_int_equal(data[0], 0);
 }
 
-/* One byte of 0 has a way of its own: where there is none, or the reader has failed before, or the
- * 0 is longer, it is the other one. r[verify message.decode-error] */
+/* A single byte of 0 has a shortcut: if there is none, or the reader has failed before, or the 0 is
+ * longer, the general way is used. r[verify message.decode-error] */
 static void no_metadata_is_no_absent_metadata(void **state)
 {
     static const uint8_t zeros[] = {0, 0}, longer[] = {0x80, 0, 7};

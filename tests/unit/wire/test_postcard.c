@@ -51,7 +51,7 @@ static void a_count_of_nothing_is_bounded_too(void **state)
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
 }
 
-/* Of each length, with more behind them than they need and with nothing. */
+/* Numbers of each length, with more bytes after them than they need and with none. */
 static void numbers_of_each_length_come_back(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void numbers_of_each_length_come_back(void **state)
         }
 }
 
-/* Of ten bytes the last is 0 or 1. */
+/* The last of ten bytes is 0 or 1. */
 static void a_number_of_more_than_64_bits_is_refused(void **state)
 {
     uint8_t bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};

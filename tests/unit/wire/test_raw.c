@@ -8,7 +8,7 @@
 
 #define ROOM 32
 
-/* What the general way reads in a Response of bytes. */
+/* Reads a Response of bytes the general way. */
 static bool read_response(const uint8_t *data, size_t size, struct rapahub_bytes *result)
 {
     struct hub_response response;
@@ -46,7 +46,8 @@ static void a_request_is_what_the_codec_reads(void **state)
     }
 }
 
-/* Each of two bytes and a length of its own, in each size: what is taken the codec takes alike. */
+/* All combinations of two bytes and a length, in each size: the codec decodes the accepted ones
+ * alike. */
 static void what_is_taken_the_codec_takes_alike(void **state)
 {
     uint32_t taken = 0;

@@ -58,8 +58,8 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
     vectors_close(all);
 }
 
-/* Of what was refused before it ran both sides take the channels for free; what may have run is no
- * refusal. r[verify hub.channel.orphan] */
+/* Both sides treat the channels of a call as free if it was refused before it ran; a call that may
+ * have run is no refusal. r[verify hub.channel.orphan] */
 static void what_was_not_run_is_a_refusal(void **state)
 {
     static const uint64_t faults[] = {HUB_FAULT_BUSY, HUB_FAULT_BUDGET},

@@ -15,7 +15,7 @@
 
 #define BUFFER 65536
 
-/* A type is a pointer to its text, which goes on behind it. */
+/* A type is a pointer to its text, which continues after it. */
 
 static const char *skip_type(const char *type)
 {
@@ -45,7 +45,7 @@ static const char *first_part(const char *type)
     return type + strcspn(type, "<(") + 1;
 }
 
-/* NULL behind the last. */
+/* NULL after the last. */
 static const char *next_part(const char *part)
 {
     const char *end = skip_type(part);
@@ -357,7 +357,7 @@ static void check_encoded(const struct vector *vector, bool same)
     free(data);
 }
 
-/* Exactly as large as the bytes, so that a sanitizer sees what is read behind them. */
+/* Exactly as large as the bytes, so that a sanitizer notices reads past them. */
 static json_t *decode(const struct vector *vector, int *failure)
 {
     uint8_t *data = malloc(vector->size ? vector->size : 1);

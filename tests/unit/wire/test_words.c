@@ -7,7 +7,7 @@
 #include "hub/wire/words.h"
 #include "tests/support/testing.h"
 
-/* What a function saw. */
+/* The arguments that a function saw. */
 static struct {
     int64_t a, b;
     uint64_t c, d;
@@ -87,7 +87,7 @@ static void integers_of_all_sizes_arrive_as_they_are(void **state)
     assert_int_equal(seen.d, UINT64_MAX - 1);
 }
 
-/* What lies behind a small one is no part of it. */
+/* Bytes after a small one are no part of it. */
 static void small_ones_are_extended_to_registers(void **state)
 {
     struct {
@@ -167,10 +167,10 @@ struct mixed {
     struct rapahub_bytes bytes;
 };
 
-/* What came, in the order of the parameters, floats widened. */
+/* The arguments, in the order of the parameters, floats widened. */
 static double came[HUB_FLOATS_MAX + HUB_WORDS_MAX + 2];
 
-/* Of more parameters than a function should have: they are what is tested. */
+/* More parameters than a function should have: they are tested. */
 #define BETWEEN void *self, double a, int8_t b, float c, int64_t d, double e, uint16_t f
 static int floats_between(BETWEEN)
 {

@@ -13,6 +13,6 @@ static uint64_t length(const char *text)
     return strlen(text);
 }
 
-/* What it exports. */
+/* The exported functions. */
 extern __typeof__(gcd) plain_gcd __attribute__((alias("gcd"), visibility("default")));
 extern __typeof__(length) plain_length __attribute__((alias("length"), visibility("default")));

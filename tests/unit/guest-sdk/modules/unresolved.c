@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unresolved: a chimod that needs a function nobody has. */
+/* unresolved: a chimod that needs a function which does not exist. */
 #include <rapahub/chimod.h>
 
 extern int function_that_nobody_has(void *self, int64_t *result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes back of a call to a guest: serve.c. */
+/* The results of calls to a guest: serve.c. */
 #include "tests/unit/guest-sdk/whole/whole.h"
 
 #define CALLS 10
@@ -18,8 +18,8 @@ static void a_result_comes_back(void **state)
     whole_close(&whole);
 }
 
-/* What a result shows is still there when it is written, and gone afterwards: the sanitizer sees
- * it. */
+/* Data that a result points to still exists when it is written, and not afterwards: the sanitizer
+ * checks that. */
 static void a_text_made_for_the_answer_comes_back(void **state)
 {
     struct rapahub_string name = rapahub_string_of("world"), text = {NULL, 0};
@@ -289,7 +289,7 @@ static void a_running_method_sees_that_it_was_cancelled(void **state)
     whole_close(&whole);
 }
 
-/* Nobody waits for its answer, and it would keep the guest from leaving. */
+/* The answer has no receiver, and would keep the guest from leaving. */
 static void a_running_method_is_cancelled_by_the_hosts_death(void **state)
 {
     static const struct rapahub_type *const types[] = {&rapahub_type_void, NULL};
@@ -317,8 +317,8 @@ static void a_running_method_is_cancelled_by_the_hosts_death(void **state)
 
 /* ---- small messages ---- */
 
-/* Of 60 bytes, as small as a foreign host may choose: the text of an error must not be written
- * beyond. */
+/* Messages of 60 bytes, as small as a foreign host may choose: the text of an error must not be
+ * written beyond. */
 static void in_small_messages_the_text_of_an_error_is_cut(void **state)
 {
     const struct hub_limits small = {60, 1024, 1, 16, 64, 16, 4, 0, 0, false};

@@ -313,7 +313,7 @@ static void hang_up(struct whole *whole)
     whole_host(whole)->doorbell = -1;
 }
 
-/* As whole_await_end, for a host that is gone: it cannot serve. */
+/* Like whole_await_end, for a host that is gone: it cannot serve. */
 static int await_orphan(struct whole *whole)
 {
     pthread_join(whole->thread, NULL);

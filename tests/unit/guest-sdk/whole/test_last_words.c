@@ -85,13 +85,13 @@ static void send_bus(void)
     raise(SIGBUS);
 }
 
-/* As another process does: with si_code 0. */
+/* Sends the signal as another process does: with si_code 0. */
 static void kill_by_bus(void)
 {
     kill(getpid(), SIGBUS);
 }
 
-/* Who was sent a signal must not go on when the handler returns. */
+/* A process that was sent a signal must not continue when the handler returns. */
 static void a_signal_that_was_sent_kills_too(void **state)
 {
     char text[512];

@@ -29,7 +29,7 @@ static bool is_for(const struct hub_request *request, const char *signature)
     return request->method_id == hub_signature_hash(signature);
 }
 
-/* ---- one call out ---- */
+/* ---- a call out ---- */
 
 /* It must say for whom it is, and that it answers another. */
 static int twice(struct whole *whole, const struct hub_request *request, struct hub_writer *result)
@@ -63,7 +63,8 @@ static void a_chimod_calls_any_container_through_its_host(void **state)
     whole_close(&whole);
 }
 
-/* Whoever is on another CPU may be answered while it looks; here the test answers, always. */
+/* A caller with a peer on another CPU may be answered while it spins; here the test answers,
+ * always. */
 static struct hub_a32 answers_directly, direct_answers;
 
 enum hub_direct_outcome __real_hub_direct_call(struct hub_calls *calls,

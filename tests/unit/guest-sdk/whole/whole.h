@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole: a guest that runs on a thread of the test, from its ticket to its exit status, and the
- * host's end of its link in the test's hands. What crosses goes through the segment, as between
+/* whole: a guest that runs on a thread of the test, from its ticket to its exit status, while the
+ * test itself is the host's end of the link. All messages go through the segment, as between
  * processes. */
 #ifndef TESTS_UNIT_GUEST_SDK_WHOLE_WHOLE_H
 #define TESTS_UNIT_GUEST_SDK_WHOLE_WHOLE_H
@@ -18,7 +18,7 @@
 #include "tests/unit/guest-sdk/hosted.h"
 
 #define WHOLE_MODULE(name) TEST_MODULES "/" name ".so"
-#define WHOLE_BYTES        66000 /* of a request's payload, at most */
+#define WHOLE_BYTES        66000 /* bytes of a request's payload, at most */
 
 /* The addresses of a call's arguments. */
 #define WHOLE_ARGUMENTS(...) \
@@ -32,7 +32,7 @@ struct whole {
     const struct rapahub_chimod *chimod; /* built in; NULL: the ticket's module */
     int module;                          /* its descriptor; -1: none */
     pthread_t thread;
-    int status; /* what the guest's run returned */
+    int status; /* result of the guest's run */
     struct hub_a32 ended;
 
     bool ready;
@@ -44,7 +44,7 @@ struct whole {
                    struct hub_writer *result);
     void *user;
 
-    struct hub_answer shown; /* what views in the last result show */
+    struct hub_answer shown; /* memory of views in the last result */
 };
 
 static struct end *whole_host(struct whole *whole)
@@ -64,8 +64,8 @@ static void *whole_nothing(void *user)
     return user;
 }
 
-/* ThreadSanitizer starts a thread of its own beside the program's first one. It must be there
- * before what a test leaves behind is counted. */
+/* ThreadSanitizer starts a thread of its own together with the program's first one. It must exist
+ * before the leaks of a test are counted. */
 static void whole_warm_up(void)
 {
     pthread_t first;
@@ -117,7 +117,7 @@ __attribute__((unused)) static void whole_start(struct whole *whole)
     assert_int_equal(pthread_create(&whole->thread, NULL, whole_run, whole), 0);
 }
 
-/* ---- what the guest asks ---- */
+/* ---- requests of the guest ---- */
 
 static void whole_take_ready(struct whole *whole, struct hub_reader *reader)
 {
@@ -195,9 +195,9 @@ __attribute__((unused)) static void whole_await_ready(struct whole *whole)
         whole_turn(whole);
 }
 
-/* ---- what the host asks ---- */
+/* ---- requests of the host ---- */
 
-/* One call, as a test wants it. */
+/* A call and its expected result. */
 struct whole_call {
     uint64_t method_id;
     uint64_t container, chain;
@@ -208,7 +208,7 @@ struct whole_call {
 /* A call on its way. */
 struct whole_errand {
     uint64_t number;
-    const struct rapahub_type *type; /* of the result */
+    const struct rapahub_type *type; /* type of the result */
     struct hub_answer answer;
 };
 
@@ -240,8 +240,8 @@ static bool whole_is_over(struct whole *whole, const struct whole_errand *errand
     return hub_calls_ended(whole_host(whole)->connection.calls, errand->number);
 }
 
-/* Waits, and serves the guest meanwhile: 0, or the code a caller gets, with its diagnosis. What
- * views in *result show holds until the next finish. */
+/* Waits, and serves the guest meanwhile: 0, or the code a caller gets, with its diagnosis. Views in
+ * *result hold until the next finish. */
 __attribute__((unused)) static int whole_finish(struct whole *whole, struct whole_errand *errand,
                                                 void *result)
 {
@@ -340,7 +340,7 @@ __attribute__((unused)) static void whole_open(struct whole *whole)
     whole_open_with(whole, &limits);
 }
 
-/* What its method `bump` returns: the total. */
+/* Returns the result of its method `bump`: the total. */
 __attribute__((unused)) static int64_t whole_bump(struct whole *whole, uint64_t container,
                                                   int64_t by)
 {

@@ -106,7 +106,7 @@ static int bump(void *self, int64_t by, int64_t *total)
     return 0;
 }
 
-/* What the callbacks saw, by its first letter. */
+/* Returns the arguments that a callback saw, by its first letter. */
 static int seen(void *self, struct rapahub_string what, uint64_t *out)
 {
     const struct good *good = self;
