@@ -149,8 +149,8 @@ static void write_module(struct cli_json *json, const char *path, const struct b
     cli_json_list(json, "needs");
     for (unsigned i = 0; i < built->elf.facts.need_count; i++)
         cli_json_text(json, NULL, built->elf.facts.needs[i].library);
-    cli_json_close(json, ']');
-    cli_json_close(json, '}');
+    cli_json_close(json);
+    cli_json_close(json);
 }
 
 static int report(struct building *building)
@@ -158,6 +158,7 @@ static int report(struct building *building)
     bool wants_json = cli_json_wanted(building->cli);
     struct built *built = malloc(sizeof *built);
     struct cli_json json;
+    int r = 0;
 
     if (!built)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at the modules");
@@ -177,11 +178,11 @@ static int report(struct building *building)
         cli_methods_fini(&built->methods);
     }
     if (wants_json) {
-        cli_json_close(&json, ']');
-        cli_json_end(&json);
+        cli_json_close(&json);
+        r = cli_json_end(&json);
     }
     free(built);
-    return 0;
+    return r;
 }
 
 static int carry_out(struct building *building)

@@ -190,10 +190,9 @@ static int print_json(const struct calling *calling, const void *value)
     cli_json_number(&json, "peer", calling->answer.peer);
     cli_json_number(&json, "epoch", calling->answer.epoch);
     cli_json_signed(&json, "pid", calling->answer.pid);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     cli_json_number(&json, "duration_ns", calling->answer.duration_ns);
-    cli_json_end(&json);
-    return 0;
+    return cli_json_end(&json);
 }
 
 static int print_text(const struct calling *calling, const void *value)

@@ -73,8 +73,7 @@ int cli_completion(struct cli *cli)
         cli_json_begin(&json, stdout, cli->command->schema);
         cli_json_text(&json, "shell", shell);
         cli_json_text(&json, "script", shells[i].script);
-        cli_json_end(&json);
-        return 0;
+        return cli_json_end(&json);
     }
     return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of bash, zsh, fish", shell);
 }

@@ -29,7 +29,7 @@
 #ifdef RAPAHUB_WITH_JANSSON
 #define JSON_READER "jansson"
 #else
-#define JSON_READER "without jansson: no records as JSON"
+#define JSON_READER "without jansson: no JSON"
 #endif
 
 #ifdef RAPAHUB_WITH_YAML
@@ -187,7 +187,7 @@ static void write_finding(struct cli_json *json, const char *id, const struct fi
     cli_json_text(json, "result", result_names[finding->result]);
     cli_json_text(json, "text", finding->text);
     cli_json_text(json, "remedy", finding->remedy);
-    cli_json_close(json, '}');
+    cli_json_close(json);
 }
 
 int cli_doctor(struct cli *cli)
@@ -195,6 +195,7 @@ int cli_doctor(struct cli *cli)
     unsigned counts[sizeof result_names / sizeof *result_names] = {0};
     bool wants_json = cli_json_wanted(cli);
     struct cli_json json;
+    int r = 0;
 
     if (wants_json) {
         cli_json_begin(&json, stdout, cli->command->schema);
@@ -211,12 +212,12 @@ int cli_doctor(struct cli *cli)
             print_finding(cli, checks[i].id, &finding);
     }
     if (wants_json) {
-        cli_json_close(&json, ']');
-        cli_json_end(&json);
+        cli_json_close(&json);
+        r = cli_json_end(&json);
     } else {
         printf("%u problem%s, %u warning%s\n", counts[RESULT_FAIL],
                counts[RESULT_FAIL] == 1 ? "" : "s", counts[RESULT_WARN],
                counts[RESULT_WARN] == 1 ? "" : "s");
     }
-    return counts[RESULT_FAIL] ? EXIT_PROBLEMS : 0;
+    return r < 0 ? r : counts[RESULT_FAIL] ? EXIT_PROBLEMS : 0;
 }

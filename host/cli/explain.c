@@ -20,7 +20,7 @@ static void write_json(struct cli_json *json, int code)
     cli_json_text(json, "text", rapahub_error_text(code));
     cli_json_text(json, "hint", rapahub_error_hint(code));
     cli_json_signed(json, "exit", rapahub_error_exit(code));
-    cli_json_close(json, '}');
+    cli_json_close(json);
 }
 
 static void print_one(int code)
@@ -82,12 +82,12 @@ int cli_explain(struct cli *cli)
             if (only == 0 || only == code)
                 write_json(&json, code);
         }
-        cli_json_close(&json, ']');
-        cli_json_end(&json);
-    } else if (name) {
-        print_one(only);
-    } else {
-        print_all();
+        cli_json_close(&json);
+        return cli_json_end(&json);
     }
+    if (name)
+        print_one(only);
+    else
+        print_all();
     return 0;
 }

@@ -61,8 +61,8 @@ static void write_json(const struct cli *cli, const struct told *told)
         cli_json_signed(&json, "application", told->application);
     cli_json_text(&json, "hint", told->hint);
     cli_json_signed(&json, "exit", told->exit);
-    cli_json_close(&json, '}');
-    cli_json_end(&json);
+    cli_json_close(&json);
+    (void)cli_json_end(&json); /* the exit status stays that of the error */
 }
 
 /* Each of its lines, set in. */

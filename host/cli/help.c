@@ -124,12 +124,12 @@ static void write_options(struct cli_json *json, const struct cli_option *option
         if (options->fallback)
             cli_json_text(json, "default", options->fallback);
         cli_json_text(json, "text", options->text);
-        cli_json_close(json, '}');
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
-static void write_json(const struct cli *cli, const struct cli_command *only)
+static int write_json(const struct cli *cli, const struct cli_command *only)
 {
     struct cli_json json;
 
@@ -145,10 +145,10 @@ static void write_json(const struct cli *cli, const struct cli_command *only)
         cli_json_text(&json, "schema", c->schema);
         cli_json_text(&json, "members", c->members);
         write_options(&json, c->options);
-        cli_json_close(&json, '}');
+        cli_json_close(&json);
     }
-    cli_json_close(&json, ']');
-    cli_json_end(&json);
+    cli_json_close(&json);
+    return cli_json_end(&json);
 }
 
 int cli_help(struct cli *cli)
@@ -162,8 +162,8 @@ int cli_help(struct cli *cli)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'", name);
     }
     if (cli_json_wanted(cli))
-        write_json(cli, command);
-    else if (command)
+        return write_json(cli, command);
+    if (command)
         cli_help_print(command, stdout);
     else
         cli_help_print_all(cli->arguments.commands, stdout);
@@ -183,8 +183,7 @@ int cli_help_version(struct cli *cli)
     cli_json_text(&json, "version", rapahub_version());
     cli_json_number(&json, "segment", RAPAHUB_SEGMENT_VERSION);
     cli_json_number(&json, "abi", RAPAHUB_CHIMOD_ABI);
-    cli_json_end(&json);
-    return 0;
+    return cli_json_end(&json);
 }
 
 /* scdoc takes these for marks. */

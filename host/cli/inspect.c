@@ -243,9 +243,9 @@ static void write_methods(struct cli_json *json, const struct cli_methods *metho
         cli_json_object(json, NULL);
         cli_json_text(json, "signature", methods->texts[i]);
         cli_json_text(json, "id", id);
-        cli_json_close(json, '}');
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 static void write_needs(struct cli_json *json, const struct config_module *elf)
@@ -257,10 +257,10 @@ static void write_needs(struct cli_json *json, const struct config_module *elf)
         cli_json_list(json, "versions");
         for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
             cli_json_text(json, NULL, elf->facts.needs[i].versions[j]);
-        cli_json_close(json, ']');
-        cli_json_close(json, '}');
+        cli_json_close(json);
+        cli_json_close(json);
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
 static void write_chimod(struct cli_json *json, const struct config_module *elf)
@@ -274,10 +274,10 @@ static void write_chimod(struct cli_json *json, const struct config_module *elf)
         if (elf->callbacks & UINT32_C(1) << i)
             cli_json_text(json, NULL, config_module_callback(i));
     }
-    cli_json_close(json, ']');
+    cli_json_close(json);
 }
 
-static void print_json(const struct inspection *inspection)
+static int print_json(const struct inspection *inspection)
 {
     const struct config_module *elf = &inspection->elf;
     struct cli_json json;
@@ -299,8 +299,8 @@ static void print_json(const struct inspection *inspection)
     cli_json_list(&json, "problems");
     for (unsigned i = 0; i < inspection->problem_count; i++)
         cli_json_text(&json, NULL, inspection->problems[i]);
-    cli_json_close(&json, ']');
-    cli_json_end(&json);
+    cli_json_close(&json);
+    return cli_json_end(&json);
 }
 
 /* A path is a file; a bare word is a file where there is one, else a guest. */
@@ -321,7 +321,7 @@ int cli_inspect(struct cli *cli)
     snprintf(inspection->file, sizeof inspection->file, "%s", operand);
     r = is_file(operand) ? inspect_file(inspection) : inspect_guest(inspection, operand);
     if (r == 0 && cli_json_wanted(cli))
-        print_json(inspection);
+        r = print_json(inspection);
     else if (r == 0)
         print_text(inspection);
     cli_methods_fini(&inspection->methods);

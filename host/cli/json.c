@@ -1,77 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/json.h"
 
-#include <inttypes.h>
+#ifdef RAPAHUB_WITH_JANSSON
+
+#include <ctype.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rapahub/error.h>
+
 #include "host/config/units.h"
-#include "hub/wire/text.h"
+#include "hub/base/check.h"
+#include "hub/base/own.h"
+#include "hub/base/printable.h"
+#include "hub/wire/postcard.h"
 
-static void put_text(FILE *to, struct rapahub_string text)
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* ---- what is printed ---- */
+
+static void put_code(FILE *to, const char *text, size_t size)
 {
-    char *escaped = hub_text_json(&rapahub_type_string, &text);
+    unsigned code = (unsigned char)*text & (size == 1 ? 0x7f : size == 2 ? 0x1f : 0x0f);
 
-    fputs(escaped ? escaped : "\"\"", to);
-    free(escaped);
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    fprintf(to, "\\u%04x", code);
 }
 
-static void begin_member(struct cli_json *json, const char *key)
+/* An escape of jansson, in the one form \uXXXX where it stands for a control. */
+static size_t put_escape(FILE *to, const char *text)
 {
-    if (json->more)
-        fputs(", ", json->to);
-    json->more = true;
-    if (!key)
-        return;
-    put_text(json->to, rapahub_string_of(key));
-    fputs(": ", json->to);
+    static const char letters[] = "bfnrt", controls[] = "\b\f\n\r\t";
+    const char *letter = strchr(letters, text[1]);
+
+    if (text[1] == 'u') {
+        for (unsigned i = 0; i < 6; i++)
+            fputc(tolower((unsigned char)text[i]), to);
+        return 6;
+    }
+    if (letter)
+        put_code(to, &controls[letter - letters], 1);
+    else
+        fwrite(text, 1, 2, to);
+    return 2;
 }
 
-void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
+/* jansson shows DEL, C1 controls and marks of direction as they are. They are all of three bytes at
+ * most, and only strings have them. r[impl exp.terminal] */
+static void put_document(FILE *to, const char *text, size_t size)
 {
-    *json = (struct cli_json){.to = to};
-    fputc('{', to);
-    cli_json_text(json, "schema", schema);
+    for (size_t i = 0, n; i < size; i += n) {
+        n = hub_printable_size(text + i, size - i);
+        if (text[i] == '\\') {
+            n = put_escape(to, text + i);
+        } else if (n > 0 && strncmp(text + i, REPLACEMENT, 3) != 0) {
+            fwrite(text + i, 1, n, to);
+        } else {
+            for (n = 1; n < 3 && !hub_postcard_utf8(text + i, n); n++)
+                ;
+            put_code(to, text + i, n);
+        }
+    }
 }
 
-void cli_json_end(struct cli_json *json)
+static void put_members(struct cli_json *json, size_t flags)
 {
-    fputs("}\n", json->to);
+    OWN(hub_memory) char *text = json->failed ? NULL : json_dumps(json->open[0], flags);
+
+    json->failed = !text;
+    if (text)
+        put_document(json->to, text, strlen(text));
+}
+
+/* ---- what is added ---- */
+
+/* The document takes the value; NULL: there was no memory for it. */
+static void add(struct cli_json *json, const char *key, json_t *value)
+{
+    json_t *to = json->open[json->depth - 1];
+    int r = key ? json_object_set_new(to, key, value) : json_array_append_new(to, value);
+
+    json->failed |= r < 0;
+}
+
+/* The same text as UTF-8. */
+static json_t *new_mended(struct rapahub_string text)
+{
+    OWN(hub_memory) char *mended = malloc(strlen(REPLACEMENT) * text.size + 1);
+    size_t size = 0;
+
+    for (size_t i = 0, n; mended && i < text.size; i += n) {
+        for (n = 1; n < 4 && i + n < text.size && !hub_postcard_utf8(text.data + i, n); n++)
+            ;
+        if (hub_postcard_utf8(text.data + i, n)) {
+            memcpy(mended + size, text.data + i, n);
+            size += n;
+        } else {
+            memcpy(mended + size, REPLACEMENT, strlen(REPLACEMENT));
+            size += strlen(REPLACEMENT);
+            n = 1;
+        }
+    }
+    return mended ? json_stringn(mended, size) : NULL;
 }
 
 void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text)
 {
-    begin_member(json, key);
-    put_text(json->to, text);
+    json_t *value = json_stringn(text.size > 0 ? text.data : "", text.size);
+
+    add(json, key, value ? value : new_mended(text));
 }
 
 void cli_json_text(struct cli_json *json, const char *key, const char *text)
 {
     cli_json_view(json, key, rapahub_string_of(text));
-}
-
-void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
-{
-    begin_member(json, key);
-    fprintf(json->to, "%" PRIu64, number);
-}
-
-void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
-{
-    begin_member(json, key);
-    fprintf(json->to, "%" PRId64, number);
-}
-
-void cli_json_bool(struct cli_json *json, const char *key, bool value)
-{
-    begin_member(json, key);
-    fputs(value ? "true" : "false", json->to);
-}
-
-void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
-{
-    begin_member(json, key);
-    fputs(json_text, json->to);
 }
 
 void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
@@ -81,25 +125,144 @@ void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
     cli_json_text(json, key, config_units_print_time(wall_ns, text));
 }
 
-static void open_bracket(struct cli_json *json, const char *key, char bracket)
+void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
 {
-    begin_member(json, key);
-    fputc(bracket, json->to);
-    json->more = false;
+    add(json, key,
+        number > INT64_MAX ? json_real((double)number) : json_integer((json_int_t)number));
+}
+
+void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
+{
+    add(json, key, json_integer(number));
+}
+
+void cli_json_bool(struct cli_json *json, const char *key, bool value)
+{
+    add(json, key, json_boolean(value));
+}
+
+/* ---- objects and lists ---- */
+
+static void open_in(struct cli_json *json, const char *key, json_t *value)
+{
+    CHECK(json->depth < CLI_JSON_DEPTH);
+    add(json, key, value);
+    json->open[json->depth++] = value;
 }
 
 void cli_json_object(struct cli_json *json, const char *key)
 {
-    open_bracket(json, key, '{');
+    open_in(json, key, json_object());
 }
 
 void cli_json_list(struct cli_json *json, const char *key)
 {
-    open_bracket(json, key, '[');
+    open_in(json, key, json_array());
 }
 
-void cli_json_close(struct cli_json *json, char bracket)
+void cli_json_close(struct cli_json *json)
 {
-    fputc(bracket, json->to);
-    json->more = true;
+    json->depth--;
 }
+
+/* ---- the document ---- */
+
+bool cli_json_is_there(void)
+{
+    return true;
+}
+
+void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
+{
+    *json = (struct cli_json){.to = to, .open = {json_object()}, .depth = 1};
+    cli_json_text(json, "schema", schema);
+}
+
+void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
+{
+    fputc('{', json->to);
+    put_members(json, JSON_EMBED);
+    fprintf(json->to, ", \"%s\": %s, ", key, json_text);
+    json->begun = true;
+    json_object_clear(json->open[0]);
+}
+
+int cli_json_end(struct cli_json *json)
+{
+    put_members(json, json->begun ? JSON_EMBED : 0);
+    json_decref(json->open[0]);
+    fputs(json->begun ? "}\n" : "\n", json->to);
+    return json->failed ? rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the document") : 0;
+}
+
+#else
+
+/* main refuses each form that needs jansson: only the first of these is ever reached. */
+
+bool cli_json_is_there(void)
+{
+    return false;
+}
+
+int cli_json_end(struct cli_json *json)
+{
+    (void)json;
+    return 0;
+}
+
+void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
+{
+    (void)json, (void)to, (void)schema;
+}
+
+void cli_json_text(struct cli_json *json, const char *key, const char *text)
+{
+    (void)json, (void)key, (void)text;
+}
+
+void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text)
+{
+    (void)json, (void)key, (void)text;
+}
+
+void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
+{
+    (void)json, (void)key, (void)number;
+}
+
+void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
+{
+    (void)json, (void)key, (void)number;
+}
+
+void cli_json_bool(struct cli_json *json, const char *key, bool value)
+{
+    (void)json, (void)key, (void)value;
+}
+
+void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
+{
+    (void)json, (void)key, (void)wall_ns;
+}
+
+void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
+{
+    (void)json, (void)key, (void)json_text;
+}
+
+void cli_json_object(struct cli_json *json, const char *key)
+{
+    (void)json, (void)key;
+}
+
+void cli_json_list(struct cli_json *json, const char *key)
+{
+    (void)json, (void)key;
+}
+
+void cli_json_close(struct cli_json *json)
+{
+    (void)json;
+}
+
+#endif

@@ -35,28 +35,28 @@ static bool is_wanted(const struct printing *printing, struct rapahub_string top
            memcmp(topic.data, printing->topic, topic.size) == 0;
 }
 
-static void print_line(const struct printing *printing, const struct control_line *line)
+static int print_line(const struct printing *printing, const struct control_line *line)
 {
     const char *level = rapahub_log_level_name((enum rapahub_log_level)line->level);
     char time[CONFIG_UNITS_TEXT];
     struct cli_json json;
 
     if (!is_wanted(printing, line->topic))
-        return;
+        return 0;
     if (!cli_json_wanted(printing->cli)) {
         printf("%s %-5s ", config_units_print_clock(line->time_ns, time), level);
         cli_terminal_put(stdout, line->topic);
         fputs(": ", stdout);
         cli_terminal_put(stdout, line->text);
         putchar('\n');
-        return;
+        return 0;
     }
     cli_json_begin(&json, stdout, printing->cli->command->schema);
     cli_json_time(&json, "time", line->time_ns);
     cli_json_text(&json, "level", level);
     cli_json_view(&json, "topic", line->topic);
     cli_json_view(&json, "event", line->text);
-    cli_json_end(&json);
+    return cli_json_end(&json);
 }
 
 static uint8_t level_of(const char *name)
@@ -77,8 +77,8 @@ static int print_lines(struct cli *cli, const struct printing *printing, uint64_
     int r;
 
     while ((r = host_client_receive(cli->client, deadline_ns, interrupt, &kind, &record)) > 0) {
-        if (kind == HOST_FRAME_LINE)
-            print_line(printing, &record.line);
+        if (kind == HOST_FRAME_LINE && (r = print_line(printing, &record.line)) < 0)
+            return r;
         if (deadline_ns == HUB_NEVER)
             fflush(stdout);
     }

@@ -13,6 +13,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/help.h"
+#include "host/cli/json.h"
 
 #define EXIT_USAGE 2
 
@@ -64,6 +65,17 @@ static int refuse_usage(struct cli *cli, int r)
     return cli_failure_report(cli, r);
 }
 
+/* The refusal is told as text. */
+static int check_output(struct cli *cli)
+{
+    if (!cli_json_wanted(cli) || cli_json_is_there())
+        return 0;
+    cli->output = CLI_OUTPUT_TABLE;
+    return rapahub_fail(RAPAHUB_ECONFIG, "",
+                        "this rapahub was built without jansson and prints no JSON; build it with "
+                        "libjansson-dev, or leave out --json");
+}
+
 static int run_command(struct cli *cli)
 {
     int r;
@@ -104,6 +116,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     r = cli_arguments_parse(cli_commands, argc, argv, &cli.arguments);
     take_global_options(&cli);
+    if (check_output(&cli) < 0)
+        r = RAPAHUB_ECONFIG;
     /* What matters to the user is told by the commands; warnings of the library repeat it. */
     rapahub_log_to(NULL, NULL, cli.verbose ? RAPAHUB_LOG_DEBUG : RAPAHUB_LOG_ERROR);
     r = r < 0 ? refuse_usage(&cli, r) : run_command(&cli);

@@ -149,7 +149,7 @@ static int copy_folder(struct making *making, const char *from, const char *to, 
     return r;
 }
 
-static void report(const struct making *making, const char *template)
+static int report(const struct making *making, const char *template)
 {
     struct cli_json json;
     size_t widest = 0;
@@ -162,9 +162,8 @@ static void report(const struct making *making, const char *template)
         cli_json_list(&json, "files");
         for (unsigned i = 0; i < making->count; i++)
             cli_json_text(&json, NULL, making->files[i] ? making->files[i] : "");
-        cli_json_close(&json, ']');
-        cli_json_end(&json);
-        return;
+        cli_json_close(&json);
+        return cli_json_end(&json);
     }
     cli_failure_note(making->cli, "created %s/  (template %s)", making->folder, template);
     for (unsigned i = 0; i < making->count; i++) {
@@ -177,6 +176,7 @@ static void report(const struct making *making, const char *template)
                              making->abouts[i]);
     }
     cli_failure_note(making->cli, "next: cd %s && rapahub build", making->folder);
+    return 0;
 }
 
 int cli_new(struct cli *cli)
@@ -200,7 +200,7 @@ int cli_new(struct cli *cli)
     if (r == RAPAHUB_EEXIST)
         cli_failure_hint(cli, "choose another name, or --dir DIR");
     if (r == 0)
-        report(&making, template);
+        r = report(&making, template);
     for (unsigned i = 0; i < making.count; i++) {
         free(making.files[i]);
         free(making.abouts[i]);

@@ -41,7 +41,7 @@ static void write_guest(struct cli_json *json, const char *host, const struct co
     cli_json_number(json, "uptime_ns", guest->uptime_ns);
     cli_json_number(json, "calls", guest->calls);
     cli_json_number(json, "resident_bytes", guest->resident_bytes);
-    cli_json_close(json, '}');
+    cli_json_close(json);
 }
 
 static void copy(char *to, size_t size, struct rapahub_string text)
@@ -90,7 +90,7 @@ static int list(struct cli *cli)
 {
     struct listing listing = {.cli = cli};
     bool wide = cli->output == CLI_OUTPUT_WIDE, json = cli_json_wanted(cli);
-    int r;
+    int r, end = 0;
 
     if (json) {
         cli_json_begin(&listing.json, stdout, cli->command->schema);
@@ -102,11 +102,11 @@ static int list(struct cli *cli)
     }
     r = cli_runtime_each(cli, show, &listing);
     if (json) {
-        cli_json_close(&listing.json, ']');
-        cli_json_end(&listing.json);
+        cli_json_close(&listing.json);
+        end = cli_json_end(&listing.json);
     }
     cli_table_print(&listing.table, stdout, wide ? 0 : cli_table_width(stdout));
-    return r;
+    return r < 0 ? r : end;
 }
 
 int cli_ps(struct cli *cli)

@@ -67,7 +67,7 @@ static void write_child(struct listing *listing, const struct control_child *chi
     cli_json_number(json, "failures", child->failures);
     cli_json_number(json, "budget", child->failures_max);
     cli_json_number(json, "due_ns", child->due_ns);
-    cli_json_close(json, '}');
+    cli_json_close(json);
 }
 
 /* Names are set in below their supervisor; the host's own, at the top, is not shown. */
@@ -125,7 +125,7 @@ int cli_ps_tree(struct cli *cli)
 {
     struct listing listing = {.cli = cli};
     bool json = cli_json_wanted(cli);
-    int r;
+    int r, end = 0;
 
     if (json) {
         cli_json_begin(&listing.json, stdout, cli->command->schema);
@@ -137,10 +137,10 @@ int cli_ps_tree(struct cli *cli)
     }
     r = cli_hosts_each(cli, ask, &listing);
     if (json) {
-        cli_json_close(&listing.json, ']');
-        cli_json_end(&listing.json);
+        cli_json_close(&listing.json);
+        end = cli_json_end(&listing.json);
     }
     cli_table_print(&listing.table, stdout,
                     cli->output == CLI_OUTPUT_WIDE ? 0 : cli_table_width(stdout));
-    return r;
+    return r < 0 ? r : end;
 }

@@ -273,9 +273,10 @@ static void stop_guests(struct running *running)
 }
 
 /* The path is what this command is asked for: it goes to standard output. */
-static void invite(struct running *running)
+static int invite(struct running *running)
 {
     struct cli_json json;
+    int r = 0;
 
     running->visitors.cli = running->cli;
     running->visitors.control = running->control;
@@ -284,11 +285,12 @@ static void invite(struct running *running)
         cli_json_begin(&json, stdout, "rapahub.run/1");
         cli_json_text(&json, "event", "listening");
         cli_json_text(&json, "hub_path", rapahub_host_path(running->host));
-        cli_json_end(&json);
+        r = cli_json_end(&json);
     } else {
         printf("%s\n", rapahub_host_path(running->host));
     }
     fflush(stdout);
+    return r;
 }
 
 static int take(struct running *running)
@@ -323,7 +325,7 @@ static int start(struct running *running)
     for (unsigned i = 0; r == 0 && i < running->files.count; i++)
         r = start_guest(running, i);
     if (r == 0 && running->options.host.anonymous)
-        invite(running);
+        r = invite(running);
     return r;
 }
 
@@ -383,8 +385,7 @@ static int run(struct running *running)
     int r = take(running);
 
     if (r == 0 && running->options.check) {
-        cli_run_tree_report(running->cli, running->tree);
-        return 0;
+        return cli_run_tree_report(running->cli, running->tree);
     }
     if (r == 0)
         r = start(running);

@@ -209,7 +209,7 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     cli_json_number(&json, "peer", event->guest.peer);
     cli_json_number(&json, "epoch", event->guest.epoch);
     cli_json_signed(&json, "pid", look(events, event->name).pid);
-    cli_json_close(&json, '}');
+    cli_json_close(&json);
     cli_json_text(&json, "cause", event->cause);
     cli_json_text(&json, "rule", event->rule);
     cli_json_number(&json, "uptime_ns", event->uptime_ns);
@@ -219,8 +219,8 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     cli_json_number(&json, "due_ns", event->due_ns);
     cli_json_text(&json, "trust", trust_names[trust_of(events, event->guest)]);
     cli_json_list(&json, "layers");
-    cli_json_close(&json, ']');
-    cli_json_end(&json);
+    cli_json_close(&json);
+    (void)cli_json_end(&json); /* the guests run on */
     fflush(stdout);
 }
 

@@ -27,7 +27,7 @@ int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_op
 void cli_run_tree_close(struct cli_run_tree *tree);
 
 /* What `run --check` prints. */
-void cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);
+int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);
 
 /* The limits of the file, where the command line says nothing. */
 void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_options *out);

@@ -15,6 +15,7 @@
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
 #include "host/config/units.h"
+#include "hub/base/printable.h"
 
 #define FIGURES_MAX 128 /* of a guest; of a later host's more the rest is left out */
 
@@ -107,9 +108,9 @@ static void write_guest(struct stats *stats)
                 cli_json_number(&stats->json, figure->rule[0] ? figure->rule : figure->name,
                                 figure->value);
         }
-        cli_json_close(&stats->json, '}');
+        cli_json_close(&stats->json);
     }
-    cli_json_close(&stats->json, '}');
+    cli_json_close(&stats->json);
 }
 
 static void show_guest(struct stats *stats)
@@ -148,6 +149,8 @@ static int take_figure(void *user, enum host_frame_kind kind, const union host_f
     *figure = (struct figure){.gauge = from->gauge, .value = from->value};
     copy(figure->name, sizeof figure->name, from->name);
     copy(figure->rule, sizeof figure->rule, from->rule);
+    hub_printable_mend(figure->name); /* cut or not, it is a key of a document */
+    hub_printable_mend(figure->rule);
     return 0;
 }
 
@@ -176,13 +179,16 @@ static void begin(struct stats *stats)
     }
 }
 
-static void end(struct stats *stats)
+static int end(struct stats *stats)
 {
+    int r = 0;
+
     if (cli_json_wanted(stats->cli)) {
-        cli_json_close(&stats->json, ']');
-        cli_json_end(&stats->json);
+        cli_json_close(&stats->json);
+        r = cli_json_end(&stats->json);
     }
     cli_table_print(&stats->table, stdout, stats->each ? 0 : cli_table_width(stdout));
+    return r;
 }
 
 static int ask_host(void *user, const struct cli_runtime_place *place)
@@ -192,18 +198,18 @@ static int ask_host(void *user, const struct cli_runtime_place *place)
 
 static int ask_all(struct stats *stats)
 {
-    int r;
+    int r, ended;
 
     begin(stats);
     r = cli_hosts_each(stats->cli, ask_host, stats);
-    end(stats);
-    return r;
+    ended = end(stats);
+    return r < 0 ? r : ended;
 }
 
 static int ask_one(struct stats *stats, const char *name)
 {
     struct cli_runtime_place place;
-    int r;
+    int r, ended;
 
     cli_failure_about(stats->cli, "%s", name);
     r = cli_runtime_find(stats->cli, name, &place);
@@ -212,8 +218,8 @@ static int ask_one(struct stats *stats, const char *name)
     stats->each |= place.guest[0] != '\0';
     begin(stats);
     r = ask(stats, &place);
-    end(stats);
-    return r;
+    ended = end(stats);
+    return r < 0 ? r : ended;
 }
 
 int cli_stats(struct cli *cli)

@@ -11,18 +11,18 @@
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 
-static void report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
+static int report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
 {
     struct cli_json json;
 
     if (!cli_json_wanted(cli)) {
         cli_failure_note(cli, "%s: %s", place->guest[0] ? place->guest : place->host, done);
-        return;
+        return 0;
     }
     cli_json_begin(&json, stdout, cli->command->schema);
     cli_json_text(&json, "host", place->host);
     cli_json_text(&json, "guest", place->guest);
-    cli_json_end(&json);
+    return cli_json_end(&json);
 }
 
 /* A host with several guests is asked about, where there is somebody to ask. */
@@ -53,7 +53,7 @@ int cli_stop(struct cli *cli)
     name.name = rapahub_string_of(place.guest);
     r = cli_runtime_ask(cli, HOST_FRAME_STOP, &name, NULL, NULL);
     if (r == 0)
-        report(cli, &place, place.is_supervisor ? "stopped, with all its children" : "stopped");
+        r = report(cli, &place, place.is_supervisor ? "stopped, with all its children" : "stopped");
     return r;
 }
 
@@ -72,8 +72,8 @@ static int ask_place(struct cli *cli, const struct cli_runtime_place *place,
     }
     r = cli_runtime_ask(cli, request, &name, NULL, NULL);
     if (r == 0)
-        report(cli, place, done);
-    else if (r == RAPAHUB_ESTATE && request == HOST_FRAME_RESTART)
+        return report(cli, place, done);
+    if (r == RAPAHUB_ESTATE && request == HOST_FRAME_RESTART)
         cli_failure_hint(cli, "rapahub ps --tree shows it; rapahub restart takes it, too");
     return r;
 }

@@ -44,8 +44,8 @@ static int take(void *user, enum host_frame_kind kind, const union host_frame_re
     return 0;
 }
 
-static void report_json(const struct cli *cli, const struct cli_runtime_place *place,
-                        const struct outcome *outcome, bool check)
+static int report_json(const struct cli *cli, const struct cli_runtime_place *place,
+                       const struct outcome *outcome, bool check)
 {
     const struct control_upgraded *told = &outcome->told;
     struct cli_json json;
@@ -64,7 +64,7 @@ static void report_json(const struct cli *cli, const struct cli_runtime_place *p
     cli_json_number(&json, "methods_kept", told->methods_kept);
     cli_json_number(&json, "methods_new", told->methods_new);
     cli_json_number(&json, "methods_lost", told->methods_lost);
-    cli_json_end(&json);
+    return cli_json_end(&json);
 }
 
 static void report(const struct cli *cli, const struct cli_runtime_place *place,
@@ -224,8 +224,7 @@ int cli_upgrade(struct cli *cli)
     if (r < 0 || !outcome.there)
         return r;
     if (cli_json_wanted(cli))
-        report_json(cli, &place, &outcome, check);
-    else
-        report(cli, &place, &outcome, check);
+        return report_json(cli, &place, &outcome, check);
+    report(cli, &place, &outcome, check);
     return 0;
 }

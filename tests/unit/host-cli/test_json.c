@@ -17,21 +17,21 @@ static void a_document_is_what_a_reader_takes(void **state)
     (void)state;
     cli_json_begin(&json, to, "rapahub.test/1");
     cli_json_text(&json, "text", "a \"b\" \\ \n\t\x01 ü");
+    cli_json_raw(&json, "raw", "[0.1]");
     cli_json_view(&json, "bad", (struct rapahub_string){"\xff!", 2});
     cli_json_number(&json, "most", UINT64_C(9223372036854775807));
     cli_json_signed(&json, "least", INT64_MIN);
     cli_json_bool(&json, "yes", true);
-    cli_json_raw(&json, "raw", "[1.5]");
     cli_json_time(&json, "time", 1);
     cli_json_list(&json, "list");
     cli_json_text(&json, NULL, "x");
     cli_json_object(&json, NULL);
-    cli_json_close(&json, '}');
-    cli_json_close(&json, ']');
+    cli_json_close(&json);
+    cli_json_close(&json);
     cli_json_object(&json, "object");
     cli_json_number(&json, "one", 1);
-    cli_json_close(&json, '}');
-    cli_json_end(&json);
+    cli_json_close(&json);
+    assert_int_equal(cli_json_end(&json), 0);
     fclose(to);
 
     read = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -52,10 +52,54 @@ static void a_document_is_what_a_reader_takes(void **state)
     free(text);
 }
 
+/* No terminal is driven by it, whoever wrote the text. r[verify exp.terminal] */
+static void each_text_has_one_form(void **state)
+{
+    static const char expected[] = "{\"schema\": \"rapahub.test/1\", \"text\": "
+                                   "\"\\u0008\\u000c\\u000a\\u000d\\u0009\\u001f\\u007f\\u0085\\u06"
+                                   "1c\\u202e / \\\" \\\\ \\\\u00AB "
+                                   "\xc3\xbc \xf0\x9f\x98\x80 \\ufffd\\ufffd\\ufffdx\"}\n";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    struct cli_json json;
+
+    (void)state;
+    cli_json_begin(&json, to, "rapahub.test/1");
+    cli_json_text(&json, "text",
+                  "\b\f\n\r\t\x1f\x7f\xc2\x85\xd8\x9c\xe2\x80\xae / \" \\ \\u00AB \xc3\xbc "
+                  "\xf0\x9f\x98\x80 \xc3\xe2\x80x");
+    cli_json_end(&json);
+    fclose(to);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* As jansson would not print it. */
+static void a_raw_member_stays_as_it_is(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    struct cli_json json;
+
+    (void)state;
+    cli_json_begin(&json, to, "s");
+    cli_json_raw(&json, "result", "[18446744073709551615, 0.1]");
+    cli_json_number(&json, "last", 1);
+    assert_int_equal(cli_json_end(&json), 0);
+    fclose(to);
+    assert_string_equal(
+        text, "{\"schema\": \"s\", \"result\": [18446744073709551615, 0.1], \"last\": 1}\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_document_is_what_a_reader_takes),
+        cmocka_unit_test(each_text_has_one_form),
+        cmocka_unit_test(a_raw_member_stays_as_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
