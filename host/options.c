@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "host/keep.h"
+#include "host/supervise/defaults.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
 #define RESERVED      8
-#define VAR_BYTES     (UINT64_C(256) << 20)
+#define VAR_BYTES     ((uint64_t)HOST_DEFAULT_MEMORY_M << 20)
 #define PARALLEL_MOST 255
 #define BURST_MOST    65536
 #define PER_S_MOST    1000000
@@ -40,16 +41,17 @@ static uint64_t or_default64(uint64_t given, uint64_t otherwise)
 
 static void take_limits(const struct rapahub_host_options *given, struct hub_limits *out)
 {
-    uint32_t slot_size = or_default(given->slot_size, 4096);
-    uint32_t payload = given->slot_size > 4 ? given->slot_size - 4 : UINT32_C(1) << 20;
+    uint32_t slot_size = or_default(given->slot_size, HOST_DEFAULT_SLOT_K << 10);
+    uint32_t payload =
+        given->slot_size > 4 ? given->slot_size - 4 : (uint32_t)HOST_DEFAULT_PAYLOAD_M << 20;
 
     *out = (struct hub_limits){
         .payload_max = or_default(given->payload_max, payload),
         .credit_size = or_default(given->credit_size, 65536),
-        .guests_max = or_default(given->guests_max, 16),
-        .ring_size = or_default(given->ring_size, 256),
+        .guests_max = or_default(given->guests_max, HOST_DEFAULT_GUESTS),
+        .ring_size = or_default(given->ring_size, HOST_DEFAULT_RING),
         .slot_size = slot_size,
-        .slot_count = or_default(given->slot_count, 64),
+        .slot_count = or_default(given->slot_count, HOST_DEFAULT_SLOTS),
         .channels_max = or_default(given->channels_max, 64),
         .heartbeat_ns = or_default64(given->heartbeat_ns, HUB_SECOND),
         .var_bytes_max = given->var_bytes_max,
@@ -100,9 +102,9 @@ static int take_pace(const struct rapahub_host_options *given, struct host_optio
         r = check_most("starts_burst", given->starts_burst, BURST_MOST);
     if (r == 0)
         r = check_most("starts_per_s", given->starts_per_s, PER_S_MOST);
-    out->starts_parallel_max = or_default(given->starts_parallel_max, 4);
-    out->starts_burst = or_default(given->starts_burst, 256);
-    out->starts_per_s = or_default(given->starts_per_s, 1000);
+    out->starts_parallel_max = or_default(given->starts_parallel_max, HOST_DEFAULT_STARTS_PARALLEL);
+    out->starts_burst = or_default(given->starts_burst, HOST_DEFAULT_STARTS_BURST);
+    out->starts_per_s = or_default(given->starts_per_s, HOST_DEFAULT_STARTS_PER_S);
     return r;
 }
 

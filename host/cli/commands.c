@@ -15,6 +15,7 @@
 #include "host/cli/stats.h"
 #include "host/cli/stop.h"
 #include "host/cli/upgrade.h"
+#include "host/supervise/defaults.h"
 
 #define END \
     {       \
@@ -45,6 +46,8 @@ static const struct cli_option build_options[] = {
      .text = "build with a sanitizer"},
     END};
 
+#define DEFAULT(name) HOST_DEFAULT_TEXT(name)
+
 #define PLAIN_OPTION                                                                     \
     {                                                                                    \
         .name = "plain", .value = CLI_TEXT, .what = "SIG", .repeats = true,              \
@@ -58,12 +61,13 @@ static const struct cli_option build_options[] = {
         .text = "handed to the init of the container, as the module wants it" \
     }
 
-#define LIMIT_OPTION                                                                        \
-    {                                                                                       \
-        .name = "limit", .value = CLI_TEXT, .what = "KEY=N,...", .repeats = true,           \
-        .fallback = "guests=16,payload=1M,slot=4K,slots=64,ring=256,memory=256M",           \
-        .text = "guests of the host; bytes of a message; bytes of the smallest slots, how " \
-                "many, and ring entries, of a guest; bytes of slots of all sizes"           \
+#define LIMIT_OPTION                                                                                   \
+    {                                                                                                  \
+        .name = "limit", .value = CLI_TEXT, .what = "KEY=N,...", .repeats = true,                      \
+        .fallback = "guests=" DEFAULT(GUESTS) ",payload=" DEFAULT(PAYLOAD_M) "M,slot=" DEFAULT(        \
+            SLOT_K) "K,slots=" DEFAULT(SLOTS) ",ring=" DEFAULT(RING) ",memory=" DEFAULT(MEMORY_M) "M", \
+        .text = "guests of the host; bytes of a message; bytes of the smallest slots, how "            \
+                "many, and ring entries, of a guest; bytes of slots of all sizes"                      \
     }
 
 static const struct cli_option run_options[] = {
@@ -87,7 +91,7 @@ static const struct cli_option run_options[] = {
     {.name = "budget",
      .value = CLI_TEXT,
      .what = "N/DUR",
-     .fallback = "5/60s",
+     .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s",
      .text = "restarts within a period before it is given up; none: no restart"},
     LIMIT_OPTION,
     PLAIN_OPTION,

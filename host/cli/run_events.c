@@ -12,6 +12,7 @@
 #include "host/cli/json.h"
 #include "host/cli/run_visitors.h"
 #include "host/config/units.h"
+#include "host/supervise/defaults.h"
 #include "hub/base/clock.h"
 
 static const char *const trust_names[] = {"standard", "strict", "trusted"};
@@ -150,7 +151,7 @@ static const char *print_period(uint64_t period_ns, char to[CONFIG_UNITS_TEXT])
     if (period_ns == RAPAHUB_FOREVER)
         snprintf(to, CONFIG_UNITS_TEXT, "its life");
     else
-        config_units_print_span(period_ns ? period_ns : 60 * HUB_SECOND, to);
+        config_units_print_span(period_ns ? period_ns : HOST_DEFAULT_S(PERIOD), to);
     return to;
 }
 

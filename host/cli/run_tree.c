@@ -13,6 +13,7 @@
 #include "host/cli/json.h"
 #include "host/cli/run_events.h"
 #include "host/cli/run_options.h"
+#include "host/supervise/defaults.h"
 #include "host/supervise/lint.h"
 #include "hub/base/clock.h"
 
@@ -106,7 +107,7 @@ void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_opt
     take(&out->ring_size, file->ring_size);
     out->var_bytes_max = out->var_bytes_max ? out->var_bytes_max : file->var_bytes_max;
     out->cgroup = out->cgroup ? out->cgroup : file->cgroup;
-    if (tree->tree.guests > 16)
+    if (tree->tree.guests > HOST_DEFAULT_GUESTS)
         take(&out->guests_max, tree->tree.guests);
 }
 

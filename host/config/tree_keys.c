@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/config/suggest.h"
+#include "host/supervise/defaults.h"
 
 #define GUEST        CONFIG_TREE_OF_GUEST
 #define SUPERVISOR   CONFIG_TREE_OF_SUPERVISOR
@@ -15,6 +16,7 @@
     AT(how) + offsetof(struct rapahub_supervision, member_), .second_member = #member_
 #define GROUP(member) AT(group) + offsetof(struct rapahub_supervisor_options, member)
 #define LIMIT(member) AT(limits) + offsetof(struct rapahub_limits, member)
+#define DEFAULT(name) HOST_DEFAULT_TEXT(name)
 #define HOST(member)  AT(host) + offsetof(struct rapahub_host_options, member)
 
 static const struct config_tree_choice trusts[] = {{"standard", RAPAHUB_TRUST_STANDARD},
@@ -91,37 +93,39 @@ static const struct config_tree_choice brutal[] = {{"brutal", 1}, {NULL, 0}};
         .path = path_, .of = of_, .type = CONFIG_TREE_##type_, __VA_ARGS__ \
     }
 
-#define PROBE(name_, member_, text_)                                                            \
-    KEY("probes." name_ ".period", GUEST, SPAN_OR_ZERO, .offset = HOW(member_.period_ns),       \
-        .text = text_),                                                                         \
-        KEY("probes." name_ ".timeout", GUEST, SPAN, .offset = HOW(member_.timeout_ns),         \
-            .text = "for an answer (1s)"),                                                      \
-        KEY("probes." name_ ".success", GUEST, COUNT, .offset = HOW(member_.success), .min = 1, \
-            .max = 1000, .text = "so often in a row it has passed (1)"),                        \
-        KEY("probes." name_ ".failure", GUEST, COUNT, .offset = HOW(member_.failure), .min = 1, \
-            .max = 1000, .text = "so often in a row it has failed (3)")
+#define PROBE(name_, member_, text_)                                                              \
+    KEY("probes." name_ ".period", GUEST, SPAN_OR_ZERO, .offset = HOW(member_.period_ns),         \
+        .text = text_),                                                                           \
+        KEY("probes." name_ ".timeout", GUEST, SPAN, .offset = HOW(member_.timeout_ns),           \
+            .text = "for an answer (" DEFAULT(PROBE_TIMEOUT_S) "s)"),                             \
+        KEY("probes." name_ ".success", GUEST, COUNT, .offset = HOW(member_.success), .min = 1,   \
+            .max = 1000, .text = "so often in a row it has passed (" DEFAULT(PROBE_SUCCESS) ")"), \
+        KEY("probes." name_ ".failure", GUEST, COUNT, .offset = HOW(member_.failure), .min = 1,   \
+            .max = 1000, .text = "so often in a row it has failed (" DEFAULT(PROBE_FAILURE) ")")
 
 const struct config_tree_key config_tree_keys_table[] = {
     KEY("supervisor", CONFIG_TREE_OF_FILE | CONFIG_TREE_OF_ITEM, SUPERVISOR, .offset = AT(children),
         .text = "the one at the top of the file, and any below another"),
     KEY("limits.guests", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(guests_max), .min = 1,
-        .max = CONFIG_TREE_GUESTS, .text = "of the host (16, or as many as the file has)"),
+        .max = CONFIG_TREE_GUESTS,
+        .text = "of the host (" DEFAULT(GUESTS) ", or as many as the file has)"),
     KEY("limits.payload", CONFIG_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(payload_max),
-        .text = "bytes of a message (1M)"),
+        .text = "bytes of a message (" DEFAULT(PAYLOAD_M) "M)"),
     KEY("limits.slot", CONFIG_TREE_OF_FILE, SMALL_SIZE, .offset = HOST(slot_size),
-        .text = "bytes of the smallest slots (4K)"),
+        .text = "bytes of the smallest slots (" DEFAULT(SLOT_K) "K)"),
     KEY("limits.slots", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(slot_count), .min = 1,
-        .max = 65536, .text = "of those, for each guest (64)"),
+        .max = 65536, .text = "of those, for each guest (" DEFAULT(SLOTS) ")"),
     KEY("limits.ring", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(ring_size), .min = 1,
-        .max = 65536, .text = "entries, a power of two (256)"),
+        .max = 65536, .text = "entries, a power of two (" DEFAULT(RING) ")"),
     KEY("limits.memory", CONFIG_TREE_OF_FILE, SIZE, .offset = HOST(var_bytes_max),
-        .text = "bytes of slots of all sizes (256M)"),
+        .text = "bytes of slots of all sizes (" DEFAULT(MEMORY_M) "M)"),
     KEY("cgroup", CONFIG_TREE_OF_FILE, TEXT, .offset = HOST(cgroup),
         .text = "folder of a cgroup v2 without processes, for those of the guests (the own one)"),
     KEY("starts.parallel", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_parallel_max),
-        .min = 1, .max = 255, .text = "guests that start at the same time (4)"),
+        .min = 1, .max = 255,
+        .text = "guests that start at the same time (" DEFAULT(STARTS_PARALLEL) ")"),
     KEY("starts.burst", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_burst), .min = 1,
-        .max = 65536, .text = "in a row (256)"),
+        .max = 65536, .text = "in a row (" DEFAULT(STARTS_BURST) ")"),
     KEY("starts.per_second", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_per_s), .min = 1,
         .max = 1000000, .text = "behind that (1,000)"),
     /* of a supervisor */
@@ -134,11 +138,11 @@ const struct config_tree_key config_tree_keys_table[] = {
                 "depend on it; itself, without order (one_for_one)"),
     KEY("intensity", SUPERVISOR, BUDGET, .offset = GROUP(restarts_max), .second = GROUP(period_ns),
         .text = "restarts of all its children within a period (of one_for_all and rest_for_one "
-                "10/60s, else without limit)"),
+                "" DEFAULT(GROUP_RESTARTS) "/" DEFAULT(PERIOD_S) "s, else without limit)"),
     KEY("intensity.max", SUPERVISOR, TIMES, .offset = GROUP(restarts_max),
         .text = "the same, as a map"),
     KEY("intensity.period", SUPERVISOR, SPAN_OR_FOREVER, .offset = GROUP(period_ns),
-        .text = "(60s)"),
+        .text = "(" DEFAULT(PERIOD_S) "s)"),
     KEY("on_exhausted", SUPERVISOR, CHOICE, .offset = GROUP(on_exhausted),
         .choices = group_exhausted,
         .text = "what follows then: it fails, or stays down (escalate)"),
@@ -148,9 +152,9 @@ const struct config_tree_key config_tree_keys_table[] = {
         .max = CONFIG_TREE_GUESTS, .text = "(no limit but the host's)"),
     KEY("itself.intensity", SUPERVISOR, BUDGET, .offset = HOW(restarts_max),
         .second = AND(period_ns),
-        .text =
-            "restarts of the supervisor itself (5/60s; of that at the top none: where it fails, "
-            "the command ends)"),
+        .text = "restarts of the supervisor itself (" DEFAULT(RESTARTS) "/" DEFAULT(
+            PERIOD_S) "s; of that at the top none: where it fails, "
+                      "the command ends)"),
     KEY("itself.on_exhausted", SUPERVISOR, CHOICE, .offset = HOW(on_exhausted),
         .choices = exhausted, .text = "what follows then (park)"),
     /* of a guest */
@@ -175,16 +179,17 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("force_exit", GUEST, EXITS, .offset = AT(force),
         .text = "those it is always started again after"),
     KEY("intensity", GUEST, BUDGET, .offset = HOW(restarts_max), .second = AND(period_ns),
-        .text = "its restarts within a period (5/60s)"),
+        .text = "its restarts within a period (" DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s)"),
     KEY("intensity.max", GUEST, TIMES, .offset = HOW(restarts_max), .text = "the same, as a map"),
-    KEY("intensity.period", GUEST, SPAN_OR_FOREVER, .offset = HOW(period_ns), .text = "(60s)"),
+    KEY("intensity.period", GUEST, SPAN_OR_FOREVER, .offset = HOW(period_ns),
+        .text = "(" DEFAULT(PERIOD_S) "s)"),
     KEY("on_exhausted", GUEST, CHOICE, .offset = HOW(on_exhausted), .choices = exhausted,
         .text = "what follows then: it stays down; its supervisor fails; it goes on with the "
                 "longest delay (park)"),
     KEY("start_timeout", GUEST, SPAN, .offset = HOW(start_timeout_ns),
-        .text = "from its start to ready (5s)"),
+        .text = "from its start to ready (" DEFAULT(START_TIMEOUT_S) "s)"),
     KEY("heartbeat_misses", GUEST, COUNT, .offset = HOW(heartbeat_misses), .min = 1, .max = 1000,
-        .text = "intervals without a heartbeat, and it is stuck (2)"),
+        .text = "intervals without a heartbeat, and it is stuck (" DEFAULT(HEARTBEAT_MISSES) ")"),
     KEY("stall", GUEST, SPAN_OR_ZERO, .offset = HOW(stall_ns),
         .text = "so long it takes nothing, or runs a call without a word, and it is stuck (none)"),
     KEY("overrun", GUEST, SPAN_OR_ZERO, .offset = HOW(overrun_ns),
@@ -199,7 +204,7 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("watchdog_signal", GUEST, SIGNAL, .offset = HOW(watchdog_signal),
         .text = "what it gets that is stuck (SIGABRT)"),
     KEY("abort", GUEST, SPAN_OR_NONE, .offset = HOW(abort_ns),
-        .text = "from there to SIGKILL (500ms)"),
+        .text = "from there to SIGKILL (" DEFAULT(ABORT_MS) "ms)"),
     KEY("debug", GUEST, FLAG, .offset = HOW(debug), .text = "it is never stuck (false)"),
     KEY("kill_mode", GUEST, CHOICE, .offset = HOW(kill_mode), .choices = kill_modes,
         .text = "who dies with it: its process group; nobody else; all it has started (group)"),
@@ -209,14 +214,15 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("finish", GUEST, TEXTS, .offset = AT(finish),
         .text = "a command that runs behind each end of it, before its restart (none)"),
     KEY("finish_timeout", GUEST, SPAN, .offset = HOW(finish_timeout_ns),
-        .text = "how long that may take (5s)"),
+        .text = "how long that may take (" DEFAULT(FINISH_TIMEOUT_S) "s)"),
     KEY("keep_fds", GUEST, TEXTS, .offset = AT(keep_fds),
         .text = "names of descriptors that it gives away for its next life; trusted only (none)"),
     KEY("log.ring", GUEST, SMALL_SIZE, .offset = HOW(log_ring),
-        .text = "bytes of what it printed that are kept (64K)"),
-    KEY("log.line", GUEST, SMALL_SIZE, .offset = HOW(log_line), .text = "bytes of a line (8K)"),
+        .text = "bytes of what it printed that are kept (" DEFAULT(LOG_RING_K) "K)"),
+    KEY("log.line", GUEST, SMALL_SIZE, .offset = HOW(log_line),
+        .text = "bytes of a line (" DEFAULT(LOG_LINE_K) "K)"),
     KEY("log.rate", GUEST, COUNT, .offset = HOW(log_rate), .min = 1, .max = 100000,
-        .text = "lines in a second; of more their number is told (200)"),
+        .text = "lines in a second; of more their number is told (" DEFAULT(LOG_RATE) ")"),
     KEY("limits.address", GUEST, SIZE, .offset = LIMIT(address_bytes), .min = 64 << 20,
         .text = "bytes of all that it maps (those of the host, as for all below)"),
     KEY("limits.data", GUEST, SIZE, .offset = LIMIT(data_bytes), .min = 8 << 20,
@@ -257,10 +263,11 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("part_of", CHILD, NAMES, .second = RAPAHUB_PART_OF,
         .text = "siblings it goes and comes with"),
     KEY("backoff.initial", CHILD, SPAN_OR_NONE, .offset = HOW(backoff_initial_ns),
-        .text = "the delay behind the first restart (100ms)"),
-    KEY("backoff.max", CHILD, SPAN, .offset = HOW(backoff_max_ns), .text = "the longest (30s)"),
+        .text = "the delay behind the first restart (" DEFAULT(BACKOFF_INITIAL_MS) "ms)"),
+    KEY("backoff.max", CHILD, SPAN, .offset = HOW(backoff_max_ns),
+        .text = "the longest (" DEFAULT(BACKOFF_MAX_S) "s)"),
     KEY("backoff.factor", CHILD, NUMBER, .offset = HOW(backoff_factor), .min = 1, .max = 1e6,
-        .text = "each is so many times the one before (2)"),
+        .text = "each is so many times the one before (" DEFAULT(BACKOFF_FACTOR) ")"),
     KEY("backoff.steps", CHILD, COUNT, .offset = HOW(backoff_steps), .min = 1, .max = 1000,
         .text = "instead: the longest is reached in so many"),
     KEY("backoff.first_immediate", CHILD, NOT_FLAG, .offset = HOW(backoff_first),
@@ -268,17 +275,18 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("backoff.jitter", CHILD, CHOICE, .offset = HOW(jitter), .choices = jitters,
         .text = "which part of a delay is chance (equal)"),
     KEY("backoff.jitter_share", CHILD, NUMBER, .offset = HOW(jitter_share), .min = 0.001, .max = 10,
-        .text = "of additive (0.1)"),
+        .text = "of additive (" DEFAULT(JITTER_SHARE) ")"),
     KEY("backoff.reset_after", CHILD, SPAN, .offset = HOW(reset_after_ns),
-        .text = "ready for so long, the delays begin anew (60s)"),
+        .text = "ready for so long, the delays begin anew (" DEFAULT(RESET_AFTER_S) "s)"),
     KEY("stop", CHILD, WORD, .offset = HOW(brutal), .choices = brutal, .text = "SIGKILL at once"),
     KEY("stop.drain", CHILD, SPAN_OR_ZERO, .offset = HOW(drain_ns),
         .text = "how long calls in flight may take before the goodbye (none)"),
     KEY("stop.goodbye", CHILD, SPAN_OR_NONE, .offset = HOW(goodbye_ns),
-        .text = "from the goodbye to SIGTERM (500ms)"),
+        .text = "from the goodbye to SIGTERM (" DEFAULT(GOODBYE_MS) "ms)"),
     KEY("stop.term", CHILD, SPAN_OR_NONE, .offset = HOW(term_ns),
-        .text = "from there to SIGKILL (2s). Of a supervisor they are together the time in which "
-                "all of it stops"),
+        .text = "from there to SIGKILL (" DEFAULT(
+            TERM_S) "s). Of a supervisor they are together the time in which "
+                    "all of it stops"),
     KEY("significant", CHILD, FLAG, .offset = HOW(significant),
         .text = "see auto_shutdown (false)"),
     {0}};

@@ -7,14 +7,14 @@
 #include <rapahub/error.h>
 
 #include "host/supervise/budget.h"
+#include "host/supervise/defaults.h"
 #include "host/supervise/exits.h"
 #include "hub/base/clock.h"
 
-#define STEPS_MAX  1000
-#define MISSES_MAX 1000
-#define ABORT      6 /* SIGABRT */
-#define SIGNAL_MAX 64
-
+#define STEPS_MAX    1000
+#define MISSES_MAX   1000
+#define ABORT        6 /* SIGABRT */
+#define SIGNAL_MAX   64
 #define IN_A_ROW_MAX 1000
 
 #define BUDGET_REFUSED \
@@ -22,11 +22,9 @@
 
 #define LIMIT_LEAST  (10 * HUB_MILLISECOND)
 #define LIMIT_MOST   (24 * 60 * 60 * HUB_SECOND)
-#define LOG_RING     (64U << 10)
 #define LOG_RING_MAX (16U << 20)
 #define LOG_LINE_MIN 64
 #define LOG_LINE_MAX 8192
-#define LOG_RATE     200
 #define LOG_RATE_MAX 100000
 #define FINISH_MAX   64
 
@@ -81,36 +79,38 @@ static void fill_probe(struct rapahub_probe *out)
 {
     if (out->period_ns == 0)
         return;
-    out->timeout_ns = or_default(out->timeout_ns, HUB_SECOND);
-    out->success = out->success ? out->success : 1;
-    out->failure = out->failure ? out->failure : 3;
+    out->timeout_ns = or_default(out->timeout_ns, HOST_DEFAULT_S(PROBE_TIMEOUT));
+    out->success = out->success ? out->success : HOST_DEFAULT_PROBE_SUCCESS;
+    out->failure = out->failure ? out->failure : HOST_DEFAULT_PROBE_FAILURE;
 }
 
 static void fill_child(struct rapahub_supervision *out)
 {
-    out->restarts_max = out->restarts_max == 0 ? 5 : out->restarts_max;
-    out->period_ns = or_default(out->period_ns, 60 * HUB_SECOND);
+    out->restarts_max = out->restarts_max == 0 ? HOST_DEFAULT_RESTARTS : out->restarts_max;
+    out->period_ns = or_default(out->period_ns, HOST_DEFAULT_S(PERIOD));
     if (out->on_exhausted == RAPAHUB_EXHAUSTED_DEFAULT)
         out->on_exhausted = RAPAHUB_EXHAUSTED_PARK;
-    out->backoff_initial_ns = or_default(out->backoff_initial_ns, 100 * HUB_MILLISECOND);
-    out->backoff_max_ns = or_default(out->backoff_max_ns, 30 * HUB_SECOND);
-    out->backoff_factor =
-        out->backoff_factor > 0 || out->backoff_factor < 0 ? out->backoff_factor : 2;
-    out->jitter_share = out->jitter_share > 0 || out->jitter_share < 0 ? out->jitter_share : 0.1;
-    out->reset_after_ns = or_default(out->reset_after_ns, 60 * HUB_SECOND);
-    out->start_timeout_ns = or_default(out->start_timeout_ns, 5 * HUB_SECOND);
-    out->heartbeat_misses = out->heartbeat_misses ? out->heartbeat_misses : 2;
+    out->backoff_initial_ns = or_default(out->backoff_initial_ns, HOST_DEFAULT_MS(BACKOFF_INITIAL));
+    out->backoff_max_ns = or_default(out->backoff_max_ns, HOST_DEFAULT_S(BACKOFF_MAX));
+    if (!(out->backoff_factor > 0 || out->backoff_factor < 0))
+        out->backoff_factor = HOST_DEFAULT_BACKOFF_FACTOR;
+    if (!(out->jitter_share > 0 || out->jitter_share < 0))
+        out->jitter_share = HOST_DEFAULT_JITTER_SHARE;
+    out->reset_after_ns = or_default(out->reset_after_ns, HOST_DEFAULT_S(RESET_AFTER));
+    out->start_timeout_ns = or_default(out->start_timeout_ns, HOST_DEFAULT_S(START_TIMEOUT));
+    if (out->heartbeat_misses == 0)
+        out->heartbeat_misses = HOST_DEFAULT_HEARTBEAT_MISSES;
     out->watchdog_signal = out->watchdog_signal ? out->watchdog_signal : ABORT;
-    out->abort_ns = or_default(out->abort_ns, 500 * HUB_MILLISECOND);
+    out->abort_ns = or_default(out->abort_ns, HOST_DEFAULT_MS(ABORT));
     fill_probe(&out->startup);
     fill_probe(&out->liveness);
     fill_probe(&out->readiness);
-    out->goodbye_ns = or_default(out->goodbye_ns, 500 * HUB_MILLISECOND);
-    out->term_ns = or_default(out->term_ns, 2 * HUB_SECOND);
-    out->finish_timeout_ns = or_default(out->finish_timeout_ns, 5 * HUB_SECOND);
-    out->log_ring = out->log_ring ? out->log_ring : LOG_RING;
-    out->log_line = out->log_line ? out->log_line : LOG_LINE_MAX;
-    out->log_rate = out->log_rate ? out->log_rate : LOG_RATE;
+    out->goodbye_ns = or_default(out->goodbye_ns, HOST_DEFAULT_MS(GOODBYE));
+    out->term_ns = or_default(out->term_ns, HOST_DEFAULT_S(TERM));
+    out->finish_timeout_ns = or_default(out->finish_timeout_ns, HOST_DEFAULT_S(FINISH_TIMEOUT));
+    out->log_ring = out->log_ring ? out->log_ring : (uint32_t)HOST_DEFAULT_LOG_RING_K << 10;
+    out->log_line = out->log_line ? out->log_line : (uint32_t)HOST_DEFAULT_LOG_LINE_K << 10;
+    out->log_rate = out->log_rate ? out->log_rate : HOST_DEFAULT_LOG_RATE;
 }
 
 /* r[impl supervise.lint.values] */
@@ -489,8 +489,8 @@ int host_lint_supervisor(const struct rapahub_supervisor_options *given,
         return rapahub_fail(RAPAHUB_EINVAL, "supervise.lint.values", "%s: %s; choose one that is",
                             name, wrong);
     if (how.restarts_max == 0 && !alone)
-        how.restarts_max = 10;
-    how.period_ns = or_default(how.period_ns, 60 * HUB_SECOND);
+        how.restarts_max = HOST_DEFAULT_GROUP_RESTARTS;
+    how.period_ns = or_default(how.period_ns, HOST_DEFAULT_S(PERIOD));
     if (how.on_exhausted == RAPAHUB_EXHAUSTED_DEFAULT)
         how.on_exhausted = RAPAHUB_EXHAUSTED_ESCALATE;
     r = check_process(name, how.supervision);
