@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/commands.h"
 
-#include "host/cli/build.h"
-#include "host/cli/call.h"
-#include "host/cli/completion.h"
-#include "host/cli/doctor.h"
-#include "host/cli/explain.h"
 #include "host/cli/help.h"
-#include "host/cli/inspect.h"
-#include "host/cli/logs.h"
-#include "host/cli/new.h"
-#include "host/cli/ps.h"
-#include "host/cli/run.h"
-#include "host/cli/stats.h"
-#include "host/cli/stop.h"
-#include "host/cli/upgrade.h"
 #include "host/supervise/defaults.h"
 
 #define END \
@@ -22,133 +9,100 @@
         0   \
     }
 
+#define FLAG(name_, text_)           \
+    {                                \
+        .name = name_, .text = text_ \
+    }
+#define VALUE(kind_, name_, what_, ...)                                 \
+    {                                                                   \
+        .name = name_, .value = CLI_##kind_, .what = what_, __VA_ARGS__ \
+    }
+#define COMMAND(name_, run_, operand_, min_, max_, ...)                                      \
+    {                                                                                        \
+        .name = name_, .run = run_, .operand = CLI_OPERAND_##operand_, .operands_min = min_, \
+        .operands_max = max_, .schema = "rapahub." name_ "/1", __VA_ARGS__                   \
+    }
+
 static const struct cli_option no_options[] = {END};
 
 static const struct cli_option new_options[] = {
-    {.name = "template",
-     .value = CLI_CHOICE,
-     .what = "T",
-     .choices = "basic|state|plain|cxx",
-     .fallback = "basic",
-     .text = "what the folder is filled with"},
-    {.name = "dir",
-     .value = CLI_FOLDER,
-     .what = "DIR",
-     .text = "the new folder (default: the name, here)"},
-    END};
+    VALUE(CHOICE, "template", "T", .choices = "basic|state|plain|cxx", .fallback = "basic",
+          .text = "what the folder is filled with"),
+    VALUE(FOLDER, "dir", "DIR", .text = "the new folder (default: the name, here)"), END};
 
 static const struct cli_option build_options[] = {
-    {.name = "release", .text = "optimise (default: a debug build)"},
-    {.name = "sanitize",
-     .value = CLI_CHOICE,
-     .what = "S",
-     .choices = "asan|tsan|ubsan",
-     .text = "build with a sanitizer"},
+    FLAG("release", "optimise (default: a debug build)"),
+    VALUE(CHOICE, "sanitize", "S", .choices = "asan|tsan|ubsan", .text = "build with a sanitizer"),
     END};
 
 #define DEFAULT(name) HOST_DEFAULT_TEXT(name)
 
-#define PLAIN_OPTION                                                                     \
-    {                                                                                    \
-        .name = "plain", .value = CLI_TEXT, .what = "SIG", .repeats = true,              \
-        .text = "a function of a library that knows nothing of rapahub: 'gcd(u64, u64) " \
-                "-> u64'"                                                                \
-    }
+#define PLAIN_OPTION                                                                       \
+    VALUE(TEXT, "plain", "SIG", .repeats = true,                                           \
+          .text = "a function of a library that knows nothing of rapahub: 'gcd(u64, u64) " \
+                  "-> u64'")
 
-#define PARAMS_OPTION                                                         \
-    {                                                                         \
-        .name = "params", .value = CLI_TEXT, .what = "TEXT",                  \
-        .text = "handed to the init of the container, as the module wants it" \
-    }
+#define PARAMS_OPTION             \
+    VALUE(TEXT, "params", "TEXT", \
+          .text = "handed to the init of the container, as the module wants it")
 
 #define LIMIT_OPTION                                                                                   \
-    {                                                                                                  \
-        .name = "limit", .value = CLI_TEXT, .what = "KEY=N,...", .repeats = true,                      \
+    VALUE(                                                                                             \
+        TEXT, "limit", "KEY=N,...", .repeats = true,                                                   \
         .fallback = "guests=" DEFAULT(GUESTS) ",payload=" DEFAULT(PAYLOAD_M) "M,slot=" DEFAULT(        \
             SLOT_K) "K,slots=" DEFAULT(SLOTS) ",ring=" DEFAULT(RING) ",memory=" DEFAULT(MEMORY_M) "M", \
         .text = "guests of the host; bytes of a message; bytes of the smallest slots, how "            \
-                "many, and ring entries, of a guest; bytes of slots of all sizes"                      \
-    }
+                "many, and ring entries, of a guest; bytes of slots of all sizes")
 
 static const struct cli_option run_options[] = {
-    {.name = "name",
-     .value = CLI_TEXT,
-     .what = "NAME",
-     .text = "of the host, for the other commands (default: the first guest's)"},
-    {.name = "trust",
-     .value = CLI_CHOICE,
-     .what = "L",
-     .choices = "standard|strict|trusted",
-     .fallback = "standard",
-     .variable = "RAPAHUB_TRUST",
-     .text = "what the guests are kept from; strict is refused by this release"},
-    {.name = "restart",
-     .value = CLI_CHOICE,
-     .what = "R",
-     .choices = "permanent|transient|temporary",
-     .fallback = "permanent",
-     .text = "start a guest that died again: always, unless it ended with status 0, never"},
-    {.name = "budget",
-     .value = CLI_TEXT,
-     .what = "N/DUR",
-     .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s",
-     .text = "restarts within a period before it is given up; none: no restart"},
+    VALUE(TEXT, "name", "NAME",
+          .text = "of the host, for the other commands (default: the first guest's)"),
+    VALUE(CHOICE, "trust", "L", .choices = "standard|strict|trusted", .fallback = "standard",
+          .variable = "RAPAHUB_TRUST",
+          .text = "what the guests are kept from; strict is refused by this release"),
+    VALUE(CHOICE, "restart", "R", .choices = "permanent|transient|temporary",
+          .fallback = "permanent",
+          .text = "start a guest that died again: always, unless it ended with status 0, never"),
+    VALUE(TEXT, "budget", "N/DUR", .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s",
+          .text = "restarts within a period before it is given up; none: no restart"),
     LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
-    {.name = "check", .text = "only look whether the tree is right; nothing is started"},
-    {.name = "anonymous",
-     .text = "also take guests that this host does not start; prints the path they need"},
-    {.name = "hub-path",
-     .value = CLI_TEXT,
-     .what = "PATH",
-     .text = "with --anonymous: where their segment lies (default: a new file in /dev/shm)"},
+    FLAG("check", "only look whether the tree is right; nothing is started"),
+    FLAG("anonymous", "also take guests that this host does not start; prints the path they need"),
+    VALUE(TEXT, "hub-path", "PATH",
+          .text = "with --anonymous: where their segment lies (default: a new file in /dev/shm)"),
     END};
 
 static const struct cli_option call_options[] = {
-    {.name = "deadline",
-     .value = CLI_SPAN,
-     .what = "DUR",
-     .fallback = "30s",
-     .text = "how long the answer may take"},
-    {.name = "repeat",
-     .value = CLI_COUNT,
-     .what = "N",
-     .fallback = "1",
-     .text = "call so often; the last result is printed, the time of one on standard error"},
+    VALUE(SPAN, "deadline", "DUR", .fallback = "30s", .text = "how long the answer may take"),
+    VALUE(COUNT, "repeat", "N", .fallback = "1",
+          .text = "call so often; the last result is printed, the time of one on standard error"),
     LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
-    {.name = "raw", .text = "one argument, the POSTCARD tuple; the result as POSTCARD"},
+    FLAG("raw", "one argument, the POSTCARD tuple; the result as POSTCARD"),
     END};
 
-#define LOAD_OPTION                                                                           \
-    {                                                                                         \
-        .name = "load", .text = "also run the file, in a process of its own with your rights" \
-    }
+#define LOAD_OPTION FLAG("load", "also run the file, in a process of its own with your rights")
 static const struct cli_option inspect_options[] = {LOAD_OPTION, PARAMS_OPTION, END};
 
 static const struct cli_option logs_options[] = {
     {.name = "follow", .letter = 'f', .text = "go on with new lines until Ctrl-C"},
-    {.name = "since", .value = CLI_SPAN, .what = "DUR", .text = "not older (default: all kept)"},
-    {.name = "level",
-     .value = CLI_CHOICE,
-     .what = "L",
-     .choices = "error|warn|info|debug",
-     .fallback = "info",
-     .text = "this one and graver"},
+    VALUE(SPAN, "since", "DUR", .text = "not older (default: all kept)"),
+    VALUE(CHOICE, "level", "L", .choices = "error|warn|info|debug", .fallback = "info",
+          .text = "this one and graver"),
     END};
 
 static const struct cli_option upgrade_options[] = {
-    {.name = "check", .text = "only compare the methods that the file says; nothing changes"},
-    LOAD_OPTION,
+    FLAG("check", "only compare the methods that the file says; nothing changes"), LOAD_OPTION,
     END};
 
 static const struct cli_option doctor_options[] = {
-    {.name = "fix", .text = "remove segments whose host is dead"}, END};
+    FLAG("fix", "remove segments whose host is dead"), END};
 
 static const struct cli_option ps_options[] = {
-    {.name = "tree", .text = "as a tree, with supervisors, incarnations and failures"}, END};
+    FLAG("tree", "as a tree, with supervisors, incarnations and failures"), END};
 
 #define CHILD_MEMBERS                                                                       \
     "name, host, number, parent, supervisor, strategy, state, pid, incarnation, restarts, " \
@@ -157,232 +111,154 @@ static const struct cli_option ps_options[] = {
     "name, host, pid, state, trust, epoch, restarts, uptime_ns, calls, resident_bytes"
 
 const struct cli_command cli_commands[] = {
-    {.name = "new",
-     .operands = "NAME",
-     .summary = "make the folder of a new chimod",
-     .text = "Makes a folder with a chimod that builds, runs and has a test. A folder that exists\n"
-             "is refused. Templates: basic (functions), state (a counter that is saved and\n"
-             "loaded), plain (a library that knows nothing of rapahub), cxx (C++).",
-     .example = "rapahub new calc",
-     .schema = "rapahub.new/1",
-     .members = "name, folder, template, files[]",
-     .options = new_options,
-     .operand = CLI_OPERAND_FREE,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_new},
-    {.name = "build",
-     .operands = "[DIR]",
-     .summary = "configure and build a chimod's folder",
-     .text = "Runs CMake in DIR (default: here) into DIR/build, with Ninja where it is there, and\n"
-             "prints one line about each module it made. The output of CMake is shown where it\n"
-             "fails, or with -v.",
-     .example = "rapahub build --release",
-     .schema = "rapahub.build/1",
-     .members = "folder, duration_ns, modules[{file, size_bytes, abi, methods, needs[]}]",
-     .options = build_options,
-     .operand = CLI_OPERAND_FOLDER,
-     .operands_max = 1,
-     .run = cli_build},
-    {.name = "run",
-     .operands = "[FILE|DIR...|TREE.yaml]",
-     .summary = "a host in the foreground with these guests",
-     .text = "Starts a guest process for each FILE (of a DIR: for the modules in its build/) and\n"
-             "serves until Ctrl-C, SIGTERM or `rapahub stop`. What happens is told on standard\n"
-             "error; with -o json or ndjson as one object an event on standard output.\n"
-             "With --anonymous there need be no FILE: guests come by themselves.\n"
-             "A TREE.yaml names guests and supervisors, as rapahub-tree(5) says.",
-     .example = "rapahub run build/calc.so\n"
-                "rapahub run --check shop.yaml",
-     .schema = "rapahub.run/1",
-     .members = "time, event, guest{name, peer, epoch, pid}, cause, rule, uptime_ns, calls_lost, "
-                "restarts, budget, due_ns, trust, layers[]; hub_path; file, guests, supervisors",
-     .options = run_options,
-     .operand = CLI_OPERAND_FILE,
-     .operands_max = -1,
-     .run = cli_run},
-    {.name = "call",
-     .operands = "TARGET [ARG...]",
-     .summary = "call a method once",
-     .text = "TARGET is NAME.METHOD of a running guest (NAME#2.METHOD: its container 2), or\n"
-             "FILE:METHOD: then a host runs for this one call. METHOD is a name or a whole\n"
-             "signature. Arguments are numbers, true, false, text, bytes as text or hex:00ff,\n"
-             "records as {x: 1.5, y: 2} or {\"x\": 1.5}; @FILE and - give the content of a file\n"
-             "or of standard input to a string or bytes. Ctrl-C cancels; a second one ends at\n"
-             "once. What begins with a dash and is no number follows behind --.",
-     .example = "rapahub call calc.add 40 2\n"
-                "rapahub call build/calc.so:add 40 2\n"
-                "rapahub call ./libz.so.1:'crc32(u64, bytes) -> u64' 0 hello",
-     .schema = "rapahub.call/1",
-     .members = "ok, result, method, guest{name, peer, epoch, pid}, duration_ns",
-     .options = call_options,
-     .operand = CLI_OPERAND_TARGET,
-     .operands_min = 1,
-     .operands_max = -1,
-     .run = cli_call},
-    {.name = "ps",
-     .operands = "",
-     .summary = "this user's hosts and guests",
-     .text = "Lists the guests of all hosts of this user that have a control socket. With --tree\n"
-             "supervisors and guests, each below its supervisor.",
-     .example = "rapahub ps\n"
-                "rapahub ps --tree",
-     .schema = "rapahub.ps/1",
-     .members = "guests[{" GUEST_MEMBERS "}]; with --tree children[{" CHILD_MEMBERS "}]",
-     .options = ps_options,
-     .run = cli_ps},
-    {.name = "stats",
-     .operands = "[NAME]",
-     .summary = "what guests have sent, waited for, broken",
-     .text = "Counters of each guest, all its lives, and how much of everything there is now.\n"
-             "NAME is a guest or a host; without it: all. With a guest's NAME, or -o wide, a\n"
-             "line for each figure.",
-     .example = "rapahub stats calc",
-     .schema = "rapahub.stats/1",
-     .members = "guests[{name, host, counters{}, gauges{}, violations{RULE}}]",
-     .options = no_options,
-     .operand = CLI_OPERAND_GUEST,
-     .operands_max = 1,
-     .run = cli_stats},
-    {.name = "stop",
-     .operands = "NAME",
-     .summary = "stop a guest, a supervisor, or a host with all of them",
-     .text =
-         "Says goodbye, waits, and kills at the stop time-out. HOST/GUEST where two hosts have\n"
-         "a guest of that name; HOST/ for the host where a guest is called like it. A guest of a\n"
-         "tree goes with those that may not run without it, a supervisor with all its children;\n"
-         "`rapahub restart` brings them back.",
-     .example = "rapahub stop calc",
-     .schema = "rapahub.stop/1",
-     .members = "host, guest",
-     .options = no_options,
-     .operand = CLI_OPERAND_GUEST,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_stop},
-    {.name = "restart",
-     .operands = "NAME",
-     .summary = "a new life for a guest or a supervisor, its budget cleared",
-     .text =
-         "Stops it and starts it, and waits until it is ready; one that is stopped, or was given\n"
-         "up, starts. It counts as no failure. In a tree those that may not run without it go\n"
-         "and come with it, and with a supervisor all its children, in their order.",
-     .example = "rapahub restart store",
-     .schema = "rapahub.restart/1",
-     .members = "host, guest",
-     .options = no_options,
-     .operand = CLI_OPERAND_GUEST,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_stop_restart},
-    {.name = "kill",
-     .operands = "NAME",
-     .summary = "SIGKILL a guest, now",
-     .text = "What follows is a death like any other: it is started again as its budget allows.",
-     .example = "rapahub kill calc",
-     .schema = "rapahub.kill/1",
-     .members = "host, guest",
-     .options = no_options,
-     .operand = CLI_OPERAND_GUEST,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_stop_kill},
-    {.name = "upgrade",
-     .operands = "NAME FILE",
-     .summary = "another version takes over from a guest that serves",
-     .text = "Starts FILE beside the running version, holds new calls, waits for those that run,\n"
-             "hands the containers' states over and switches: no call is lost, none is executed\n"
-             "twice. Where anything fails before, the running version serves on.",
-     .example = "rapahub upgrade calc build/calc.so",
-     .schema = "rapahub.upgrade/1",
-     .members = "host, guest, version_before, version_after, check, start_ns, blackout_ns, "
-                "calls_held, state_bytes, containers, methods_kept, methods_new, methods_lost",
-     .options = upgrade_options,
-     .operand = CLI_OPERAND_FILE_OR_GUEST,
-     .operands_min = 2,
-     .operands_max = 2,
-     .run = cli_upgrade},
-    {.name = "logs",
-     .operands = "NAME",
-     .summary = "lines of a guest and its host",
-     .text = "Prints what the host kept: its own lines and what the guest printed, the last 1,024.",
-     .example = "rapahub logs -f calc",
-     .schema = "rapahub.logs/1",
-     .members = "time, level, topic, event",
-     .options = logs_options,
-     .operand = CLI_OPERAND_GUEST,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_logs},
-    {.name = "inspect",
-     .operands = "FILE|NAME",
-     .summary = "what a module is and needs",
-     .text = "Reads the file without running anything of it. With --load it is loaded, too, in a\n"
-             "guest process with a deadline, to see that it starts, and asked for its methods.",
-     .example = "rapahub inspect build/calc.so",
-     .schema = "rapahub.inspect/1",
-     .members = "file, size_bytes, sha256, name, version, abi, state_bytes, callbacks[], "
-                "methods[{signature, id}], needs[{library, versions[]}], constructors, "
-                "text_relocations, executable_stack, build_id, problems[]",
-     .options = inspect_options,
-     .operand = CLI_OPERAND_FILE_OR_GUEST,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_inspect},
-    {.name = "doctor",
-     .operands = "",
-     .summary = "can this system run rapahub; what is degraded",
-     .text = "Checks kernel, libraries, shm, stale segments, levels of trust, limits and the\n"
-             "runtime directory. Exit status 11 where there is a problem.",
-     .example = "rapahub doctor",
-     .schema = "rapahub.doctor/1",
-     .members = "checks[{id, result, text, remedy}]",
-     .options = doctor_options,
-     .run = cli_doctor},
-    {.name = "explain",
-     .operands = "[CODE]",
-     .summary = "what an error code means and what to do",
-     .text = "CODE is a name, with or without RAPAHUB_, or a number. Without it: all.",
-     .example = "rapahub explain EDIED",
-     .schema = "rapahub.explain/1",
-     .members = "codes[{code, name, text, hint, exit}]",
-     .options = no_options,
-     .operand = CLI_OPERAND_CODE,
-     .operands_max = 1,
-     .run = cli_explain},
-    {.name = "completion",
-     .operands = "SHELL",
-     .summary = "completion for bash, zsh or fish",
-     .text = "Prints a script that the shell reads at its start.",
-     .example = "source <(rapahub completion bash)",
-     .schema = "rapahub.completion/1",
-     .members = "shell, script",
-     .options = no_options,
-     .operand = CLI_OPERAND_SHELL,
-     .operands_min = 1,
-     .operands_max = 1,
-     .run = cli_completion},
-    {.name = "help",
-     .operands = "[COMMAND]",
-     .summary = "how a command is used",
-     .text = "Without COMMAND: the list of commands.",
-     .example = "rapahub help call",
-     .schema = "rapahub.help/1",
-     .members = "commands[{name, operands, summary, schema, members, options[{name, value, "
-                "default, text}]}]",
-     .options = no_options,
-     .operand = CLI_OPERAND_COMMAND,
-     .operands_max = 1,
-     .run = cli_help},
-    {.name = "version",
-     .operands = "",
-     .summary = "the version of the program",
-     .text = "Versions of the program, of the segment's format, of the chimod's interface.",
-     .example = "rapahub version",
-     .schema = "rapahub.version/1",
-     .members = "version, segment, abi",
-     .options = no_options,
-     .run = cli_help_version},
+    COMMAND(
+        "new", cli_new, FREE, 1, 1, .operands = "NAME",
+        .summary = "make the folder of a new chimod",
+        .text =
+            "Makes a folder with a chimod that builds, runs and has a test. A folder that exists\n"
+            "is refused. Templates: basic (functions), state (a counter that is saved and\n"
+            "loaded), plain (a library that knows nothing of rapahub), cxx (C++).",
+        .example = "rapahub new calc", .members = "name, folder, template, files[]",
+        .options = new_options),
+    COMMAND(
+        "build", cli_build, FOLDER, 0, 1, .operands = "[DIR]",
+        .summary = "configure and build a chimod's folder",
+        .text =
+            "Runs CMake in DIR (default: here) into DIR/build, with Ninja where it is there, and\n"
+            "prints one line about each module it made. The output of CMake is shown where it\n"
+            "fails, or with -v.",
+        .example = "rapahub build --release",
+        .members = "folder, duration_ns, modules[{file, size_bytes, abi, methods, needs[]}]",
+        .options = build_options),
+    COMMAND(
+        "run", cli_run, FILE, 0, -1, .operands = "[FILE|DIR...|TREE.yaml]",
+        .summary = "a host in the foreground with these guests",
+        .text =
+            "Starts a guest process for each FILE (of a DIR: for the modules in its build/) and\n"
+            "serves until Ctrl-C, SIGTERM or `rapahub stop`. What happens is told on standard\n"
+            "error; with -o json or ndjson as one object an event on standard output.\n"
+            "With --anonymous there need be no FILE: guests come by themselves.\n"
+            "A TREE.yaml names guests and supervisors, as rapahub-tree(5) says.",
+        .example = "rapahub run build/calc.so\n"
+                   "rapahub run --check shop.yaml",
+        .members =
+            "time, event, guest{name, peer, epoch, pid}, cause, rule, uptime_ns, calls_lost, "
+            "restarts, budget, due_ns, trust, layers[]; hub_path; file, guests, supervisors",
+        .options = run_options),
+    COMMAND(
+        "call", cli_call, TARGET, 1, -1, .operands = "TARGET [ARG...]",
+        .summary = "call a method once",
+        .text =
+            "TARGET is NAME.METHOD of a running guest (NAME#2.METHOD: its container 2), or\n"
+            "FILE:METHOD: then a host runs for this one call. METHOD is a name or a whole\n"
+            "signature. Arguments are numbers, true, false, text, bytes as text or hex:00ff,\n"
+            "records as {x: 1.5, y: 2} or {\"x\": 1.5}; @FILE and - give the content of a file\n"
+            "or of standard input to a string or bytes. Ctrl-C cancels; a second one ends at\n"
+            "once. What begins with a dash and is no number follows behind --.",
+        .example = "rapahub call calc.add 40 2\n"
+                   "rapahub call build/calc.so:add 40 2\n"
+                   "rapahub call ./libz.so.1:'crc32(u64, bytes) -> u64' 0 hello",
+        .members = "ok, result, method, guest{name, peer, epoch, pid}, duration_ns",
+        .options = call_options),
+    COMMAND(
+        "ps", cli_ps, NONE, 0, 0, .operands = "", .summary = "this user's hosts and guests",
+        .text =
+            "Lists the guests of all hosts of this user that have a control socket. With --tree\n"
+            "supervisors and guests, each below its supervisor.",
+        .example = "rapahub ps\n"
+                   "rapahub ps --tree",
+        .members = "guests[{" GUEST_MEMBERS "}]; with --tree children[{" CHILD_MEMBERS "}]",
+        .options = ps_options),
+    COMMAND("stats", cli_stats, GUEST, 0, 1, .operands = "[NAME]",
+            .summary = "what guests have sent, waited for, broken",
+            .text =
+                "Counters of each guest, all its lives, and how much of everything there is now.\n"
+                "NAME is a guest or a host; without it: all. With a guest's NAME, or -o wide, a\n"
+                "line for each figure.",
+            .example = "rapahub stats calc",
+            .members = "guests[{name, host, counters{}, gauges{}, violations{RULE}}]",
+            .options = no_options),
+    COMMAND(
+        "stop", cli_stop, GUEST, 1, 1, .operands = "NAME",
+        .summary = "stop a guest, a supervisor, or a host with all of them",
+        .text =
+            "Says goodbye, waits, and kills at the stop time-out. HOST/GUEST where two hosts have\n"
+            "a guest of that name; HOST/ for the host where a guest is called like it. A guest of "
+            "a\n"
+            "tree goes with those that may not run without it, a supervisor with all its "
+            "children;\n"
+            "`rapahub restart` brings them back.",
+        .example = "rapahub stop calc", .members = "host, guest", .options = no_options),
+    COMMAND(
+        "restart", cli_stop_restart, GUEST, 1, 1, .operands = "NAME",
+        .summary = "a new life for a guest or a supervisor, its budget cleared",
+        .text =
+            "Stops it and starts it, and waits until it is ready; one that is stopped, or was "
+            "given\n"
+            "up, starts. It counts as no failure. In a tree those that may not run without it go\n"
+            "and come with it, and with a supervisor all its children, in their order.",
+        .example = "rapahub restart store", .members = "host, guest", .options = no_options),
+    COMMAND(
+        "kill", cli_stop_kill, GUEST, 1, 1, .operands = "NAME", .summary = "SIGKILL a guest, now",
+        .text = "What follows is a death like any other: it is started again as its budget allows.",
+        .example = "rapahub kill calc", .members = "host, guest", .options = no_options),
+    COMMAND(
+        "upgrade", cli_upgrade, FILE_OR_GUEST, 2, 2, .operands = "NAME FILE",
+        .summary = "another version takes over from a guest that serves",
+        .text =
+            "Starts FILE beside the running version, holds new calls, waits for those that run,\n"
+            "hands the containers' states over and switches: no call is lost, none is executed\n"
+            "twice. Where anything fails before, the running version serves on.",
+        .example = "rapahub upgrade calc build/calc.so",
+        .members = "host, guest, version_before, version_after, check, start_ns, blackout_ns, "
+                   "calls_held, state_bytes, containers, methods_kept, methods_new, methods_lost",
+        .options = upgrade_options),
+    COMMAND(
+        "logs", cli_logs, GUEST, 1, 1, .operands = "NAME",
+        .summary = "lines of a guest and its host",
+        .text =
+            "Prints what the host kept: its own lines and what the guest printed, the last 1,024.",
+        .example = "rapahub logs -f calc", .members = "time, level, topic, event",
+        .options = logs_options),
+    COMMAND(
+        "inspect", cli_inspect, FILE_OR_GUEST, 1, 1, .operands = "FILE|NAME",
+        .summary = "what a module is and needs",
+        .text =
+            "Reads the file without running anything of it. With --load it is loaded, too, in a\n"
+            "guest process with a deadline, to see that it starts, and asked for its methods.",
+        .example = "rapahub inspect build/calc.so",
+        .members = "file, size_bytes, sha256, name, version, abi, state_bytes, callbacks[], "
+                   "methods[{signature, id}], needs[{library, versions[]}], constructors, "
+                   "text_relocations, executable_stack, build_id, problems[]",
+        .options = inspect_options),
+    COMMAND("doctor", cli_doctor, NONE, 0, 0, .operands = "",
+            .summary = "can this system run rapahub; what is degraded",
+            .text =
+                "Checks kernel, libraries, shm, stale segments, levels of trust, limits and the\n"
+                "runtime directory. Exit status 11 where there is a problem.",
+            .example = "rapahub doctor", .members = "checks[{id, result, text, remedy}]",
+            .options = doctor_options),
+    COMMAND("explain", cli_explain, CODE, 0, 1, .operands = "[CODE]",
+            .summary = "what an error code means and what to do",
+            .text = "CODE is a name, with or without RAPAHUB_, or a number. Without it: all.",
+            .example = "rapahub explain EDIED", .members = "codes[{code, name, text, hint, exit}]",
+            .options = no_options),
+    COMMAND("completion", cli_completion, SHELL, 1, 1, .operands = "SHELL",
+            .summary = "completion for bash, zsh or fish",
+            .text = "Prints a script that the shell reads at its start.",
+            .example = "source <(rapahub completion bash)", .members = "shell, script",
+            .options = no_options),
+    COMMAND("help", cli_help, COMMAND, 0, 1, .operands = "[COMMAND]",
+            .summary = "how a command is used", .text = "Without COMMAND: the list of commands.",
+            .example = "rapahub help call",
+            .members = "commands[{name, operands, summary, schema, members, options[{name, value, "
+                       "default, text}]}]",
+            .options = no_options),
+    COMMAND("version", cli_help_version, NONE, 0, 0, .operands = "",
+            .summary = "the version of the program",
+            .text = "Versions of the program, of the segment's format, of the chimod's interface.",
+            .example = "rapahub version", .members = "version, segment, abi",
+            .options = no_options),
     {.name = "__complete",
      .operands = "WORD...",
      .summary = "candidates for the last word, one a line",

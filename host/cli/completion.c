@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* completion: the scripts only ask `rapahub __complete WORD...`; what it knows is the table. */
-#include "host/cli/completion.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"

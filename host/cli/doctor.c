@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor: a function for each check. What this release does not do is said, not left out. */
-#include "host/cli/doctor.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include <rapahub/version.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/json.h"
 #include "host/cli/program.h"
 #include "host/cli/runtime.h"

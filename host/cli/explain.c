@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/explain.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/table.h"

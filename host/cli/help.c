@@ -8,7 +8,6 @@
 #include <rapahub/version.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/explain.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/config/tree_keys.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/logs.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +6,7 @@
 #include <rapahub/log.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"

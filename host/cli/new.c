@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/new.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/program.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/ps.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include <rapahub/host.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/json.h"
 #include "host/cli/ps_tree.h"
 #include "host/cli/runtime.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run: a host in the foreground. It serves its descriptor, the control socket's and the signals'
  * with one poll, and ends when it is told to, or when no guest is left. */
-#include "host/cli/run.h"
-
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include <rapahub/log.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/files.h"
 #include "host/cli/interrupt.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: the figures of one guest come one after the other; they are kept until the next guest's,
  * then shown as a line, as lines, or as an object. */
-#include "host/cli/stats.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/hosts.h"
 #include "host/cli/json.h"

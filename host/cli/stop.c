@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/stop.h"
-
 #include <stdio.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"

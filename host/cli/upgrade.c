@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/upgrade.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/commands.h"
 #include "host/cli/elf_methods.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"

@@ -20,7 +20,7 @@ import source_tree
 
 FACES = ("hub/include/rapahub/", "host/include/rapahub/", "guest-sdk/include/rapahub/", "cluster/include/rapahub/")
 FUNCTION = re.compile(r"RAPAHUB_API(?:_CHECKED)?\s+(?!extern)[\w\s*]*?\b(rapahub_\w+)\s*\(")
-COMMAND = re.compile(r'\.name = "(\w+)",\s*\.operands')
+COMMAND = re.compile(r'COMMAND\(\s*"(\w+)",')
 
 
 def pages(root, section):
