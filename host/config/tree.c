@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/config/tree.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rapahub/error.h>
+
+bool config_tree_is_file(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return end && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
+}
+
+#ifdef RAPAHUB_WITH_YAML
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/config/module.h"
 #include "host/config/tree_check.h"
@@ -302,13 +312,6 @@ static int read_tree(struct config_tree *tree)
     return r == 0 ? read_supervisor(tree, NULL, tree->file.children) : r;
 }
 
-bool config_tree_is_file(const char *path)
-{
-    const char *end = strrchr(path, '.');
-
-    return end && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
-}
-
 int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out)
 {
     int r;
@@ -329,3 +332,21 @@ void config_tree_close(struct config_tree *tree)
     config_yaml_close(&tree->yaml);
     *tree = (struct config_tree){0};
 }
+
+#else
+
+int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out)
+{
+    *out = (struct config_tree){.trust = trust, .yaml.path = path};
+    return rapahub_fail(RAPAHUB_ECONFIG, "",
+                        "%s: this rapahub was built without libfyaml and reads no YAML; build it "
+                        "with libfyaml-dev, or name the modules on the command line",
+                        path);
+}
+
+void config_tree_close(struct config_tree *tree)
+{
+    *tree = (struct config_tree){.guests = 0};
+}
+
+#endif

@@ -4,6 +4,7 @@
 #include "host/config/yaml.h"
 
 #include <fcntl.h>
+#include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,6 @@
 
 #include "hub/base/own.h"
 #include "hub/base/printable.h"
-
-#ifdef RAPAHUB_WITH_YAML
-
-#include <libfyaml.h>
 
 #define QUOTE_COLUMNS 100 /* of a longer line a part is shown */
 #define QUOTE_BEFORE  60
@@ -366,70 +363,3 @@ void config_yaml_close(struct config_yaml *yaml)
     free(yaml->bytes);
     *yaml = (struct config_yaml){0};
 }
-
-#else
-
-int config_yaml_open(const char *path, struct config_yaml *out)
-{
-    *out = (struct config_yaml){.path = path};
-    return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "%s: this rapahub was built without libfyaml and reads no YAML; build it "
-                        "with libfyaml-dev, or name the modules on the command line",
-                        path);
-}
-
-void config_yaml_close(struct config_yaml *yaml)
-{
-    (void)yaml;
-}
-
-enum config_yaml_kind config_yaml_kind(struct fy_node *node)
-{
-    (void)node;
-    return CONFIG_YAML_TEXT;
-}
-
-const char *config_yaml_text(struct fy_node *node)
-{
-    (void)node;
-    return "";
-}
-
-struct fy_node *config_yaml_item(struct fy_node *list, void **at)
-{
-    (void)list;
-    (void)at;
-    return NULL;
-}
-
-bool config_yaml_pair(struct fy_node *map, void **at, struct config_yaml_pair *out)
-{
-    (void)map;
-    (void)at;
-    (void)out;
-    return false;
-}
-
-struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key)
-{
-    (void)map;
-    (void)key;
-    return (struct config_yaml_pair){NULL, NULL};
-}
-
-unsigned config_yaml_line(struct config_yaml *yaml, struct fy_node *node)
-{
-    (void)yaml;
-    (void)node;
-    return 0;
-}
-
-int config_yaml_fail(struct config_yaml *yaml, struct fy_node *where, const char *rule,
-                     const char *format, ...)
-{
-    (void)where;
-    (void)format;
-    return rapahub_fail(RAPAHUB_ECONFIG, rule, "%s", yaml->path);
-}
-
-#endif

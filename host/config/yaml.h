@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml: a file of configuration as libfyaml reads it, within limits, and errors that show where.
- * The one place that knows libfyaml; built without it, opening fails. */
+ * The one place that knows libfyaml; without it neither this
+ * file nor what reads a tree is compiled. */
 #ifndef CONFIG_YAML_H
 #define CONFIG_YAML_H
 
