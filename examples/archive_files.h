@@ -18,7 +18,7 @@ struct archive_files {
     struct archive_file *list;
     size_t count, room;
     size_t skipped;       /* names that are too long or contain a line break */
-    uint64_t bytes;       /* as the folders state */
+    uint64_t bytes;       /* sizes that the folders state */
     uint64_t folder_room; /* bytes still allowed for the current folder */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index: finds the newest record of each key in the log. Open addressing with linear probing; it
- * doubles as it fills, and is bounded in keys and in bytes. One thread at a time. */
+ * doubles as it fills, and is bounded in keys and in bytes. Not thread-safe. */
 #ifndef KV_INDEX_H
 #define KV_INDEX_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: see log.h for the layout and the guarantees.
  *
- * One buffer serves two purposes: it is a window on the file for reading, and it is where a record
+ * The buffer serves two purposes: it is a window on the file for reading, and it is where a record
  * is assembled so that it is written at once. Its content is valid until the next call.
  */
 #include "log.h"

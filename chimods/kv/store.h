@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store: keys and values in a folder: `log` has the records, `lock` is held while the store is
  * open. A put that returned 0 is on the disk. put_later needs a later sync for that; until then it
- * survives the death of the process, but not of the machine. One thread at a time. */
+ * survives the death of the process, but not of the machine. Not thread-safe. */
 #ifndef KV_STORE_H
 #define KV_STORE_H
 

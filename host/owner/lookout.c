@@ -120,7 +120,7 @@ void host_lookout_close(struct host_lookout *lookout)
     lookout->open = false;
 }
 
-/* One-shot: an end is reported only once. */
+/* An end is reported only once. */
 int host_lookout_post(struct host_lookout *lookout, struct host_post *post)
 {
     uint64_t number = lookout->numbers++;

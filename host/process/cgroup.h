@@ -11,7 +11,7 @@
 struct host_cgroup_limits {
     uint64_t memory_max, memory_high; /* bytes */
     uint64_t pids_max;
-    uint64_t cpu_percent; /* of one CPU */
+    uint64_t cpu_percent; /* share of one CPU */
     bool required;
 };
 

@@ -15,7 +15,7 @@
  * dies of the signal that tells why. */
 #define CPU_GRACE 1 /* s */
 
-#define CPU_MOST 102400 /* %, of 1,024 CPUs */
+#define CPU_MOST 102400 /* limit in %: 1,024 CPUs */
 
 struct kind {
     const char *name;

@@ -45,8 +45,8 @@ bool host_methods_takes_streams(const struct rapahub_type *const *types);
 int host_methods_refuse_streams(void);
 
 /* Returns why `asked`, a canonical signature or a bare name, cannot be called: RAPAHUB_EARGUMENTS
- * if the name exists, else RAPAHUB_ENOMETHOD with similar names. `who` is the server's name for the
- * text. */
+ * if the name exists, else RAPAHUB_ENOMETHOD with similar names. The text names `who` as the
+ * server. */
 int host_methods_refuse(const struct host_methods *methods, const char *who, const char *asked);
 
 #endif

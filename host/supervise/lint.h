@@ -6,7 +6,7 @@
 
 #include <rapahub/supervise.h>
 
-#define HOST_LINT_STOP_MAX UINT64_C(3600000000000) /* one hour */
+#define HOST_LINT_STOP_MAX UINT64_C(3600000000000) /* an hour */
 
 /* Fills in the defaults; `given` NULL means all of them. `name` is the child's, for the text.
  * `parent` has the complete options of its supervisor; NULL: there is none.

@@ -326,7 +326,7 @@ int host_supervisor_deferred(struct host_machine *machine, uint32_t place, uint6
         return RAPAHUB_ESTALE;
     child->ended = RAPAHUB_EXIT_SPAWN;
     child->due_ns = due;
-    child->called = true; /* as it was for this start */
+    child->called = true; /* it was called for this start */
     host_machine_move(machine, place, HOST_CHILD_EXITED);
     host_failure_rest(machine, place);
     host_settle(machine, now);

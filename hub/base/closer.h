@@ -23,8 +23,8 @@ void hub_closer_give(struct hub_closer *closer, int *fd);
 void hub_closer_give_end(struct hub_closer *closer, int *fd);
 
 /* Waits at most 20 ms until all descriptors given so far are closed, for callers that rely on it.
- * After a wait that was too short, it waits again only once those descriptors are closed. One
- * thread at a time. */
+ * After a wait that was too short, it waits again only once those descriptors are closed. Only one
+ * thread at a time may call it. */
 void hub_closer_settle(struct hub_closer *closer);
 
 /* Removes a user. The last one waits at most a second until all is closed; the rest is closed in

@@ -34,7 +34,7 @@ bool hub_elf_copy(const struct hub_elf *image, uint64_t offset, void *to, size_t
     return true;
 }
 
-/* ---- what is wrong with a file ---- */
+/* ---- checks ---- */
 
 static unsigned head_faults(const struct hub_elf *image)
 {

@@ -3,9 +3,9 @@
  * descends the ladder of waiting.
  *
  * Waking: publish, fence, read the sleeper's word, clear its bits by a read-modify-write, wake.
- * Sleeping: arm the bits, fence, check the resource, sleep while the word is as it was armed. One
- * of the two fences comes first, so either the sleeper sees the resource or the waker sees the
- * bits. A plain store in place of the read-modify-write would erase bits that were armed meanwhile.
+ * Sleeping: arm the bits, fence, check the resource, sleep while the word is as it was armed. The
+ * fences are ordered, so either the sleeper sees the resource or the waker sees the bits. A plain
+ * store in place of the read-modify-write would erase bits that were armed meanwhile.
  */
 #include "hub/shm/wait.h"
 

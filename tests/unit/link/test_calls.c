@@ -426,7 +426,7 @@ static void look_at_open_calls(void *user, const char *reason)
     pair_on_goodbye(user, reason);
 }
 
-/* A call that ends with a goodbye looks for the reason at once, on any thread. */
+/* Such a call looks for the reason at once, on any thread. */
 static void the_reason_of_a_goodbye_is_there_before_calls_end(void **state)
 {
     const struct hub_limits limits = pair_limits();
@@ -457,8 +457,7 @@ static void look_that_it_is_over(void *user)
     pair_on_close(user);
 }
 
-/* A thread that sees the link closed must not assume that its calls have ended.
- * r[verify supervise.pending] */
+/* A closed link does not mean that its calls have ended. r[verify supervise.pending] */
 static void what_is_closed_is_over_only_behind_the_end_of_its_calls(void **state)
 {
     const struct hub_limits limits = pair_limits();
