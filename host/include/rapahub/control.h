@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control: a socket at which a host answers `rapahub ps`, `stats`, `call`, `stop`, `restart`,
+/* control: a socket at which a host serves `rapahub ps`, `stats`, `call`, `stop`, `restart`,
  * `kill`, `upgrade`, `logs` and `inspect`, for programs of the same user only.
  *
  * The host's owner serves it: poll rapahub_control_fd for input beside rapahub_host_fd, then
@@ -16,7 +16,8 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_control;
 
-/* What the socket asks of its host: for a host of this library RAPAHUB_CONTROL_HOST(host). */
+/* The functions that the socket calls on its host; RAPAHUB_CONTROL_HOST(host) fills them for a host
+ * of this library. */
 struct rapahub_control_host {
     struct rapahub_host *host;
     int (*guests)(struct rapahub_host *host,
@@ -36,7 +37,7 @@ struct rapahub_control_host {
                     void *user);
     int (*restart)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns,
                    rapahub_on_done *on_done, void *user);
-    /* In place of `stop`, for a guest that is to be started again by `restart`; may be NULL. */
+    /* Used instead of `stop` for a guest that `restart` may start again; may be NULL. */
     int (*rest)(struct rapahub_host *host, struct rapahub_child_id child, uint64_t timeout_ns,
                 rapahub_on_done *on_done, void *user);
     int (*upgrade)(struct rapahub_host *host, struct rapahub_guest_id guest,
@@ -51,38 +52,39 @@ struct rapahub_control_host {
         rapahub_host_children, rapahub_child_renew_async, NULL, rapahub_host_upgrade_async})
 
 struct rapahub_control_options {
-    const char *path;                 /* of the socket; at most 107 bytes; required */
-    const char *name;                 /* of the host, as `rapahub ps` shows it; required */
+    const char *path;                 /* the socket's; at most 107 bytes; required */
+    const char *name;                 /* the host's, as `rapahub ps` shows it; required */
     struct rapahub_control_host host; /* required */
-    void (*on_stop)(void *user);      /* somebody asks the whole host to end; NULL: refused */
+    void (*on_stop)(void *user);      /* a client asks the whole host to end; NULL: refused */
     void *user;
     uint64_t reserved[8];
 };
 
-/* Makes the socket, mode 0600, in a folder that exists. A socket nobody listens at any more is
- * replaced; -EEXIST where a host answers at it. Hosts that open sockets in one folder at the same
- * moment take turns; -EAGAIN where another one has had the folder locked for 2 s. */
+/* Makes the socket, mode 0600, in a folder that exists. A socket without a listener is
+ * replaced; -EEXIST: a host answers at it. Hosts that open sockets in one folder at the same moment
+ * take turns; -EAGAIN: another one has had the folder locked for 2 s. */
 RAPAHUB_API_CHECKED int rapahub_control_open(const struct rapahub_control_options *options,
                                              struct rapahub_control **out);
 
-/* Drops the clients, whose calls are cancelled, and removes the socket. NULL is allowed. Before the
- * host is destroyed. */
+/* Drops the clients, whose calls are cancelled, and removes the socket. NULL is allowed. Must be
+ * called before the host is destroyed. */
 RAPAHUB_API void rapahub_control_close(struct rapahub_control *control);
 
-/* Under which name calls reach the containers of a pool. -EEXIST, RAPAHUB_EFULL at 255. */
+/* Gives a pool the name under which calls reach its containers. -EEXIST, RAPAHUB_EFULL at 255. */
 RAPAHUB_API_CHECKED int rapahub_control_offer(struct rapahub_control *control, const char *name,
                                               struct rapahub_pool_id pool);
 
-/* No longer; calls that were begun go on. Harmless where it is not offered. */
+/* Takes a name back; calls that were begun go on. Harmless where the name is not offered. */
 RAPAHUB_API void rapahub_control_withdraw(struct rapahub_control *control, const char *name);
 
 RAPAHUB_API int rapahub_control_fd(const struct rapahub_control *control);
 
-/* Never waits. How many things it did, or a failure of the socket itself. */
+/* Serves the clients, and never waits. Returns how many events it handled, or a failure of the
+ * socket itself. */
 RAPAHUB_API_CHECKED int rapahub_control_dispatch(struct rapahub_control *control);
 
-/* Keeps a line for `rapahub logs`, the last 1,024, and hands it to those who follow. Any thread;
- * the one function of the library that a log sink may call. */
+/* Keeps a line for `rapahub logs`, the last 1,024, and sends it to clients that follow. Any
+ * thread; the only function of the library that a log sink may call. */
 RAPAHUB_API void rapahub_control_log(struct rapahub_control *control, enum rapahub_log_level level,
                                      const char *topic, const char *text);
 
