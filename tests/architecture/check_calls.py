@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails when source files need each other in a circle, or a folder that layers.txt keeps from them: by symbols.
 
-usage: check_calls.py BUILD [ROOT]
+usage: check_calls.py [--pointers] BUILD [ROOT]
 
 An #include says what a file may use, its object says what it does use: A needs B where the object of
 A leaves a name open which that of B defines, be it called, its address taken, or data. All that BUILD
 compiles of ROOT is read, but tests. A folder may need those which it may include, and what their
 public headers declare.
+
+What an object does not tell is a pointer that is set while the program runs. A struct with members that
+point to functions is a constant table, a table of hooks, a public struct, or stands in interfaces.txt.
+--pointers prints the members of the last two.
 
 Findings are printed as `path:line: text`; exit 1 if there are any, 2 for a wrong command line or a
 BUILD that is not complete.
@@ -22,6 +26,7 @@ import sys
 from collections import defaultdict
 
 import check_layers
+import function_pointers
 import source_tree
 
 
@@ -100,8 +105,8 @@ def ties(names):
 
 
 class Checker:
-    def __init__(self, root, layers, calls):
-        self.root, self.layers, self.calls = root, layers, calls
+    def __init__(self, root, layers, calls, pointers):
+        self.root, self.layers, self.calls, self.pointers = root, layers, calls, pointers
         self.findings, self.texts = source_tree.Findings(), {}
         self.circles = calls.circles()
 
@@ -168,13 +173,15 @@ class Checker:
 
     def summary(self):
         sizes = ", ".join(str(len(c)) for c in self.circles) or "none"
-        return f"{len(self.calls.needs)} files, {self.calls.arrows()} arrows, circles: {sizes}"
+        return (f"{len(self.calls.needs)} files, {self.calls.arrows()} arrows, circles: {sizes}; {self.pointers.count()} members "
+                "point to functions")
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("build")
     options.add_argument("root", nargs="?", default=".")
+    options.add_argument("--pointers", action="store_true")
     options = options.parse_args()
     sys.setrecursionlimit(100000)
 
@@ -186,10 +193,14 @@ def main():
     except Unreadable as error:
         print(error, file=sys.stderr)
         return 2
-    checker = Checker(root, check_layers.Layers(os.path.join(beside, "layers.txt"), root), calls)
+    layers = check_layers.Layers(os.path.join(beside, "layers.txt"), root)
+    checker = Checker(root, layers, calls, function_pointers.Pointers(root))
     checker.check_files()
     checker.check_folders()
-    return checker.findings.finish(checker.summary())
+    checker.pointers.check(checker.findings)
+    if options.pointers:
+        checker.pointers.table()
+    return checker.findings.finish(checker.summary(), sys.stderr if options.pointers else sys.stdout)
 
 
 if __name__ == "__main__":
