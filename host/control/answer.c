@@ -19,7 +19,7 @@
 #define REST_NS    (20 * HUB_SECOND)
 #define RESTART_NS (30 * HUB_SECOND)
 
-/* What a follower that does not read may have waiting before it gets no more for now. */
+/* Bytes that may wait for a follower that does not read, before it gets no more for now. */
 #define FOLLOWER_PENDING ((size_t)256 << 10)
 
 struct visiting {
@@ -307,7 +307,7 @@ static int stop_host(struct rapahub_control *control)
     return 0;
 }
 
-/* Of one that a restart brings back. */
+/* Stops a guest that a restart may start again. */
 static void rest(struct rapahub_control *control, struct host_server_client *client,
                  struct rapahub_string name)
 {

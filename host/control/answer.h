@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer: what a control socket does for each request. */
+/* answer: the response of a control socket to each kind of request. */
 #ifndef HOST_CONTROL_ANSWER_H
 #define HOST_CONTROL_ANSWER_H
 

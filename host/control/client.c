@@ -18,7 +18,7 @@ struct host_client {
     int fd;
     bool taken; /* the first frame of `in` was handed out */
     struct host_frame_buffer in, out;
-    char rule[64]; /* of the last failure */
+    char rule[64]; /* the last failure's */
 };
 
 int host_client_open(const char *path, struct host_client **out)

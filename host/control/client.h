@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client: the other end of a control socket. One thread. */
+/* client: the client's end of a control socket. For one thread. */
 #ifndef HOST_CONTROL_CLIENT_H
 #define HOST_CONTROL_CLIENT_H
 

@@ -36,7 +36,7 @@ static void send_upgraded(const struct host_server_errand *errand,
     host_reply_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
 }
 
-/* Who asked for it, if there is somebody still. */
+/* The client that asked for it; NULL: it is gone. */
 static bool is_awaited(struct host_server_errand *errand)
 {
     if (!errand->control || !errand->client)

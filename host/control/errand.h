@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* errand: what takes longer than a turn and is not a call: a stop, a restart, an upgrade. Others
- * are served meanwhile. */
+/* errand: an operation of a client that takes longer than a turn and is not a call: a stop, a
+ * restart, an upgrade. Other clients are served meanwhile. */
 #ifndef HOST_CONTROL_ERRAND_H
 #define HOST_CONTROL_ERRAND_H
 
@@ -26,7 +26,7 @@ void host_errand_upgrade(struct rapahub_control *control, struct host_server_cli
                          struct rapahub_guest_id guest,
                          const struct rapahub_upgrade_options *options);
 
-/* Nobody waits any more; it goes on. */
+/* Forgets the client, which is gone; the operation goes on. */
 void host_errand_abandon(struct host_server_client *client);
 
 /* The socket closes. */

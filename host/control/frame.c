@@ -93,7 +93,7 @@ void host_frame_fini(struct host_frame_buffer *buffer)
     *buffer = (struct host_frame_buffer){0};
 }
 
-/* Makes room for `more` bytes behind what is pending. */
+/* Makes room for `more` bytes after the pending ones. */
 static int reserve(struct host_frame_buffer *buffer, size_t more)
 {
     size_t pending = buffer->size - buffer->start, capacity = buffer->capacity;
@@ -101,7 +101,7 @@ static int reserve(struct host_frame_buffer *buffer, size_t more)
 
     if (buffer->size + more <= capacity)
         return 0;
-    /* What is consumed is given back in large steps only, so that a slow reader costs no copy for
+    /* Consumed bytes are given back in large steps only, so that a slow reader costs no copy for
      * each frame. */
     if (buffer->start > 0) {
         memmove(buffer->data, buffer->data + buffer->start, pending);
@@ -232,7 +232,7 @@ void host_frame_close(struct host_frame_buffer *buffer)
         close_one(buffer, &buffer->fds[--buffer->fds_count]);
 }
 
-/* Those of one message replace those that nobody took. */
+/* The descriptors of a message replace earlier ones that were not taken. */
 static int keep_descriptors(struct host_frame_buffer *buffer, struct hub_received *received)
 {
     if (received->fds_count == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame: what travels over a control socket: a length, little-endian, 32 bits; then POSTCARD: the
+/* frame: the messages on a control socket: a length, little-endian, 32 bits; then POSTCARD: the
  * kind as a varint, and the record of that kind.
  *
- * A request is answered by any number of items and then DONE or FAILED. One request at a time; only
- * CANCEL may follow a CALL, and it has no answer of its own. Both sides take the other for hostile:
- * lengths are bounded, every record is checked to its end. */
+ * A request is answered by any number of items and then DONE or FAILED. Requests come one at a
+ * time; only CANCEL may follow a CALL, and it has no answer of its own. Both sides take the other
+ * for hostile: lengths are bounded, every record is checked to its end. */
 #ifndef HOST_CONTROL_FRAME_H
 #define HOST_CONTROL_FRAME_H
 
@@ -17,7 +17,7 @@
 #include "hub/base/bytes.h"
 #include "hub/base/closer.h"
 
-#define HOST_FRAME_MAX     ((size_t)1 << 20) /* bytes of a frame behind its length */
+#define HOST_FRAME_MAX     ((size_t)1 << 20) /* bytes of a frame after its length */
 #define HOST_FRAME_FDS     16                /* descriptors with a request: its streams */
 #define HOST_FRAME_PENDING ((size_t)4 << 20) /* bytes that may wait for a reader */
 
@@ -141,17 +141,17 @@ union host_frame_record {
 /* Bytes on their way, in one direction. */
 struct host_frame_buffer {
     uint8_t *data;
-    size_t start, size, capacity; /* of what is not consumed yet: data[start .. size) */
-    /* Descriptors: received, and then this buffer's until host_frame_close; or to be sent with the
-     * next byte, and then somebody else's. */
+    size_t start, size, capacity; /* first byte that is not consumed yet: data[start .. size) */
+    /* Descriptors: received ones belong to this buffer until host_frame_close; the ones to be sent
+     * with the next byte stay the caller's. */
     int fds[HOST_FRAME_FDS];
     unsigned fds_count;
-    struct hub_closer *closer; /* of those that were received; NULL: none are wanted of this peer */
+    struct hub_closer *closer; /* closes received ones; NULL: none are accepted from this peer */
 };
 
 void host_frame_fini(struct host_frame_buffer *buffer);
 
-/* Gives the descriptors that were received and that nobody took to the closer. */
+/* Gives the received descriptors that were not taken to the closer. */
 void host_frame_close(struct host_frame_buffer *buffer);
 
 /* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE where the frame or what is pending

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* invocation: one call a client of the control socket asked for, from its bytes to its answer. */
+/* invocation: a call that a client of the control socket asked for, from its bytes to its response.
+ */
 #ifndef HOST_CONTROL_INVOCATION_H
 #define HOST_CONTROL_INVOCATION_H
 
@@ -9,7 +10,7 @@
 void host_invocation_begin(struct rapahub_control *control, struct host_server_client *client,
                            const struct control_call *request, struct rapahub_container_id target);
 
-/* The client is gone: the guest is told that nobody waits. */
+/* Cancels the call of a client that is gone. */
 void host_invocation_abandon(struct rapahub_control *control, struct host_server_client *client);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listener: looking whether somebody listens, and taking the place, are one step under a lock on
- * the folder: two hosts that start at once cannot both have a name. */
+/* listener: the test for a listener and the bind are one step under a lock on the folder, so two
+ * hosts that start at once cannot both have a name. */
 #include "host/control/listener.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int new_socket(int *out)
     return *out < 0 ? rapahub_fail(-errno, "", "cannot make a socket") : 0;
 }
 
-/* Hosts that start at the same moment take turns. One that is stopped there does not stop the
+/* Hosts that start at the same moment take turns. A host that is stopped here does not stop the
  * others for ever. */
 static int lock_in_turn(int fd, const char *folder)
 {
@@ -51,8 +51,7 @@ static int lock_in_turn(int fd, const char *folder)
         if (hub_clock_left(deadline) == 0)
             return rapahub_fail(RAPAHUB_EAGAIN, "",
                                 "another host that starts has had '%s' locked for 2 s", folder);
-        hub_clock_pause(
-            LOCK_LOOK); /* a lock tells nobody that it is free but by a wait without end */
+        hub_clock_pause(LOCK_LOOK); /* the kernel reports a free lock only to a wait without end */
     }
     return 0;
 }
@@ -75,7 +74,7 @@ static int lock_folder(const char *path, int *out)
     return r;
 }
 
-/* 1: somebody listens. A full queue of clients is an answer too. */
+/* 1: there is a listener. A full queue of clients proves one, too. */
 static int somebody_listens(const struct sockaddr_un *address)
 {
     OWN(hub_fd) int fd = -1;

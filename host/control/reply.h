@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply: what a client of the control socket is sent. Functions of host.h may run callbacks that
- * end calls of any client while a request of another is carried out, so a client that fails is only
+/* reply: frames to a client of the control socket. Functions of host.h may run callbacks that end
+ * calls of any client while a request of another one is carried out, so a client that fails is only
  * marked here; the server closes it. Owner thread. */
 #ifndef HOST_CONTROL_REPLY_H
 #define HOST_CONTROL_REPLY_H
@@ -20,7 +20,7 @@ int host_reply_watch(struct rapahub_control *control, int how, int fd, uint32_t 
 void host_reply_doom(struct rapahub_control *control, struct host_server_client *client,
                      const char *why);
 
-/* Adds a frame to what a client is sent; one that does not read is doomed. */
+/* Queues a frame for a client; a client that does not read is doomed. */
 void host_reply_send(struct rapahub_control *control, struct host_server_client *client,
                      enum host_frame_kind kind, const void *record);
 

@@ -88,7 +88,7 @@ static int accept_clients(struct rapahub_control *control)
     return r;
 }
 
-/* While a call is open only its cancel may come; during an errand, and behind LOGS -f, nothing. */
+/* While a call is open only its cancel may come; during an errand, and after LOGS -f, nothing. */
 static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
 {
     return !client->following && !client->errand && (!client->call || kind == HOST_FRAME_CANCEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: the state behind rapahub/control.h. Owner thread, but for the lines. */
+/* server: the state of a control socket (rapahub/control.h). Owner thread, but for the lines. */
 #ifndef HOST_CONTROL_SERVER_H
 #define HOST_CONTROL_SERVER_H
 
@@ -19,14 +19,14 @@
 #define HOST_SERVER_NAME    64
 #define HOST_SERVER_PATH    108
 
-/* What epoll says belongs to whom: a client's index, or one of these. */
+/* The data of an epoll event: a client's index, or a value below. */
 enum { HOST_SERVER_LISTENER = HOST_SERVER_CLIENTS, HOST_SERVER_WAKE };
 
 /* A call under way. It outlives the client that asked for it, and the socket, until its end. */
 struct host_server_call {
     struct hub_list link;              /* in the control's calls */
     struct rapahub_control *control;   /* NULL: the socket is closed */
-    struct host_server_client *client; /* NULL: nobody waits */
+    struct host_server_client *client; /* NULL: the client is gone */
     struct rapahub_request_id request;
     struct hub_signature *signature;
     struct hub_closer *closer; /* it is a user of it */
@@ -40,11 +40,12 @@ struct host_server_call {
     } streams[HOST_FRAME_FDS];
 };
 
-/* What else is under way for a client; it outlives both, until its end. */
+/* An operation of a client that is no call; it outlives the client and the socket, until its end.
+ */
 struct host_server_errand {
     struct hub_list link;              /* in the control's errands */
     struct rapahub_control *control;   /* NULL: the socket is closed */
-    struct host_server_client *client; /* NULL: nobody waits */
+    struct host_server_client *client; /* NULL: the client is gone */
 };
 
 struct host_server_client {
@@ -54,7 +55,7 @@ struct host_server_client {
     uint32_t level;       /* following: these and graver */
     uint64_t line;        /* following: the last that was sent */
     uint64_t last_active; /* monotonic */
-    uint32_t interest;    /* what epoll watches */
+    uint32_t interest;    /* the epoll descriptor */
     struct host_frame_buffer in, out;
     struct host_server_call *call;     /* NULL: none */
     struct host_server_errand *errand; /* NULL: none */
@@ -66,9 +67,9 @@ struct host_server_offer {
 };
 
 struct rapahub_control {
-    pid_t process;             /* whose it is: a forked child has none */
+    pid_t process;             /* the owner's process: a forked child has none */
     int epoll, listener, wake; /* wake: an eventfd; lines have come, or a client is doomed */
-    struct hub_closer *closer; /* of clients, and of what they have sent */
+    struct hub_closer *closer; /* closes clients and the descriptors they have sent */
     struct rapahub_control_host host;
     void (*on_stop)(void *user);
     void *user;
