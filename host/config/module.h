@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf: what a shared object says of itself, read from its bytes: nothing of it is run. */
+/* module: the description that a shared object has of itself, read from its bytes; nothing of it is
+ * run. */
 #ifndef CONFIG_MODULE_H
 #define CONFIG_MODULE_H
 
@@ -13,23 +14,24 @@ struct config_module {
     uint64_t size_bytes;
     struct hub_elf_facts facts;
 
-    bool is_chimod; /* it has the symbol `rapahub_chimod`; what follows is read from there */
+    bool is_chimod; /* it has the symbol `rapahub_chimod`; the members below are read from there */
     uint32_t abi, callbacks; /* callbacks: bit n: the n-th is there */
     uint64_t state_bytes;
     char name[HUB_ELF_NAME], version[HUB_ELF_NAME];
 };
 
-/* What the image of a file says. */
+/* Describes the image of a file. */
 void config_module_describe(struct hub_elf *image, struct config_module *out);
 
-/* The same of a file. RAPAHUB_ELOAD where it is no shared object for this machine, -errno where it
- * cannot be read. */
+/* Describes a file. RAPAHUB_ELOAD: it is no shared object for this machine; -errno: it cannot be
+ * read. */
 int config_module_read(const char *path, struct config_module *out);
 
-/* The name a guest gets: the chimod's own, else the file's without folder, lib and .so. */
+/* Copies the name for a guest of this module: the chimod's own, else the file's without folder, lib
+ * and .so. */
 void config_module_name(const char *path, char *to, size_t size);
 
-/* The name of the n-th callback of struct rapahub_container_ops; NULL behind the last. */
+/* The name of the n-th callback of struct rapahub_container_ops; NULL after the last. */
 const char *config_module_callback(unsigned index);
 
 #endif

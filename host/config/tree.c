@@ -29,7 +29,7 @@ bool config_tree_is_file(const char *path)
 
 /* ---- a map ---- */
 
-/* One map of the file, or of a part of it: "backoff.". */
+/* A map that is read: a node's, or a group of its keys, as "backoff.". */
 struct reading {
     struct config_tree *tree;
     struct config_tree_node *to;
@@ -157,7 +157,7 @@ static int add_node(struct config_tree *tree, struct config_tree_node *parent, s
     return 0;
 }
 
-/* What the options point to. */
+/* Sets the pointers of the options. */
 static void connect(struct config_tree_node *node)
 {
     node->how.dependencies = node->dependencies_count ? node->dependencies : NULL;
@@ -252,8 +252,8 @@ static int read_child(struct config_tree *tree, struct config_tree_node *parent,
     return r == 0 ? read_supervisor(tree, parent, inner.children) : r;
 }
 
-/* The one at the top ends with its children, and is not started again where it fails: then the
- * command ends. */
+/* The supervisor at the top ends with its children, and is not started again where it fails: then
+ * the command ends. */
 static void complete_top(struct config_tree *tree, struct config_tree_node *node)
 {
     const char *slash = strrchr(tree->yaml.path, '/');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree: a file with supervisors and guests, as the options of the library. Everything is read and
- * checked before anything is started. */
+/* tree: a file with supervisors and guests, as the options of the library. The whole file is read
+ * and checked before a program starts anything. For one thread. */
 #ifndef CONFIG_TREE_H
 #define CONFIG_TREE_H
 
@@ -10,7 +10,7 @@
 
 #define CONFIG_TREE_NAME        64
 #define CONFIG_TREE_LIST        64  /* entries of a list of a child */
-#define CONFIG_TREE_GUESTS      255 /* as many as a host may have */
+#define CONFIG_TREE_GUESTS      255 /* the most that a host may have */
 #define CONFIG_TREE_SUPERVISORS 60
 
 /* A guest or a supervisor. Texts are the file's. */
@@ -20,12 +20,12 @@ struct config_tree_node {
     bool is_supervisor;
     const char *name;
     char own_name[CONFIG_TREE_NAME];         /* where the file gives none */
-    struct rapahub_supervision how;          /* as a child */
-    struct rapahub_supervisor_options group; /* of a supervisor: for its children */
-    bool failed;                             /* the same; it was told */
-    struct fy_node *children;                /* the same: the list; of a file its supervisor */
-    const char *module;                      /* of a guest, as written */
-    char *path;                              /* the same, seen from the file's folder */
+    struct rapahub_supervision how;          /* options as a child */
+    struct rapahub_supervisor_options group; /* a supervisor's: options for its children */
+    bool failed;                             /* a supervisor's; its failure was reported */
+    struct fy_node *children; /* a supervisor's: the list; the file's: its supervisor */
+    const char *module;       /* a guest's, as written */
+    char *path;               /* a guest's, resolved from the file's folder */
     enum rapahub_trust trust;
     struct rapahub_limits limits;
     const char *params;
@@ -36,20 +36,21 @@ struct config_tree_node {
     struct fy_node *named_at[RAPAHUB_DEPENDENCIES_MAX];
     uint16_t success[CONFIG_TREE_LIST + 1], prevent[CONFIG_TREE_LIST + 1],
         force[CONFIG_TREE_LIST + 1];
-    struct rapahub_host_options host; /* of the file: its limits */
+    struct rapahub_host_options host; /* the file's: its limits */
 };
 
 struct config_tree {
     struct config_yaml yaml;
-    struct config_tree_node file; /* what it says besides of its supervisor */
-    enum rapahub_trust trust;     /* of guests that say nothing of it */
+    struct config_tree_node file; /* all that it says besides its supervisor */
+    enum rapahub_trust trust;     /* for guests without a trust of their own */
     unsigned guests, supervisors, count;
-    struct config_tree_node *nodes[CONFIG_TREE_GUESTS + CONFIG_TREE_SUPERVISORS]; /* each behind its
-                                                                            supervisor */
+    struct config_tree_node
+        *nodes[CONFIG_TREE_GUESTS + CONFIG_TREE_SUPERVISORS]; /* each after its supervisor */
 };
 
-/* RAPAHUB_ECONFIG says what is wrong and where; `out` is to be closed in any case.
- * r[impl exp.config] */
+/* Reads and checks a file. RAPAHUB_ECONFIG says what is wrong and where, and `out->yaml.quote`
+ * shows the line. `path` must outlive `out`, which must be closed in any case. r[impl exp.config]
+ */
 int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out);
 void config_tree_close(struct config_tree *tree);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_check: the pure core of supervision is asked, in the order in which the children will be
- * added: what it takes here it takes there. */
+/* tree_check: asks the pure core of supervision, in the order in which the children will be added:
+ * it accepts there what it accepts here. */
 #include "host/config/tree_check.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_check: what no single value of a tree file shows: names, dependencies, and what
+/* tree_check: faults that no single value of a tree file shows: names, dependencies, and all that
  * host/supervise would refuse, with the place of the key. */
 #ifndef CONFIG_TREE_CHECK_H
 #define CONFIG_TREE_CHECK_H

@@ -128,7 +128,7 @@ const struct config_tree_key config_tree_keys_table[] = {
         .max = 65536, .text = "in a row (" DEFAULT(STARTS_BURST) ")"),
     KEY("starts.per_second", CONFIG_TREE_OF_FILE, COUNT, .offset = HOST(starts_per_s), .min = 1,
         .max = 1000000, .text = "behind that (1,000)"),
-    /* of a supervisor */
+    /* keys of a supervisor */
     KEY("name", SUPERVISOR, NAME_TEXT, .offset = AT(name),
         .text = "no other child of the file bears it (at the top: the file's name)"),
     KEY("children", SUPERVISOR, CHILDREN, .offset = AT(children),
@@ -157,7 +157,7 @@ const struct config_tree_key config_tree_keys_table[] = {
                       "the command ends)"),
     KEY("itself.on_exhausted", SUPERVISOR, CHOICE, .offset = HOW(on_exhausted),
         .choices = exhausted, .text = "what follows then (park)"),
-    /* of a guest */
+    /* keys of a guest */
     KEY("name", GUEST, NAME_TEXT, .offset = AT(name),
         .text = "no other child of the file bears it (the module's own)"),
     KEY("module", GUEST, TEXT, .offset = AT(module),
@@ -249,7 +249,7 @@ const struct config_tree_key config_tree_keys_table[] = {
         .text = "of one CPU: 150 is one and a half"),
     KEY("limits.required", GUEST, FLAG, .offset = LIMIT(required),
         .text = "it does not start where these four cannot be enforced (false)"),
-    /* of both */
+    /* keys of both */
     KEY("restart", CHILD, CHOICE, .offset = HOW(restart), .choices = restarts,
         .text = "after which ends it is started again (permanent; at the top: transient)"),
     KEY("restart", CHILD, CLASSES, .offset = HOW(restart_mask), .choices = classes,

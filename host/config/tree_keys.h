@@ -20,11 +20,11 @@ enum config_tree_type {
     CONFIG_TREE_NUMBER,          /* from `min` to `max`; double */
     CONFIG_TREE_FLAG,            /* true, false; bool */
     CONFIG_TREE_NOT_FLAG,        /* the other way round */
-    CONFIG_TREE_CHOICE,          /* one of `choices`; an enum */
+    CONFIG_TREE_CHOICE,          /* a word of `choices`; an enum */
     CONFIG_TREE_WORD,            /* the only one of `choices`; bool */
     CONFIG_TREE_TIMES,           /* restarts, none; i32 */
     CONFIG_TREE_BUDGET,          /* restarts/duration, none; i32 here, u64 at `second` */
-    CONFIG_TREE_NAME_TEXT,       /* of a child; const char * */
+    CONFIG_TREE_NAME_TEXT,       /* a child's name; const char * */
     CONFIG_TREE_TEXT,            /* const char * */
     CONFIG_TREE_TEXTS,           /* a list of them; const char *[] ended by NULL */
     CONFIG_TREE_NAMES,           /* dependencies of kind `second` */
@@ -49,10 +49,11 @@ enum {
 
 struct config_tree_key {
     const char *path; /* "backoff.max"; NULL ends the table */
-    unsigned of;      /* whose key it is */
+    unsigned of;      /* kinds of maps that may have it */
     enum config_tree_type type;
-    size_t offset, second;              /* in struct config_tree_node */
-    const char *member, *second_member; /* of rapahub/supervise.h; NULL: of something else */
+    size_t offset, second; /* in struct config_tree_node */
+    const char *member,
+        *second_member; /* members of rapahub/supervise.h; NULL: the option is none of these */
     double min, max;
     const struct config_tree_choice *choices;
     const char *text; /* for the manual, with the default */
@@ -67,7 +68,7 @@ const struct config_tree_key *config_tree_keys_find(const char *path, unsigned o
 /* Are there keys below this path? */
 bool config_tree_keys_is_group(const char *path, unsigned of);
 
-/* The word behind `before` ("" or "backoff.") that is nearest to `word`; NULL: none is near. */
+/* The word after `before` ("" or "backoff.") that is nearest to `word`; NULL: none is near. */
 const char *config_tree_keys_suggest(const char *before, const char *word, unsigned of,
                                      char to[32]);
 
@@ -77,7 +78,7 @@ const char *config_tree_keys_of_member(const char *member, unsigned of);
 /* Is it one of the words that some key takes? */
 bool config_tree_keys_is_choice(const char *word);
 
-/* What a value of that type looks like; its shape. */
+/* An example of a value of that type, and whether a value has its shape. */
 const char *config_tree_keys_example(enum config_tree_type type);
 bool config_tree_keys_fits(enum config_tree_type type, enum config_yaml_kind shape);
 

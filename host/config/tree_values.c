@@ -17,13 +17,13 @@
 #define SIGNAL_MAX   64
 #define RESTARTS_MAX 256
 
-/* What is set, in what, and by which value. */
+/* An option that is set: in which node, and to which value. */
 struct setting {
     struct config_yaml *yaml;
     struct config_tree_node *to;
     const struct config_tree_key *key;
     struct fy_node *value;
-    const char *text; /* of the value */
+    const char *text; /* the value's */
 };
 
 static void put(const struct setting *s, size_t offset, const void *from, size_t size)
@@ -288,7 +288,7 @@ static uint16_t exit_of(const char *text)
 
 /* ---- lists ---- */
 
-/* One value stands for a list of one. NULL behind the last. */
+/* A single value stands for a list of one. NULL after the last. */
 static struct fy_node *next_of(const struct setting *s, void **at)
 {
     if (config_yaml_kind(s->value) == CONFIG_YAML_LIST)

@@ -32,7 +32,7 @@ static const struct unit *find_unit(const struct unit *units, const char *name)
     return units->name ? units : NULL;
 }
 
-/* A decimal number that is not negative, and the unit behind it. */
+/* Parses a decimal number that is not negative, and the unit after it. */
 static int parse(const char *text, const struct unit *units, uint64_t *out)
 {
     const struct unit *unit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml: what libfyaml says of a place it says as text only, so that is where lines and columns are
- * taken from: of errors that are rare. */
+/* yaml: libfyaml tells a place as text only, so lines and columns are parsed from its messages.
+ * This is done for errors only, which are rare. */
 #include "host/config/yaml.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "hub/base/own.h"
 #include "hub/base/printable.h"
 
-#define QUOTE_COLUMNS 100 /* of a longer line a part is shown */
+#define QUOTE_COLUMNS 100 /* only a part of a longer line is shown */
 #define QUOTE_BEFORE  60
 
 /* ---- where ---- */
@@ -104,7 +104,7 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xc0) == 0x80; /* UTF-8: not the first byte of a character */
 }
 
-/* Columns are characters. Of a long line the part around the place. */
+/* Columns are characters. A long line is quoted around the place. */
 static void quote(struct config_yaml *yaml, const struct place *place)
 {
     unsigned skipped = place->column > QUOTE_COLUMNS ? place->column - QUOTE_BEFORE : 0;

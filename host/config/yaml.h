@@ -13,7 +13,7 @@
 #define CONFIG_YAML_SIZE  ((size_t)1 << 20) /* bytes of a file */
 #define CONFIG_YAML_DEPTH 32                /* lists and maps in each other */
 
-/* Of libfyaml. They live as long as the file is open. */
+/* Types of libfyaml. Nodes are valid as long as the file is open. */
 struct fy_node;
 struct fy_diag;
 struct fy_parser;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module: copies a shared object from its file into sealed memory: the guest loads exactly the
- * bytes that were checked, whatever happens to the file. */
+/* module: a shared object, copied from its file into sealed memory, so that the bytes that were
+ * checked are the bytes that are loaded, whatever happens to the file. */
 #ifndef HOST_PROCESS_MODULE_H
 #define HOST_PROCESS_MODULE_H
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* of a child */
+/* options of a child */
 #define HOST_DEFAULT_RESTARTS           5
 #define HOST_DEFAULT_PERIOD_S           60
 #define HOST_DEFAULT_BACKOFF_INITIAL_MS 100
@@ -27,10 +27,10 @@
 #define HOST_DEFAULT_PROBE_SUCCESS      1
 #define HOST_DEFAULT_PROBE_FAILURE      3
 
-/* of a supervisor whose children restart together */
+/* options of a supervisor whose children restart together */
 #define HOST_DEFAULT_GROUP_RESTARTS 10
 
-/* of a host */
+/* options of a host */
 #define HOST_DEFAULT_GUESTS          16
 #define HOST_DEFAULT_PAYLOAD_M       1
 #define HOST_DEFAULT_SLOT_K          4

@@ -25,7 +25,7 @@ struct hub_elf {
     int fd;        /* the caller's */
     uint64_t size;
     Elf64_Ehdr head;                /* zeros where the file is shorter */
-    uint64_t strings, strings_size; /* of the dynamic section, as offsets in the file */
+    uint64_t strings, strings_size; /* the dynamic section's, as offsets in the file */
     uint64_t steps;                 /* entries looked at */
 };
 
@@ -58,7 +58,7 @@ unsigned hub_elf_faults(const struct hub_elf *image);
 /* Copies `size` bytes from an offset; false where they are not there. */
 bool hub_elf_copy(const struct hub_elf *image, uint64_t offset, void *to, size_t size);
 
-/* The index-th program header, or section header; false behind the last. */
+/* The index-th program header, or section header; false after the last. */
 bool hub_elf_segment(const struct hub_elf *image, unsigned index, Elf64_Phdr *out);
 bool hub_elf_section(const struct hub_elf *image, unsigned index, Elf64_Shdr *out);
 

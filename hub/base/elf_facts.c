@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NOTES_MAX    64 /* limit for a file */
+#define NOTES_MAX    64 /* notes of a file that are looked at */
 #define BUILD_ID_MAX 32 /* bytes */
 
 static void read_string(const struct hub_elf *image, uint64_t index, char to[HUB_ELF_NAME])

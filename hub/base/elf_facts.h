@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_facts: what a shared object says of itself: the libraries it needs, its build id, and flags
- * that a loader obeys. */
+/* elf_facts: properties of a shared object: the libraries it needs, its build id, and flags that a
+ * loader obeys. */
 #ifndef HUB_BASE_ELF_FACTS_H
 #define HUB_BASE_ELF_FACTS_H
 
@@ -28,7 +28,7 @@ struct hub_elf_facts {
  */
 void hub_elf_facts_read(const struct hub_elf *image, struct hub_elf_facts *out);
 
-/* The build id alone: of any ELF file of 64 bits, whatever its machine. */
+/* Reads the build id alone. It works for any 64-bit ELF file, whatever its machine. */
 void hub_elf_facts_build_id(const struct hub_elf *image, char to[HUB_ELF_FACTS_BUILD_ID]);
 
 /* The highest version "GLIBC_..." that is needed, without the prefix; "" for none. */
