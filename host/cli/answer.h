@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer: the result of a call, kept as it came: as a C value from a host in this process, as bytes
- * from a running host. The other form is made when it is asked for. */
+/* answer: the result of a call, kept in the form in which it came: a C value from a host in this
+ * process, bytes from a running host. The other form is made on request. */
 #ifndef CLI_ANSWER_H
 #define CLI_ANSWER_H
 
@@ -15,7 +15,7 @@ struct cli_answer {
     struct rapahub_bytes payload; /* POSTCARD; {NULL, 0}: only the value came */
     uint32_t peer, epoch;
     int32_t pid;
-    uint64_t duration_ns; /* of the last call */
+    uint64_t duration_ns; /* the last call's */
 };
 
 /* Keeps a copy of a value of `type`, with all that it shows, or of a payload, in place of an

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arguments: getopt_long reads; what it may read is made from the table. */
+/* arguments: getopt_long reads the command line; its options are made from the table. */
 #include "host/cli/arguments.h"
 
 #include <getopt.h>

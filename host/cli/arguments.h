@@ -12,7 +12,7 @@
 
 struct cli_given {
     const struct cli_option *option;
-    const char *value; /* of the command line; NULL of a flag */
+    const char *value; /* from the command line; NULL for a flag */
 };
 
 struct cli_arguments {
@@ -20,27 +20,28 @@ struct cli_arguments {
     const struct cli_command *command;  /* NULL: none was named */
     unsigned given_count;
     struct cli_given given[CLI_ARGUMENTS_GIVEN];
-    int count; /* of operands */
+    int count; /* number of operands */
     char **operands;
 };
 
-/* Options may stand before and behind the command and its operands; a negative number is an
- * operand; behind `--` all are. `commands` is the table of the program and stays the caller's.
- * `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what is wrong. */
+/* Parses a command line. Options may stand before and after the command and its operands; a
+ * negative number is an operand; after `--` all words are. `commands` is the table of the program
+ * and stays the caller's. `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what is
+ * wrong. */
 int cli_arguments_parse(const struct cli_command *commands, int argc, char **argv,
                         struct cli_arguments *out);
 void cli_arguments_fini(struct cli_arguments *arguments);
 
-/* What is given, else the variable, else the default; NULL where there is none of these. The last
- * one given counts. The option must be in the table. */
+/* The value that is given last, else the variable's, else the default; NULL: there is none. The
+ * option must be in the table. */
 const char *cli_arguments_text(const struct cli_arguments *arguments, const char *name);
 bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name);
 
-/* Of a checked option with a value; 0 where there is none. */
+/* The number of a checked option; 0: it has no value. */
 uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name);
 uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name);
 
-/* The value of the index-th time an option is given; NULL behind the last. */
+/* The value of the index-th time an option is given; NULL after the last. */
 const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,
                                unsigned index);
 

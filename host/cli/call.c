@@ -26,7 +26,7 @@
 struct calling {
     struct cli *cli;
     struct cli_target target;
-    struct cli_session session; /* of FILE:METHOD */
+    struct cli_session session; /* for FILE:METHOD */
     struct cli_runtime_place place;
     struct hub_signature *signature;
     struct cli_values values;
@@ -62,7 +62,8 @@ static int find_method(struct calling *calling)
     return r;
 }
 
-/* The signatures to offer: those of --plain; else the method's, where the file is no chimod. */
+/* Collects the signatures to offer: the ones of --plain; else the method's, where the file is no
+ * chimod. */
 static int plain_signatures(const struct calling *calling, const char **to)
 {
     const struct cli_target *target = &calling->target;
@@ -249,7 +250,7 @@ static int reach(struct calling *calling)
     return r;
 }
 
-/* What the codes' own hints cannot know: whether there is a log to look into, and its name. */
+/* Gives hints that depend on the target: whether there is a log to look into, and its name. */
 static void give_hint(struct calling *calling, int code)
 {
     const struct cli_target *target = &calling->target;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli: one run of the program `rapahub`: what was asked for, and how to speak. One thread. */
+/* cli: a run of the program `rapahub`: its arguments, and the form of its output. For one thread.
+ */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -25,7 +26,7 @@ struct cli {
     bool quiet, verbose, progress;
     bool color_out, color_error; /* colours on standard output, on standard error */
     uint64_t timeout_ns;
-    char what[256];             /* what an error is about: `error: WHAT: ...`; "" for nothing */
+    char what[256];             /* subject of an error: `error: WHAT: ...`; "" for none */
     char hint[1200];            /* instead of the code's own; "" for that */
     char quote[512];            /* the line of a file it is in, and a caret below it; "" for none */
     int exit_status;            /* instead of the code's own; 0 for that */

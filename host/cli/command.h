@@ -12,13 +12,13 @@ struct cli;
 enum cli_value {
     CLI_FLAG,   /* takes no value */
     CLI_TEXT,   /* anything */
-    CLI_CHOICE, /* one of `choices` */
+    CLI_CHOICE, /* a word of `choices` */
     CLI_SPAN,   /* a duration */
     CLI_COUNT,  /* a number from 1 on */
     CLI_FOLDER  /* a path */
 };
 
-/* What completion offers. */
+/* The kinds of operands, which decide the candidates of completion. */
 enum cli_operand {
     CLI_OPERAND_NONE,
     CLI_OPERAND_FREE, /* nothing is known of it */
@@ -39,8 +39,8 @@ struct cli_option {
     enum cli_value value;
     const char *what;     /* how the value is called, "DUR"; NULL of a flag */
     const char *choices;  /* "a|b|c" of CLI_CHOICE */
-    const char *fallback; /* as text; NULL: none */
-    const char *variable; /* of the environment, where the option is not given; NULL: none */
+    const char *fallback; /* the default, as text; NULL: none */
+    const char *variable; /* of the environment, used where the option is not given; NULL: none */
     const char *text;
 };
 
@@ -50,8 +50,8 @@ struct cli_command {
     const char *summary;
     const char *text; /* more, for the man page and --help; lines of at most 80 columns */
     const char *example;
-    const char *schema;  /* of --json */
-    const char *members; /* what the document holds */
+    const char *schema;  /* schema of --json */
+    const char *members; /* members of the document */
     const struct cli_option *options;
     enum cli_operand operand;
     int operands_min, operands_max; /* -1: any number */

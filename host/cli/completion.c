@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion: the scripts only ask `rapahub __complete WORD...`; what it knows is the table. */
+/* completion: the scripts only ask `rapahub __complete WORD...`, which answers from the table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ int cli_completion(struct cli *cli)
 
 struct completing {
     struct cli *cli;
-    const char *word; /* what the candidates begin with */
+    const char *word; /* the beginning of all candidates */
 };
 
 static void offer(const struct completing *completing, const char *before, const char *candidate)
@@ -138,7 +138,7 @@ static int offer_guest(void *user, const char *host, const struct control_guest 
     return 0;
 }
 
-/* Behind "calc." the methods of calc. */
+/* Offers the methods of calc after "calc.". */
 static void offer_methods(const struct completing *completing, const char *dot)
 {
     char guest[2 * CLI_RUNTIME_NAME];
@@ -203,7 +203,7 @@ static void offer_operands(struct completing *completing, enum cli_operand opera
         offer_choices(completing, "bash|zsh|fish");
 }
 
-/* The option whose value is the word behind `word`; NULL where that is none. */
+/* The option whose value is the word after `word`; NULL: there is none. */
 static const struct cli_option *waits_for_value(const struct cli_command *command, const char *word)
 {
     const struct cli_option *option = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor: a function for each check. What this release does not do is said, not left out. */
+/* doctor: a function for each check. Features that this release lacks are reported, not left out.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #include "hub/base/mapping.h"
 
 #define EXIT_PROBLEMS  11
-#define SEGMENT_PREFIX "rapahub" /* of the files of segments in /dev/shm */
+#define SEGMENT_PREFIX "rapahub" /* prefix of the files of segments in /dev/shm */
 #define SHM_LEAST      (UINT64_C(64) << 20)
 #define FILES_LEAST    1024
 

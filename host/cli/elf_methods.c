@@ -79,8 +79,8 @@ static void put_record(struct writing *writing, uint64_t members, unsigned depth
     put(writing, "}");
 }
 
-/* A description within the file itself: of a record, or of a word where the library is part of it.
- */
+/* Writes a type that the file itself describes: a record, or a word where the library is part of
+ * it. */
 static void put_own_type(struct writing *writing, uint64_t type, unsigned depth)
 {
     uint32_t kind = 0;
@@ -136,7 +136,7 @@ static void put_method(struct writing *writing, const char *name, uint64_t types
     put_type(writing, types, 0);
 }
 
-/* What was written is a signature, or the file says something else. */
+/* Adds the text if it is a signature; a file may hold anything else. */
 static void add(struct writing *writing, struct cli_methods *to)
 {
     OWN(hub_signature) struct hub_signature *signature = NULL;

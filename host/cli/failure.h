@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failure: how an error is told. r[impl exp.next] */
+/* failure: the report of an error. r[impl exp.next] */
 #ifndef CLI_FAILURE_H
 #define CLI_FAILURE_H
 
@@ -7,7 +7,7 @@
 
 struct cli;
 
-/* What the next error is about, and what to do about it instead of the code's own hint. */
+/* Set the subject of the next error, and its hint in place of the code's own. */
 void cli_failure_about(struct cli *cli, const char *format, ...) RAPAHUB_PRINTF(2, 3);
 void cli_failure_hint(struct cli *cli, const char *format, ...) RAPAHUB_PRINTF(2, 3);
 
@@ -15,7 +15,7 @@ void cli_failure_hint(struct cli *cli, const char *format, ...) RAPAHUB_PRINTF(2
  * returns the exit status. */
 int cli_failure_report(struct cli *cli, int code);
 
-/* One line on standard error, unless --quiet. */
+/* Prints a line on standard error, unless --quiet. */
 void cli_failure_note(const struct cli *cli, const char *format, ...) RAPAHUB_PRINTF(2, 3);
 
 #endif

@@ -8,8 +8,8 @@ struct cli_files {
     unsigned count;
 };
 
-/* Adds a file; of a folder the modules in its build/, or in itself where it has none. -ENOENT where
- * there are none: they are files *.so with the symbol of a chimod. */
+/* Adds a file, or the modules of a folder: files *.so with the symbol of a chimod in its build/, or
+ * in itself where it has no build/. -ENOENT: there are none. */
 int cli_files_add(struct cli_files *files, const char *path);
 
 /* Adds all files *.so of a folder, chimods or not; none is no failure. */

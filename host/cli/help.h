@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help: what the table says, for people: the commands help, version and __manual. */
+/* help: the table as text for people: the commands help, version and __manual. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 

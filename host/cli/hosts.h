@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts: one after the other all hosts of this user are asked something. */
+/* hosts: a request to all hosts of this user, one after the other. */
 #ifndef CLI_HOSTS_H
 #define CLI_HOSTS_H
 
@@ -8,7 +8,7 @@
 /* cli->client is connected to that host. */
 typedef int cli_hosts_visit(void *user, const struct cli_runtime_place *place);
 
-/* Those that have guests; one that ends meanwhile is left out. */
+/* Visits all hosts that have guests; a host that ends meanwhile is left out. */
 int cli_hosts_each(struct cli *cli, cli_hosts_visit *visit, void *user);
 
 #endif

@@ -26,7 +26,7 @@
 struct inspection {
     struct cli *cli;
     char file[4096];
-    char sha256[65]; /* of the file; "" where the kernel does not compute it for us */
+    char sha256[65]; /* the file's; "" where the kernel does not compute it */
     struct config_module elf;
     char name[64], version[64];
     struct cli_methods methods;
@@ -41,8 +41,8 @@ static void add_problem(struct inspection *inspection, const char *text)
                  "%s", text);
 }
 
-/* In a guest process, which is killed at its start time-out: its constructors run there, but with
- * the rights of who asks. Only where that is asked for. */
+/* Runs the module in a guest process, which is killed at its start time-out. Its constructors run
+ * there with the rights of the user, so this is done on request only. */
 static void load(struct inspection *inspection)
 {
     const struct cli_session_options options = {
@@ -52,7 +52,7 @@ static void load(struct inspection *inspection)
     struct cli_session session;
     int r = cli_session_open(inspection->cli, &options, &session);
 
-    /* One that started is sound; that its container wants parameters is no fault of the file. */
+    /* A module that started is sound; a container that wants parameters is no fault of the file. */
     if (r == 0 || session.name[0])
         r = cli_session_methods(&session, &inspection->methods);
     if (r < 0)
@@ -206,7 +206,7 @@ static void print_callbacks(const struct config_module *elf)
     putchar('\n');
 }
 
-/* Of the versions the highest is what the system must have. */
+/* The system must have the highest of the versions. */
 static void print_needs(const struct config_module *elf)
 {
     for (unsigned i = 0; i < elf->facts.need_count; i++) {

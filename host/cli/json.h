@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json: one document, made member by member and printed by jansson. */
+/* json: a document, made member by member and printed by jansson. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -11,7 +11,7 @@
 
 #define CLI_JSON_DEPTH 8 /* objects and lists in each other */
 
-/* Of jansson. */
+/* A type of jansson. */
 struct json_t;
 
 struct cli_json {

@@ -19,7 +19,7 @@
 struct printing {
     const struct cli *cli;
     const struct cli_runtime_place *place;
-    const char *topic; /* "guest.NAME": of the guest that is asked for */
+    const char *topic; /* "guest.NAME": the topic of the chosen guest */
 };
 
 /* Lines of other guests are not asked for. */

@@ -97,7 +97,7 @@ static int run_command(struct cli *cli)
     return r < 0 ? cli_failure_report(cli, r) : r;
 }
 
-/* What was written may still fail at the last moment: a full disk, a closed pipe. */
+/* Flushes standard output, which may fail at the last moment: a full disk, a closed pipe. */
 static int finish_output(struct cli *cli, int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     take_global_options(&cli);
     if (check_output(&cli) < 0)
         r = RAPAHUB_ECONFIG;
-    /* What matters to the user is told by the commands; warnings of the library repeat it. */
+    /* Commands report all that matters to the user; warnings of the library would repeat it. */
     rapahub_log_to(NULL, NULL, cli.verbose ? RAPAHUB_LOG_DEBUG : RAPAHUB_LOG_ERROR);
     r = r < 0 ? refuse_usage(&cli, r) : run_command(&cli);
     r = finish_output(&cli, r);

@@ -16,11 +16,11 @@ struct cli_methods {
 void cli_methods_add(void *methods, const char *signature);
 void cli_methods_fini(struct cli_methods *methods);
 
-/* What is meant: a name, or a whole signature; of several methods of that name the one that takes
- * so many arguments, if there is one. */
+/* The method that is wanted, by its name or whole signature. Among several methods of a name, the
+ * one with so many arguments is preferred. */
 struct cli_methods_wanted {
     const char *text;
-    int arguments; /* -1: nobody knows */
+    int arguments; /* -1: unknown */
 };
 
 /* RAPAHUB_ENOMETHOD names what is near. */

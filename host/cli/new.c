@@ -18,7 +18,7 @@
 #include "hub/wire/signature.h"
 
 #define MARK      "@NAME@"
-#define SUFFIX    ".in" /* of the files of templates */
+#define SUFFIX    ".in" /* suffix of the files of templates */
 #define PATH_SIZE 4096
 #define FILE_MAX  65536
 #define FILES_MAX 32

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Runs argv[0], looked up on PATH. What it prints goes to standard error: at once where `shown`,
- * else only where it fails. 0; RAPAHUB_EIO where it ended otherwise than with status 0, -ETIMEDOUT,
- * -ENOENT where there is no such program. */
+/* Runs argv[0], looked up on PATH. Its output goes to standard error: at once if `shown`, else only
+ * if it fails. RAPAHUB_EIO: it ended otherwise than with status 0; -ETIMEDOUT; -ENOENT: there is no
+ * such program. */
 int cli_process_run(const char *const *argv, bool shown, uint64_t timeout_ns);
 
 /* Is there a program of that name on PATH? */

@@ -11,7 +11,7 @@
 #include "host/cli/table.h"
 #include "host/config/units.h"
 
-#define KNOWN_MAX 512 /* children of a host; of more the rest is not set in */
+#define KNOWN_MAX 512 /* children of a host; further ones are not indented */
 
 struct listing {
     struct cli *cli;

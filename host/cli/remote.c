@@ -14,8 +14,8 @@
 /* The host itself ends the call at its deadline; this long later it is the host that hangs. */
 #define GRACE_NS (2 * HUB_SECOND)
 
-/* One that starts, because it was asked, has methods in a moment; the host says nothing of that by
- * itself, but when it ends. */
+/* Interval of asking again: a guest that starts because of the question has methods in a moment,
+ * and the host does not report that by itself. */
 #define LOOK_NS (10 * HUB_MILLISECOND)
 
 static int add_method(void *user, enum host_frame_kind kind, const union host_frame_record *record)
@@ -67,7 +67,7 @@ int cli_remote_call(struct cli *cli, const struct control_call *call,
                     const struct cli_stream_files *files, int interrupt, struct cli_answer *out)
 {
     uint64_t began_ns = hub_clock_now();
-    /* As long as bytes move, which only the host sees, a call with streams goes on. */
+    /* A call with streams goes on as long as bytes move, which only the host sees. */
     uint64_t deadline_ns =
         files->count > 0 ? HUB_NEVER : hub_clock_after(call->timeout_ns + GRACE_NS);
     union host_frame_record record;

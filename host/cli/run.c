@@ -221,7 +221,7 @@ static bool is_over(const struct running *running)
     if (running->tree)
         return cli_run_tree_state(running->tree) != CLI_RUN_TREE_RUNS;
     if (running->options.host.anonymous)
-        return false; /* somebody may come */
+        return false; /* a guest may attach */
     if (rapahub_host_guests(running->host, count_alive, &alive) < 0)
         return true;
     return alive == 0;
@@ -257,7 +257,8 @@ static int serve(struct running *running)
     return r;
 }
 
-/* In reverse order. One that has ended in between, or lives another life, is left to destroy. */
+/* Stops in reverse order. A guest that has ended in between, or lives another life, is left to
+ * destroy. */
 static void stop_guests(struct running *running)
 {
     if (running->tree)
@@ -342,7 +343,7 @@ static int judge_tree(struct running *running)
                         culprit ? ": " : "", culprit ? culprit->cause : "");
 }
 
-/* Those that gave up decide the exit status. */
+/* A guest that was given up decides the exit status. */
 static int judge(struct running *running)
 {
     if (running->tree)

@@ -17,7 +17,7 @@
 
 static const char *const trust_names[] = {"standard", "strict", "trusted"};
 
-/* What holds, not what is meant to hold. r[impl exp.honest] */
+/* The protection that this release really gives. r[impl exp.honest] */
 static const char *const trust_texts[] = {"own segment; no jail in this release", "refused",
                                           "shares the host's segment"};
 
@@ -62,7 +62,7 @@ static void tell_ready(struct cli_run_events *events, struct cli_run_guest *gues
     struct looking now = look(events, guest->name);
     bool upgraded = guest->started && !guest->ended; /* it is there without having gone */
 
-    if (guest->down > 0) /* somebody asked for that: it went, and is here again */
+    if (guest->down > 0) /* it was stopped and started on request */
         cli_run_events_settle(events);
     if (guest->began_ns)
         snprintf(within, sizeof within, " in %s",
@@ -109,7 +109,7 @@ static void tell_death(const struct cli_run_events *events, struct cli_run_guest
     guest->down = 0;
 }
 
-/* What a death was about, where more is known than its cause. */
+/* Prints details of a death, where more is known than its cause. */
 static void tell_report(const struct cli_run_events *events, const struct rapahub_event *event)
 {
     struct rapahub_child_id child;
@@ -178,7 +178,7 @@ struct trusted {
     enum rapahub_trust trust;
 };
 
-/* Who came by itself shares the host's segment, whatever the others may. */
+/* A guest that came by itself shares the host's segment, whatever the trust of the others. */
 static void note_trust(void *user, const struct rapahub_guest_status *status)
 {
     struct trusted *trusted = user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_events: what happens to the guests of `rapahub run`, told as lines or as objects. */
+/* run_events: events of the guests of `rapahub run`, printed as lines or as objects. */
 #ifndef CLI_RUN_EVENTS_H
 #define CLI_RUN_EVENTS_H
 
@@ -13,12 +13,12 @@ struct cli_run_visitors;
 
 #define CLI_RUN_NAME 64
 
-/* One guest, over all its lives. */
+/* A guest, over all its lives. */
 struct cli_run_guest {
     const char *file;
     char name[CLI_RUN_NAME];
     enum rapahub_trust trust;
-    uint64_t period_ns; /* of its budget */
+    uint64_t period_ns; /* its budget's */
     uint64_t began_ns;  /* when its present start began; 0: unknown */
     bool lazy;          /* when it starts is not known before */
     bool started;       /* it was ready once */
@@ -33,7 +33,7 @@ struct cli_run_guest {
 struct cli_run_events {
     const struct cli *cli;
     struct rapahub_host *host;
-    enum rapahub_trust trust; /* of one that is not listed */
+    enum rapahub_trust trust; /* for a guest that is not listed */
     unsigned count;
     struct cli_run_guest *guests;
     unsigned downs; /* deaths */
@@ -45,7 +45,7 @@ struct cli_run_events {
 /* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */
 void cli_run_events_take(void *user, const struct rapahub_event *event);
 
-/* Tells the deaths nothing followed: those of guests that were stopped. */
+/* Prints the deaths that had no consequence: guests that were stopped. */
 void cli_run_events_settle(struct cli_run_events *events);
 
 #endif

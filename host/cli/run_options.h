@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_options: what was asked of `rapahub run`, as options of the library. */
+/* run_options: the options of `rapahub run`, as options of the library. */
 #ifndef CLI_RUN_OPTIONS_H
 #define CLI_RUN_OPTIONS_H
 

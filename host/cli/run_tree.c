@@ -17,7 +17,7 @@
 #include "host/supervise/lint.h"
 #include "hub/base/clock.h"
 
-#define STOP_NS (10 * HUB_SECOND) /* of all of it, where the file says nothing */
+#define STOP_NS (10 * HUB_SECOND) /* for the whole tree, where the file says nothing */
 
 /* ---- the file ---- */
 
@@ -125,7 +125,7 @@ static void note_guest(const struct config_tree_node *node, struct cli_run_event
     guest->began_ns = node->how.start == RAPAHUB_START_EAGER ? hub_clock_now() : 0;
 }
 
-/* What a start needs besides the tree. */
+/* State of a start, besides the tree. */
 struct planting {
     struct cli_run_tree *to;
     struct rapahub_control *control;
@@ -209,7 +209,7 @@ struct watching {
     const struct cli *cli;
 };
 
-/* Of the one at the top the end of the command tells. */
+/* A failure of the supervisor at the top is reported at the end of the command. */
 static void look_at_node(void *user, const struct rapahub_child_status *status)
 {
     const struct watching *watching = user;

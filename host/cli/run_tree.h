@@ -17,7 +17,7 @@ struct cli_run_tree {
     struct rapahub_supervisor *top; /* NULL: there is none yet */
     struct rapahub_child_id top_id;
     uint64_t stop_ns; /* all of it is down by then */
-    unsigned downs;   /* deaths behind which it was looked at */
+    unsigned downs;   /* deaths after which it was last checked */
 };
 
 /* Reads and checks the file; RAPAHUB_ECONFIG also for options that the file says itself. `out` is
@@ -26,7 +26,7 @@ int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_op
                       struct cli_run_tree *out);
 void cli_run_tree_close(struct cli_run_tree *tree);
 
-/* What `run --check` prints. */
+/* Prints the result of `run --check`. */
 int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);
 
 /* The limits of the file, where the command line says nothing. */
@@ -41,7 +41,7 @@ int cli_run_tree_start(struct cli_run_tree *tree, struct rapahub_host *host,
 enum cli_run_tree_state { CLI_RUN_TREE_RUNS, CLI_RUN_TREE_ENDED, CLI_RUN_TREE_FAILED };
 enum cli_run_tree_state cli_run_tree_state(const struct cli_run_tree *tree);
 
-/* Tells of supervisors that have failed, behind the deaths that led to it. */
+/* Reports supervisors that have failed, after the deaths that led to it. */
 void cli_run_tree_watch(struct cli_run_tree *tree, const struct cli_run_events *events);
 
 /* In the reverse of its order. Harmless where it was not started. */

@@ -11,13 +11,13 @@
 
 struct cli;
 
-#define CLI_RUN_VISITORS 255 /* as many as a segment has entries */
+#define CLI_RUN_VISITORS 255 /* a segment has no more entries */
 
 struct cli_run_visitor {
     char name[64]; /* "": free */
     struct rapahub_guest_id guest;
     uint32_t pool;
-    bool fresh, gone; /* what is to be done about it, once the host is not in a callback */
+    bool fresh, gone; /* work that is left until the host is not in a callback */
     char cause[256];
 };
 

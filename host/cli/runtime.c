@@ -21,8 +21,8 @@
 
 #define EXIT_NOBODY 4 /* no host reached */
 
-/* The places where hosts may be: one that was started where the variable was not set must be found
- * where it is. Anybody may have made the folder in /dev/shm before; then the next one serves. */
+/* The places of sockets: a host that was started without the variable must be found, too. Another
+ * user may have made the folder in /dev/shm before; then the next place is used. */
 enum place { PLACE_SESSION, PLACE_SHARED, PLACE_USER, PLACE_TEMPORARY, PLACES };
 
 static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
@@ -66,8 +66,8 @@ static int use_folder(bool make, const char *path)
     return check_folder(path);
 }
 
-/* The first place that is this user's alone, or can be made so. Where there is none the refusal is
- * that of the first. r[impl exp.runtime.folder] */
+/* Uses the first place that is this user's alone, or can be made so. Without one, the error is that
+ * of the first place. r[impl exp.runtime.folder] */
 int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH])
 {
     enum place first = folder_of(PLACE_SESSION, to) ? PLACE_SESSION : PLACE_SHARED;
@@ -209,8 +209,9 @@ int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user)
 }
 
 struct search {
-    char host[CLI_RUNTIME_NAME], guest[CLI_RUNTIME_NAME]; /* what is looked for; host "": any */
-    bool split;                                           /* HOST/GUEST was given */
+    char host[CLI_RUNTIME_NAME],
+        guest[CLI_RUNTIME_NAME]; /* the names that are searched; host "": any */
+    bool split;                  /* HOST/GUEST was given */
     unsigned matches;
     char others[512]; /* names that are there */
     bool is_guest;    /* the match */
@@ -304,7 +305,7 @@ static int connect_to(struct cli *cli, struct cli_runtime_place *place)
 struct nodes {
     struct search *search;
     const char *host;
-    bool guests_only; /* what is near is to be a guest */
+    bool guests_only; /* only guests are suggested */
     struct config_suggest suggest;
     char nearest[CLI_RUNTIME_NAME];
     unsigned matches;
@@ -396,7 +397,7 @@ static int refuse(struct cli *cli, const char *name, const struct search *search
                         others);
 }
 
-/* Which of them are asked for. */
+/* The kinds that are searched. */
 enum sought { SOUGHT_GUESTS, SOUGHT_NODES, SOUGHT_NODES_FIRST };
 
 static int find(struct cli *cli, const char *name, enum sought sought,

@@ -13,9 +13,9 @@ struct cli;
 #define CLI_RUNTIME_PATH 4096
 #define CLI_RUNTIME_NAME 64
 
-/* $XDG_RUNTIME_DIR/rapahub, else /dev/shm/rapahub-UID, else, where that is another user's,
- * /run/user/UID/rapahub or /tmp/rapahub-UID; made with mode 0700 where `make` says so.
- * -EACCES where somebody else could write to it. */
+/* Finds the folder: $XDG_RUNTIME_DIR/rapahub, else /dev/shm/rapahub-UID, else, if that is another
+ * user's, /run/user/UID/rapahub or /tmp/rapahub-UID; made with mode 0700 if `make`. -EACCES:
+ * another user could write to it. */
 int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH]);
 
 /* The path of a new host's socket, in a folder that is made. */
@@ -25,14 +25,15 @@ int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH]);
  * look no further. */
 typedef int cli_runtime_visit(void *user, const char *host, const struct control_guest *guest);
 
-/* Visits all hosts of this user; one that does not answer within 2 s is named on standard error. */
+/* Visits all hosts of this user; a host that does not respond within 2 s is named on standard
+ * error. */
 int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user);
 
 /* Whom a name means. */
 struct cli_runtime_place {
     char host[CLI_RUNTIME_NAME];
     char guest[CLI_RUNTIME_NAME]; /* "": the host itself */
-    unsigned guests;              /* of that host */
+    unsigned guests;              /* that host's */
     bool is_supervisor;           /* no guest, but one that has some */
 };
 

@@ -25,13 +25,13 @@ struct cli_session_options {
     const char *file;
     const char *const *plain; /* signatures of a plain library, ended by NULL; NULL: none */
     const char *params;       /* handed to init; NULL: none */
-    uint64_t timeout_ns;      /* of a call */
+    uint64_t timeout_ns;      /* a call's */
     struct rapahub_host_options limits; /* only its limits are looked at */
 };
 
-/* Loads the module in a process of its own and makes its container, 0 of pool {1, 0}. What the
- * module prints goes to standard error. A failure of init leaves the session open, without the
- * container, so that the name and version can still be had. */
+/* Loads the module in a process of its own and makes its container, 0 of pool {1, 0}. The output of
+ * the module goes to standard error. A failure of init leaves the session open, without the
+ * container, so that name and version are still known. */
 int cli_session_open(struct cli *cli, const struct cli_session_options *options,
                      struct cli_session *out);
 void cli_session_close(struct cli_session *session);

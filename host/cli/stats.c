@@ -16,7 +16,7 @@
 #include "host/config/units.h"
 #include "hub/base/printable.h"
 
-#define FIGURES_MAX 128 /* of a guest; of a later host's more the rest is left out */
+#define FIGURES_MAX 128 /* figures of a guest; a later host's further ones are left out */
 
 struct figure {
     char name[48], rule[64];
@@ -30,7 +30,7 @@ struct stats {
     struct cli_table table;
     struct cli_json json;
     const char *host;
-    char guest[CLI_RUNTIME_NAME]; /* whose figures are kept; "": nobody's */
+    char guest[CLI_RUNTIME_NAME]; /* the guest of the kept figures; "": none */
     unsigned count;
     struct figure figures[FIGURES_MAX];
 };

@@ -24,7 +24,7 @@ static int report(const struct cli *cli, const struct cli_runtime_place *place, 
     return cli_json_end(&json);
 }
 
-/* A host with several guests is asked about, where there is somebody to ask. */
+/* Asks before a host with several guests is stopped, if there is a terminal. */
 static bool confirmed(const struct cli *cli, const struct cli_runtime_place *place)
 {
     int answer;
@@ -56,7 +56,7 @@ int cli_stop(struct cli *cli)
     return r;
 }
 
-/* What is asked of a guest or a supervisor, not of a host. */
+/* Sends a request for a guest or a supervisor; a host is refused. */
 static int ask_place(struct cli *cli, const struct cli_runtime_place *place,
                      enum host_frame_kind request, const char *done)
 {

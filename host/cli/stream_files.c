@@ -32,7 +32,7 @@ static bool is_same(const struct stat *a, int other)
            a->st_ino == b.st_ino;
 }
 
-/* One file cannot be read and written at once. */
+/* A file cannot be read and written at once. */
 static int check_apart(const struct cli_stream_files *files, int fd, bool is_sink, const char *text)
 {
     struct stat status;

@@ -14,13 +14,14 @@ struct cli_table {
     bool failed;                       /* there was no memory: nothing is printed */
 };
 
-/* Adds a row; as many cells as the first row has, NULL behind the last. Texts are copied. */
+/* Adds a row, with as many cells as the first row has; NULL follows the last one. Texts are copied.
+ */
 void cli_table_add(struct cli_table *table, const char *const *cells);
 
 /* Prints and empties it. `width` 0: nothing is cut. */
 void cli_table_print(struct cli_table *table, FILE *to, unsigned width);
 
-/* Columns of the terminal behind a stream; 0 where it is none. */
+/* Columns of the terminal of a stream; 0: it is no terminal. */
 unsigned cli_table_width(FILE *to);
 
 /* How many columns a text takes: its characters, not its bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target: what a call is aimed at, as text. */
+/* target: the text that names a method and its guest or file. */
 #ifndef CLI_TARGET_H
 #define CLI_TARGET_H
 
@@ -12,9 +12,9 @@
 
 struct cli_target {
     bool is_file;
-    char file[CLI_TARGET_FILE];      /* of FILE:METHOD */
-    char name[2 * CLI_RUNTIME_NAME]; /* of NAME.METHOD: GUEST or HOST/GUEST */
-    uint32_t container;              /* of NAME#N.METHOD */
+    char file[CLI_TARGET_FILE];      /* for FILE:METHOD */
+    char name[2 * CLI_RUNTIME_NAME]; /* for NAME.METHOD: GUEST or HOST/GUEST */
+    uint32_t container;              /* for NAME#N.METHOD */
     const char *method;              /* a name or a signature; into the text */
 };
 

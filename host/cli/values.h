@@ -22,7 +22,7 @@ struct cli_values {
 int cli_values_parse(const struct hub_signature *signature, int count, char *const *texts,
                      struct cli_values *out);
 
-/* Reads the tuple itself: one text, @FILE, - or hex:00ff. */
+/* Reads the tuple itself: a text, @FILE, - or hex:00ff. */
 int cli_values_parse_raw(const struct hub_signature *signature, const char *text,
                          struct cli_values *out);
 
