@@ -25,7 +25,7 @@
 
 struct inspection {
     struct cli *cli;
-    char file[4096];
+    char file[CLI_REMOTE_FILE];
     char sha256[65]; /* the file's; "" where the kernel does not compute it */
     struct config_module elf;
     char name[64], version[64];
@@ -122,21 +122,10 @@ static int inspect_file(struct inspection *inspection)
     return 0;
 }
 
-static int note_file(void *user, enum host_frame_kind kind, const union host_frame_record *record)
-{
-    struct inspection *inspection = user;
-    const struct control_guest *guest = &record->guest;
-
-    if (kind == HOST_FRAME_GUEST && guest->name.size == strlen(inspection->name) &&
-        memcmp(guest->name.data, inspection->name, guest->name.size) == 0)
-        snprintf(inspection->file, sizeof inspection->file, "%.*s", (int)guest->chimod.size,
-                 guest->chimod.size ? guest->chimod.data : "");
-    return 0;
-}
-
 /* The file may have changed since it was loaded: the methods are those of the running guest. */
 static int inspect_guest(struct inspection *inspection, const char *name)
 {
+    struct cli_remote_guest guest;
     struct cli_runtime_place place;
     int r;
 
@@ -144,9 +133,9 @@ static int inspect_guest(struct inspection *inspection, const char *name)
     r = cli_runtime_find(inspection->cli, name, &place);
     if (r < 0)
         return r;
-    snprintf(inspection->name, sizeof inspection->name, "%s", place.guest);
-    r = cli_runtime_ask(inspection->cli, HOST_FRAME_LIST, &(struct control_none){1}, note_file,
-                        inspection);
+    r = cli_remote_guest(inspection->cli, place.guest, &guest);
+    if (guest.found)
+        memcpy(inspection->file, guest.file, sizeof inspection->file);
     if (r == 0)
         r = cli_remote_methods(inspection->cli, place.guest, &inspection->methods);
     if (r < 0)

@@ -12,6 +12,7 @@
 #include "host/cli/ps_tree.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
+#include "host/cli/view.h"
 #include "host/config/units.h"
 
 struct listing {
@@ -43,19 +44,14 @@ static void write_guest(struct cli_json *json, const char *host, const struct co
     cli_json_close(json);
 }
 
-static void copy(char *to, size_t size, struct rapahub_string text)
-{
-    snprintf(to, size, "%.*s", (int)text.size, text.size ? text.data : "");
-}
-
 static void add_row(struct listing *listing, const char *host, const struct control_guest *guest)
 {
     char name[CLI_RUNTIME_NAME], state[32], chimod[512], pid[16] = "-", restarts[16];
     char uptime[CONFIG_UNITS_TEXT] = "-", calls[CONFIG_UNITS_TEXT], memory[CONFIG_UNITS_TEXT] = "-";
 
-    copy(name, sizeof name, guest->name);
-    copy(state, sizeof state, guest->state);
-    copy(chimod, sizeof chimod, guest->chimod);
+    cli_view_copy(name, sizeof name, guest->name);
+    cli_view_copy(state, sizeof state, guest->state);
+    cli_view_copy(chimod, sizeof chimod, guest->chimod);
     snprintf(restarts, sizeof restarts, "%" PRIu32, guest->restarts);
     config_units_print_count(guest->calls, calls);
     if (guest->pid > 0) {

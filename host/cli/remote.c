@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/remote.h"
 
-#include <stdio.h>
-
 #include <rapahub/error.h>
 #include <rapahub/method.h>
 
 #include "host/cli/cli.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/runtime.h"
+#include "host/cli/view.h"
 #include "hub/base/clock.h"
 
 /* The host itself ends the call at its deadline; this long later it is the host that hangs. */
@@ -18,13 +17,31 @@
  * and the host does not report that by itself. */
 #define LOOK_NS (10 * HUB_MILLISECOND)
 
+static int note_guest(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct cli_remote_guest *guest = user;
+
+    if (kind != HOST_FRAME_GUEST || !cli_view_is(record->guest.name, guest->name))
+        return 0;
+    guest->found = true;
+    cli_view_copy(guest->file, sizeof guest->file, record->guest.chimod);
+    cli_view_copy(guest->version, sizeof guest->version, record->guest.version);
+    return 0;
+}
+
+int cli_remote_guest(struct cli *cli, const char *name, struct cli_remote_guest *out)
+{
+    *out = (struct cli_remote_guest){.name = name};
+    return cli_runtime_ask(cli, HOST_FRAME_LIST, &(struct control_none){1}, note_guest, out);
+}
+
 static int add_method(void *user, enum host_frame_kind kind, const union host_frame_record *record)
 {
     char text[RAPAHUB_SIGNATURE_MAX + 1];
 
     if (kind != HOST_FRAME_SIGNATURE || record->name.name.size >= sizeof text)
         return 0;
-    snprintf(text, sizeof text, "%.*s", (int)record->name.name.size, record->name.name.data);
+    cli_view_copy(text, sizeof text, record->name.name);
     cli_methods_add(user, text);
     return 0;
 }

@@ -3,12 +3,25 @@
 #ifndef CLI_REMOTE_H
 #define CLI_REMOTE_H
 
+#include <stdbool.h>
+
 #include "host/cli/answer.h"
 #include "host/cli/methods.h"
 #include "host/cli/stream_files.h"
 #include "host/control/client.h"
 
 struct cli;
+
+#define CLI_REMOTE_FILE    4096
+#define CLI_REMOTE_VERSION 64
+
+/* A guest as its host lists it. */
+struct cli_remote_guest {
+    const char *name;
+    bool found;
+    char file[CLI_REMOTE_FILE], version[CLI_REMOTE_VERSION]; /* "" for a guest without a module */
+};
+int cli_remote_guest(struct cli *cli, const char *name, struct cli_remote_guest *out);
 
 int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to);
 

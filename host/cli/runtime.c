@@ -13,6 +13,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
+#include "host/cli/view.h"
 #include "host/config/suggest.h"
 #include "hub/base/clock.h"
 
@@ -226,11 +227,6 @@ static void add_name(struct search *search, const char *name, size_t size)
              name);
 }
 
-static bool equals(struct rapahub_string a, const char *b)
-{
-    return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
-}
-
 static void note_match(struct search *search, const char *host, bool is_guest)
 {
     if (is_guest && !search->is_guest)
@@ -253,7 +249,7 @@ static int compare(void *user, const char *host, const struct control_guest *gue
         add_name(search, guest->name.data, guest->name.size);
     if (search->split && strcmp(search->host, host) != 0)
         return 0;
-    if (guest && search->guest[0] && equals(guest->name, search->guest))
+    if (guest && search->guest[0] && cli_view_is(guest->name, search->guest))
         note_match(search, host, true);
     else if (strcmp(search->host, host) == 0 && (!search->split || !search->guest[0]))
         note_match(search, host, false);
@@ -317,7 +313,7 @@ static void look_near(struct nodes *nodes, struct rapahub_string name)
 {
     char candidate[CLI_RUNTIME_NAME];
 
-    snprintf(candidate, sizeof candidate, "%.*s", (int)name.size, name.size ? name.data : "");
+    cli_view_copy(candidate, sizeof candidate, name);
     config_suggest_consider(&nodes->suggest, candidate);
     if (nodes->suggest.nearest != candidate)
         return;
@@ -334,7 +330,7 @@ static int note_node(void *user, enum host_frame_kind kind, const union host_fra
         return 0;
     if (!nodes->guests_only || !child->is_supervisor)
         look_near(nodes, child->name);
-    if (!child->is_supervisor || !equals(child->name, nodes->search->guest))
+    if (!child->is_supervisor || !cli_view_is(child->name, nodes->search->guest))
         return 0;
     nodes->matches++;
     nodes->place.is_supervisor = true;

@@ -13,6 +13,7 @@
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 #include "host/cli/table.h"
+#include "host/cli/view.h"
 #include "host/config/units.h"
 #include "hub/base/printable.h"
 
@@ -34,11 +35,6 @@ struct stats {
     unsigned count;
     struct figure figures[FIGURES_MAX];
 };
-
-static void copy(char *to, size_t size, struct rapahub_string text)
-{
-    snprintf(to, size, "%.*s", (int)text.size, text.size ? text.data : "");
-}
 
 /* The sum of all whose name begins so. */
 static uint64_t sum_of(const struct stats *stats, const char *name)
@@ -137,7 +133,7 @@ static int take_figure(void *user, enum host_frame_kind kind, const union host_f
 
     if (kind != HOST_FRAME_FIGURE)
         return 0;
-    copy(guest, sizeof guest, from->guest);
+    cli_view_copy(guest, sizeof guest, from->guest);
     if (strcmp(guest, stats->guest) != 0) {
         show_guest(stats);
         memcpy(stats->guest, guest, sizeof guest);
@@ -146,8 +142,8 @@ static int take_figure(void *user, enum host_frame_kind kind, const union host_f
         return 0;
     figure = &stats->figures[stats->count++];
     *figure = (struct figure){.gauge = from->gauge, .value = from->value};
-    copy(figure->name, sizeof figure->name, from->name);
-    copy(figure->rule, sizeof figure->rule, from->rule);
+    cli_view_copy(figure->name, sizeof figure->name, from->name);
+    cli_view_copy(figure->rule, sizeof figure->rule, from->rule);
     hub_printable_mend(figure->name); /* cut or not, it is a key of a document */
     hub_printable_mend(figure->rule);
     return 0;

@@ -14,21 +14,17 @@
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
+#include "host/cli/view.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 
-#define VERSION_SIZE 64
+#define VERSION_SIZE CLI_REMOTE_VERSION
 
 struct outcome {
     char before[VERSION_SIZE], after[VERSION_SIZE];
     struct control_upgraded told;
     bool there;
 };
-
-static void copy(struct rapahub_string from, char *to)
-{
-    snprintf(to, VERSION_SIZE, "%.*s", (int)from.size, from.size > 0 ? from.data : "");
-}
 
 static int take(void *user, enum host_frame_kind kind, const union host_frame_record *record)
 {
@@ -37,8 +33,8 @@ static int take(void *user, enum host_frame_kind kind, const union host_frame_re
     if (kind != HOST_FRAME_UPGRADED)
         return 0;
     outcome->told = record->upgraded;
-    copy(record->upgraded.before, outcome->before);
-    copy(record->upgraded.after, outcome->after);
+    cli_view_copy(outcome->before, VERSION_SIZE, record->upgraded.before);
+    cli_view_copy(outcome->after, VERSION_SIZE, record->upgraded.after);
     outcome->there = true;
     return 0;
 }
@@ -106,23 +102,8 @@ static int find_file(struct cli *cli, const char *given, char path[PATH_MAX])
 struct comparison {
     const char *guest;
     struct outcome *outcome;
-    char chimod[PATH_MAX];
+    struct cli_remote_guest running;
 };
-
-static int note_running(void *user, enum host_frame_kind kind,
-                        const union host_frame_record *record)
-{
-    struct comparison *comparison = user;
-    const struct control_guest *guest = &record->guest;
-
-    if (kind != HOST_FRAME_GUEST || guest->name.size != strlen(comparison->guest) ||
-        memcmp(guest->name.data, comparison->guest, guest->name.size) != 0)
-        return 0;
-    copy(guest->version, comparison->outcome->before);
-    snprintf(comparison->chimod, sizeof comparison->chimod, "%.*s", (int)guest->chimod.size,
-             guest->chimod.size ? guest->chimod.data : "");
-    return 0;
-}
 
 static void compare_methods(const struct cli_methods *before, const struct cli_methods *after,
                             struct control_upgraded *told)
@@ -144,7 +125,7 @@ static int compare_modules(const struct comparison *comparison, const char *path
     if (r == 0)
         snprintf(comparison->outcome->after, VERSION_SIZE, "%s", elf[0].version);
     /* The file of the running one may be gone, or another's by now: then its name is not known. */
-    if (r == 0 && config_module_read(comparison->chimod, &elf[1]) == 0 && elf[1].name[0] &&
+    if (r == 0 && config_module_read(comparison->running.file, &elf[1]) == 0 && elf[1].name[0] &&
         strcmp(elf[0].name, elf[1].name) != 0)
         r = rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
                          elf[0].name, comparison->guest, elf[1].name);
@@ -163,7 +144,8 @@ static int compare(struct cli *cli, const char *guest, const char *path, struct 
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a comparison");
     comparison->guest = guest;
     comparison->outcome = outcome;
-    r = cli_runtime_ask(cli, HOST_FRAME_LIST, &(struct control_none){1}, note_running, comparison);
+    r = cli_remote_guest(cli, guest, &comparison->running);
+    memcpy(outcome->before, comparison->running.version, VERSION_SIZE);
     if (r == 0)
         r = compare_modules(comparison, path);
     if (r == 0)

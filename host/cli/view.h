@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view: texts of frames, which have a size and no 0 at their end. */
+#ifndef CLI_VIEW_H
+#define CLI_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/value.h>
+
+/* Copies a text, cut at `size`, and ends it with a 0. */
+static inline void cli_view_copy(char *to, size_t size, struct rapahub_string text)
+{
+    snprintf(to, size, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
+}
+
+static inline bool cli_view_is(struct rapahub_string text, const char *word)
+{
+    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+}
+
+#endif
