@@ -65,6 +65,8 @@ static bool is_choice(const char *choices, const char *value)
 {
     size_t size = strlen(value);
 
+    if (strchr(value, '|'))
+        return false; /* two of them */
     while (choices) {
         if (strncmp(choices, value, size) == 0 && (choices[size] == '|' || choices[size] == '\0'))
             return size > 0;

@@ -9,7 +9,7 @@ Each becomes an expression or a statement that asks rapahub_mutant(NUMBER) which
   branch      the condition of `if` and `?:` is turned round
   order       publish for note, observe for peek, and in hub/base/atomic.h relaxed for any other order
 
-Left alone: what only hints or logs (HINTS), what a macro writes, constants that the compiler has to know, and < for
+Left alone: what only hints or logs, or does nothing (HINTS), what a macro writes, constants that the compiler has to know, and < for
 <= in `a < b ? a : b`, the lesser or the greater of two, which are the same where they are equal, and the 1 of
 calloc(1, size), for nobody reaches the second half of twice the memory.
 """
@@ -24,7 +24,7 @@ from clang import cindex  # noqa: E402
 from clang.cindex import CursorKind as Kind  # noqa: E402
 
 ROOMS = ("hub/", "host/", "guest-sdk/")
-HINTS = {"rapahub_log", "hub_pause", "hub_foresee", "hub_wait_gap", "hub_far_foresee", "__builtin_prefetch", "sched_yield"}
+HINTS = {"rapahub_log", "va_end", "hub_mutex_fini", "hub_pause", "hub_foresee", "hub_wait_gap", "hub_far_foresee", "__builtin_prefetch", "sched_yield"}
 OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 WEAKER = {"hub_publish": "hub_note", "hub_publish64": "hub_note64", "hub_observe": "hub_peek", "hub_observe64": "hub_peek64"}
 NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}|__ATOMIC_[A-Z_]+")

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void assert_refused(const char *text, const char *why)
     assert_int_equal(parse(&line, text), RAPAHUB_ECONFIG);
     assert_string_equal(rapahub_last_error()->text, why);
     cli_arguments_fini(&line.arguments);
+    cli_arguments_fini(&line.arguments);
 }
 
 static void assert_operands(const char *text, const char *command, const char *operands)
@@ -74,6 +76,10 @@ static void a_negative_number_is_an_operand(void **state)
     (void)state;
     assert_operands("rapahub call calc.add -40 -q -.5 -inf", "call", "calc.add|-40|-.5|-inf|");
     assert_operands("rapahub call calc.add -1", "call", "calc.add|-1|");
+    assert_operands("rapahub call calc.add -0 -9e3 -12", "call", "calc.add|-0|-9e3|-12|");
+    assert_refused("rapahub call calc.add -/", "unknown option '-/'");
+    assert_refused("rapahub call calc.add -:", "unknown option '-:'");
+    assert_refused("rapahub call calc.add -infinite", "unknown option '-i'");
 }
 
 static void behind_two_dashes_all_are_operands(void **state)
@@ -81,6 +87,7 @@ static void behind_two_dashes_all_are_operands(void **state)
     (void)state;
     assert_operands("rapahub call x.y -- --json -q", "call", "x.y|--json|-q|");
     assert_operands("rapahub call -- x.y -", "call", "x.y|-|");
+    assert_refused("rapahub -- rnu", "unknown command 'rnu', did you mean 'run'?");
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -99,6 +106,84 @@ static void what_is_wrong_is_named(void **state)
     assert_refused("rapahub call x.y --repeat 0", "--repeat: '0' is no whole number from 1 on");
     assert_refused("rapahub call x.y --deadline 5",
                    "--deadline: '5' is no duration: a number and ns, us, ms, s, m or h");
+}
+
+static void each_choice_is_taken_and_what_is_nearly_one_refused(void **state)
+{
+    static const char *const good[] = {"table", "wide", "json", "ndjson", "name"};
+    static const char *const wrong[] = {"jsom", "tables", "able", "", "table|wide", "|", "nam"};
+    struct line line;
+    char text[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(text, sizeof text, "rapahub ps --output=%s", good[i]);
+        assert_int_equal(parse(&line, text), 0);
+        assert_string_equal(cli_arguments_text(&line.arguments, "output"), good[i]);
+        cli_arguments_fini(&line.arguments);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char why[128];
+
+        snprintf(text, sizeof text, "rapahub ps --output=%s", wrong[i]);
+        snprintf(why, sizeof why, "--output: '%s' is none of table|wide|json|ndjson|name",
+                 wrong[i]);
+        assert_refused(text, why);
+    }
+}
+
+static void assert_takes_no_value(const struct cli_command *command,
+                                  const struct cli_option *option)
+{
+    char text[128], why[128];
+
+    snprintf(text, sizeof text, "rapahub %s --%s=1", command->name, option->name);
+    snprintf(why, sizeof why, "option '--%s=1' takes no value", option->name);
+    assert_refused(text, why);
+}
+
+static void assert_needs_a_value(const struct cli_command *command, const struct cli_option *option)
+{
+    char text[128], why[128];
+
+    snprintf(text, sizeof text, "rapahub %s --%s", command->name, option->name);
+    snprintf(why, sizeof why, "option '--%s' needs a value", option->name);
+    assert_refused(text, why);
+}
+
+static void each_option_of_each_command_knows_whether_it_has_a_value(void **state)
+{
+    (void)state;
+    for (const struct cli_command *command = cli_commands; command->name; command++) {
+        const struct cli_option *lists[] = {cli_command_global, command->options};
+
+        for (int i = 0; i < 2; i++)
+            for (const struct cli_option *option = lists[i]; option && option->name; option++)
+                if (option->value == CLI_FLAG)
+                    assert_takes_no_value(command, option);
+                else
+                    assert_needs_a_value(command, option);
+    }
+}
+
+static void what_is_not_given_and_has_no_default_is_0(void **state)
+{
+    static const struct cli_option options[] = {
+        {.name = "span", .value = CLI_SPAN}, {.name = "count", .value = CLI_COUNT}, {0}};
+    static const struct cli_command commands[] = {{.name = "c", .options = options}, {0}};
+    char *words[] = {"rapahub", "c", NULL},
+         *given[] = {"rapahub", "c", "--span", "7ms", "--count", "8", NULL};
+    struct cli_arguments arguments;
+
+    (void)state;
+    assert_int_equal(cli_arguments_parse(commands, 2, words, &arguments), 0);
+    assert_int_equal(cli_arguments_span(&arguments, "span"), 0);
+    assert_int_equal(cli_arguments_count(&arguments, "count"), 0);
+    cli_arguments_fini(&arguments);
+    assert_int_equal(cli_arguments_parse(commands, 6, given, &arguments), 0);
+    assert_int_equal(cli_arguments_span(&arguments, "span"), 7000000);
+    assert_int_equal(cli_arguments_count(&arguments, "count"), 8);
+    cli_arguments_fini(&arguments);
 }
 
 static void an_option_of_one_command_is_unknown_to_another(void **state)
@@ -160,6 +245,9 @@ static void a_variable_stands_in_for_an_option(void **state)
     assert_refused("rapahub ps",
                    "RAPAHUB_TIMEOUT: 'soon' is no duration: a number and ns, us, ms, s, m or h");
     unsetenv("RAPAHUB_TIMEOUT");
+    setenv("RAPAHUB_OUTPUT", "xml", 1);
+    assert_refused("rapahub ps", "RAPAHUB_OUTPUT: 'xml' is none of table|wide|json|ndjson|name");
+    unsetenv("RAPAHUB_OUTPUT");
 }
 
 int main(void)
@@ -169,6 +257,9 @@ int main(void)
         cmocka_unit_test(a_negative_number_is_an_operand),
         cmocka_unit_test(behind_two_dashes_all_are_operands),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(each_choice_is_taken_and_what_is_nearly_one_refused),
+        cmocka_unit_test(each_option_of_each_command_knows_whether_it_has_a_value),
+        cmocka_unit_test(what_is_not_given_and_has_no_default_is_0),
         cmocka_unit_test(an_option_of_one_command_is_unknown_to_another),
         cmocka_unit_test(more_options_than_there_is_room_for_are_refused),
         cmocka_unit_test(help_needs_no_operands),

@@ -28,10 +28,20 @@ static void the_vectors_of_rfc_4648_decode(void **state)
     assert_decodes("Zm9vYmFy", "foobar");
 }
 
+static void what_stands_before_a_text_is_not_its_own(void **state)
+{
+    char text[] = "==Zg==";
+    size_t size = 99;
+
+    (void)state;
+    assert_true(cli_base64_decode(text + 2, 0, &size));
+    assert_int_equal(size, 0);
+}
+
 static void what_is_no_base64_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "Z", "Zg=", "Zg", "Z===", "====", "Zm9v!mFy", "Zg==Zg==", "=Zg="};
+        "Z", "Zg=", "Zg", "Zg=g", "Z===", "====", "Zm9v!mFy", "Zg==Zg==", "=Zg="};
 
     (void)state;
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -47,6 +57,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_vectors_of_rfc_4648_decode),
+        cmocka_unit_test(what_stands_before_a_text_is_not_its_own),
         cmocka_unit_test(what_is_no_base64_is_refused),
     };
 

@@ -303,6 +303,7 @@ static void json_has_its_own_rules(void **state)
         {&rapahub_type_string, "a\"\\\n\x01 \x7f\xc3\xa9",
          "\"a\\\"\\\\\\u000a\\u0001 \\u007f\xc3\xa9\""},
         {&rapahub_type_string, "\xc2\x9b\xc2\x80", "\"\\u009b\\u0080\""},
+        {&rapahub_type_string, "\xd8\x9c", "\"\\u061c\""},
         {&rapahub_type_string, "\xe2\x80\xae\xe2\x81\xa6", "\"\\u202e\\u2066\""},
         {&rapahub_type_string, "\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xe2\x82\xac\xf0\x9f\x98\x80\""},
         {&rapahub_type_bytes, "", "\"\""},
