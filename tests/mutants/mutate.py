@@ -4,7 +4,8 @@
 Each becomes an expression or a statement that asks rapahub_mutant(NUMBER) which of two ways to go. The operators:
 
   relational  < and <=, > and >=, == and !=, && and || for each other
-  constant    n + 1 for n of at most 16, else 0; also constants with a name
+  constant    n + 1 for n of at most 16, else 0; also constants with a name; -1 for a 0 that a function returns, since
+              what is below 0 is a failure and most who call ask only for that
   statement   a statement that is an expression is left out
   branch      the condition of `if` and `?:` is turned round
   order       publish for note, observe for peek, and in hub/base/atomic.h relaxed for any other order
@@ -28,6 +29,7 @@ HINTS = {"rapahub_log", "va_end", "hub_mutex_fini", "hub_pause", "hub_foresee", 
 OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 WEAKER = {"hub_publish": "hub_note", "hub_publish64": "hub_note64", "hub_observe": "hub_peek", "hub_observe64": "hub_peek64"}
 NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}|__ATOMIC_[A-Z_]+")
+BELOW = re.compile(r"-\d+")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")
 MACRO = re.compile(r"(?:[A-Z_0-9]+|pthread_cleanup_\w+)\s*\(.*\)", re.S)
 UNNAMED = re.compile(r"NULL|UINT\d+_MAX|INT\d+_MAX|SIZE_MAX|CHECK|ENSURE|SYS_\w+|__\w+")  # no constants of ours
@@ -172,8 +174,17 @@ class Function:
                 self.declaration(child)
         elif cursor.kind == Kind.RETURN_STMT:
             for child in children:
-                self.expression(child)
+                self.returned(child)
         elif cursor.kind.is_expression():
+            self.expression(cursor)
+
+    def returned(self, cursor):
+        inner = bare(cursor)
+        start, end = span(inner)
+        if self.file.text(start, end) == "0" and cursor.kind == Kind.INTEGER_LITERAL:  # of no other type than int
+            call = self.add(start, "constant", "0", "-1")
+            self.file.edits.replace(start, end, f"({call} ? -1 : 0)")
+        else:
             self.expression(cursor)
 
     def statement_in(self, cursor):
@@ -244,6 +255,9 @@ class Function:
                                                                      Kind.BINARY_OPERATOR, Kind.DECL_REF_EXPR,
                                                                      Kind.CSTYLE_CAST_EXPR, Kind.UNEXPOSED_EXPR):
             self.constant(cursor, start, end)
+            return
+        if kind == Kind.UNARY_OPERATOR and BELOW.fullmatch(self.file.text(start, end)):
+            self.constant(cursor, start, end)  # the number with its sign
             return
         if kind == Kind.CALL_EXPR:
             self.call(cursor)
