@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* options of a child */
+/* a child */
 #define HOST_DEFAULT_RESTARTS           5
 #define HOST_DEFAULT_PERIOD_S           60
 #define HOST_DEFAULT_BACKOFF_INITIAL_MS 100
@@ -27,10 +27,10 @@
 #define HOST_DEFAULT_PROBE_SUCCESS      1
 #define HOST_DEFAULT_PROBE_FAILURE      3
 
-/* options of a supervisor whose children restart together */
+/* a supervisor whose children restart together */
 #define HOST_DEFAULT_GROUP_RESTARTS 10
 
-/* options of a host */
+/* a host */
 #define HOST_DEFAULT_GUESTS          16
 #define HOST_DEFAULT_PAYLOAD_M       1
 #define HOST_DEFAULT_SLOT_K          4
@@ -45,7 +45,7 @@
 #define HOST_DEFAULT_S(name)  (UINT64_C(1000000000) * HOST_DEFAULT_##name##_S)
 #define HOST_DEFAULT_MS(name) (UINT64_C(1000000) * HOST_DEFAULT_##name##_MS)
 
-/* "60" of PERIOD_S. */
+/* The value as a string literal: HOST_DEFAULT_TEXT(PERIOD_S) is "60". */
 #define HOST_DEFAULT_TEXT(name)   HOST_DEFAULT_QUOTE(HOST_DEFAULT_##name)
 #define HOST_DEFAULT_QUOTE(value) HOST_DEFAULT_WORD(value)
 #define HOST_DEFAULT_WORD(value)  #value
