@@ -17,7 +17,7 @@
 
 int host_asyncs_open(struct host_asyncs *asyncs)
 {
-    hub_mutex_init(&asyncs->lock);
+    hub_mutex_init(&asyncs->lock, HUB_MUTEX_ASYNCS);
     hub_list_init(&asyncs->parked);
     return host_async_table_open(&asyncs->table);
 }

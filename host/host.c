@@ -125,6 +125,7 @@ static struct rapahub_host *new_host(void)
     host_containers_init(&host->containers);
     host_events_init(&host->events);
     host_futexes_init(&host->futexes);
+    hub_crew_init(&host->waiters);
     hub_list_init(&host->lives);
     hub_list_init(&host->ended);
     hub_list_init(&host->detached);

@@ -26,7 +26,7 @@ struct host_loan {
 
 void host_loans_open(struct host_loans *loans)
 {
-    hub_mutex_init(&loans->lock);
+    hub_mutex_init(&loans->lock, HUB_MUTEX_LOANS);
     host_shelf_open(&loans->spare);
     hub_mutex_lock(&loans->lock);
     hub_list_init(&loans->all);

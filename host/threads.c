@@ -30,7 +30,7 @@ struct job {
 void host_threads_init(struct host_threads *threads)
 {
     threads->owner = pthread_self();
-    hub_mutex_init(&threads->lock);
+    hub_mutex_init(&threads->lock, HUB_MUTEX_TASKS);
     hub_list_init(&threads->jobs);
     hub_list_init(&threads->tasks);
 }

@@ -5,7 +5,7 @@
 
 void host_shelf_open(struct host_shelf *shelf)
 {
-    hub_mutex_init(&shelf->lock);
+    hub_mutex_init(&shelf->lock, HUB_MUTEX_SHELF);
     hub_mutex_lock(&shelf->lock);
     shelf->closed = false;
     shelf->first = NULL;

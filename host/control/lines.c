@@ -30,7 +30,7 @@ int host_lines_create(struct host_lines **out)
 
     if (!lines)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the log of a host");
-    hub_mutex_init(&lines->mutex);
+    hub_mutex_init(&lines->mutex, HUB_MUTEX_LINES);
     *out = lines;
     return 0;
 }

@@ -123,7 +123,7 @@ static bool begin(struct host_futexes *futexes)
 void host_futexes_init(struct host_futexes *futexes)
 {
     *futexes = (struct host_futexes){.count = 0};
-    hub_mutex_init(&futexes->lock);
+    hub_mutex_init(&futexes->lock, HUB_MUTEX_FUTEXES);
 }
 
 bool host_futexes_watch(struct host_futexes *futexes, struct host_futex *futex)

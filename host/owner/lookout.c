@@ -91,7 +91,7 @@ int host_lookout_open(struct host_lookout *lookout, int loop, uint32_t posts)
     int r;
 
     *lookout = (struct host_lookout){.bell = -1, .loop = loop, .numbers = NUMBER_FIRST};
-    hub_mutex_init(&lookout->lock);
+    hub_mutex_init(&lookout->lock, HUB_MUTEX_LOOKOUT);
     lookout->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (lookout->epoll >= 0)
         lookout->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

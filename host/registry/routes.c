@@ -2,6 +2,8 @@
 #include "host/registry/routes.h"
 
 #include "hub/base/futex.h"
+#include "hub/base/lock_rank.h"
+#include "hub/base/mutex.h"
 
 void host_routes_init(struct host_routes *routes)
 {
@@ -17,11 +19,13 @@ void host_routes_fini(struct host_routes *routes)
 
 void host_routes_read(struct host_routes *routes)
 {
+    hub_lock_rank_enter(HUB_MUTEX_ROUTES);
     pthread_rwlock_rdlock(&routes->lock);
 }
 
 void host_routes_write(struct host_routes *routes)
 {
+    hub_lock_rank_enter(HUB_MUTEX_ROUTES);
     pthread_rwlock_wrlock(&routes->lock);
     if (hub_add(&routes->version, 1) == UINT32_MAX)
         hub_add(&routes->version, 1); /* 0 is a version that was never seen */
@@ -31,6 +35,7 @@ void host_routes_write(struct host_routes *routes)
 void host_routes_unlock(struct host_routes *routes)
 {
     pthread_rwlock_unlock(&routes->lock);
+    hub_lock_rank_leave(HUB_MUTEX_ROUTES);
 }
 
 void host_routes_announce(struct host_routes *routes)

@@ -132,7 +132,7 @@ int hub_closer_create(struct hub_closer **out)
 
     if (!closer)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for who closes descriptors");
-    hub_mutex_init(&closer->lock);
+    hub_mutex_init(&closer->lock, HUB_MUTEX_CLOSER);
     hub_note(&closer->users, 1);
     *out = closer;
     return 0;

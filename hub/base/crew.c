@@ -156,6 +156,12 @@ static int enlist(struct hub_crew *crew, void (*work)(void *user), void *user)
     return 0;
 }
 
+void hub_crew_init(struct hub_crew *crew)
+{
+    *crew = (struct hub_crew){.all = NULL};
+    hub_mutex_init(&crew->lock, HUB_MUTEX_CREW);
+}
+
 int hub_crew_run(struct hub_crew *crew, void (*work)(void *user), void *user)
 {
     struct hub_crew_member *gone;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crew: a thread pool for occasional work. Starting and joining a thread takes longer than much of
- * this work, so a thread that is done waits a second for more. A zeroed pool has no threads. */
+ * this work, so a thread that is done waits a second for more. */
 #ifndef HUB_BASE_CREW_H
 #define HUB_BASE_CREW_H
 
@@ -18,6 +18,9 @@ struct hub_crew {
     uint32_t idle_count GUARDED_BY(lock);
     bool closing GUARDED_BY(lock);
 };
+
+/* Makes a pool without threads. Before the first use, on one thread. */
+void hub_crew_init(struct hub_crew *crew);
 
 /* Runs work(user) soon, on a thread with all signals blocked. Returns 0, the error of
  * pthread_create (-EAGAIN, without a diagnosis), -ENOMEM, or -ECANCELED after fini. The work

@@ -7,6 +7,8 @@
 
 #include <rapahub/log.h>
 
+#include "hub/base/lock_rank.h"
+#include "hub/base/mutex.h"
 #include "hub/base/printable.h"
 
 #define LINE_MAX_BYTES  8192
@@ -40,11 +42,13 @@ static void to_standard_error(enum rapahub_log_level level, const char *topic, c
 
 void rapahub_log_to(rapahub_log_sink *sink, void *user, enum rapahub_log_level level)
 {
+    hub_lock_rank_enter(HUB_MUTEX_LOG);
     pthread_mutex_lock(&lock);
     sink_now = sink;
     sink_user = user;
     level_now = level;
     pthread_mutex_unlock(&lock);
+    hub_lock_rank_leave(HUB_MUTEX_LOG);
 }
 
 void rapahub_log(enum rapahub_log_level level, const char *topic, const char *format, ...)
@@ -53,6 +57,7 @@ void rapahub_log(enum rapahub_log_level level, const char *topic, const char *fo
     int kept = errno;
     va_list arguments;
 
+    hub_lock_rank_enter(HUB_MUTEX_LOG);
     pthread_mutex_lock(&lock);
     if (level <= level_now) {
         va_start(arguments, format);
@@ -65,5 +70,6 @@ void rapahub_log(enum rapahub_log_level level, const char *topic, const char *fo
             to_standard_error(level, topic, text);
     }
     pthread_mutex_unlock(&lock);
+    hub_lock_rank_leave(HUB_MUTEX_LOG);
     errno = kept;
 }

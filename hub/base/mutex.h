@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
  * a callback. One word and a futex, so that nothing is called where nobody else holds it: a call
- * takes several (docs/adr/0012). Order of locks: routes, then the link's, which is that of its
- * calls too, then those of channels and of slots, then the log's sink. */
+ * takes several (docs/adr/0012).
+ *
+ * HUB_MUTEX_ORDER is the order of all locks of the product. A thread that holds one takes only
+ * locks that come later in the list, so no threads can wait for each other in a circle. Debug and
+ * sanitizer builds check this at each lock (hub/base/lock_rank.h); in others a mutex has no rank.
+ */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 
 #include "hub/base/atomic.h"
+#include "hub/base/lock_rank.h"
 
 #if defined(__clang__)
 #define HUB_MUTEX_MARK(mark) __attribute__((mark))
@@ -23,8 +28,38 @@
  * cannot know that these are one. */
 #define UNCHECKED HUB_MUTEX_MARK(no_thread_safety_analysis)
 
+/* name of the rank, what it guards; the outermost first */
+#define HUB_MUTEX_ORDER(X)                                                                    \
+    X(ROUTES, "routes of a host") /* a lock of readers and writers: host/registry/routes.h */ \
+    X(TASKS, "tasks of a host")                                                               \
+    X(ASYNCS, "asynchronous calls of a host")                                                 \
+    X(SCRATCHES, "callers of a host")                                                         \
+    X(LOANS, "loans of a host")                                                               \
+    X(SHELF, "free list of a host")                                                           \
+    X(LOOKOUT, "lookout of a host")                                                           \
+    X(FUTEXES, "futexes of a host")                                                           \
+    X(LINES, "lines of a control socket")                                                     \
+    X(SERVED, "inbound calls of a link")                                                      \
+    X(LINK, "link") /* its ring and the calls sent through it */                              \
+    X(CHANNELS, "channels of a link")                                                         \
+    X(STREAM_PAIR, "stream pair")                                                             \
+    X(SLOT_PURSE, "slot cache")                                                               \
+    X(SLOT_ARRIVALS, "slot arrivals")                                                         \
+    X(SLOT_BANK, "slot allocator")                                                            \
+    X(SLOT_POOL, "slot pool")                                                                 \
+    X(CREW, "thread pool")                                                                    \
+    X(CLOSER, "closer")                                                                       \
+    X(LOG, "log") /* of pthread: hub/base/log.c */
+
+#define HUB_MUTEX_RANK(name, text) HUB_MUTEX_##name,
+enum hub_mutex_rank { HUB_MUTEX_UNRANKED, HUB_MUTEX_ORDER(HUB_MUTEX_RANK) HUB_MUTEX_RANKS_COUNT };
+#undef HUB_MUTEX_RANK
+
 struct HUB_MUTEX_MARK(capability("mutex")) hub_mutex {
     struct hub_a32 word; /* enum hub_mutex_state */
+#ifdef HUB_MUTEX_RANKS
+    enum hub_mutex_rank rank;
+#endif
 };
 
 static inline void hub_mutex_lock(struct hub_mutex *mutex)
@@ -46,9 +81,20 @@ enum hub_mutex_state {
 void hub_mutex_wait(struct hub_mutex *mutex);
 void hub_mutex_pass(struct hub_mutex *mutex, uint32_t was);
 
-static inline void hub_mutex_init(struct hub_mutex *mutex)
+#ifdef HUB_MUTEX_RANKS
+#define HUB_MUTEX_RANK_OF(mutex) ((mutex)->rank)
+#else
+#define HUB_MUTEX_RANK_OF(mutex) HUB_MUTEX_UNRANKED
+#endif
+
+static inline void hub_mutex_init(struct hub_mutex *mutex, enum hub_mutex_rank rank)
 {
     hub_note(&mutex->word, HUB_MUTEX_FREE);
+#ifdef HUB_MUTEX_RANKS
+    mutex->rank = rank;
+#else
+    (void)rank;
+#endif
 }
 
 static inline void hub_mutex_fini(struct hub_mutex *mutex)
@@ -58,6 +104,7 @@ static inline void hub_mutex_fini(struct hub_mutex *mutex)
 
 static inline void hub_mutex_lock(struct hub_mutex *mutex)
 {
+    hub_lock_rank_enter(HUB_MUTEX_RANK_OF(mutex));
     if (__builtin_expect(!hub_claim(&mutex->word, HUB_MUTEX_FREE, HUB_MUTEX_HELD), 0))
         hub_mutex_wait(mutex);
 }
@@ -65,16 +112,20 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
 /* The same, and the fence in front of a look at `word` for who sleeps. */
 static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct hub_a32 *word)
 {
-    uint32_t was = hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word);
+    uint32_t was;
 
+    hub_lock_rank_leave(HUB_MUTEX_RANK_OF(mutex));
+    was = hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word);
     if (__builtin_expect(was != HUB_MUTEX_HELD, 0))
         hub_mutex_pass(mutex, was);
 }
 
 static inline void hub_mutex_unlock(struct hub_mutex *mutex)
 {
-    uint32_t was = hub_exchange(&mutex->word, HUB_MUTEX_FREE);
+    uint32_t was;
 
+    hub_lock_rank_leave(HUB_MUTEX_RANK_OF(mutex));
+    was = hub_exchange(&mutex->word, HUB_MUTEX_FREE);
     if (__builtin_expect(was != HUB_MUTEX_HELD, 0))
         hub_mutex_pass(mutex, was);
 }

@@ -26,7 +26,7 @@ int hub_channels_create(const struct hub_limits *limits, enum hub_role role,
 
     if (!set)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for channels");
-    hub_mutex_init(&set->lock);
+    hub_mutex_init(&set->lock, HUB_MUTEX_CHANNELS);
     hub_list_init(&set->owing);
     hub_list_init(&set->waiting);
     hub_list_init(&set->joining);

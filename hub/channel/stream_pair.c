@@ -206,7 +206,7 @@ int rapahub_stream_pair(struct rapahub_sink **out_sink, struct rapahub_source **
 
     if (!pair)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a stream");
-    hub_mutex_init(&pair->lock);
+    hub_mutex_init(&pair->lock, HUB_MUTEX_STREAM_PAIR);
     pair->ends = 2;
     pair->source = (struct rapahub_source){
         .read = read_pair, .stop = stop_source, .leave = leave_source, .destroy = destroy_source};

@@ -221,6 +221,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
+    hub_crew_init(&connection->crew);
     of_link.events = (struct hub_link_events){.take = take,
                                               .take_line = take_line,
                                               .place = place,

@@ -83,7 +83,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->limits = options->segment->geometry.limits;
     link->rule = "";
     link->wait.nudge = -1;
-    hub_mutex_init(&link->send);
+    hub_mutex_init(&link->send, HUB_MUTEX_LINK);
     hub_list_init(&link->senders);
     hub_mutex_lock(&link->send);
     hub_placement_init(link);

@@ -45,7 +45,7 @@ static void cut(void *user)
 void hub_slot_arrivals_init(struct hub_slot_arrivals *arrivals)
 {
     arrivals->inbox = (struct hub_doorbell_inbox){take, cut, arrivals};
-    hub_mutex_init(&arrivals->lock);
+    hub_mutex_init(&arrivals->lock, HUB_MUTEX_SLOT_ARRIVALS);
     hub_mutex_lock(&arrivals->lock);
     arrivals->cut = false;
     for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)

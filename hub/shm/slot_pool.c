@@ -83,7 +83,7 @@ int hub_slot_pool_init(struct hub_slot_pool *pool, const struct hub_geometry *ge
         .cache = bits,
         .free = bits + words_of(count),
     };
-    hub_mutex_init(&pool->lock);
+    hub_mutex_init(&pool->lock, HUB_MUTEX_SLOT_POOL);
     read_records(pool);
     return 0;
 }

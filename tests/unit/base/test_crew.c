@@ -91,11 +91,12 @@ static uint32_t own_threads(void)
 /* A thread is idle a little after it has told its end. */
 static void one_thread_does_what_comes_one_by_one(void **state)
 {
-    struct hub_crew crew = {0};
+    struct hub_crew crew;
     uint32_t before = own_threads(), same = 0;
     pid_t last = 0;
 
     (void)state;
+    hub_crew_init(&crew);
     for (unsigned i = 0; i < 100; i++) {
         struct piece piece = {0};
 
@@ -115,10 +116,11 @@ static void one_thread_does_what_comes_one_by_one(void **state)
 static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
 {
     struct piece pieces[MANY] = {0};
-    struct hub_crew crew = {0};
+    struct hub_crew crew;
     uint32_t before = own_threads();
 
     (void)state;
+    hub_crew_init(&crew);
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(hub_crew_run(&crew, do_piece, &pieces[i]), 0);
     for (unsigned i = 0; i < MANY; i++)
@@ -150,11 +152,12 @@ static void *end_soon(void *user)
 
 static void its_end_waits_for_what_is_being_done(void **state)
 {
-    struct hub_crew crew = {0};
+    struct hub_crew crew;
     struct piece piece = {0};
     pthread_t helper;
 
     (void)state;
+    hub_crew_init(&crew);
     assert_int_equal(hub_crew_run(&crew, do_piece, &piece), 0);
     await(&piece.begun);
     assert_int_equal(pthread_create(&helper, NULL, end_soon, &piece), 0);
@@ -169,7 +172,7 @@ static void one_that_never_had_work_ends_too(void **state)
     struct hub_crew crew;
 
     (void)state;
-    memset(&crew, 0, sizeof crew);
+    hub_crew_init(&crew);
     hub_crew_fini(&crew);
 }
 

@@ -43,7 +43,7 @@ static void readers_share_the_lock_and_a_writer_does_not(void **state)
     host_routes_read(&routes);
     assert_int_equal(pthread_rwlock_tryrdlock(&routes.lock), 0);
     assert_int_not_equal(pthread_rwlock_trywrlock(&routes.lock), 0);
-    host_routes_unlock(&routes);
+    assert_int_equal(pthread_rwlock_unlock(&routes.lock), 0);
     host_routes_unlock(&routes);
     host_routes_write(&routes);
     assert_int_not_equal(pthread_rwlock_tryrdlock(&routes.lock), 0);

@@ -88,12 +88,13 @@ static void ignore(void *user)
 static void a_pump_can_be_stopped_wherever_it_waits(void **state)
 {
     struct ends in, out;
-    struct hub_crew crew = {0};
+    struct hub_crew crew;
     struct hub_pump *pump;
     bool at_source;
     char byte;
 
     (void)state;
+    hub_crew_init(&crew);
     assert_int_equal(rapahub_stream_pair(&in.sink, &in.source), 0);
     assert_int_equal(rapahub_stream_pair(&out.sink, &out.source), 0);
     const struct hub_pump_options options = {.source = in.source,
@@ -120,11 +121,12 @@ static void a_pump_tells_which_end_failed(void **state)
 {
     struct rapahub_source *source;
     struct rapahub_sink *sink;
-    struct hub_crew crew = {0};
+    struct hub_crew crew;
     struct hub_pump *pump;
     bool at_source = true;
 
     (void)state;
+    hub_crew_init(&crew);
     assert_int_equal(rapahub_source_of_memory("abcdef", 6, &source), 0);
     assert_int_equal(rapahub_sink_of_memory(3, &sink), 0);
     const struct hub_pump_options options = {.source = source,
