@@ -20,7 +20,8 @@ int hub_arrival_copy(const struct hub_arrival *arrival, uint32_t at, uint32_t si
     return hub_slots_in_copy(&arrival->link->slots, &part, to);
 }
 
-/* One that breaks a rule begins the next run, and is found there. */
+/* Returns the length of a run of messages that belong together. A message that breaks a rule begins
+ * the next run, and is found there. */
 static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor *list,
                        uint32_t most)
 {
@@ -34,15 +35,15 @@ static uint32_t run_of(const struct hub_link *link, const struct hub_descriptor 
     return count;
 }
 
-/* Who is told may be on this CPU, or about to run for the first time: it reads what is warm, before
- * this thread goes on. */
+/* The wakened thread may be on this CPU, or about to run for the first time: it reads data that is
+ * warm, before this thread continues. */
 static void tell(struct hub_link *link)
 {
     hub_link_state_tell(link);
     (void)sched_yield();
 }
 
-/* Who waits for it is told when there is plenty; of less when nothing follows: to wake a thread for
+/* Tells the reader at once if there is plenty; otherwise when no more follows. Waking a thread for
  * each message would cost more than all the rest. */
 static void note_news(struct hub_link *link, int news)
 {
@@ -82,7 +83,7 @@ void hub_arrival_tell(struct hub_link *link)
     tell(link);
 }
 
-/* What breaks a rule is for the look at it alone. */
+/* A message that breaks a rule is left to the ordinary check. */
 uint32_t hub_arrival_take_line(struct hub_link *link, const struct hub_descriptor *list,
                                uint32_t most)
 {

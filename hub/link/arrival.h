@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrival: what is taken off the ring together: several small Data of one channel, several small
- * answers; and large Data, in parts. */
+/* arrival: receives several messages of the ring together: several small Data of one channel,
+ * several small answers; and large Data in parts. */
 #ifndef HUB_LINK_ARRIVAL_H
 #define HUB_LINK_ARRIVAL_H
 
@@ -10,35 +10,36 @@ struct hub_descriptor;
 struct hub_link;
 struct hub_message;
 
-/* How soon a reader should know of what came. */
+/* How soon a reader should learn of a message. */
 enum hub_arrival_news {
-    HUB_ARRIVAL_SILENT, /* nobody waits for it */
+    HUB_ARRIVAL_SILENT, /* no thread waits for it */
     HUB_ARRIVAL_SOON,   /* when no more comes */
-    HUB_ARRIVAL_NOW     /* it is plenty */
+    HUB_ARRIVAL_NOW     /* at once: it is plenty */
 };
 
-/* Messages of one channel, one behind the other, each found well-formed. The payload of each is in
- * its descriptor, or there is one and its payload is in a slot. */
+/* Consecutive messages of one channel, each found well-formed. The payload of each is in its
+ * descriptor, or there is only one and its payload is in a slot. */
 struct hub_arrival {
     struct hub_link *link;
     const struct hub_descriptor *list; /* private copies */
     uint32_t count;
 };
 
-/* Copies a part of the only payload. What is not copied before the end of the event nobody can have
- * any more. RAPAHUB_EPROTOCOL where the sender has re-used the slot. */
+/* Copies a part of the only payload. Bytes that are not copied before the end of the event are
+ * lost. RAPAHUB_EPROTOCOL if the sender has reused the slot. */
 int hub_arrival_copy(const struct hub_arrival *arrival, uint32_t at, uint32_t size, void *to);
 
-/* Under the token: hands up `message`, of which list[0] is the descriptor, and of the `most` in the
- * list those behind it that belong to it: how many that were, or RAPAHUB_EPROTOCOL. */
+/* Passes `message`, whose descriptor is list[0], to the room above, together with those of the
+ * `most` in the list that follow and belong to it. Returns their number, or RAPAHUB_EPROTOCOL.
+ * Under the token. */
 int hub_arrival_receive(struct hub_link *link, const struct hub_message *message,
                         const struct hub_descriptor *list, uint32_t most);
 
-/* Under the token: nothing more comes now, so who was not told of each message is told. */
+/* No more comes now: tells the readers that were not told of each message. Under the token. */
 void hub_arrival_tell(struct hub_link *link);
 
-/* Small Responses that stand one behind the other at the beginning of the list: how many were
- * taken, all at once. By the holder of the token. */
+/* Receives consecutive small Responses at the beginning of the list, all at once, and returns their
+ * number. Under the token. */
 uint32_t hub_arrival_take_line(struct hub_link *link, const struct hub_descriptor *list,
                                uint32_t most);
 

@@ -5,12 +5,14 @@
 #include "hub/base/futex.h"
 #include "hub/link/link_state.h"
 
-#define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for the leader */
-#define SPACE_SLICE (10 * HUB_MILLISECOND)  /* where a slot may come without a wake-up */
-#define LED_SLICE   (10 * HUB_MILLISECOND)  /* behind which it looks whether somebody receives */
-#define FULL_SLICE  HUB_MILLISECOND         /* where nobody may receive before an answer is sent */
+/* the longest sleep of a thread that waits for the leader */
+#define SLICE       (100 * HUB_MILLISECOND)
+#define SPACE_SLICE (10 * HUB_MILLISECOND) /* if a slot may come without a wake-up */
+/* after it the thread checks whether another one receives */
+#define LED_SLICE  (10 * HUB_MILLISECOND)
+#define FULL_SLICE HUB_MILLISECOND /* if no thread may receive before an answer is sent */
 
-/* A leader that sleeps for messages only is made to sleep for space too. */
+/* Makes a leader that sleeps only for messages sleep for space too. */
 static void ask_for_space(struct hub_link *link)
 {
     hub_settle(&link->armed);
@@ -39,7 +41,7 @@ static void leave(struct hub_link *link)
     hub_link_state_hinder(link, false);
 }
 
-/* Sleeps until the leader tells, or lets go. */
+/* Sleeps until the leader tells this thread, or releases the token. */
 void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *until)
 {
     uint32_t seen;
@@ -48,14 +50,16 @@ void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *un
         ask_for_space(link);
     join(link);
     seen = hub_observe(&link->news);
-    hub_settle(&link->crowd); /* who lets go or tells behind it sees us, or we see what it did */
+    /* a thread that releases the token or tells afterwards sees us, or we see its effect */
+    hub_settle(&link->crowd);
     if (hub_link_state_receiving(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
     leave(link);
 }
 
-/* Nothing may be received now, for the peer does not read what it is owed; or by another thread. */
+/* Nothing may be received now, because the peer does not read its answers; or another thread
+ * receives. */
 void hub_bystander_doze(struct hub_link *link, const struct hub_link_until *until)
 {
     uint32_t seen;
@@ -69,7 +73,7 @@ void hub_bystander_doze(struct hub_link *link, const struct hub_link_until *unti
     leave(link);
 }
 
-/* Sleeps until it is told, by whoever receives: true where it was. */
+/* Sleeps until the receiving thread tells this one: true if it was told. */
 bool hub_bystander_is_told(struct hub_link *link, const struct hub_link_until *until)
 {
     uint32_t seen = hub_observe(&link->news);

@@ -5,9 +5,9 @@
 #include "hub/link/link_state.h"
 #include "hub/link/send_queue.h"
 
-#define FREED_MOST 4 /* slots given back of which nobody was told */
+#define FREED_MOST 4 /* returned slots of which the peer was not told */
 
-/* A peer that takes no part may sleep on the word that changed, or on the one beside it.
+/* A peer that does not take part may sleep on the word that changed, or on the one next to it.
  * r[impl hub.wait.foreign] */
 static __attribute__((noinline)) void wake_sleeper(struct hub_link *link, uint32_t slot)
 {
@@ -25,8 +25,8 @@ static void wake_for_slot(struct hub_link *link, uint32_t slot)
         wake_sleeper(link, slot);
 }
 
-/* Who sleeps for a slot is woken when there are some: of a single one it would make little, and
- * sleep again. */
+/* A thread that sleeps for a slot is woken when there are some: for a single one it would do
+ * little, and sleep again. */
 void hub_giving_wake(struct hub_link *link)
 {
     if (link->unwoken > 0)
@@ -68,8 +68,8 @@ int hub_giving_back(struct hub_link *link, uint32_t slot)
     return r;
 }
 
-/* A guest that has run out of slots rings the doorbell: so a look at each sweep is enough, and
- * where somebody waits for it. */
+/* A guest without free slots rings the doorbell, so a check at each sweep is enough, and in waits
+ * for a slot. */
 bool hub_giving_attend(struct hub_link *link)
 {
     if (link->options.role != HUB_ROLE_HOST ||

@@ -36,11 +36,11 @@ static void open_rings(struct hub_link *link)
     }
     if (!link->options.segment->shared)
         return;
-    /* In a shared file an unknown peer may keep its indices modulo the size of the ring. */
+    /* in a shared file an unknown peer may keep its indices modulo the size of the ring */
     link->out.convention = link->in.convention = HUB_RING_UNKNOWN;
 }
 
-/* A leader may be asleep, on a byte that is read here: it looks again. */
+/* A leader may be asleep on a byte that is read here: it must check again. */
 static void hear(void *user)
 {
     struct hub_link *link = user;
@@ -95,7 +95,8 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->wait.life = host ? NULL : &link->view.entry->state;
     link->wait.attached = link->usual;
     link->wait.manner = options->waiting;
-    link->wait.watched = options->watched || !host; /* no guest's call has to end with its host */
+    /* no guest has calls that must end with its host */
+    link->wait.watched = options->watched || !host;
     link->wait.messages[0] = &link->counters.sent;
     link->wait.messages[1] = &link->counters.received;
     link->wait.nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -158,7 +159,7 @@ const char *hub_link_rule(const struct hub_link *link)
     return hub_link_closed(link) ? link->rule : "";
 }
 
-/* A host may take the state for the end, and hand the entry on: so it is the last that is written.
+/* A host may take the state for the end, and hand the entry on, so the state is written last.
  * r[impl shm.guest.detach] */
 void hub_link_leave(struct hub_link *link)
 {
@@ -200,7 +201,7 @@ void hub_link_cork(struct hub_link *link, bool corked)
     hub_note(&link->corks, hub_peek(&link->corks) + (corked ? 1 : UINT32_MAX));
 }
 
-/* Who waits for space lets go first what it holds back itself. */
+/* A thread that waits for space first sends what it holds back itself. */
 static int send(struct hub_link *link, const struct hub_message *message,
                 const struct hub_parts *payload, uint64_t deadline_ns)
 {
@@ -313,7 +314,7 @@ const struct hub_a32 *hub_link_head(const struct hub_link *link)
     return link->in.head;
 }
 
-/* A peer may wake one sleeper only, and that need not be the leader. */
+/* A peer may wake only one sleeper, which need not be the leader. */
 void hub_link_moved(struct hub_link *link)
 {
     if (hub_link_closed(link))
@@ -379,7 +380,7 @@ bool hub_link_was_rung(const struct hub_link *link)
     return (hub_peek(link->wait.own) & HUB_WAIT_RX_BELL) == 0;
 }
 
-/* What others could not do for want of the token, the turn that follows does. */
+/* Work that other threads could not do without the token is done by the following turn. */
 void hub_link_hush(struct hub_link *link)
 {
     if (link->options.role != HUB_ROLE_HOST || !hub_claim(&link->token, 0, 1))
@@ -426,7 +427,7 @@ const struct hub_wait *hub_link_wakes(const struct hub_link *link)
     return &link->wait;
 }
 
-/* By the words of the segment alone, so that no lock and no token is needed. */
+/* Uses only words of the segment, so that no lock and no token is needed. */
 static uint32_t depth(const struct hub_link *link, const struct hub_a32 *head,
                       const struct hub_a32 *tail)
 {

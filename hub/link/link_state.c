@@ -6,7 +6,7 @@
 #include "hub/base/futex.h"
 #include "hub/link/send_queue.h"
 
-/* Of a guest's that is open the host has left, or has given the entry up. */
+/* On an open link of a guest the host has left, or has given the entry up. */
 int hub_link_state_fate(const struct hub_link *link)
 {
     if (hub_link_state_closed(link))
@@ -15,7 +15,7 @@ int hub_link_state_fate(const struct hub_link *link)
                                                                               : RAPAHUB_ECLOSED;
 }
 
-/* Before the link closes: who sees it closed sees why. r[impl hub.violation] */
+/* Recorded before the link closes: a thread that sees it closed sees why. r[impl hub.violation] */
 static void note_violation(struct hub_link *link, const char *rule)
 {
     if (!hub_claim(&link->breaking, 0, 1))

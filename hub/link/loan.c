@@ -11,10 +11,10 @@
 #include "hub/link/send_queue.h"
 
 #define LOANS_MAX 64
-#define FEW       16 /* bytes that no function is called for */
+#define FEW       16 /* bytes that are copied without a function call */
 #define LINE      64 /* bytes: data begins with the second line of its slot */
 
-/* Others shall find slots too. */
+/* Limits the loans, so that others find slots too. */
 static bool enter(struct hub_link *link)
 {
     if (hub_add(&link->loans, 1) < LOANS_MAX)
@@ -34,13 +34,13 @@ static __attribute__((cold)) int refuse_size(size_t size, size_t most)
                         "a loan of %zu bytes; the largest of this hub has %zu", size, most);
 }
 
-/* The bytes of its slot before those of a loan: the rest of the first line. */
+/* Returns the bytes of the slot before those of a loan: the rest of the first line. */
 static size_t lead_of(const struct hub_link *link)
 {
     return LINE - hub_slots_start(link->options.pool);
 }
 
-/* What stands before them counts as payload too. Sizes of slots do not change. */
+/* The bytes before the data count as payload too. Sizes of slots do not change. */
 static size_t largest(struct hub_link *link)
 {
     size_t most = hub_peek64(&link->loan_most), slot;
@@ -71,7 +71,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
         return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);
     first = hub_slots_loan(pool, link->options.peer, size + lead, &descriptor, &r);
     if (!first) {
-        if (r == -EAGAIN || r == -ENOSPC) /* so that the next one finds a slot */
+        if (r == -EAGAIN || r == -ENOSPC) /* so that the next loan finds a slot */
             (void)hub_send_queue_ask(link, size + lead);
         leave(link);
         return r;
@@ -93,11 +93,11 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
 {
     if (!loan->data)
         return;
-    if (hub_link_state_ours(link)) /* else the slot is the next one's already */
+    if (hub_link_state_ours(link)) /* else the slot already belongs to the next life */
         hub_slots_drop(link->options.pool, loan->slot);
     leave(link);
     loan->data = NULL;
-    hub_link_state_tell(link); /* who waits for a slot of ours */
+    hub_link_state_tell(link); /* wakes threads that wait for a slot of ours */
     hub_link_state_nudge(link);
 }
 
@@ -108,7 +108,7 @@ static __attribute__((cold)) int refuse_place(const struct hub_parts *payload)
                         payload->head.size, payload->tail.size, HUB_LOAN_HEAD, payload->loan->room);
 }
 
-/* What stands before the data goes into the line before it. Small payloads are inline, as any. */
+/* The bytes before the data go into the line before it. Small payloads are inline as usual. */
 int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
                    struct hub_descriptor *descriptor)
 {

@@ -9,7 +9,7 @@
 #include "hub/base/printable.h"
 #include "hub/wire/postcard.h"
 
-#define LENGTH_SHORT   127 /* bytes of a string whose length takes one byte */
+#define LENGTH_SHORT   127 /* bytes of a string whose length is encoded in one byte */
 #define CHARACTER_MOST 4   /* bytes of a character */
 
 /* r[impl shm.desc.flags] r[impl shm.desc.inline-fields] */
@@ -27,8 +27,8 @@ static int refuse(const char *rule, const struct hub_descriptor *copy)
                         copy->msg_type, copy->id, copy->payload_len, rule);
 }
 
-/* With slots of several sizes (slot_count 0) place and bounds are checked where the slot is read.
- */
+/* With slots of several sizes (slot_count 0) place and bounds are checked where the slot is
+ * read. */
 static int check_place(const struct hub_descriptor *copy, const struct hub_limits *limits)
 {
     bool in_slot = copy->payload_slot != HUB_INLINE;
@@ -107,7 +107,7 @@ void hub_message_reason(const void *payload, size_t size, char *to, size_t capac
     hub_printable_mend(to);
 }
 
-/* So many of the bytes of a text fit, behind their number, that no character is cut in two. */
+/* Returns how many bytes of a text fit after their length, without cutting a character. */
 static size_t cut(const char *text, size_t size, size_t capacity)
 {
     size_t most = capacity <= LENGTH_SHORT + 1 ? capacity - 1 : capacity - 2;
@@ -119,7 +119,7 @@ static size_t cut(const char *text, size_t size, size_t capacity)
     return size;
 }
 
-/* The rule comes first: what does not fit is cut. r[impl core.error.goodbye-reason] */
+/* The rule comes first; the rest is cut if it does not fit. r[impl core.error.goodbye-reason] */
 size_t hub_message_put_reason(const char *rule, const char *context, void *to, size_t capacity)
 {
     char text[1024];

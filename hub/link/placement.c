@@ -20,7 +20,8 @@ static void copy_parts(uint8_t *to, const struct hub_parts *parts)
         memcpy(to + parts->head.size, parts->tail.data, parts->tail.size);
 }
 
-/* How a payload that may be read on another CPU goes there; NULL: it is small, or stays here. */
+/* Returns the way to copy a payload that may be read on another CPU; NULL: it is small, or stays
+ * here. */
 static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *parts,
                               enum hub_message_type type) REQUIRES(link->send)
 {
@@ -32,8 +33,8 @@ static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *par
     return stream ? &link->stream : &link->alone;
 }
 
-/* So many bytes of its slot stay empty that the tail, or what of it is said to, begins at a line,
- * if there is room for it. r[impl hub.payload.align] */
+/* Returns the number of bytes to leave empty in its slot so that the tail, or the part of it that
+ * must be aligned, begins at a line, if there is space for it. r[impl hub.payload.align] */
 static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, uint32_t slot)
 {
     const struct hub_slots *pool = link->options.pool;

@@ -18,7 +18,7 @@ static void count_sent(struct hub_link *link, const struct hub_descriptor *descr
         hub_count64(&counters->sent_slots, 1);
 }
 
-/* A guest that has said goodbye takes no new work; what it is answered, it still wants.
+/* A guest that has said goodbye takes no new work, but still wants its answers.
  * r[impl shm.goodbye.guest] */
 static bool is_too_late(const struct hub_link *link, const struct hub_message *message)
 {
@@ -26,8 +26,8 @@ static bool is_too_late(const struct hub_link *link, const struct hub_message *m
            hub_observe(&link->view.entry->state) == HUB_PEER_GOODBYE;
 }
 
-/* Sends if there is room and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A refusal
- * writes nothing to the segment. r[impl hub.ring.no-drop] */
+/* Sends if there is a place and a slot now: 0, -EAGAIN, RAPAHUB_ESTALE, RAPAHUB_EPROTOCOL. A
+ * refusal writes nothing to the segment. r[impl hub.ring.no-drop] */
 int hub_post_try(struct hub_link *link, const struct hub_message *message,
                  const struct hub_parts *payload)
 {
@@ -71,14 +71,14 @@ void hub_post_goodbye(struct hub_link *link, const char *rule, const char *conte
         hub_send_queue_wake(link);
 }
 
-/* The goodbye may meet another violation: the first is the one that is named.
- * r[impl hub.violation] r[impl hub.death.guard] */
+/* The goodbye may meet another violation: the first one is named. r[impl hub.violation]
+ * r[impl hub.death.guard] */
 int hub_post_violated(struct hub_link *link)
 {
     const struct rapahub_diagnosis why = *rapahub_last_error();
 
     if (!hub_link_state_ours(link))
-        return RAPAHUB_ESTALE; /* it was read in what is another's */
+        return RAPAHUB_ESTALE; /* it was read in an entry of another */
     hub_post_goodbye(link, why.rule, why.text);
     hub_link_state_close(link, RAPAHUB_EPROTOCOL, why.rule);
     return RAPAHUB_EPROTOCOL;

@@ -14,10 +14,10 @@
 #include "hub/link/send_queue.h"
 #include "hub/shm/wait_for.h"
 
-#define ROUNDS 16 /* of a leader, between two looks at the clock */
+#define ROUNDS 16 /* rounds of a leader between two readings of the clock */
 #define FEW    8  /* messages of a stream at once */
-#define QUIET  16 /* looks at the ring behind which no more comes soon */
-#define GLANCE 64 /* looks at the ring, for one at what the peer has run out of */
+#define QUIET  16 /* checks of the ring after which no more comes soon */
+#define GLANCE 64 /* checks of the ring for each one of the peer's requests for slots */
 
 static bool take_token(struct hub_link *link)
 {
@@ -66,8 +66,8 @@ static int show(struct hub_link *link, const struct hub_descriptor *descriptor,
     return events->view(events->user, message, &view);
 }
 
-/* One message but Data, completely, before the next: its payload is copied and its slot free before
- * anybody sees it, or it is shown. r[impl hub.slot.hold] */
+/* Handles a message, except Data, completely before the next: its payload is copied and its slot
+ * free before any other thread sees it, or it is shown. r[impl hub.slot.hold] */
 static int handle(struct hub_link *link, const struct hub_message *checked,
                   const struct hub_descriptor *descriptor)
 {
@@ -97,7 +97,7 @@ static int handle(struct hub_link *link, const struct hub_message *checked,
     return events->accept(events->user, &message, payload, descriptor->payload_len);
 }
 
-/* The next message of the batch, or several of Data or of answers: how many. */
+/* Handles a message of the batch, or several of Data or of answers: returns their number. */
 static int handle_next(struct hub_link *link, uint32_t max)
 {
     const struct hub_descriptor *list = &link->batch[link->batch_at];
@@ -119,7 +119,7 @@ static int handle_next(struct hub_link *link, uint32_t max)
     return r;
 }
 
-/* The copied batch belongs to the link: what is left of it is handled before the head is read. */
+/* The copied batch belongs to the link: the rest of it is handled before the head is read. */
 static int next_batch(struct hub_link *link)
 {
     bool takes_part = hub_wait_takes_part(&link->wait);
@@ -139,7 +139,7 @@ static int next_batch(struct hub_link *link)
     return 1;
 }
 
-/* What was taken from the ring, as far as `max` goes: how many, or a failure. */
+/* Handles messages copied from the ring, at most `max`: returns their number, or a failure. */
 static int handle_batch(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -154,8 +154,8 @@ static int handle_batch(struct hub_link *link, uint32_t max)
     return r < 0 ? r : (int)count;
 }
 
-/* One batch, of the ring or of what is left of the last one: how many, or a failure. Closes the
- * link where the peer broke a rule. */
+/* Handles one batch, from the ring or the rest of the last one: returns the number, or a failure.
+ * Closes the link if the peer broke a rule. */
 static int receive_batch(struct hub_link *link, uint32_t max)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -168,7 +168,7 @@ static int receive_batch(struct hub_link *link, uint32_t max)
         r = handle_batch(link, max);
     if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count &&
         link->batch[link->batch_at - 1].payload_slot == HUB_INLINE)
-        hub_wait_gap(&link->wait); /* a stream is faster in bunches than one by one */
+        hub_wait_gap(&link->wait); /* a stream is faster in batches than one by one */
     hub_giving_wake(link);
     return r < 0 ? hub_post_violated(link) : r;
 }
@@ -188,7 +188,7 @@ static int receive(struct hub_link *link, uint32_t max)
     return (int)count;
 }
 
-/* What a dead peer had published before is still received; then calls end. */
+/* Messages that a dead peer had published before are still received; then calls end. */
 static void finish_if_dead(struct hub_link *link)
 {
     if (hub_observe(&link->dead) == 0 || hub_link_state_closed(link))
@@ -197,16 +197,17 @@ static void finish_if_dead(struct hub_link *link)
         hub_link_state_close(link, hub_link_state_fate(link), "");
 }
 
-/* Did something come behind `tail`? Needs no token: it reads what never changes, and the head. */
+/* Says whether something came after `tail`. Needs no token: reads constants and the head. */
 static bool has_moved(const struct hub_link *link, uint32_t tail)
 {
     return ((hub_ring_head(&link->in) - tail) & (link->limits.ring_size - 1)) != 0;
 }
 
-/* Whatever came while this thread had the token and could not be told is told now: to the next
- * leader, by `after`; to a loop, by on_pending. Where nothing may be received before what is owed
- * is sent, to look again at once would be in vain. A doorbell is left unarmed for who looks again
- * by itself: each store to the entry costs the peer the line it looks at. */
+/* Events that came while this thread had the token, and could not be passed on, are passed on now:
+ * to the next leader, by `after`; to a loop, by on_pending. If nothing may be received before owed
+ * answers are sent, checking again at once would be in vain. The doorbell stays unarmed for a side
+ * that checks again by itself: each store to the entry takes the cache line from the peer that
+ * reads it. */
 static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queued)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -225,7 +226,7 @@ static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queue
         hub_settle(link->wait.own);
     } while (hub_observe(&link->dead) != 0 && !hub_link_state_closed(link) && take_token(link));
     events->after(events->user, queued);
-    if (hub_peek(&link->crowd) != 0) /* behind the fence above */
+    if (hub_peek(&link->crowd) != 0) /* after the fence above */
         hub_link_state_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
     if (pending && !hub_link_state_closed(link) && !events->full(events->user))
@@ -242,7 +243,7 @@ bool hub_receiver_has_news(const struct hub_link *link)
     return hub_observe(&link->token) == 0 && has_moved(link, hub_peek(&link->taken));
 }
 
-/* All is seen: the peer may know it, and what it waits for is given. */
+/* Everything is received: the peer may know it, and gets what it waits for. */
 static void rest(struct hub_link *link)
 {
     show_tail(link);
@@ -255,9 +256,8 @@ __attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
         hub_receiver_let_go(link, false);
 }
 
-/* The doorbell is read under the token only: a leader may be asleep on it. A byte that nobody reads
- * would stay there, and one more with each bell heard in vain, until a full doorbell makes no edge
- * any more: so who looks again for such a bell reads it. */
+/* Reads the doorbell, only under the token, because a leader may be asleep on it. Unread bytes
+ * would pile up with each ring noticed in vain, until a full doorbell causes no edge any more. */
 static void answer_bell(struct hub_link *link)
 {
     if (hub_observe(&link->bell_pending) == 0)
@@ -292,23 +292,23 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
         hub_wait_note_bell(&link->wait);
     r = hub_receiver_sweep(link, max, true);
     if (r == -EBUSY)
-        (void)hub_giving_attend(link); /* who has the token may sleep */
+        (void)hub_giving_attend(link); /* the holder of the token may sleep */
     return r;
 }
 
-/* What a leader looks at while it waits. */
+/* The state of a waiting leader. */
 struct leader {
     struct hub_link *link;
     const struct hub_link_until *until;
     struct hub_wait_order order;
     uint32_t rounds;
-    bool streams;   /* what came last was of a stream */
-    uint32_t looks; /* at a ring without news, since there were some */
+    bool streams;   /* the last message was of a stream */
+    uint32_t looks; /* checks of a ring without news, since there were some */
     uint32_t glances;
-    bool rests; /* it sleeps between two looks */
+    bool rests; /* it sleeps between two checks */
 };
 
-/* Who gathers is not asked while more may come at once. */
+/* A gathering thread is not asked while more may come at once. */
 static bool is_done(const struct leader *leader)
 {
     if (leader->until->peeks && hub_ring_ready(&leader->link->in))
@@ -318,22 +318,22 @@ static bool is_done(const struct leader *leader)
     return leader->until->done(leader->until->user);
 }
 
-/* At the last of these looks it is quiet. */
+/* After the last of these checks the ring counts as quiet. */
 static void note_look(struct leader *leader)
 {
     if (leader->looks < QUIET && ++leader->looks == QUIET)
         hub_arrival_tell(leader->link);
 }
 
-/* A guest may have no slot for the very answer that is waited for. It is seen behind the arming of
- * the bits too, so that who asks sees these or is seen. r[impl hub.var.single-popper] */
+/* A guest may have no slot for the very answer that is waited for. This is also checked after the
+ * bits were armed, so that the asking guest sees these or is seen. r[impl hub.var.single-popper] */
 static void glance(struct leader *leader)
 {
     if ((leader->rests || ++leader->glances % GLANCE == 0) && hub_giving_attend(leader->link))
         leader->glances = GLANCE - 1; /* there may be more to grant */
 }
 
-/* Has come what others wait for, who do not sleep on the shared word? They are told. */
+/* Tells the threads that wait for space, and do not sleep on the shared word, if it has come. */
 static bool has_space_come(struct hub_link *link)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -375,7 +375,7 @@ static void note_hang_up(void *user)
     hub_publish(&((struct leader *)user)->link->hung_up, 1);
 }
 
-/* What comes for space instead is looked for at the end of the slice. */
+/* Space is checked for at the end of the slice instead. */
 static struct hub_a32 *foreign_head(const struct hub_link *link)
 {
     struct hub_peer_entry *entry = link->view.entry;
@@ -384,9 +384,10 @@ static struct hub_a32 *foreign_head(const struct hub_link *link)
                                                : &entry->host_to_guest_head;
 }
 
-/* What it will sleep for. Who begins to wait for space says so, and then looks at `armed`: with the
- * fence on either side one of the two sees the other, and `rearm` is not set before it is cleared
- * here. What was armed the last time must not be seen for that. r[impl hub.wait.owner] */
+/* Chooses the bits to sleep for. A thread that begins to wait for space says so, and then reads
+ * `armed`: with the fence on either side one of the two sees the other, and `rearm` is not set
+ * before it is cleared here. An earlier value of `armed` must not be mistaken for the present one.
+ * r[impl hub.wait.owner] */
 static uint32_t choose_bits(struct hub_link *link)
 {
     uint32_t bits = HUB_WAIT_RX;
@@ -405,7 +406,8 @@ static int lead_once(struct leader *leader)
 {
     struct hub_link *link = leader->link;
     const struct hub_link_events *events = &link->options.events;
-    int r = receive_batch(link, HUB_RING_BATCH); /* then it looks whether that was what it wants */
+    /* afterwards it checks whether that was what it wants */
+    int r = receive_batch(link, HUB_RING_BATCH);
 
     if (r < 0)
         return r;
@@ -445,8 +447,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .rest = rest_of_leader,
                                            .user = &leader};
     if (hub_peek(&link->held) != 0)
-        hub_send_queue_push(
-            link); /* who waits holds nothing back, be it that another one receives */
+        hub_send_queue_push(link); /* a waiting thread holds nothing back */
     if (!take_token(link))
         return -EBUSY;
     link->plenty = false;

@@ -6,7 +6,7 @@
 
 #define HELD_MAX 64 /* messages that the peer does not see yet */
 
-/* True where there was anything to show. What an entry that is lost held back nobody will see. */
+/* True if there was anything to publish. Messages held back in a lost entry are never seen. */
 bool hub_send_queue_show(struct hub_link *link)
 {
     hub_note(&link->held, 0);
@@ -54,7 +54,7 @@ void hub_send_queue_wake_all(struct hub_link *link)
     hub_mutex_unlock(&link->send);
 }
 
-/* A tail that cannot be is for try_send to report. */
+/* An impossible tail is left for try_send to report. */
 bool hub_send_queue_has_room(struct hub_link *link, size_t size)
 {
     return hub_ring_room(&link->out) != 0 &&
@@ -78,8 +78,8 @@ bool hub_send_queue_space_came(struct hub_link *link)
     return came;
 }
 
-/* Its loop hears the bell. A thread that waits there in the futex, for what we want to send, does
- * not: it is woken as for a message. r[impl hub.var.single-popper] */
+/* The peer's loop notices the doorbell. A thread that waits there in the futex, for what we want to
+ * send, does not: it is woken as for a message. r[impl hub.var.single-popper] */
 void hub_send_queue_ring(struct hub_link *link)
 {
     (void)hub_doorbell_ring(link->options.doorbell);

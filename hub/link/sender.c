@@ -10,10 +10,11 @@
 #include "hub/link/receiver.h"
 #include "hub/link/send_queue.h"
 
-#define SLICE       (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
-#define SPACE_SLICE (10 * HUB_MILLISECOND)  /* then the receive token may be free, or a slot */
+/* the longest sleep of a thread that waits for another one */
+#define SLICE       (100 * HUB_MILLISECOND)
+#define SPACE_SLICE (10 * HUB_MILLISECOND) /* after it the receive token may be free, or a slot */
 
-/* What a sender at the head of the queue looks at before it sleeps. */
+/* The condition of a sender at the head of the queue. */
 struct space {
     struct hub_link *link;
     size_t size;
@@ -33,10 +34,10 @@ static bool has_space(void *user)
     return room;
 }
 
-/* Waits at the head of the queue, and receives meanwhile if nobody else does: else two sides with
- * full rings would wait for each other for ever. A slot of a pool that several guests give back
- * into may come without a wake-up on this link: it is looked for in slices. The host is asked for
- * more slots only where those that are out do not come back at once: the fewer there are, the
+/* Waits at the head of the queue, and receives meanwhile if no other thread does; otherwise two
+ * sides with full rings would wait for each other forever. A slot of a pool to which several guests
+ * return slots may come without a wake-up on this link, so it is polled in slices. The host is
+ * asked for more slots only if those in use do not come back at once: the fewer there are, the
  * warmer they are. r[impl hub.ring.pump] r[impl hub.wait.pool] */
 static void wait_for_space(struct hub_link *link, size_t size, uint64_t deadline)
 {
@@ -64,14 +65,14 @@ static bool is_first(struct hub_link *link, struct hub_send_place *sender) REQUI
     return link->senders.next == &sender->link;
 }
 
-/* What must be had of a slot: nothing for a loan. */
+/* Returns the bytes that are needed in a slot: none for a loan. */
 static size_t slot_bytes(const struct hub_parts *payload)
 {
     return payload->loan ? 0 : payload->head.size + payload->tail.size;
 }
 
-/* Joins the queue of senders, in order of arrival. r[impl shm.ring.full] r[impl
- * shm.slot.exhaustion] r[impl hub.ring.fifo] */
+/* Joins the queue of senders, in order of arrival. r[impl shm.ring.full]
+ * r[impl shm.slot.exhaustion] r[impl hub.ring.fifo] */
 static int queue_and_send(struct hub_link *link, const struct hub_message *message,
                           const struct hub_parts *payload, uint64_t deadline) REQUIRES(link->send)
 {
@@ -115,7 +116,7 @@ static int refuse_size(const struct hub_link *link, size_t size)
                         link->limits.payload_max);
 }
 
-/* Under the lock, which who includes the header alone cannot name. */
+/* Under the lock, which a file that includes only the header cannot name. */
 UNCHECKED __attribute__((noinline)) int hub_sender_try(struct hub_link *link,
                                                        const struct hub_message *message,
                                                        const struct hub_parts *payload)
@@ -148,12 +149,12 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
         r = queue_and_send(link, message, payload, deadline_ns);
         waited = true;
     }
-    /* A peer gives back no room and no slot of what it does not see. */
+    /* The peer returns no place and no slot of a message that it does not see. */
     shown = r == 0 ? hub_peek(&link->held) == 0 : r == -EAGAIN && hub_send_queue_show(link);
     hub_mutex_unlock(&link->send);
     if (shown)
         hub_send_queue_wake(link);
-    if (waited) /* it may have received what is to be answered */
+    if (waited) /* it may have received requests that must be answered */
         events->after(events->user, false);
     return r;
 }

@@ -5,16 +5,16 @@
 
 #include "hub/link/link.h"
 
-/* As hub_link_send; RAPAHUB_EPROTOCOL with the diagnosis where the peer's tail cannot be. */
+/* Like hub_link_send; RAPAHUB_EPROTOCOL with the diagnosis if the peer's tail is impossible. */
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
                     const struct hub_parts *payload, uint64_t deadline_ns);
 
-/* As hub_link_try. */
+/* Like hub_link_try. */
 int hub_sender_try(struct hub_link *link, const struct hub_message *message,
                    const struct hub_parts *payload);
 
-/* Has the peer taken all, and does nobody wait to send? Shows what is held back: it would never be
- * taken. */
+/* Says whether the peer has consumed everything, and no thread waits to send. Publishes messages
+ * that are held back, which would otherwise never be consumed. */
 bool hub_sender_quiet(struct hub_link *link);
 
 #endif

@@ -40,7 +40,7 @@ static struct hub_link *hide(struct hub_view *view, uint32_t *slot)
     return link;
 }
 
-/* Of an entry that is not ours any more nothing is touched. */
+/* For an entry that is no longer ours nothing is written. */
 void hub_view_give_back(struct hub_view *view)
 {
     uint32_t slot;
