@@ -35,7 +35,7 @@ static uint32_t capacity_for(const struct hub_answer *answer, uint32_t size)
 {
     uint32_t capacity = answer->capacity ? answer->capacity : LEAST;
 
-    if (answer->budget && size > capacity) /* it is asked for once */
+    if (answer->budget && size > capacity) /* it is reserved once */
         return size;
     while (capacity < size)
         capacity *= 2;
@@ -62,12 +62,12 @@ bool hub_answers_grow(struct hub_answer *answer, uint32_t size)
     return true;
 }
 
-/* What refuses a call is never larger: so much at most each entry keeps for it.
+/* Limit in bytes of the Response of a refused call, which each entry may need to store.
  * r[impl sec.call.budget] */
 #define UNWANTED_MAX 2048
 
 /* The caller has gone, or there is no memory for its answer: whether the call was refused must be
- * known all the same, for its channels. */
+ * known all the same, because of its channels. */
 static void *place_unwanted(struct hub_calls *calls, struct hub_call_entry *entry, uint32_t size)
     REQUIRES(*calls->lock)
 {
@@ -97,7 +97,8 @@ void *hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size, uin
     return to;
 }
 
-/* As it will be seen by who takes the end; under the lock, so that a plain sum will do. */
+/* Counts an answer before the thread that takes the end sees it; under the lock, so a plain sum is
+ * enough. */
 static void count_answer(struct hub_calls *calls) REQUIRES(*calls->lock)
 {
     hub_note64(&calls->answered, hub_peek64(&calls->answered) + 1);
@@ -141,7 +142,7 @@ uint32_t hub_answers_take_line(struct hub_calls *calls, const struct hub_descrip
     return i;
 }
 
-/* Its id is free again: at once, or when its end has been told. */
+/* Frees the id of a call without a caller: at once, or when its end has been told. */
 static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
 {
     if (entry->done)
@@ -150,7 +151,8 @@ static void end_zombie(struct hub_calls *calls, struct hub_call_entry *entry) RE
         hub_call_table_forget(calls, entry);
 }
 
-/* Was it refused before its channels were known? Then nobody there will close them. */
+/* Says whether the call was refused before its channels were known. The other side then never
+ * closes them. */
 static bool is_refusal(const void *payload, uint32_t size)
 {
     struct hub_response response;
@@ -174,7 +176,7 @@ void hub_answers_accept(struct hub_calls *calls, uint32_t id, const void *payloa
         count_answer(calls);
         hub_call_table_end(calls, entry, 0);
     } else if (entry && entry->state == HUB_CALL_OPEN) {
-        /* Nothing can have been taken for it. Of one with a budget that is mostly the reason. */
+        /* There was no memory for the answer. With a budget, that is mostly the reason. */
         hub_call_table_end(calls, entry, entry->answer->budget ? RAPAHUB_EBUDGET : -ENOMEM);
     } else {
         hub_add64(&calls->late, 1);
@@ -196,7 +198,7 @@ bool hub_answers_want_view(struct hub_calls *calls, uint32_t id)
     return wants;
 }
 
-/* Its caller may have given up since it was asked. */
+/* The caller may have given up since it was asked. */
 void hub_answers_view(struct hub_calls *calls, uint32_t id, struct hub_view *view)
 {
     struct hub_call_entry *entry;

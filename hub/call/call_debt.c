@@ -17,7 +17,7 @@ static void count(const struct hub_call_entry *entry, struct hub_call_debt *debt
     case HUB_CALL_OPEN:
         debt->open++;
         break;
-    case HUB_CALL_DIRECT: /* of one that has ended the entry is left for the next call */
+    case HUB_CALL_DIRECT: /* if the call has ended, its entry is kept for the next call */
         debt->open += hub_observe(&entry->taken) == 0;
         break;
     default:

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_debt: what the other side owes: the calls that were made of it and are not answered. */
+/* call_debt: the answers that the other side owes: calls made to it that are not answered. */
 #ifndef HUB_CALL_CALL_DEBT_H
 #define HUB_CALL_CALL_DEBT_H
 
 #include "hub/call/calls.h"
 
 struct hub_call_debt {
-    uint32_t open;       /* not answered yet, whether somebody waits or not */
-    uint64_t overdue_ns; /* deadline of the first of those whose time is over and whose Cancel was
-                            sent; HUB_NEVER: none */
+    uint32_t open; /* not answered yet, whether a caller waits or not */
+    /* the earliest deadline of calls whose time is over and whose Cancel was sent; HUB_NEVER:
+     * none */
+    uint64_t overdue_ns;
 };
 
-/* Any thread. Looks at the whole table: not for each call. */
+/* Scans the whole table, so it is not for each call. Any thread. */
 void hub_call_debt_look(struct hub_calls *calls, struct hub_call_debt *out);
 
 #endif

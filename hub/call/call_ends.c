@@ -7,9 +7,9 @@
 #include "hub/call/answers.h"
 #include "hub/call/call_table.h"
 
-#define BATCH 16 /* ends that are taken under one lock */
+#define BATCH 16 /* ends collected under one lock */
 
-/* Ends those whose deadline has passed, and finds the next one. */
+/* Ends the calls whose deadline has passed, and finds the next deadline. */
 static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
 {
     uint64_t now;
@@ -36,14 +36,14 @@ static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
     }
 }
 
-/* What on_done needs, taken out of the entry before it is used again. */
+/* The data for on_done, copied from the entry before it is reused. */
 struct finished {
     hub_calls_done *done;
     void *user;
     int code;
     uint32_t cancel;          /* id to cancel, 0: none */
     bool own;                 /* the call brought no memory for its answer */
-    struct hub_answer answer; /* of such a one */
+    struct hub_answer answer; /* the answer of such a call */
 };
 
 static void take_one(struct hub_calls *calls, struct hub_call_entry *entry, struct finished *out)
@@ -66,7 +66,7 @@ static void take_one(struct hub_calls *calls, struct hub_call_entry *entry, stru
     entry->answer = NULL;
 }
 
-/* Several under one lock; how many. */
+/* Collects several under one lock, and returns their number. */
 static uint32_t take_finished(struct hub_calls *calls, struct finished out[BATCH], uint32_t max)
 {
     struct hub_list *link;
@@ -97,7 +97,7 @@ static void tell(struct hub_calls *calls, struct finished *finished)
         hub_answers_fini(&finished->answer);
 }
 
-/* More than a table has ended meanwhile: the rest is for another time. */
+/* If more calls than a table holds have ended meanwhile, the rest is left for another time. */
 static void tell_of_others(struct hub_calls *calls)
 {
     hub_mutex_lock(calls->lock);
@@ -125,7 +125,7 @@ uint32_t hub_call_ends_deliver(struct hub_calls *calls)
     return total;
 }
 
-/* The table keeps the deadline of a call that has ended: for that nobody wakes up. */
+/* The table keeps the deadline of a call that has ended; that one wakes no thread. */
 uint64_t hub_call_ends_next(struct hub_calls *calls)
 {
     uint64_t next = 0;

@@ -6,8 +6,8 @@
 #include "hub/call/call_table.h"
 #include "hub/call/direct.h"
 
-/* Whether it is shown already, or -EAGAIN. The number is written here: behind the lock the call may
- * have ended, and its memory be another one's. */
+/* Returns whether the message is published already, or -EAGAIN. The number is written here, because
+ * after the lock the call may have ended, and its memory may belong to another. */
 static int enter_and_put(struct hub_calls *calls, struct hub_descriptor *message,
                          const struct hub_call_small *call, uint64_t *number) REQUIRES(*calls->lock)
 {

@@ -6,11 +6,11 @@
 
 #include "hub/base/futex.h"
 
-#define TURNS ((UINT64_C(1) << (32 - HUB_CALL_ID_SHIFT)) - 1) /* as many go into an id */
+#define TURNS ((UINT64_C(1) << (32 - HUB_CALL_ID_SHIFT)) - 1) /* limit of turns in an id */
 
-/* The place of its entry, which no other call has, and a number of turns: an answer that comes late
- * finds another id there. Never 0. r[impl call.request-id.uniqueness] r[impl core.call.request-id]
- * r[impl shm.id.request-scope] r[impl call.request-id.in-flight] */
+/* Makes an id from the index of the entry, which no other call has, and a number of turns: a late
+ * answer finds another id there. Never 0. r[impl call.request-id.uniqueness]
+ * r[impl core.call.request-id] r[impl shm.id.request-scope] r[impl call.request-id.in-flight] */
 static uint32_t fresh_id(struct hub_calls *calls, uint32_t index) REQUIRES(*calls->lock)
 {
     uint64_t turn = calls->sequence + 1;
@@ -94,7 +94,7 @@ static __attribute__((noinline)) struct hub_call_entry *find_free(struct hub_cal
         return &calls->entries[calls->spare[--calls->spare_count]];
     if (calls->begun == calls->limit)
         return NULL;
-    hub_list_init(&calls->entries[calls->begun].link); /* in no list, as behind each one later */
+    hub_list_init(&calls->entries[calls->begun].link); /* in no list, as after each later use */
     return &calls->entries[calls->begun++];
 }
 
@@ -118,14 +118,14 @@ static __attribute__((noinline)) struct hub_call_entry *reserve_any(struct hub_c
         return NULL;
     entry->id = fresh_id(calls, (uint32_t)(entry - calls->entries));
     entry->state = HUB_CALL_DIRECT;
-    hub_note64(&entry->number, 0); /* before it is found again: the last one's is over */
+    hub_note64(&entry->number, 0); /* before the entry is found again: the previous call is over */
     hub_note(&entry->taken, 0);
     calls->last = entry;
     return entry;
 }
 
-/* A thread that calls again and again gets the entry that it has just left. One that was not opened
- * has no number; and there is a last one only as long as there is no refusal. */
+/* A thread that calls repeatedly gets the entry that it has just left. An entry that was not opened
+ * has no number; and `last` is set only as long as there is no refusal. */
 struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
 {
     struct hub_call_entry *entry = calls->last;
@@ -199,8 +199,8 @@ void hub_call_table_wake(struct hub_call_entry *entry)
         hub_futex_wake_private(&entry->word);
 }
 
-/* Tells whoever is to take the end of the call. Who delivers takes all, or is told again: so one is
- * told of the first of them. */
+/* Tells the thread that is to take the end of the call. A delivering thread takes all ends, or is
+ * told again, so only the first is reported. */
 void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entry)
 {
     bool told = entry->done && !hub_list_empty(&calls->finished);

@@ -15,7 +15,8 @@
 #include "hub/call/call_table.h"
 #include "hub/call/follower.h"
 
-#define NAP (500 * HUB_MICROSECOND) /* of an owner: others come as late as that */
+/* limit of an owner's sleep: other events come as late as that */
+#define NAP (500 * HUB_MICROSECOND)
 
 static void ignore(void *user)
 {
@@ -98,8 +99,8 @@ static int send_request(struct hub_calls *calls, const struct hub_call *call, ui
                          call->at_once ? 0 : call->deadline_ns);
 }
 
-/* A peer that guessed the id may have answered what was never sent: the memory is the caller's
- * again only when the leader has filled it. */
+/* A peer that guessed the id may have answered a Request that was never sent: the memory is the
+ * caller's again only when the leader has filled it. */
 static void take_back(struct hub_calls *calls, uint64_t number)
 {
     struct hub_call_entry *entry;
@@ -128,8 +129,8 @@ static void settle_begin(struct hub_calls *calls, uint64_t number)
     hub_mutex_unlock(calls->lock);
 }
 
-/* Enters the call and sends its Request, where there is space now: as hub_link_try, or what is
- * against a new call. */
+/* Enters the call and sends its Request, if there is space now. Returns the result of hub_link_try,
+ * or the reason against a new call. */
 static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, uint32_t *id,
                          uint64_t *number) REQUIRES(*calls->lock)
 {
@@ -150,7 +151,7 @@ static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, u
     return r;
 }
 
-/* It waits for space; the id is taken already. */
+/* Waits for space; the call has its id already. */
 static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, uint32_t id,
                         uint64_t number)
 {
@@ -163,7 +164,7 @@ static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, ui
     return r;
 }
 
-/* The clock is read while the peer works already. Nobody else knows of the call yet. */
+/* The clock is read while the peer works already. No other thread knows of the call yet. */
 static void note_timeout(struct hub_calls *calls, const struct hub_call *call, uint64_t number)
 {
     hub_note64(&hub_call_table_find(calls, number)->deadline_ns, hub_clock_after(call->timeout_ns));
@@ -195,7 +196,7 @@ int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64
     if (id != 0)
         take_back(calls, *number);
     if (r == RAPAHUB_EPROTOCOL)
-        return hub_link_violated(calls->link); /* what was found may not be found again */
+        return hub_link_violated(calls->link); /* the violation may not be found again */
     return r == -EBUSY ? rapahub_fail(r, "", "%u calls of %u are open", calls->limit, calls->limit)
                        : r;
 }
@@ -224,7 +225,7 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
         if (entry->done && limit < calls->next_deadline)
             calls->next_deadline = limit;
         id = entry->id;
-        hub_call_table_wake(entry); /* its caller must take note of the nearer deadline */
+        hub_call_table_wake(entry); /* its caller must note the nearer deadline */
     }
     hub_mutex_unlock(calls->lock);
     if (id == 0)
@@ -259,8 +260,8 @@ void hub_calls_stir(struct hub_calls *calls)
     hub_publish(&calls->stirred, 1);
 }
 
-/* Behind `ended` nobody else writes to it. What holds no channels is forgotten by who needs the
- * entry next. */
+/* After `ended` no other thread writes to the entry. An entry without channels is forgotten when
+ * the next call needs it. */
 static int take_ended(struct hub_calls *calls, struct hub_call_entry *entry)
 {
     int code = entry->code;
@@ -275,8 +276,8 @@ static int take_ended(struct hub_calls *calls, struct hub_call_entry *entry)
     return code;
 }
 
-/* 1 with *code where the call has ended, 0 where it goes on; takes note of its deadline. From here
- * on its end is told to the loop, or to its caller. */
+/* Returns 1 with *code if the call has ended, 0 if it continues; notes its deadline. From here on
+ * its end is told to the loop, or to its caller. */
 static int take_end(struct waiting *waiting, bool in_loop, int *code)
 {
     struct hub_calls *calls = waiting->calls;
@@ -297,8 +298,8 @@ static int take_end(struct waiting *waiting, bool in_loop, int *code)
     return ended;
 }
 
-/* The deadline has passed: the caller goes, the id stays until the Response. While a leader copies
- * the answer the call is as good as ended. r[impl call.cancel.no-response-required] */
+/* The deadline has passed: the caller leaves, and the id stays reserved until the Response. While a
+ * leader copies the answer the call counts as ended. r[impl call.cancel.no-response-required] */
 static int abandon(struct waiting *waiting)
 {
     struct hub_calls *calls = waiting->calls;
@@ -330,7 +331,8 @@ static void end_if_left(struct hub_calls *calls)
         hub_calls_end_all(calls, RAPAHUB_ECLOSED);
 }
 
-/* Who has more to do than to wait may spin only, or nap: sleep as long as nothing else can come. */
+/* A thread that has more to do than to wait may only spin, or nap: sleep as long as nothing else
+ * can come. */
 static struct hub_link_until until_ended(struct waiting *waiting, bool spin_only)
 {
     struct hub_link_until until = {.done = spin_only ? has_ended_or_stirred : has_ended,
@@ -369,7 +371,7 @@ static int wait_once(struct waiting *waiting, bool spin_only)
     return 0;
 }
 
-/* The clock is not looked at before a wait was in vain. */
+/* The clock is read only after a wait was in vain. */
 static int wait_for_end(struct waiting *waiting, bool spin_only)
 {
     int code = 0, r = has_ended(waiting) ? 0 : wait_once(waiting, spin_only);
@@ -397,7 +399,7 @@ int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only)
         return RAPAHUB_ESTALE;
     waiting.deadline_ns = hub_peek64(&waiting.entry->deadline_ns);
     r = wait_for_end(&waiting, spin_only);
-    /* Who was woken to lead and left without leading must not leave the others asleep. */
+    /* a thread that was woken to lead and left without leading must not leave the others asleep */
     if (hub_peek(&calls->following) != 0 && !hub_link_receiving(calls->link))
         hub_answers_hand_over(calls);
     return r;
@@ -416,7 +418,7 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
     return ended;
 }
 
-/* ---- all of them ---- */
+/* ---- all calls ---- */
 
 void hub_calls_end_all(struct hub_calls *calls, int code)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls: the calls one side has made over a link, from Request to end. Each ends exactly once.
+/* calls: the calls that one side has made over a link, from Request to end. Each ends exactly once.
  *
  * A waiting caller leads (it receives for all) or follows (the leader wakes it). The answers to
- * calls nobody waits for are queued for the owner. r[impl hub.call.once]
+ * asynchronous calls are queued for the owner. r[impl hub.call.once]
  *
- * A call's answer is the whole payload of its Response: hub/wire/response.h reads it. */
+ * A call's answer is the whole payload of its Response: hub/wire/response.h decodes it.
+ */
 #ifndef HUB_CALL_CALLS_H
 #define HUB_CALL_CALLS_H
 
@@ -24,20 +25,20 @@
 
 /* A growing buffer for an answer; zeroed at first, freed by hub_answers_fini. */
 struct hub_answer {
-    uint8_t *data; /* in `memory`, or the caller's where that is NULL */
+    uint8_t *data; /* in `memory`, or the caller's if that is NULL */
     uint32_t size, capacity;
-    uint8_t *memory;           /* of `capacity` behind each place in its first line */
-    struct hub_align aligned;  /* of what it shows, and had to be moved */
-    struct hub_view view;      /* of a call with `view`: the whole answer may lie there instead */
-    struct hub_budget *budget; /* held; `capacity` is taken from it. NULL: from none */
+    uint8_t *memory;           /* `capacity` bytes, usable from each offset in its first line */
+    struct hub_align aligned;  /* memory for bytes of the answer that had to be moved */
+    struct hub_view view;      /* with `view`: the whole answer may be there instead */
+    struct hub_budget *budget; /* a reference; `capacity` is reserved in it. NULL: unlimited */
 };
 
-/* From now on, of an empty one: beyond the budget the call ends with RAPAHUB_EBUDGET. */
+/* Sets the budget of an empty answer: if it is exceeded, the call ends with RAPAHUB_EBUDGET. */
 void hub_answers_limit(struct hub_answer *answer, struct hub_budget *budget);
 void hub_answers_fini(struct hub_answer *answer);
 
-/* Room for `size` bytes, from `phase` bytes behind a multiple of 64 on; what was there may be lost.
- * False for no memory. */
+/* Reserves space for `size` bytes, with the offset `phase` from a multiple of 64; the old content
+ * may be lost. False if there is no memory. */
 bool hub_answers_grow(struct hub_answer *answer, uint32_t size);
 static inline bool hub_answers_reserve(struct hub_answer *answer, uint32_t size, uint32_t phase)
 {
@@ -47,72 +48,76 @@ static inline bool hub_answers_reserve(struct hub_answer *answer, uint32_t size,
     return true;
 }
 
-/* Runs once for a call nobody waits for: code 0 and the answer (empty where the call brought an own
- * one, which has it), or the failure. On the thread of hub_call_ends_deliver. */
+/* Called once for an asynchronous call: code 0 and the answer (empty if the call brought its own,
+ * which has it), or the failure. On the thread of hub_call_ends_deliver. */
 typedef void hub_calls_done(void *user, int code, struct hub_answer *answer);
 
 struct hub_calls;
 
-/* `limit` calls at most; -ENOMEM. The link is set by hub_calls_bind. */
+/* Makes a table of at most `limit` calls; -ENOMEM. hub_calls_bind sets the link. */
 int hub_calls_create(uint32_t limit, struct hub_calls **out);
 void hub_calls_bind(struct hub_calls *calls, struct hub_link *link);
 void hub_calls_release(struct hub_calls **calls);
 
-/* One call, as the caller wants it. */
+/* The description of a call. */
 struct hub_call {
     uint64_t method_id;
     struct hub_parts payload;
     uint64_t deadline_ns; /* or 0, with: */
-    uint64_t timeout_ns;  /* of one that is waited for: from when it was sent at once; `at_once` */
-    struct hub_answer *answer; /* the caller's, until its end is told; of a call that is waited for,
-                                  and of one that is not, if it keeps it; else NULL */
-    hub_calls_done *done;      /* of a call that is not: else NULL */
+    /* from when it was sent at once, for a call that is waited for; with `at_once` */
+    uint64_t timeout_ns;
+    /* belongs to the caller until the end is told; for a call that is waited for, and for an
+     * asynchronous one that keeps it; else NULL */
+    struct hub_answer *answer;
+    hub_calls_done *done; /* for an asynchronous call; else NULL */
     void *user;
-    bool view;    /* the answer may be shown where it lies; not with channels */
-    bool at_once; /* where there is no space now: -EAGAIN, and nothing is left */
-    const struct hub_channel_list *channels; /* its arguments name; NULL: none */
+    bool view;    /* the answer may be shown in place; not with channels */
+    bool at_once; /* if there is no space now: -EAGAIN, and nothing remains */
+    const struct hub_channel_list *channels; /* the channels in its arguments; NULL: none */
 };
 
-/* Enters the call, then sends the Request: 0 and its number, which is never used again; -EBUSY
- * where the table is full, and the failures of hub_link_send: nothing was executed, nothing is
- * left. */
+/* Enters the call, then sends the Request. Returns 0 and the call's number, which is never used
+ * again; -EBUSY if the table is full, and the failures of hub_link_send: nothing was executed,
+ * nothing remains. Any thread. */
 int hub_calls_begin(struct hub_calls *calls, const struct hub_call *call, uint64_t *number);
 
-/* Waits for the end of a call begun with `answer`: 0, or -ETIMEDOUT, -ECANCELED, or the code of the
- * closed link. With `spin_only` -EAGAIN where the answer did not come at once: the call goes on and
- * the caller must wait again. */
+/* Waits for the end of a call begun with `answer`. Returns 0, -ETIMEDOUT, -ECANCELED, or the code
+ * of the closed link. With `spin_only` -EAGAIN if the answer did not come at once: the call goes on
+ * and the caller must wait again. */
 int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only);
 
-/* How long a thread with `spin_only` may sleep in one go where waits begin with a sleep: asked
- * before each. Not set: 500 us on a host, for others come as late as that; in a guest 10 ms. */
+/* Returns how long a thread with `spin_only` may sleep in one go where waits begin with a sleep;
+ * called before each sleep. If it is not set: 500 us on a host, because other events come as late
+ * as that; in a guest 10 ms. */
 typedef uint64_t hub_calls_nap(void *user);
 void hub_calls_on_nap(struct hub_calls *calls, hub_calls_nap *nap, void *user);
 
-/* Something came that the owner is to do: one that spins for its answer goes and does it. */
+/* Work for the owner has come: an owner that spins for its answer returns and does it. */
 void hub_calls_stir(struct hub_calls *calls);
 
-/* Has it ended? True: hub_calls_wait returns at once. */
+/* Says whether the call has ended: then hub_calls_wait returns at once. */
 bool hub_calls_ended(struct hub_calls *calls, uint64_t number);
 
 /* Sends Cancel, once; the call ends with -ECANCELED within a second, unless it is answered first.
- */
+ * Any thread. */
 void hub_calls_cancel(struct hub_calls *calls, uint64_t number);
 
-/* Called (any thread, under the receive token) when hub_call_ends_deliver has work. */
+/* Sets the function called (any thread, under the receive token) when hub_call_ends_deliver has
+ * work. */
 void hub_calls_on_ready(struct hub_calls *calls, void (*on_ready)(void *user), void *user);
 
-/* Every open call ends with `code`, and new ones are refused with it: the link closed, or the peer
- * said goodbye. Only the first code counts. */
+/* Ends every open call with `code`, and refuses new ones with it: the link closed, or the peer said
+ * goodbye. Only the first code counts. */
 void hub_calls_end_all(struct hub_calls *calls, int code);
 
-/* Calls open now, calls that ended with an answer, late answers, calls that ended because the peer
- * did. */
+/* Return the numbers of calls that are open now, that ended with an answer, of late answers, and of
+ * calls that ended because the peer did. */
 uint32_t hub_calls_open(struct hub_calls *calls);
 uint64_t hub_calls_answered(const struct hub_calls *calls);
 uint64_t hub_calls_late(const struct hub_calls *calls);
 uint64_t hub_calls_lost(const struct hub_calls *calls);
 
-/* The method of the oldest of those that were lost at once, the last time some were; 0: none. */
+/* Returns the method of the oldest call among those lost together the last time; 0: none. */
 uint64_t hub_calls_lost_method(struct hub_calls *calls);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
 
-/* Has everything that came before been handled? Who gave the token back has told all of it. */
+/* Says whether all earlier messages have been handled. The thread that released the token has
+ * passed all of them on. */
 static bool is_first(const struct hub_link *link, bool in_line)
 {
     return link->batch_at == link->batch_count &&
@@ -31,7 +32,7 @@ bool hub_direct_begin(struct hub_link *link, bool in_line)
     return false;
 }
 
-/* What is to be done behind the token for who came meanwhile. */
+/* Does the work after the token for threads that came meanwhile. */
 static __attribute__((noinline)) void attend(struct hub_link *link)
 {
     const struct hub_link_events *events = &link->options.events;
@@ -43,8 +44,8 @@ static __attribute__((noinline)) void attend(struct hub_link *link)
         hub_link_tell(link);
 }
 
-/* Behind the fence who came meanwhile, and found the token taken, is seen. A host that does not
- * look soon arms its doorbell, which is in the ordinary way. */
+/* After the fence, threads that came meanwhile and found the token in use are seen. A host that
+ * does not check soon arms its doorbell, which the ordinary way does. */
 void hub_direct_end(struct hub_link *link, bool looks_soon)
 {
     if (!looks_soon && link->options.role == HUB_ROLE_HOST) {
@@ -73,7 +74,8 @@ static __attribute__((noinline)) bool may_send_now(const struct hub_link *link, 
     return type != HUB_REQUEST || hub_observe(&link->view.entry->state) != HUB_PEER_GOODBYE;
 }
 
-/* As long as the entry is the guest's and neither has said goodbye there is nothing else to ask. */
+/* If the entry is still the guest's, and neither side has said goodbye, there is nothing else to
+ * check. */
 UNCHECKED bool hub_direct_may_send(struct hub_link *link, uint8_t type)
 {
     if (hub_observe(&link->hindrances) != 0 && is_hindered(link))
@@ -106,7 +108,7 @@ UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *mes
     return true;
 }
 
-/* A tail that cannot be is for the ordinary way to report. */
+/* An impossible tail is left for the ordinary way to report. */
 UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool more)
 {
     if (!more && hub_peek(&link->held) == 0)
@@ -154,8 +156,8 @@ UNCHECKED void hub_direct_unlock(struct hub_link *link, bool sent)
         hub_wait_wake_settled(&link->wait, HUB_WAIT_RX, link->out.head);
 }
 
-/* Of the words that say where a payload lies: inline, at 0, of a size that fits, which payload_max
- * never is below. */
+/* Checks the words that give the place of a payload: inline, at 0, of a size that fits; payload_max
+ * is never below that. */
 static bool is_inline(uint64_t slot, uint64_t place)
 {
     return slot == HUB_INLINE && (place << 32 | place >> 32) <= HUB_INLINE_SIZE;
@@ -172,7 +174,8 @@ static void take(struct hub_link *link, uint32_t size, uint32_t head)
     count_received(link, size);
 }
 
-/* What was seen behind the last one is there: each look at the head begins with a pause. */
+/* A message that was seen after the last one is there: each read of the head begins with a
+ * pause. */
 static bool await(struct hub_link *link, const struct hub_ring_cell *cell, uint32_t *head)
 {
     const struct hub_ring_consumer *in = &link->in;
@@ -203,7 +206,7 @@ bool hub_direct_look(struct hub_link *link, enum hub_message_type type, struct h
     return (uint8_t)words[0] == type && is_inline(words[2], words[3]);
 }
 
-/* Each word once, and the payload is not looked at before it is copied. */
+/* Each word is read once, and the payload is not examined before it is copied. */
 bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to, void *payload,
                                 struct hub_direct_request *request)
 {

@@ -23,7 +23,7 @@ static UNCHECKED bool put(struct hub_calls *calls, struct hub_descriptor *messag
            hub_link_try(calls->link, &request, payload) > 0;
 }
 
-/* The token is ours: nobody can meet the answer before the entry is an open one. */
+/* The token is ours: no other thread can meet the answer before the entry is open. */
 static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
                                              struct hub_descriptor *message,
                                              const struct hub_parts *payload)
@@ -43,14 +43,14 @@ static UNCHECKED struct hub_call_entry *send(struct hub_calls *calls,
     return entry;
 }
 
-/* Counted as all do with the token. */
+/* Counts as every holder of the token does. */
 static void end(struct hub_calls *calls, struct hub_call_entry *entry)
 {
     hub_count64(&calls->answered, 1);
     hub_publish(&entry->taken, 1);
 }
 
-/* Shown, or copied where there is room for it already. */
+/* Shows the payload, or copies it if there is memory for it already. */
 static bool take_slot(struct hub_link *link, const struct hub_descriptor *message, uint32_t head,
                       const struct hub_direct_order *order)
 {
@@ -67,7 +67,7 @@ static bool take_slot(struct hub_link *link, const struct hub_descriptor *messag
     return taken;
 }
 
-/* What was found, if it is this one's. r[impl call.complete] */
+/* Accepts the message that was found, if it is the answer. r[impl call.complete] */
 static bool accept(struct hub_calls *calls, struct hub_direct_open *open,
                    const struct hub_direct_order *order)
 {
@@ -84,7 +84,7 @@ static bool accept(struct hub_calls *calls, struct hub_direct_open *open,
     return true;
 }
 
-/* The same, of what is found now. r[impl call.complete] */
+/* The same for a message found now. r[impl call.complete] */
 static bool is_answered(struct hub_calls *calls, struct hub_call_entry *entry,
                         struct hub_descriptor *message, const struct hub_direct_order *order)
 {
@@ -100,7 +100,7 @@ static bool is_answered(struct hub_calls *calls, struct hub_call_entry *entry,
     return true;
 }
 
-/* From here on it is a call as any other. The link may have closed meanwhile. */
+/* From here on it is an ordinary call. The link may have closed meanwhile. */
 static __attribute__((noinline)) uint64_t go_on(struct hub_calls *calls,
                                                 struct hub_call_entry *entry, uint64_t method_id,
                                                 const struct hub_direct_order *order)
@@ -116,7 +116,7 @@ static __attribute__((noinline)) uint64_t go_on(struct hub_calls *calls,
     hub_call_table_open(calls, entry, &opening);
     number = hub_peek64(&entry->number);
     if (calls->refusal != 0) {
-        hub_add64(&calls->lost, 1); /* as of those that were open ones then */
+        hub_add64(&calls->lost, 1); /* like the calls that were open then */
         calls->lost_method = method_id;
         hub_call_table_end(calls, entry, calls->refusal);
     }
@@ -145,16 +145,16 @@ enum hub_direct_outcome hub_direct_call(struct hub_calls *calls, struct hub_desc
     return outcome;
 }
 
-/* ---- lent ---- */
+/* ---- loans ---- */
 
-/* As send. */
+/* Like send. */
 static UNCHECKED struct hub_call_entry *send_lent(struct hub_calls *calls, uint64_t method_id,
                                                   const struct hub_direct_lent *lent)
 {
     struct hub_link *link = calls->link;
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(hub_link_lock(link)); /* which is theirs */
+    hub_mutex_lock(hub_link_lock(link)); /* it is also the lock of the calls */
     entry = hub_call_table_reserve(calls);
     if (entry) {
         const struct hub_message request = {HUB_REQUEST, entry->id, method_id};
@@ -168,8 +168,8 @@ static UNCHECKED struct hub_call_entry *send_lent(struct hub_calls *calls, uint6
     return entry;
 }
 
-/* A Response in a slot that may be shown is: false where there is none, or something else. What is
- * wrong with its slot has closed the link, and is not looked at again. */
+/* Shows a Response in a slot that may be shown: false if there is none, or another message. A fault
+ * of its slot has closed the link, and is not examined again. */
 static bool is_shown(struct hub_calls *calls, struct hub_direct_open *open, struct hub_view *view)
 {
     struct hub_link *link = calls->link;
@@ -220,19 +220,19 @@ enum hub_direct_outcome hub_direct_call_on(struct hub_calls *calls, struct hub_d
 
 /* ---- bytes ---- */
 
-/* As send. */
+/* Like send. */
 static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint64_t method_id,
                                                    struct rapahub_bytes bytes)
 {
     struct hub_link *link = calls->link;
     struct hub_call_entry *entry;
 
-    hub_mutex_lock(hub_link_lock(link)); /* which is theirs */
+    hub_mutex_lock(hub_link_lock(link)); /* it is also the lock of the calls */
     entry = hub_call_table_reserve(calls);
     if (entry) {
         const struct hub_message request = {HUB_REQUEST, entry->id, method_id};
 
-        if (!hub_direct_send_bytes(link, &request, 1, bytes)) { /* behind no metadata */
+        if (!hub_direct_send_bytes(link, &request, 1, bytes)) { /* after no metadata */
             hub_publish(&entry->taken, 1);
             entry = NULL;
         }
@@ -241,8 +241,8 @@ static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint
     return entry;
 }
 
-/* With `other` there is a message that may answer it otherwise; without there is none, and no
- * second look. */
+/* With `other` there is a message that may answer it in another way; without there is none, and no
+ * second check. */
 static struct hub_direct_end look_otherwise(struct hub_calls *calls, struct hub_call_entry *entry,
                                             const struct hub_direct_order *order, bool other)
 {
@@ -259,7 +259,7 @@ static struct hub_direct_end look_otherwise(struct hub_calls *calls, struct hub_
     return (struct hub_direct_end){HUB_DIRECT_ANSWERED, message.payload_len};
 }
 
-/* It was not sent, where there is no entry, or is not answered so. */
+/* The call was not sent, if there is no entry, or is not answered like this. */
 static __attribute__((noinline)) struct hub_direct_end end_otherwise(
     struct hub_calls *calls, struct hub_call_entry *entry, const struct hub_direct_order *order,
     bool other, bool looks_soon)

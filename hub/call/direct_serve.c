@@ -10,9 +10,9 @@
 #include "hub/call/served_state.h"
 #include "hub/link/receiver.h"
 
-#define HEAD 2 /* bytes in front of a result: no metadata, and that it is one */
+#define HEAD 2 /* bytes before a result: no metadata, and kind OK */
 
-/* What is left of the last one is overwritten: nobody looks at it but by the mark, which is 0. */
+/* Overwrites the last request, which other threads examine only by its mark, and that is 0. */
 static void fill(struct hub_served *served, const struct hub_direct_request *from)
 {
     struct hub_request *request = &served->direct;
@@ -45,7 +45,7 @@ static bool needs_streams(struct hub_served *served)
     return false;
 }
 
-/* Of another method than the last one, or behind one that was not in a message. */
+/* For another method than the last one, or after a request that was not in a message. */
 static __attribute__((noinline)) bool prepare(struct hub_served *served,
                                               struct hub_direct_request from)
 {
@@ -70,7 +70,7 @@ static bool prepare_again(struct hub_served *served, const struct hub_direct_req
     return true;
 }
 
-/* It is taken only where it needs nothing that the ordinary way does for it. */
+/* It is taken only if it needs nothing that the ordinary way would do for it. */
 static bool take(struct hub_served *served)
 {
     struct hub_descriptor *message = &served->direct_message;
@@ -106,7 +106,7 @@ bool hub_direct_serve_waits(const struct hub_served *served)
     return served->direct_line;
 }
 
-/* The request's mark goes first: the peer may use the id again as soon as it has the Response.
+/* The request's mark is cleared first: the peer may reuse the id as soon as it has the Response.
  * r[impl call.response.encoding] */
 static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *message, bool more)
 {
@@ -124,7 +124,7 @@ static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *mes
     return r >= 0;
 }
 
-/* Behind others that are held back, or to be held back itself. */
+/* Sends after others that are held back, or to be held back itself. */
 static __attribute__((noinline)) bool send_behind(struct hub_served *served,
                                                   const struct rapahub_bytes *bytes, bool more)
 {
@@ -135,7 +135,7 @@ static __attribute__((noinline)) bool send_behind(struct hub_served *served,
     return send(served, &message, more);
 }
 
-/* As send. */
+/* Like send. */
 static UNCHECKED bool send_bytes(struct hub_served *served, struct rapahub_bytes bytes)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
@@ -174,7 +174,7 @@ static bool answer_small(struct hub_served *served, const struct hub_parts *body
     struct hub_descriptor message = {0};
     uint8_t *to = message.inline_payload + HEAD;
 
-    for (size_t i = 0; i < body->head.size; i++) /* a few */
+    for (size_t i = 0; i < body->head.size; i++) /* only a few bytes */
         to[i] = ((const uint8_t *)body->head.data)[i];
     if (body->tail.size > 0)
         memcpy(to + body->head.size, body->tail.data, body->tail.size);

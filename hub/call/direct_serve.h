@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* direct_serve: a request that is received, run and answered by one thread, one after the other,
- * without a table. For a side that serves on one thread and has nothing else to do meanwhile. */
+/* direct_serve: receives, runs and answers requests on one thread, one after the other, without a
+ * table. For a side that serves on one thread and has nothing else to do meanwhile. */
 #ifndef HUB_CALL_DIRECT_SERVE_H
 #define HUB_CALL_DIRECT_SERVE_H
 
 #include "hub/call/served.h"
 
-/* The next request, where one comes at once that is small, without metadata and without streams,
- * and no other is open: run it, and answer it as any. NULL: wait for requests the ordinary way. The
- * thread that serves, alone. r[impl call.request-id.duplicate-detection] */
+/* Returns the next request, if one comes at once that is small, without metadata and without
+ * streams, and no other is open: run it, and answer it like any other. NULL: wait for requests the
+ * ordinary way. Only the serving thread. r[impl call.request-id.duplicate-detection] */
 struct hub_request *hub_direct_serve_next(struct hub_served *served);
 
-/* Stood others behind it when it was taken? They are next. */
+/* Says whether others followed it in the ring when it was received: they are next. */
 bool hub_direct_serve_waits(const struct hub_served *served);
 
-/* Answers it with bytes, where they are few and can be sent now; else false, and it is not
- * answered. With `more` the Response may be held back: hub_link_push. */
+/* Answers it with bytes, if they are few and can be sent now; else false, and it is not answered.
+ * With `more` the Response may be held back: hub_link_push. */
 bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes, bool more);
 
-/* Answers it: as hub_served_answer_parts, which calls this. */
+/* Answers it: like hub_served_answer_parts, which calls this. */
 int hub_direct_serve_answer(struct hub_served *served, const struct hub_response *response,
                             const struct hub_parts *body);
 

@@ -19,14 +19,14 @@ bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type typ
             hub_message_check(message, &link->limits, &checked) == 0);
 }
 
-/* A refusal, of which nothing has been written, is for the ordinary way to explain. */
+/* A refusal has written nothing, and is left for the ordinary way to explain. */
 static bool may_go(struct hub_link *link, uint8_t type, size_t size)
 {
     return size > HUB_INLINE_SIZE && size <= link->limits.payload_max &&
            hub_ring_may_send(&link->out) && hub_direct_may_send(link, type);
 }
 
-/* Written where the peer reads it, and shown. There is room. */
+/* Writes the message where the peer reads it, and publishes it. There is space. */
 static UNCHECKED void send(struct hub_link *link, const struct hub_message *message,
                            const struct hub_descriptor *place, size_t size)
 {

@@ -5,11 +5,11 @@
 #include "hub/call/served_state.h"
 #include "hub/wire/postcard.h"
 
-#define HEAD     2  /* bytes in front of a result: no metadata, and that it is one */
-#define BODY_MAX 16 /* of a body's head */
+#define HEAD     2  /* bytes before a result: no metadata, and kind OK */
+#define BODY_MAX 16 /* bytes of a body's head */
 
-/* Whether its method takes streams is asked before there are arguments: a method without any does
- * not look at them. */
+/* Whether the method takes streams is checked before there are arguments: a method without streams
+ * does not look at them. */
 static bool needs_streams(struct hub_served *served, const struct hub_descriptor *message)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
@@ -34,7 +34,7 @@ static bool needs_streams(struct hub_served *served, const struct hub_descriptor
     return false;
 }
 
-/* What is wrong with the slot has closed the link. r[impl hub.slot.hold] */
+/* A fault of the slot has closed the link. r[impl hub.slot.hold] */
 static bool fetch(struct hub_served *served, uint32_t head, bool shown)
 {
     const struct hub_descriptor *message = &served->direct_message;
@@ -50,7 +50,7 @@ static bool fetch(struct hub_served *served, uint32_t head, bool shown)
     return true;
 }
 
-/* As any request is read at its receipt. */
+/* Decodes it like any request at its receipt. */
 static bool read(struct hub_served *served)
 {
     struct hub_request *request = &served->direct;
@@ -67,7 +67,7 @@ static bool read(struct hub_served *served)
     return true;
 }
 
-/* Whether it may be shown the peer has a part in: that is asked once.
+/* Whether it may be shown depends partly on the peer, so that is decided once.
  * r[impl call.request-id.duplicate-detection] */
 __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_served *served,
                                                                    uint32_t head)
@@ -83,7 +83,7 @@ __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_se
            fetch(served, head, shown) && read(served);
 }
 
-/* The peer is woken for a Response that was sent, and for the slot that comes back with it. */
+/* Wakes the peer for a Response that was sent, and for the slot that returns with it. */
 static bool behind(struct hub_served *served, bool sent)
 {
     if (sent && served->direct.view.link)
@@ -106,7 +106,7 @@ static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *pa
     return behind(served, sent);
 }
 
-/* The same of a whole loan, of most sizes. */
+/* The same for a whole loan, with a length of the usual sizes. */
 static UNCHECKED bool lend(struct hub_served *served, const struct hub_direct_lent *lent)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
@@ -131,12 +131,12 @@ bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_re
         hub_channel_owes(served->channels))
         return false;
     head[0] = head[1] = 0;
-    for (size_t i = 0; i < body->head.size; i++) /* a few */
+    for (size_t i = 0; i < body->head.size; i++) /* only a few bytes */
         head[HEAD + i] = ((const uint8_t *)body->head.data)[i];
     return send(served, &payload);
 }
 
-/* One of few or of very many bytes, or that something is in the way of. */
+/* Sends a result of few or of very many bytes, or one that something hinders. */
 static __attribute__((noinline)) bool send_any(struct hub_served *served,
                                                struct rapahub_bytes bytes, struct hub_loan *loan)
 {
@@ -162,7 +162,7 @@ bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes 
            send_any(served, bytes, loan);
 }
 
-/* Of most there is none. */
+/* Most requests have no view. */
 static __attribute__((noinline)) void give_back(struct hub_served *served)
 {
     hub_view_give_back(&served->direct.view);

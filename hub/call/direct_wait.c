@@ -19,7 +19,7 @@ static bool take_answer(const struct hub_direct_wait *wait, const struct hub_des
     return true;
 }
 
-/* There is room for one where none is open, and the one that runs so is the only one. */
+/* There is memory for one request if none is open, and the running one is then the only one. */
 static bool may_take(const struct hub_served *served, const struct hub_descriptor *message)
 {
     struct hub_message checked;
@@ -29,7 +29,7 @@ static bool may_take(const struct hub_served *served, const struct hub_descripto
            hub_message_check(message, hub_link_limits(served->link), &checked) == 0;
 }
 
-/* Copied, and out of the ring: false where what is wrong with the slot has closed the link.
+/* Copies and consumes it: false if a fault of the slot has closed the link.
  * r[impl hub.slot.hold] */
 static bool fetch(struct hub_served *served, const struct hub_descriptor *message, uint32_t head)
 {
@@ -61,7 +61,8 @@ static bool read(struct hub_served *served, const struct hub_descriptor *message
     return r == 0;
 }
 
-/* What has been taken and cannot be run here goes on as if it had come the ordinary way. */
+/* A request that was received and cannot be run here continues as if it had come the ordinary
+ * way. */
 static void hand_on(struct hub_served *served, const struct hub_descriptor *message)
 {
     const struct hub_message request = {HUB_REQUEST, message->id, message->method_id};

@@ -6,11 +6,13 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
-#define SLICE      (100 * HUB_MILLISECOND) /* the longest sleep of who waits for another thread */
-#define FULL_SLICE HUB_MILLISECOND         /* of who may not receive before its side has answered */
+/* the longest sleep of a thread that waits for another one */
+#define SLICE      (100 * HUB_MILLISECOND)
+#define FULL_SLICE HUB_MILLISECOND /* for one that may not receive yet */
 
-/* Another thread receives: sleep until it wakes this one, with its answer or to lead. Behind the
- * entry in the list the token is looked at once more: who let it go before could not see us. */
+/* Another thread receives: sleeps until that one wakes this one, with its answer or to lead. Once
+ * the entry is in the list the token is checked again, because a thread that released it before
+ * could not see us. */
 void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
                          uint64_t deadline_ns)
 {
@@ -27,7 +29,8 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     hub_link_hinder(calls->link, true);
     hub_add(&calls->following, 1);
     hub_mutex_unlock(calls->lock);
-    hub_settle(&calls->following); /* behind it, who lets go sees us, or we see the token free */
+    /* after it, a thread that releases the token sees us, or we see the token free */
+    hub_settle(&calls->following);
     if (asleep && hub_link_receiving(calls->link) && !hub_follower_has_ended(entry))
         hub_futex_wait_private(&entry->word, HUB_CALL_ASLEEP,
                                deadline_ns < slice ? deadline_ns : slice);
@@ -39,7 +42,7 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     hub_mutex_unlock(calls->lock);
 }
 
-/* Nothing may be received now, for the peer does not read what it is owed. */
+/* Nothing may be received now, because the peer does not read its answers. */
 void hub_follower_doze(struct hub_calls *calls, struct hub_call_entry *entry, uint64_t deadline_ns)
 {
     uint64_t slice = hub_clock_after(FULL_SLICE);

@@ -10,13 +10,13 @@
 #include "hub/base/clock.h"
 #include "hub/call/served_state.h"
 
-/* An answer that finds no space for so long ends the link: the peer does not read any more. Kept
- * ones count among what is served, so they are bounded with it. */
+/* An answer that finds no space for this long ends the link, because the peer no longer reads.
+ * Stored answers count as served requests, so their number is bounded with them. */
 #define ANSWER_PATIENCE (60 * HUB_SECOND)
 
-#define RESET_SLICE (10 * HUB_MILLISECOND) /* between two looks for space of a Reset */
+#define RESET_SLICE (10 * HUB_MILLISECOND) /* between two checks for space for a Reset */
 
-/* Bytes of what stands before the result: metadata, tags, the text of an error. */
+/* Bytes before the result: metadata, tags, the text of an error. */
 #define HEAD_MAX 1280
 
 /* A Response that found no space. */
@@ -27,7 +27,7 @@ struct kept {
     uint8_t data[];
 };
 
-/* What an error takes has always room: there are no more of them than requests. */
+/* There is always budget for an error: there are no more of them than requests. */
 static struct kept *new_kept(struct hub_served *served, size_t size, int *failure)
 {
     struct kept *kept;
@@ -83,9 +83,9 @@ static bool owes_nothing(void *user)
     return !hub_channel_owes(user);
 }
 
-/* A Response ends the channels of its call, whose ids may be others' then: a Reset that found no
- * space goes first. False where that is not so in time, or now for a side that keeps its answers.
- */
+/* A Response ends the channels of its call, whose ids may then be reused: a Reset that found no
+ * space goes first. False if that is not possible in time, or now for a side that stores its
+ * answers. */
 static bool reset_first(struct hub_served *served)
 {
     uint64_t deadline = 0;
@@ -119,7 +119,7 @@ static int send_response(struct hub_served *served, uint32_t id,
 
     hub_writer_init(&writer, head, sizeof head);
     hub_response_put(&writer, response);
-    for (size_t i = 0; i < body->head.size; i++) /* a few */
+    for (size_t i = 0; i < body->head.size; i++) /* only a few bytes */
         hub_writer_byte(&writer, ((const uint8_t *)body->head.data)[i]);
     parts.head = (struct rapahub_bytes){head, writer.size};
     if (writer.failure < 0)
@@ -134,9 +134,9 @@ static int send_response(struct hub_served *served, uint32_t id,
     return r == -EAGAIN ? keep(served, id, &parts) : r;
 }
 
-/* What must not be lost for lack of space is not: a peer that takes no answer loses the link. One
- * for which the hub has no slot, and no room to make one, is as one that is too large. One that is
- * beyond the budget is told as that. */
+/* An answer that must not be lost for lack of space is not lost: a peer that receives none loses
+ * the link. If the hub has no slot for it, and no space to make one, it counts as too large. An
+ * answer beyond the budget is reported as that. */
 static __attribute__((noinline)) int make_up(struct hub_served *served, uint32_t id, int r)
 {
     const struct hub_response instead = {
@@ -208,7 +208,7 @@ static struct kept *pop_kept(struct hub_served *served)
     return link ? HUB_LIST_ITEM(link, struct kept, link) : NULL;
 }
 
-/* Sent, or of no use any more; or back to its place. */
+/* The answer was sent, or is of no use any more; or it goes back to its place. */
 static void put_kept(struct hub_served *served, struct kept *kept, bool done)
 {
     hub_mutex_lock(&served->lock);
@@ -223,7 +223,7 @@ static void put_kept(struct hub_served *served, struct kept *kept, bool done)
         free_kept(served, kept);
 }
 
-/* The oldest first; true if none is left. */
+/* Sends the oldest first; true if none is left. */
 static bool send_kept(struct hub_served *served)
 {
     struct kept *kept;
@@ -245,7 +245,7 @@ static bool send_kept(struct hub_served *served)
     return !kept_any(served);
 }
 
-/* False where the peer must read first. */
+/* False if the peer must read first. */
 static bool send_owed(struct hub_served *served)
 {
     const struct hub_parts nothing = {.loan = NULL};
@@ -272,7 +272,7 @@ bool hub_owed_any(struct hub_served *served)
     return hub_observe(&served->owes) != 0;
 }
 
-/* To send may mean to receive, and then to come here again: only the outermost sends. */
+/* Sending may mean receiving, and then coming here again: only the outermost call sends. */
 static __attribute__((noinline)) void settle(struct hub_served *served)
 {
     bool goes_on = true;

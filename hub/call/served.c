@@ -96,7 +96,7 @@ static bool is_full(const struct hub_served *served)
     return hub_peek(&served->count) >= served->limit;
 }
 
-/* It counts when it is registered: until then the holder of the token has no other. */
+/* The request counts when it is registered: until then the holder of the token has no other. */
 void *hub_served_place(struct hub_served *served, const struct hub_message *message, uint32_t size,
                        uint32_t phase)
 {
@@ -107,7 +107,7 @@ void *hub_served_place(struct hub_served *served, const struct hub_message *mess
     return request ? hub_served_place_payload(request, phase) : NULL;
 }
 
-/* Never registered. */
+/* It was never registered. */
 void hub_served_drop(struct hub_served *served, void *payload)
 {
     hub_served_request_free(served, hub_served_request_of(payload));
@@ -129,7 +129,7 @@ static void refuse(struct hub_served *served, uint32_t id)
     hub_mutex_unlock(&served->lock);
 }
 
-/* To where it waits to be run. */
+/* Moves it to where it waits to be run. */
 static void hand_over(struct hub_served *served, struct hub_request *request) REQUIRES(served->lock)
 {
     if (hub_list_empty(&served->queue) && hub_peek64(&served->handed) == 0) {
@@ -160,8 +160,8 @@ static int register_request(struct hub_served *served, struct hub_request *reque
                                  "request %u is being served already", request->id);
 }
 
-/* What cannot be read is answered so when the request runs; until then, and behind it, messages for
- * its channels are nobody's. r[impl hub.channel.orphan] */
+/* A request that cannot be decoded is answered so when it runs; until then, and afterwards,
+ * messages for its channels have no receiver. r[impl hub.channel.orphan] */
 static int register_streams(struct hub_served *served, struct hub_request *request)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
@@ -206,7 +206,7 @@ int hub_served_accept(struct hub_served *served, const struct hub_message *messa
     return payload ? admit(served, hub_served_request_of(payload)) : turn_away(served, message->id);
 }
 
-/* ---- shown where they lie ---- */
+/* ---- shown in place ---- */
 
 void hub_served_let_view(struct hub_served *served)
 {
@@ -221,7 +221,7 @@ bool hub_served_wants_view(struct hub_served *served)
 int hub_served_view(struct hub_served *served, const struct hub_message *message,
                     struct hub_view *view)
 {
-    /* Counted as any, but it takes no private memory. */
+    /* Counted like any other, but it needs no private memory. */
     struct hub_request *request =
         is_full(served) ? NULL : hub_served_request_make(served, message, 0);
 
@@ -236,7 +236,7 @@ int hub_served_view(struct hub_served *served, const struct hub_message *message
     return admit(served, request);
 }
 
-/* Out of where it waits to be run: false where it runs, or was taken out before. */
+/* Removes it from where it waits to be run: false if it runs, or was removed before. */
 static bool withdraw(struct hub_served *served, struct hub_request *request) REQUIRES(served->lock)
 {
     if (!request->queued)
@@ -295,7 +295,7 @@ static struct hub_request *take_handed(struct hub_served *served)
     return (struct hub_request *)(uintptr_t)hub_exchange64(&served->handed, 0);
 }
 
-/* What is handed goes to the head of the queue, where it can be looked at before it is taken. */
+/* The handed request goes to the head of the queue, where it can be examined before it is taken. */
 static void queue_handed(struct hub_served *served) REQUIRES(served->lock)
 {
     struct hub_request *request = take_handed(served);
@@ -362,11 +362,11 @@ int hub_served_answer_parts(struct hub_served *served, struct hub_request *reque
 
     if (request == &served->direct)
         return hub_direct_serve_answer(served, response, body);
-    /* First, for with the Response the id may be used again. The body may show the memory. */
+    /* First, because with the Response the id may be reused. The body may refer to the memory. */
     hub_mutex_lock(&served->lock);
     hub_served_forget(served, request);
     hub_mutex_unlock(&served->lock);
-    /* Its caller takes the channels of a refused call for unknown here. */
+    /* Its caller treats the channels of a refused call as unknown here. */
     if (request->channels.count > 0)
         hub_channels_answer(&request->channels, hub_response_is_refusal(response));
     r = hub_owed_send(served, id, response, body);
@@ -393,7 +393,7 @@ static void drop_list(struct hub_served *served, struct hub_list *from, struct h
     }
 }
 
-/* Whichever it is: by its mark alone, for the rest of it is the serving thread's. */
+/* Whichever request it is: by its mark alone, because the rest belongs to the serving thread. */
 static void flag_direct(struct hub_served *served)
 {
     uint64_t mark = hub_observe64(&served->direct.mark);
@@ -402,7 +402,7 @@ static void flag_direct(struct hub_served *served)
         (void)hub_claim64(&served->direct.mark, mark, mark | 1);
 }
 
-/* Nothing that was queued is run for a peer that is gone. */
+/* Queued requests are not run for a peer that is gone. */
 void hub_served_end_all(struct hub_served *served)
 {
     struct hub_list dropped;

@@ -3,9 +3,9 @@
 
 #include "hub/call/served_state.h"
 
-#define SMALL 512 /* bytes: requests of such payloads are made where others were */
+#define SMALL 512 /* bytes: requests with smaller payloads reuse memory */
 
-/* Under the token, so nobody else takes a spare one. */
+/* Under the token, so no other thread takes a spare one. */
 static struct hub_request *new_small(struct hub_served *served)
 {
     void *spare = hub_spares_take(&served->spares);
@@ -13,7 +13,8 @@ static struct hub_request *new_small(struct hub_served *served)
     return spare ? spare : malloc(sizeof(struct hub_served_piece) + SMALL);
 }
 
-/* What a request takes of the budget. Small ones are bounded by their number. */
+/* Returns the bytes that a request reserves in the budget. Small requests are bounded by their
+ * number. */
 size_t hub_served_request_bytes(const struct hub_request *request)
 {
     return request->small ? 0 : sizeof(struct hub_served_piece) + request->payload_size;
@@ -34,7 +35,7 @@ static struct hub_request *new_large(struct hub_served *served, uint32_t size)
     return request;
 }
 
-/* Small ones are all of one size, and some are kept. */
+/* Small requests are all of one size, and some are kept. */
 struct hub_request *hub_served_request_make(struct hub_served *served,
                                             const struct hub_message *message, uint32_t size)
 {

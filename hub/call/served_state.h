@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* served_state: what served and owed share. Nobody else includes this. */
+/* served_state: shared by served and owed, and private to them. */
 #ifndef HUB_CALL_SERVED_STATE_H
 #define HUB_CALL_SERVED_STATE_H
 
@@ -11,7 +11,7 @@
 #include "hub/call/spares.h"
 #include "hub/wire/raw.h"
 
-/* The largest payload in a slot that is copied there. */
+/* The largest payload in a slot that is copied into direct_copy. */
 #define HUB_SERVED_COPY HUB_VIEW_LEAST
 
 /* A request that is answered without having been run. */
@@ -25,54 +25,59 @@ struct hub_served {
     struct hub_channels *channels;
     hub_served_streams *streams;
     void *streams_user;
-    bool keeps; /* answers that find no space */
-    bool views; /* large payloads are read where they lie */
+    bool keeps; /* stores answers that find no space */
+    bool views; /* large payloads are read in place */
     struct hub_mutex lock;
     uint32_t limit;
     struct hub_budget *budget;
-    /* Requests, and answers that are kept: it changes under the lock, and grows by requests under
-     * the token only. So what the holder of the token sees without the lock is at most too much. */
+    /* Requests, and answers that are stored. It changes under the lock, and grows by requests
+     * under the token only. So the holder of the token, reading without the lock, sees at most too
+     * many. */
     struct hub_a32 count;
     struct hub_id_map *by_id GUARDED_BY(lock);
     struct hub_list queue GUARDED_BY(lock);       /* received, not yet run */
     struct hub_list cancelled GUARDED_BY(lock);   /* cancelled before they ran */
     struct hub_list kept GUARDED_BY(lock);        /* answers that found no space: owed.c */
-    struct hub_refusal *refused GUARDED_BY(lock); /* what there was no room for */
-    enum hub_fault denied; /* why the request that is received now has no place; the token's */
+    struct hub_refusal *refused GUARDED_BY(lock); /* requests for which there was no space */
+    enum hub_fault denied; /* why the request that is received now is refused; under the token */
     struct hub_a32 refused_count; /* changes under the lock */
-    /* For a look without the lock, at each message: is there anything in the queue; of what owed.c
-     * sends? */
+    /* Readable without the lock, at each message: whether there is anything in the queue; whether
+     * owed.c has anything to send. */
     struct hub_a32 queued, owes;
-    struct hub_a32 settling; /* a thread sends what is owed */
-    /* The oldest request, older than all in the queue, for whoever serves next: set under the token
-     * and the lock while there is no other, taken by exchange without the lock; 0: none. Most calls
-     * go this way, and so take the lock twice: when they come and when they are answered. */
+    struct hub_a32 settling; /* a thread sends owed answers */
+    /* The oldest request, older than all in the queue, for the next serving thread: set under the
+     * token and the lock while there is no other, taken by exchange without the lock; 0: none. Most
+     * calls go this way, and so lock twice: when they come and when they are answered. */
     struct hub_a64 handed;
     struct hub_spares spares; /* memory of small requests: the holder of the token takes it */
     void (*on_request)(void *user);
     void *user;
-    /* The one that direct_serve.c hands out: in no table, so that there is none to keep. Its memory
-     * stays, and is of a running request as long as its mark is not 0. */
+    /* The request that direct_serve.c hands out: in no table, so that none must be maintained. Its
+     * memory stays, and belongs to a running request as long as its mark is not 0. */
     struct hub_request direct;
-    struct hub_descriptor direct_message; /* without an inline payload, which is in the first line
-                                             here: the bytes of one begin with the second */
+    /* without an inline payload, which is in the first line here: the bytes in it begin with the
+     * second */
+    struct hub_descriptor direct_message;
     _Alignas(HUB_LINE) uint8_t direct_lines[2 * HUB_LINE];
-    uint8_t
-        direct_copy[HUB_LINE + HUB_SERVED_COPY]; /* of one that was in a slot, as it lay there */
-    bool direct_line;                            /* others stood behind it in the ring */
-    bool direct_again; /* `direct` was such a one in a message, of a method that is known: so is the
-                          next one of that method, but for its id and its size */
-    /* Of a method without streams that is known, so that who calls it again and again need not have
-     * it looked for: it never changes. Serving thread. NULL: none yet. */
+    /* a payload that was in a slot, at the same offset */
+    uint8_t direct_copy[HUB_LINE + HUB_SERVED_COPY];
+    bool direct_line; /* others followed it in the ring */
+    /* `direct` was a message of a known method: so is the next one of that method, except for its
+     * id and its size */
+    bool direct_again;
+    /* A known method without streams, so that it need not be looked up for a caller that calls it
+     * repeatedly: it never changes. Serving thread. NULL: none yet. */
     void *plain_method;
     uint64_t plain_id;
 };
 
-/* One allocation: a request, then its payload, in front of whose first line it is named. */
+/* One allocation: a request, then its payload, before whose first line is a pointer to the
+ * request. */
 struct hub_served_piece {
     struct hub_request request;
     struct hub_request *self;
-    uint8_t room[2 * (HUB_LINE - 1)]; /* to the first line, and where in it the payload begins */
+    /* up to the first line, and the offset of the payload in it */
+    uint8_t room[2 * (HUB_LINE - 1)];
 };
 
 static inline void *hub_served_place_payload(struct hub_request *request, uint32_t phase)
@@ -91,13 +96,13 @@ static inline struct hub_request *hub_served_request_of(void *payload)
     return ((struct hub_request **)(void *)line)[-1];
 }
 
-/* Where the payload of a direct request in a message goes. */
+/* Returns the place for the payload of a direct request in a message. */
 static inline uint8_t *hub_served_direct_inline(struct hub_served *served)
 {
     return served->direct_lines + HUB_RAW_REQUEST_PHASE;
 }
 
-/* Marks it as one that nobody waits for, if it is that request still. */
+/* Marks the request as one whose caller has given up, if it still is that request. */
 static inline void hub_served_flag(struct hub_request *request, uint32_t id)
 {
     (void)hub_claim64(&request->mark, hub_request_mark(id), hub_request_mark(id) | 1);
@@ -108,7 +113,7 @@ static inline bool hub_served_runs_directly(const struct hub_served *served, uin
     return (hub_observe64(&served->direct.mark) | 1) == (hub_request_mark(id) | 1);
 }
 
-/* To be called where one of the lists of what is owed has changed. */
+/* Call it when one of the lists of owed answers has changed. */
 static inline void hub_served_note_owed(struct hub_served *served) REQUIRES(served->lock)
 {
     bool owes = hub_peek(&served->refused_count) > 0 || !hub_list_empty(&served->cancelled) ||
@@ -129,7 +134,7 @@ static inline void hub_served_shrink(struct hub_served *served) REQUIRES(served-
     hub_note(&served->count, hub_peek(&served->count) - 1);
 }
 
-/* Neither found by its id nor queued any more; its memory is the caller's. */
+/* It is neither found by its id nor queued any more; its memory belongs to the caller. */
 static inline void hub_served_forget(struct hub_served *served, struct hub_request *request)
     REQUIRES(served->lock)
 {
@@ -138,15 +143,15 @@ static inline void hub_served_forget(struct hub_served *served, struct hub_reque
     hub_served_shrink(served);
 }
 
-/* A request without its payload, not registered yet: NULL where there is no memory, or no budget,
- * which `denied` then says. Under the token. */
+/* Makes a request without its payload, not registered yet. NULL if there is no memory, or no
+ * budget, which `denied` then says. Under the token. */
 struct hub_request *hub_served_request_make(struct hub_served *served,
                                             const struct hub_message *message, uint32_t size);
 
-/* What it takes of the budget. */
+/* Returns the bytes that it reserves in the budget. */
 size_t hub_served_request_bytes(const struct hub_request *request);
 
-/* The memory of a forgotten request, and what is left of its streams. */
+/* Frees the memory of a forgotten request, and the rest of its streams. */
 void hub_served_request_free(struct hub_served *served, struct hub_request *request);
 
 #endif

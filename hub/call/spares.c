@@ -20,7 +20,7 @@ void *hub_spares_take(struct hub_spares *spares)
     return (void *)(uintptr_t)piece;
 }
 
-/* Of two threads at one place one keeps its own. */
+/* If two threads are at one place, one of them keeps its piece. */
 bool hub_spares_give(struct hub_spares *spares, void *piece)
 {
     uint32_t put = hub_peek(&spares->put);
