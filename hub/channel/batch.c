@@ -6,7 +6,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
-/* Nobody wakes it: that would cost each write a locked operation more, for what hardly happens. */
+/* Waits without being woken: a wake-up would cost each write a locked operation more, for a case
+ * that hardly occurs. */
 void hub_batch_claim(struct hub_batch *batch)
 {
     while (!hub_batch_try(batch))

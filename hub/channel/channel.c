@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel: the state of a channel, and what those who write it, read it and receive for it do to
- * it. It calls none of them. */
+/* channel: the state of a channel, and the operations on it by its writer, its reader and the
+ * receiver. It calls none of them. */
 #include "hub/channel/channel.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "hub/channel/channel_state.h"
 #include "hub/channel/window.h"
 
-/* ---- one channel ---- */
+/* ---- a channel ---- */
 
 struct hub_channel *hub_channel_hold(struct hub_channel *channel)
 {
@@ -176,7 +176,8 @@ struct hub_channel *hub_channel_forgive(struct hub_channel *channel)
     return channel;
 }
 
-/* The next one that owes its last word, and sends nothing else now. It stays held. */
+/* Returns the next channel that owes its last message, and sends nothing else now. It stays
+ * held. */
 static struct hub_channel *next_owing(struct hub_channels *set)
 {
     struct hub_channel *found = NULL;
@@ -195,7 +196,8 @@ static struct hub_channel *next_owing(struct hub_channels *set)
     return found;
 }
 
-/* Sent, or of no use any more: off the list, whose hold is given back. */
+/* The last message was sent, or is of no use any more: removes the channel from the list and
+ * releases the list's reference. */
 static void settle_one(struct hub_channel *channel, bool done)
 {
     struct hub_channel *of_list = NULL;
@@ -259,7 +261,7 @@ void hub_channel_wait(struct hub_channel *channel, bool (*done)(void *user), voi
         (void)set->manner.wait(set->manner.user, set->link, &until);
     else
         (void)hub_link_wait(set->link, &until);
-    if (!hub_link_ours(set->link)) /* nothing comes any more, and nobody closes the link */
+    if (!hub_link_ours(set->link)) /* nothing comes any more, and no thread closes the link */
         hub_channel_end_all(set, RAPAHUB_ECLOSED);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel_stream: a channel as a source or a sink, and how its reader takes what was received. */
+/* channel_stream: a channel as a source or a sink, and its reader's access to received data. */
 #include "hub/channel/channel_stream.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "hub/channel/outlet.h"
 #include "hub/channel/window.h"
 
-/* ---- faces ---- */
+/* ---- stream interfaces ---- */
 
 static struct hub_channel *of_source(struct rapahub_source *source)
 {
@@ -119,11 +119,13 @@ static bool can_read(void *user)
     return can;
 }
 
-/* At half of the window, at once for a peer that takes no part, and always when all was taken: else
- * a sender whose next element is larger than what is left would wait for ever.
+/* Grants at half of the window, at once for a peer that does not take part, and always when
+ * everything was read; otherwise a sender whose next element is larger than the rest would wait
+ * forever.
  *
  * r[impl hub.channel.grant] r[impl flow.channel.credit-grant] r[impl flow.channel.credit-additive]
- * r[impl flow.channel.credit-prompt] */
+ * r[impl flow.channel.credit-prompt]
+ */
 static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     uint32_t half = channel->window / 2;
@@ -138,8 +140,8 @@ static bool grant(struct hub_channel *channel) REQUIRES(channel->set->lock)
     return true;
 }
 
-/* `size` bytes are used up, and with them their part of the lengths; all of those with the last.
- */
+/* `size` bytes are used up, and with them their part of the lengths; with the last ones all
+ * lengths. */
 static bool take(struct hub_channel *channel, uint32_t size) REQUIRES(channel->set->lock)
 {
     uint32_t there = hub_fifo_size(&channel->fifo);
@@ -162,7 +164,7 @@ static void wake_writer(struct hub_channel *channel)
                        &hub_channel_entry_of(channel)->granted_total);
 }
 
-/* Bytes; 0 at the end; -EAGAIN; or why none will come. */
+/* Returns a number of bytes; 0 at the end; -EAGAIN; or why none will come. */
 static ssize_t try_lend(struct hub_channel *channel, const void **data)
 {
     bool granted = false;
@@ -179,7 +181,7 @@ static ssize_t try_lend(struct hub_channel *channel, const void **data)
     else if (hub_channel_is_over(channel))
         n = hub_channel_explain(channel);
     else
-        granted = take(channel, 0); /* of empty elements */
+        granted = take(channel, 0); /* lengths of empty elements */
     hub_mutex_unlock(&channel->set->lock);
     if (granted)
         wake_writer(channel);

@@ -12,7 +12,7 @@
 #include "hub/channel/outlet.h"
 #include "hub/channel/window.h"
 
-/* The host's ids are even from 2 on, the guest's odd from 1 on. */
+/* The host's ids are even, from 2 on; the guest's are odd, from 1 on. */
 static uint32_t first_id(enum hub_role role)
 {
     return role == HUB_ROLE_HOST ? 2 : 1;
@@ -88,7 +88,7 @@ void hub_channels_release(struct hub_channels **set)
 
 /* ---- ids ---- */
 
-/* The oldest id of ours that the other side is done with: its place in the ring, or -1. */
+/* Returns the place in the ring of our oldest id that the other side is done with, or -1. */
 static int find_free(const struct hub_channels *set) REQUIRES(set->lock)
 {
     for (uint32_t i = 0; i < set->free_count; i++)
@@ -122,9 +122,9 @@ UNCHECKED static void enter(struct hub_channels *set, struct hub_channel *channe
         hub_window_settle(channel);
 }
 
-/* ---- of calls this side makes ---- */
+/* ---- calls that this side makes ---- */
 
-/* 0 where it is open now; -EAGAIN; RAPAHUB_ESTALE. */
+/* 0 if it is open now; -EAGAIN; RAPAHUB_ESTALE. */
 static int try_open(struct hub_channels *set, struct hub_channel *channel)
 {
     int r;
@@ -200,8 +200,9 @@ void hub_channels_discard(struct hub_channel_list *list)
     hub_channels_drop(list);
 }
 
-/* A Close that is out gave the id back, for its receiver to free. One who refused the call does not
- * know the id; one who knew it has freed it already, and then it may be another's by now. */
+/* A sent Close returned the id, for its receiver to free. A receiver that refused the call does not
+ * know the id; a receiver that knew it has freed it already, and then it may belong to another
+ * channel by now. */
 static void free_given_back(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     struct hub_channels *set = channel->set;
@@ -254,7 +255,7 @@ void hub_channels_drop(struct hub_channel_list *list)
     list->count = 0;
 }
 
-/* ---- of calls this side serves ---- */
+/* ---- calls that this side serves ---- */
 
 static int check_name(const struct hub_channels *set, uint64_t id) REQUIRES(set->lock)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels: those of one link: ids, receipt, and what their calls do to them. */
+/* channels: the channels of a link: their ids, their receipt, and the effects of their calls. */
 #ifndef HUB_CHANNEL_CHANNELS_H
 #define HUB_CHANNEL_CHANNELS_H
 
@@ -24,8 +24,8 @@ void hub_channels_release(struct hub_channels **channels);
 void hub_channels_bind(struct hub_channels *channels, struct hub_link *link,
                        struct hub_channel_entry *entries);
 
-/* For a side that has more than this link to serve: a thread for which `is_busy` says so waits for
- * a channel by `wait`, and never inside of a send. */
+/* For a side that serves more than this link: a thread for which `is_busy` is true waits for a
+ * channel by `wait`, and never inside of a send. */
 typedef int hub_channels_wait(void *user, struct hub_link *link,
                               const struct hub_link_until *until);
 struct hub_channels_manner {
@@ -36,29 +36,28 @@ struct hub_channels_manner {
 void hub_channels_set_manner(struct hub_channels *channels,
                              const struct hub_channels_manner *manner);
 
-/* ---- of calls this side makes ---- */
+/* ---- calls that this side makes ---- */
 
-/* A new channel of ours, which its call names in its arguments. Where no id is free it waits until
- * the deadline for one: -EBUSY. r[impl channeling.allocation.caller] r[impl shm.id.channel-parity]
- */
+/* Opens a new channel of ours, for an argument of a call. If no id is free it waits for one until
+ * the deadline: -EBUSY. r[impl channeling.allocation.caller] r[impl shm.id.channel-parity] */
 int hub_channels_open(struct hub_channels *channels, bool sends, uint64_t deadline_ns,
                       struct hub_channel **out);
 
 /* The call was never sent: its ids are free. */
 void hub_channels_discard(struct hub_channel_list *list);
 
-/* The Response is here. Refused: nobody at the other side knows the ids. Under the token. */
+/* The Response has come. Refused: the ids are unknown at the other side. Under the token. */
 void hub_channels_answered(struct hub_channel_list *list, bool refused);
 
-/* Gives the list back: what is still open is reset. */
+/* Releases the list; channels that are still open are reset. */
 void hub_channels_drop(struct hub_channel_list *list);
 
-/* ---- of calls this side serves ---- */
+/* ---- calls that this side serves ---- */
 
-/* The channels a Request names; `sends` tells for each whether this side is the sender. 0, -ENOMEM,
- * or RAPAHUB_EPROTOCOL: shm.id.channel-parity, channeling.id.zero-reserved,
- * shm.flow.channel-table-indexing, channeling.id.uniqueness. Under the token.
- * r[impl hub.channel.register] r[impl channeling.lifecycle.immediate-data] */
+/* Registers the channels that a Request names; `sends` says for each whether this side is the
+ * sender. Returns 0, -ENOMEM, or RAPAHUB_EPROTOCOL: shm.id.channel-parity,
+ * channeling.id.zero-reserved, shm.flow.channel-table-indexing, channeling.id.uniqueness. Under the
+ * token. r[impl hub.channel.register] r[impl channeling.lifecycle.immediate-data] */
 struct hub_channel_name {
     uint64_t id;
     bool sends;
@@ -66,21 +65,21 @@ struct hub_channel_name {
 int hub_channels_register(struct hub_channels *channels, const struct hub_channel_name *names,
                           uint32_t count, struct hub_channel_list *out);
 
-/* The Response goes out next: nothing is sent behind it. Refused: its caller takes the ids for
- * unknown here, and frees them. */
+/* The Response is sent next, and nothing after it. Refused: its caller treats the ids as unknown
+ * here, and frees them. */
 void hub_channels_answer(struct hub_channel_list *list, bool refused);
 
-/* The one of these with that id and direction as what a method gets for it: a struct rapahub_source
- * * or, where this side is to send, a struct rapahub_sink *; NULL where there is none. */
+/* Returns the channel with that id and direction in the form that a method gets: a struct
+ * rapahub_source * or, if this side sends, a struct rapahub_sink *; NULL if there is none. */
 void *hub_channels_find(const struct hub_channel_list *list, bool sink, uint64_t id);
 
-/* A Request came whose channels cannot be known, and which will be refused: what comes for unknown
- * ids of the peer is ignored from now on. r[impl hub.channel.orphan] */
+/* A Request came whose channels cannot be known, and which will be refused: messages for unknown
+ * ids of the peer are ignored from now on. r[impl hub.channel.orphan] */
 void hub_channels_refused(struct hub_channels *channels);
 
 /* ---- the whole set ---- */
 
-/* Has credit come that somebody waits for, or an id? Once for each. */
+/* Says whether credit or an id has come for which a thread waits; once for each. */
 bool hub_channels_granted(struct hub_channels *channels);
 
 uint32_t hub_channels_count(struct hub_channels *channels);   /* open now */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define LEAST 256u
-#define LINE  64u /* what comes in whole lines is copied from line to line, which is quicker */
+#define LINE  64u /* whole lines are copied from line to line, which is quicker */
 #define MOST  (UINT32_C(1) << 31)
 
 uint32_t hub_fifo_size(const struct hub_fifo *fifo)
@@ -18,7 +18,7 @@ static uint32_t run_at(const struct hub_fifo *fifo, uint32_t index)
     return fifo->capacity - (index & (fifo->capacity - 1));
 }
 
-/* The filled part, to the begin of new memory. */
+/* Copies the filled part to the start of new memory. */
 static void move_out(struct hub_fifo *fifo, uint8_t *to)
 {
     uint32_t size = hub_fifo_size(fifo);
@@ -34,7 +34,8 @@ static void move_out(struct hub_fifo *fifo, uint8_t *to)
     fifo->tail = size;
 }
 
-/* Who was lent bytes goes on to read them where they were: nobody writes there any more. */
+/* A reader with lent bytes continues to read them in the old memory, which is not written any
+ * more. */
 static bool grow(struct hub_fifo *fifo, uint64_t need)
 {
     uint64_t capacity = fifo->capacity > 0 ? fifo->capacity : LEAST;
@@ -55,7 +56,7 @@ static bool grow(struct hub_fifo *fifo, uint64_t need)
     return true;
 }
 
-/* An empty one begins anew, in memory that was touched last. */
+/* An empty fifo starts again at its beginning, in recently used memory. */
 bool hub_fifo_reserve(struct hub_fifo *fifo, uint32_t size)
 {
     uint64_t need = (uint64_t)hub_fifo_size(fifo) + size;

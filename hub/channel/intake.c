@@ -27,8 +27,8 @@ static bool is_covered(const struct hub_channel *channel, uint32_t size)
     return left <= INT32_MAX && size <= left;
 }
 
-/* The length of an element: how many bytes it takes itself, or 0 where what follows is not exactly
- * the bytes it tells of. It may be longer than it need be. r[impl channeling.data]
+/* Returns the bytes of an element's length, or 0 if exactly that many bytes do not follow. The
+ * length may be encoded longer than necessary. r[impl channeling.data]
  * r[impl channeling.data.invalid] */
 static uint32_t prefix_of(const uint8_t *payload, uint32_t there, uint32_t size)
 {
@@ -44,7 +44,7 @@ static uint32_t prefix_of(const uint8_t *payload, uint32_t there, uint32_t size)
     return reader.failure == 0 && length == size - prefix ? prefix : 0;
 }
 
-/* The other side has sent its last word: whoever allocated the id may use it again.
+/* The other side has sent its last message: the allocator of the id may reuse it.
  * r[impl channeling.lifecycle.caller-closes-pushes] */
 static void free_entry(struct hub_channel *channel)
 {
@@ -54,7 +54,7 @@ static void free_entry(struct hub_channel *channel)
     hub_link_wake_peer(channel->set->link, HUB_WAIT_TX, &hub_channel_entry_of(channel)->state);
 }
 
-/* Data that was not copied, of a channel that this side receives. */
+/* Refuses Data that was not copied, for a channel that this side receives. */
 static int refuse_data(const struct hub_channel *channel, const struct hub_message *message,
                        uint32_t size) REQUIRES(channel->set->lock)
 {
@@ -65,7 +65,7 @@ static int refuse_data(const struct hub_channel *channel, const struct hub_messa
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u bytes of a stream", size);
 }
 
-/* The sender's end, or its last word behind our Reset. r[impl channeling.close]
+/* The sender's end, or its last message after our Reset. r[impl channeling.close]
  * r[impl channeling.reset] r[impl channeling.reset.effect] */
 static void accept_end(struct hub_channel *channel, enum hub_channel_stage stage)
     REQUIRES(channel->set->lock)
@@ -77,7 +77,7 @@ static void accept_end(struct hub_channel *channel, enum hub_channel_stage stage
     hub_channel_give_back(channel);
 }
 
-/* The receiver wants no more. The answer to it marks the end of what was sent before; a callee's
+/* The receiver wants no more. The answer to it marks the end of the data sent before; a callee's
  * Response does that for a channel of its caller. r[impl channeling.reset.credit]
  * r[impl shm.flow.reset] */
 static void accept_reset(struct hub_channel *channel) REQUIRES(channel->set->lock)
@@ -123,13 +123,13 @@ static int accept_unknown(struct hub_channels *set, const struct hub_message *me
                   message);
 }
 
-/* Held: what ends a channel may be the last to know it. */
+/* Holds it, because the message that ends a channel may release the last other reference. */
 static struct hub_channel *find(struct hub_channels *set, uint32_t id) REQUIRES(set->lock)
 {
     return set->open[id] ? hub_channel_hold(set->open[id]) : NULL;
 }
 
-/* What is not taken as it comes: an end, or Data that nobody takes. */
+/* Handles messages that are not received in place: an end, or Data without a receiver. */
 UNCHECKED static int accept(struct hub_channels *set, const struct hub_message *message,
                             uint32_t size)
 {
@@ -158,7 +158,7 @@ int hub_intake_accept(struct hub_channels *set, const struct hub_message *messag
 
 /* ---- data ---- */
 
-/* The channel, if this side still receives on it. */
+/* Returns the channel, if this side still receives on it. */
 static struct hub_channel *receiver_of(const struct hub_channels *set, uint32_t id)
     REQUIRES(set->lock)
 {
@@ -169,7 +169,7 @@ static struct hub_channel *receiver_of(const struct hub_channels *set, uint32_t 
                : NULL;
 }
 
-/* Again and again while its reader does not come: it may wait for this thread's CPU. */
+/* Repeats while its reader does not come: the reader may wait for this thread's CPU. */
 static enum hub_arrival_news news_of(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     if (hub_fifo_size(&channel->fifo) - channel->called < hub_window_plenty(channel))
@@ -196,7 +196,7 @@ static void copy_in(struct hub_fifo *fifo, const uint8_t *from, uint32_t size)
     }
 }
 
-/* One whose bytes are in its descriptor. */
+/* Receives an element whose bytes are in its descriptor. */
 static int take_small(struct hub_channel *channel, const struct hub_message *message,
                       const struct hub_descriptor *descriptor) REQUIRES(channel->set->lock)
 {
@@ -214,7 +214,7 @@ static int take_small(struct hub_channel *channel, const struct hub_message *mes
     return 0;
 }
 
-/* Nothing else of this link is received between two of them: so one lock does for all. */
+/* Nothing else of this link is received between two of them, so one lock is enough for all. */
 UNCHECKED static int take_all(struct hub_channels *set, const struct hub_message *message,
                               const struct hub_arrival *arrival)
 {
@@ -251,9 +251,9 @@ struct hub_channel *hub_intake_begin_fill(struct hub_channels *set, uint32_t id,
     return channel;
 }
 
-/* Without the lock. The length first, since only it says where the bytes begin: how long it is, 0
- * where it is none, or a failure. Of what came with it nothing else is used: so the bytes are
- * copied from where they begin, which is a line. */
+/* Without the lock. Copies the length first, since only it says where the bytes begin; returns its
+ * bytes, 0 if it is invalid, or a failure. Nothing else of this first copy is used, so the bytes
+ * are copied from their start, which is a line. */
 static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
 {
     uint32_t size = arrival->list[0].payload_len, prefix, length;
@@ -272,8 +272,8 @@ static int fill(const struct hub_fifo *fifo, const struct hub_arrival *arrival)
     return r < 0 ? r : (int)prefix;
 }
 
-/* Another thread of this side may have broken it off or ended it meanwhile: then nobody wants it.
- */
+/* Another thread of this side may have broken it off or ended it meanwhile: then the data is
+ * unwanted. */
 UNCHECKED int hub_intake_end_fill(struct hub_channel *channel, const struct hub_message *message,
                                   uint32_t size, int prefix)
 {

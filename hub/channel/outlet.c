@@ -22,7 +22,7 @@ static uint32_t prefix_of(size_t size)
     return bytes;
 }
 
-/* The largest element of at most `size` bytes that fits into `room` on the wire. */
+/* Returns the largest element of at most `size` bytes that fits into `room` on the wire. */
 static size_t fit(size_t size, uint32_t room)
 {
     size_t n = room > PREFIX_MAX ? room - PREFIX_MAX : 0;
@@ -34,7 +34,7 @@ static size_t fit(size_t size, uint32_t room)
     return size < n ? size : n;
 }
 
-/* Whole lines behind the line of their length, where that leaves most of it. */
+/* Whole lines after the line of their length, if that leaves most of it. */
 size_t hub_outlet_longest(uint32_t window, size_t piece)
 {
     uint32_t part = window / PARTS;
@@ -45,7 +45,7 @@ size_t hub_outlet_longest(uint32_t window, size_t piece)
     return part < PART_LEAST ? fit(SIZE_MAX / 2, part) : (part - LINE) / LINE * LINE;
 }
 
-/* The next element of so many bytes: parts of one size, of whole lines; or a small one is left. */
+/* Returns the bytes of the next element: parts of one size, of whole lines; or a small rest. */
 static size_t cut(const struct hub_channel *channel, size_t size)
 {
     size_t longest = channel->longest, parts;
@@ -59,7 +59,7 @@ static size_t cut(const struct hub_channel *channel, size_t size)
     return longest % LINE == 0 ? (parts + LINE - 1) / LINE * LINE : parts;
 }
 
-/* The receiver may widen it: then elements may be as long as it pays. r[impl hub.channel.window] */
+/* A wider window allows longer elements. r[impl hub.channel.window] */
 static void note_window(struct hub_channel *channel, uint32_t left)
 {
     if (left <= channel->window)
@@ -68,8 +68,8 @@ static void note_window(struct hub_channel *channel, uint32_t left)
     channel->longest = hub_outlet_longest(left, hub_link_piece(channel->set->link));
 }
 
-/* The room for the next element; 0: too little now; -1: the receiver wrote what cannot be. By the
- * thread that writes. r[impl shm.flow.remaining-credit] r[impl flow.channel.credit-based]
+/* Returns the space for the next element; 0: too little now; -1: the receiver wrote an impossible
+ * value. On the writing thread. r[impl shm.flow.remaining-credit] r[impl flow.channel.credit-based]
  * r[impl flow.channel.all-transports] */
 static int64_t look_at_credit(struct hub_channel *channel, size_t size)
 {
@@ -104,7 +104,7 @@ static int explain(struct hub_channel *channel)
     return r;
 }
 
-/* What a writer that has no credit looks at; it is in the list of those who wait. */
+/* The condition of a writer without credit, which is in the list of waiting ones. */
 struct need {
     struct hub_channel *channel;
     size_t size;
@@ -125,7 +125,7 @@ static int violation(struct hub_channel *channel)
     return hub_link_violated(channel->set->link);
 }
 
-/* Nothing can be sent any more once the last word is out. */
+/* Nothing can be sent any more once the last message is out. */
 static void end_last_word(struct hub_channel *channel)
 {
     hub_mutex_lock(&channel->set->lock);
@@ -135,7 +135,7 @@ static void end_last_word(struct hub_channel *channel)
     (void)hub_channel_settle(channel->set);
 }
 
-/* Never: for a wait that is only a pause in which others are served. */
+/* Never true: for a wait that is only a pause in which others are served. */
 static bool never(void *user)
 {
     (void)user;
@@ -159,7 +159,7 @@ static int try_send(struct hub_channels *set, const struct hub_message *message,
     return r;
 }
 
-/* May a message of it still go out, and by then? */
+/* Says whether a message of it may still be sent, by that deadline. */
 static bool may_wait(const struct hub_channel *channel, enum hub_message_type type,
                      uint64_t deadline)
 {
@@ -168,9 +168,8 @@ static bool may_wait(const struct hub_channel *channel, enum hub_message_type ty
     return !over && hub_clock_left(deadline) > 0;
 }
 
-/* Waits for space in the ring in slices, for the stream may be stopped meanwhile: then -EAGAIN.
- * Where the link has ended the stream has: RAPAHUB_ESTALE says of a call that it was not executed,
- * and would have the one made again whose argument this stream is. */
+/* Waits for space in slices, because the stream may be stopped meanwhile: then -EAGAIN. A link that
+ * ended has ended the stream: RAPAHUB_ESTALE would cause the call to be repeated. */
 static int send(struct hub_channel *channel, const struct hub_message *message,
                 const struct hub_parts *parts, uint64_t deadline)
 {
@@ -184,9 +183,10 @@ static int send(struct hub_channel *channel, const struct hub_message *message,
     return r == -ETIMEDOUT || r == RAPAHUB_ECANCELED ? -EAGAIN : r;
 }
 
-/* One element; -EAGAIN where the stream is over, or there was no space by then. `more` follows.
- * Behind the end of the stream, under the same lock of the link, the gate is shut: no Data follows
- * its last word, nor the Request that uses the id again. r[impl flow.channel.credit-consume] */
+/* Sends an element; -EAGAIN if the stream is over, or there was no space by the deadline. `more`
+ * follows. After the end of the stream, under the same lock of the link, the gate is shut: no Data
+ * follows its last message, nor the Request that reuses the id.
+ * r[impl flow.channel.credit-consume] */
 static int write_element(struct hub_channel *channel, struct rapahub_bytes bytes, bool more,
                          uint64_t deadline)
 {
@@ -234,7 +234,7 @@ static void wait_for_credit(struct hub_channel *channel, size_t size)
     hub_mutex_unlock(&channel->set->lock);
 }
 
-/* How many bytes of them were written; less than 0: why none. */
+/* Returns how many of the bytes were written; less than 0: why none. */
 static ssize_t write_some(struct hub_channel *channel, const uint8_t *data, size_t size)
 {
     size_t next = cut(channel, size);
@@ -252,12 +252,12 @@ static ssize_t write_some(struct hub_channel *channel, const uint8_t *data, size
     }
     next = fit(next, (uint32_t)room);
     r = write_element(channel, (struct rapahub_bytes){data, next}, channel->corked, HUB_NEVER);
-    return r == 0 ? (ssize_t)next : r == -EAGAIN ? 0 : r; /* over: the next look tells why */
+    return r == 0 ? (ssize_t)next : r == -EAGAIN ? 0 : r; /* over: the next check tells why */
 }
 
 /* ---- small ones, corked ---- */
 
-/* By who claimed the batch: what is in it is sent, or stays if there is no space by then. */
+/* Sends the batch that this thread claimed; it stays if there is no space by the deadline. */
 static int send_batch(struct hub_channel *channel, bool more, uint64_t deadline)
 {
     struct hub_batch *batch = &channel->batch;
@@ -283,7 +283,7 @@ static int claim_and_send(struct hub_channel *channel, bool more)
     return r;
 }
 
-/* As a write: -EAGAIN becomes what ended the stream. */
+/* Like a write: -EAGAIN becomes the reason for which the stream ended. */
 static int flush(struct hub_channel *channel, bool more)
 {
     int r = claim_and_send(channel, more);
@@ -291,14 +291,14 @@ static int flush(struct hub_channel *channel, bool more)
     return r == -EAGAIN ? explain(channel) : r;
 }
 
-/* That it is over is nobody's failure, and the diagnosis is what the method says. */
+/* An ended stream is no failure here, and the diagnosis must stay the method's. */
 void hub_outlet_flush(struct hub_channel *channel)
 {
     if (channel->sends)
         (void)claim_and_send(channel, false);
 }
 
-/* The next one of the calling thread, claimed and held. */
+/* Returns the next channel with a batch of the calling thread, claimed and held. */
 static struct hub_channel *find_own(struct hub_channels *set)
 {
     struct hub_channel *found = NULL;
@@ -333,7 +333,7 @@ void hub_outlet_push(struct hub_channels *set, uint64_t deadline_ns)
     }
 }
 
-/* It is found before its writer waits. False where it is over. */
+/* Adds it to the list, so that it is found before its writer waits. False if it is over. */
 static bool enlist(struct hub_channel *channel)
 {
     bool open;
@@ -348,8 +348,7 @@ static bool enlist(struct hub_channel *channel)
     return open;
 }
 
-/* How many bytes a batch may have, with a length of two bytes, as it is sent without a wait for
- * credit. */
+/* Returns the byte limit of a batch, which is sent without waiting for credit. */
 static uint32_t room_of(struct hub_channel *channel, size_t size)
 {
     uint32_t room = HUB_BATCH_BYTES, credit;
@@ -362,7 +361,7 @@ static uint32_t room_of(struct hub_channel *channel, size_t size)
     return room < channel->set->longest ? room : (uint32_t)channel->set->longest;
 }
 
-/* The first one of a batch: false where it is to be sent as any. */
+/* Adds the first element of a batch: false if it must be sent like any other. */
 static bool begin_batch(struct hub_channel *channel, const void *from, size_t size)
 {
     struct hub_batch *batch = &channel->batch;
@@ -378,8 +377,7 @@ static bool begin_batch(struct hub_channel *channel, const void *from, size_t si
     return true;
 }
 
-/* 1 where it joined, 0 where not, or why it cannot. The batch is claimed for as long as it takes to
- * copy. */
+/* Returns 1 if it joined, 0 if not, or why it cannot. Claims the batch during the copy. */
 static inline int join(struct hub_channel *channel, const void *from, size_t size)
 {
     struct hub_batch *batch = &channel->batch;
@@ -415,7 +413,7 @@ static int write_all(struct hub_channel *channel, const uint8_t *data, size_t si
     return 0;
 }
 
-/* What is held back goes before it. */
+/* Elements that are held back go before it. */
 static __attribute__((noinline)) int write_any(struct hub_channel *channel, const void *from,
                                                size_t size)
 {
@@ -437,7 +435,8 @@ int hub_outlet_write(struct hub_channel *channel, const void *from, size_t size)
     return r < 0 ? r : 0;
 }
 
-/* The end shows all that was written: to uncork behind it is no failure. r[impl hub.ring.cork] */
+/* The end publishes everything that was written: uncorking after it is no failure.
+ * r[impl hub.ring.cork] */
 int hub_outlet_cork(struct hub_channel *channel, bool corked)
 {
     bool shows = !corked && channel->batch.size > 0; /* and with it all that was put before */
@@ -455,7 +454,7 @@ int hub_outlet_cork(struct hub_channel *channel, bool corked)
     return r;
 }
 
-/* The last word that found no space in time becomes a Reset, which waits for space by itself. */
+/* A last message without space in time becomes a Reset, which waits for space by itself. */
 static void end_end(struct hub_channel *channel, bool sent)
 {
     hub_mutex_lock(&channel->set->lock);
@@ -465,7 +464,7 @@ static void end_end(struct hub_channel *channel, bool sent)
     end_last_word(channel);
 }
 
-/* 1 where a Close is to be sent. r[impl flow.channel.close-exempt] */
+/* 1 if a Close must be sent. r[impl flow.channel.close-exempt] */
 static int begin_end(struct hub_channel *channel)
 {
     int r = 1;

@@ -10,14 +10,14 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
-#define PIECE_MOST (512U << 10)          /* bytes of a source that lends them */
+#define PIECE_MOST (512U << 10)          /* bytes from a source that lends them */
 #define QUICK      (5 * HUB_MILLISECOND) /* for a piece: a larger one may follow */
 
 struct hub_pump {
     struct hub_pump_options options;
-    size_t lent; /* bytes at once, of a source that lends them */
+    size_t lent; /* bytes at once, from a source that lends them */
     struct hub_a32 stopped, over;
-    struct hub_a32 left; /* its thread knows it no more; a futex */
+    struct hub_a32 left; /* its thread is done with it; a futex */
     int code;
     bool at_source; /* it failed there */
     const char *rule;
@@ -30,7 +30,7 @@ static bool is_stopped(const struct hub_pump *pump)
     return hub_observe(&pump->stopped) != 0;
 }
 
-/* The next bytes: of a source that lends them where they lie, else in the buffer. */
+/* Returns the next bytes: in place from a source that lends them, else in the buffer. */
 static ssize_t next(struct hub_pump *pump, const void **data)
 {
     struct rapahub_source *source = pump->options.source;
@@ -41,7 +41,8 @@ static ssize_t next(struct hub_pump *pump, const void **data)
     return source->read(source, pump->buffer, pump->options.piece);
 }
 
-/* Where the sink is slow they are small: so its reader is seen to be, and the window stays. */
+/* If the sink is slow the pieces are small: so its reader is seen to be slow, and the window
+ * stays. */
 static void choose_piece(struct hub_pump *pump, uint64_t begun)
 {
     bool quick = hub_clock_now() - begun < QUICK;
@@ -89,7 +90,7 @@ static void keep_diagnosis(struct hub_pump *pump)
     snprintf(pump->why, sizeof pump->why, "%s", said ? last->text : rapahub_error_text(pump->code));
 }
 
-/* What one thread had to say of an earlier stream is not said of this one. */
+/* A thread's diagnosis of an earlier stream must not be reported for this one. */
 static void run(void *user)
 {
     struct hub_pump *pump = user;
@@ -132,7 +133,7 @@ int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out
     return 0;
 }
 
-/* What the streams wait for ends, or may be waited for again. */
+/* Ends the waits of the streams, or allows them again. */
 static void set_stopped(struct hub_pump *pump, bool stopped)
 {
     struct rapahub_source *source = pump->options.source;
@@ -158,7 +159,7 @@ int hub_pump_join(struct hub_pump **pointer, bool *at_source)
     while (hub_observe(&pump->left) == 0)
         hub_futex_wait_private(&pump->left, 0, HUB_NEVER);
     if (is_stopped(pump))
-        set_stopped(pump, false); /* the streams are their owner's again */
+        set_stopped(pump, false); /* the streams belong to their owner again */
     code = pump->code;
     *at_source = pump->at_source;
     if (code < 0)

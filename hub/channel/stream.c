@@ -20,8 +20,8 @@
 
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
-/* How much a descriptor takes at once without waiting, after a poll that said it would: a file all,
- * a socket says so, another may be asked to say so, and else takes little. */
+/* How much a descriptor accepts without waiting, after a poll that said it would: a file
+ * everything; a socket reports it; another may be asked to report it, and else accepts little. */
 enum fd_kind { FD_FILE, FD_SOCKET, FD_ASKED, FD_OTHER };
 
 struct fd_source {
@@ -32,7 +32,7 @@ struct fd_source {
 struct fd_sink {
     struct rapahub_sink face;
     int fd, stopped;
-    struct hub_a32 halted; /* the same as `stopped`, for a look without a system call */
+    struct hub_a32 halted; /* the same as `stopped`, readable without a system call */
     enum fd_kind kind;
 };
 
@@ -44,7 +44,7 @@ struct memory_source {
 
 struct memory_sink {
     struct rapahub_sink face;
-    uint8_t *memory, *data; /* what it holds begins at a line, which moves where the memory does */
+    uint8_t *memory, *data; /* the content begins at a line, which moves when the memory does */
     size_t size, capacity, max;
 };
 
@@ -95,7 +95,7 @@ void rapahub_sink_destroy(struct rapahub_sink *sink)
         sink->destroy(sink);
 }
 
-/* What the descriptor is, as a person knows it: a path, or "pipe:[7]". */
+/* Returns a readable name of the descriptor: a path, or "pipe:[7]". */
 static const char *name_of(int fd, char name[PATH_MAX])
 {
     char link[32];
@@ -116,14 +116,14 @@ static int fail_at(int code, const char *what, int fd)
     return rapahub_fail(code, "", "%s %s", what, name_of(fd, name));
 }
 
-/* Each end of a descriptor's stream. */
+/* An end of a descriptor's stream. */
 struct ready {
     int fd, stopped;
     short events;
     uint64_t deadline;
 };
 
-/* 0 as soon as the descriptor can be used. */
+/* Returns 0 as soon as the descriptor can be used. */
 static int wait_fd(const struct ready *ready)
 {
     struct pollfd both[] = {{.fd = ready->fd, .events = ready->events},
@@ -158,14 +158,13 @@ static ssize_t read_fd(struct rapahub_source *face, void *to, size_t size)
     }
 }
 
-/* Not every kernel and every file knows how to write without waiting: then it is not asked again.
- */
+/* Not every kernel and every file can write without waiting: then it is not asked again. */
 static bool cannot_be_asked(void)
 {
     return errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS || errno == EPERM;
 }
 
-/* A pipe that poll found writable takes PIPE_BUF bytes without waiting, and perhaps no more. */
+/* A pipe that poll found writable accepts PIPE_BUF bytes without waiting, and perhaps no more. */
 static ssize_t write_some(struct fd_sink *sink, const uint8_t *from, size_t size)
 {
     const struct iovec all = {(void *)(uintptr_t)from, size};
@@ -186,7 +185,7 @@ static ssize_t write_some(struct fd_sink *sink, const uint8_t *from, size_t size
     return write(sink->fd, from, size);
 }
 
-/* One that says itself that it is full is not asked before. */
+/* A descriptor that reports itself that it is full is not polled first. */
 static bool must_wait(const struct fd_sink *sink)
 {
     return sink->kind == FD_OTHER || hub_observe(&sink->halted) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_pair: a stream within one process: what is written to its sink is read from its source. */
+/* stream_pair: a stream within one process: bytes written to its sink are read from its source. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +21,9 @@ struct pair {
     struct hub_mutex lock;
     struct hub_a32 news;
     unsigned ends;
-    bool ended;  /* all is written */
+    bool ended;  /* everything is written */
     bool broken; /* the rest will not come */
-    bool left;   /* nobody reads any more */
+    bool left;   /* the reader has left */
     bool source_stopped, sink_stopped;
     uint32_t head, tail; /* free-running */
     uint8_t data[CAPACITY];
@@ -55,7 +55,7 @@ static void copy_in(struct pair *pair, const uint8_t *from, uint32_t size)
     memcpy(pair->data, from + first, size - first);
 }
 
-/* Bytes, 0 at the end, -EAGAIN to wait, or why none come. */
+/* Returns bytes, 0 at the end, -EAGAIN to wait, or why none come. */
 static ssize_t try_read(struct pair *pair, void *to, size_t size)
 {
     uint32_t there = pair->tail - pair->head;
@@ -95,7 +95,7 @@ static ssize_t read_pair(struct rapahub_source *face, void *to, size_t size)
     return 0;
 }
 
-/* Bytes, or a failure: -EAGAIN to wait. */
+/* Returns bytes, or a failure: -EAGAIN to wait. */
 static ssize_t try_write(struct pair *pair, const void *from, size_t size)
 {
     uint32_t room = CAPACITY - (pair->tail - pair->head);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/channel/window.h"
 
-#define FACTOR      32           /* of the first credit; */
-#define WIDEST      (2U << 20)   /* and bytes: no further */
-#define PART        4            /* of the window, where all of them have too much for that */
-#define LEAST       (16U << 10)  /* bytes: who chose less wants little memory used */
-#define EXTRA_MOST  (8U << 20)   /* bytes beyond the first credit, of all that one link receives */
-#define PLENTY_MOST (512U << 10) /* bytes: what a CPU's own cache takes */
+#define FACTOR      32           /* times the first credit; */
+#define WIDEST      (2U << 20)   /* and bytes: never wider */
+#define PART        4            /* divisor of the window, if all of them have too much for that */
+#define LEAST       (16U << 10)  /* bytes: a host that chose less wants little memory used */
+#define EXTRA_MOST  (8U << 20)   /* bytes beyond the first credit, for all that one link receives */
+#define PLENTY_MOST (512U << 10) /* bytes: the size of a CPU's own cache */
 
 static uint32_t widest(const struct hub_channels *set)
 {
@@ -15,7 +15,7 @@ static uint32_t widest(const struct hub_channels *set)
                                                        : set->credit * FACTOR;
 }
 
-/* Only under the lock more is taken; it is given back at any time. */
+/* More is taken only under the lock; it is given back at any time. */
 static bool take_extra(struct hub_channels *set, uint32_t more) REQUIRES(set->lock)
 {
     if (hub_observe(&set->extra) > EXTRA_MOST - more)
@@ -31,7 +31,7 @@ static bool is_narrow(const struct hub_channel *channel) REQUIRES(channel->set->
            channel->granted - channel->received <= channel->window / 2;
 }
 
-/* As far as it may go, or a part of that. */
+/* Widens the window as far as it may go, or a part of that. */
 static uint32_t take_most(struct hub_channel *channel) REQUIRES(channel->set->lock)
 {
     uint32_t more = widest(channel->set) - channel->window;
@@ -57,7 +57,7 @@ uint32_t hub_window_widen(struct hub_channel *channel)
     return more;
 }
 
-/* Of an empty one, into which nobody copies now. */
+/* For an empty one, into which no thread copies now. */
 void hub_window_settle(struct hub_channel *channel)
 {
     struct hub_fifo *spare = &channel->set->spare, mine;
