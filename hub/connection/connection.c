@@ -13,8 +13,8 @@
 #include "hub/channel/outlet.h"
 #include "hub/channel/window.h"
 
-#define BUDGET    ((size_t)24 << 20) /* bytes at least that are kept for the peer */
-#define HEAD      4096               /* of what is kept beside a payload, and more */
+#define BUDGET    ((size_t)24 << 20) /* bytes, at least, that may be stored for the peer */
+#define HEAD      4096               /* bytes stored besides a payload, and more */
 #define GUEST_NAP (10 * HUB_MILLISECOND)
 
 static bool take(void *user, const struct hub_message *message, const void *payload, uint32_t size)
@@ -51,7 +51,7 @@ static void say_goodbye(struct hub_connection *connection, const void *payload, 
     char reason[sizeof connection->reason + 1];
 
     hub_message_reason(payload, payload ? size : 0, reason, sizeof reason);
-    /* In this order: whose call ends looks for the reason. */
+    /* in this order: a caller whose call ends looks for the reason */
     connection->events.on_goodbye(connection->events.user, reason);
     hub_calls_end_all(connection->calls, RAPAHUB_ECLOSED);
     hub_channel_end_all(connection->channels, RAPAHUB_ECLOSED);
@@ -129,7 +129,7 @@ static __attribute__((noinline)) void settle(struct hub_connection *connection, 
         (void)hub_channel_settle(connection->channels);
 }
 
-/* Behind each small call: mostly there is nothing to do. */
+/* Called after each small call: mostly there is nothing to do. */
 static void after(void *user, bool queued)
 {
     struct hub_connection *connection = user;
@@ -154,7 +154,7 @@ bool hub_connection_owes(struct hub_connection *connection)
     return hub_owed_any(connection->served);
 }
 
-/* Who waits in hub_link_wait may wait for one of these too. */
+/* A thread in hub_link_wait may wait for one of these too. */
 static void on_request(void *user)
 {
     struct hub_connection *connection = user;
@@ -198,15 +198,15 @@ static void on_pending(void *user)
     connection->events.on_pending(connection->events.user);
 }
 
-/* All that a guest can be asked for comes by its one link. */
+/* All requests to a guest come by its one link. */
 static uint64_t nap_of_guest(void *user)
 {
     (void)user;
     return GUEST_NAP;
 }
 
-/* One request of any size with one answer of any size always has room, though a host that sends it
- * on has each twice for a moment. */
+/* A request and an answer of any size always fit, though a host that forwards them has each twice
+ * for a moment. */
 static size_t budget(const struct hub_link_options *options)
 {
     size_t one = options->segment->geometry.limits.payload_max, least = 4 * (one + HEAD);

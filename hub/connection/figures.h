@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figures: what a connection has counted, and how much of everything there is now, by name. A new
- * counter is a line in the enum and one in figures.c. */
+/* figures: the counters of a connection and its present quantities, by name. A new counter is a
+ * line in the enum and one in figures.c. */
 #ifndef HUB_CONNECTION_FIGURES_H
 #define HUB_CONNECTION_FIGURES_H
 
@@ -44,15 +44,15 @@ enum hub_figure {
     HUB_FIGURES_COUNT
 };
 
-/* Its name; is it how much there is now, not how often something happened? */
+/* The name of a figure; whether it is a present quantity and not a count. */
 struct hub_figure_kind {
     const char *name;
     bool gauge;
 };
 extern const struct hub_figure_kind hub_figures_kinds[HUB_FIGURES_COUNT];
 
-/* Any thread, any time: the private counters of this side, and looks at what the peer has shown,
- * which are believed no further than the size of a ring. */
+/* Reads the private counters of this side, and values of the peer, which are limited to the size of
+ * a ring. Any thread, any time. */
 void hub_figures_read(const struct hub_connection *connection, uint64_t values[HUB_FIGURES_COUNT]);
 
 #endif

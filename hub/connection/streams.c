@@ -13,7 +13,7 @@
 
 #define PIECE_MAX  (64 * 1024)
 #define PIECE_MIN  4096
-#define EXTEND_PER 16 /* the call's deadline is moved so often within its patience */
+#define EXTEND_PER 16 /* how often the call's deadline is moved within its patience */
 
 struct hub_streams {
     struct hub_connection *connection;
@@ -22,12 +22,12 @@ struct hub_streams {
     struct hub_pump *pumps[HUB_CHANNELS_OF_CALL];
     uint64_t patience_ns, number;
     struct hub_a64 moved_ns, extended_ns;
-    struct hub_a32 ended; /* how many pumps have; a futex */
+    struct hub_a32 ended; /* number of ended pumps; a futex */
     void (*on_end)(void *user);
     void *user;
     uint32_t begun;
     bool good;
-    int failure; /* of a pump that could not begin */
+    int failure; /* why a pump could not begin */
     char why[256];
     size_t size;
     uint8_t arguments[];
@@ -187,8 +187,7 @@ void hub_streams_begin(struct hub_streams *streams, uint64_t number)
 
 /* ---- the end ---- */
 
-/* A source whose callee has answered is of no use any more; what a sink is still to get is there.
- */
+/* A source is of no use once its callee has answered; the rest of a sink's data is there. */
 void hub_streams_close(struct hub_streams *streams, bool good)
 {
     streams->good = good && streams->failure == 0;
@@ -223,18 +222,20 @@ bool hub_streams_settle(struct hub_streams *streams, uint64_t deadline_ns)
     return hub_observe(&streams->ended) == streams->begun;
 }
 
-/* Joins the pump: 0, or why the caller's own stream failed. Its channel's end is told elsewhere. */
+/* Joins the pump: 0, or why the caller's own stream failed. The end of its channel is reported
+ * elsewhere. */
 static int join(struct hub_streams *streams, uint32_t index)
 {
     bool at_source = false;
     int r = streams->pumps[index] ? hub_pump_join(&streams->pumps[index], &at_source) : 0;
 
-    hub_channel_on_stop(streams->channels.list[index], NULL, NULL); /* it may outlive the stream */
+    /* the channel may outlive the stream */
+    hub_channel_on_stop(streams->channels.list[index], NULL, NULL);
     set_lasting(&streams->marks->list[index], false);
     return r != RAPAHUB_ECANCELED && at_source != streams->marks->list[index].is_sink ? r : 0;
 }
 
-/* The first failure of a stream stands; the diagnosis of a later one may not. */
+/* The first failure of a stream counts; the diagnosis of a later one must not replace it. */
 static int join_all(struct hub_streams *streams)
 {
     int code = streams->failure;
