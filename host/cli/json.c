@@ -18,7 +18,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void put_code(FILE *to, const char *text, size_t size)
 {
@@ -74,7 +74,7 @@ static void put_members(struct cli_json *json, size_t flags)
         put_document(json->to, text, strlen(text));
 }
 
-/* ---- what is added ---- */
+/* ---- adding values ---- */
 
 /* The document takes the value; NULL: there was no memory for it. */
 static void add(struct cli_json *json, const char *key, json_t *value)

@@ -67,7 +67,7 @@ static int check_dependency(struct config_tree *tree, const struct config_tree_n
                             suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
 }
 
-/* ---- what host/supervise says ---- */
+/* ---- findings of host/supervise ---- */
 
 /* Which key to look at, for each of its rules. */
 static const struct {

@@ -179,7 +179,7 @@ static int set_budget(const struct setting *s)
 
 /* ---- words ---- */
 
-/* "one_for_one, one_for_all or simple" */
+/* Lists the choices as text: "one_for_one, one_for_all, simple". */
 static void list_choices(const struct config_tree_choice *choices, char *to, size_t size)
 {
     size_t at = 0;

@@ -14,8 +14,8 @@ struct config_tree_words {
     unsigned count;
 };
 
-/* `text` begins with the name of a child and ": ", which stay as they are. `of`: the kinds of maps
- * that have the keys, as in tree_keys.h. */
+/* Translates a text. It begins with the name of a child and ": ", which stay as they are. The bits
+ * in `of` are the kinds of maps that have the keys, as in tree_keys.h. */
 void config_tree_words_take(const char *text, unsigned of, struct config_tree_words *out);
 
 #endif

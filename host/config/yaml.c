@@ -147,7 +147,7 @@ int config_yaml_fail(struct config_yaml *yaml, struct fy_node *where, const char
     return fail_at(yaml, &place, rule, text);
 }
 
-/* ---- what it holds ---- */
+/* ---- content ---- */
 
 enum config_yaml_kind config_yaml_kind(struct fy_node *node)
 {
@@ -188,7 +188,7 @@ struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key)
     return (struct config_yaml_pair){NULL, NULL};
 }
 
-/* ---- what it may hold ---- */
+/* ---- checks ---- */
 
 static int check(struct config_yaml *yaml, struct fy_node *node, unsigned depth);
 
