@@ -44,12 +44,18 @@ static bool yield_until_ready(const struct hub_wait_order *order)
     return false;
 }
 
+/* The peer sleeps nowhere: it works, or looks again and again as well. */
+static bool is_peer_awake(const struct hub_wait *wait)
+{
+    return (hub_peek(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0;
+}
+
 static uint64_t take_budget(struct hub_wait *wait, const struct hub_wait_order *order)
 {
     uint32_t turn = hub_peek(&wait->turns) + 1;
 
     hub_note(&wait->turns, turn);
-    if (order->eager && (hub_peek(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0)
+    if (order->eager && is_peer_awake(wait))
         return HUB_WAIT_SPIN_FULL;
     return turn % SPIN_RETRY == 0 ? HUB_WAIT_SPIN_FULL : hub_peek64(&wait->spin_ns);
 }
@@ -96,19 +102,37 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
     return false;
 }
 
+static bool spin_for(const struct hub_wait *wait, const struct hub_wait_order *order, uint64_t ns)
+{
+    uint64_t until = least_of(hub_clock_after(ns), order->deadline_ns);
+    bool ready = false;
+
+    while (!ready && hub_clock_left(until) != 0)
+        ready = look_often(wait, order);
+    return ready;
+}
+
+/* Stops when the peer sleeps: it gives nothing soon. */
+static bool spin_while_awake(const struct hub_wait *wait, const struct hub_wait_order *order)
+{
+    uint64_t until = least_of(hub_clock_after(HUB_WAIT_FOR_STREAM), order->deadline_ns);
+    bool ready = false;
+
+    while (!ready && is_peer_awake(wait) && hub_clock_left(until) != 0)
+        ready = look_often(wait, order);
+    return ready;
+}
+
 /* The clock is read only after the first checks were in vain; their time counts as spent. */
 static bool spin_until_ready(struct hub_wait *wait, const struct hub_wait_order *order,
                              uint64_t budget)
 {
     bool ready = look_often(wait, order);
 
-    if (!ready && budget > HUB_WAIT_GAP * LOOKS) {
-        uint64_t until =
-            least_of(hub_clock_after(budget - HUB_WAIT_GAP * LOOKS), order->deadline_ns);
-
-        while (!ready && hub_clock_left(until) != 0)
-            ready = look_often(wait, order);
-    }
+    if (!ready && budget > HUB_WAIT_GAP * LOOKS)
+        ready = spin_for(wait, order, budget - HUB_WAIT_GAP * LOOKS);
+    if (!ready && order->eager)
+        ready = spin_while_awake(wait, order);
     settle_budget(wait, ready);
     return ready;
 }

@@ -5,6 +5,10 @@
 
 #include "hub/shm/wait.h"
 
+/* How much longer a stream spins while its peer is awake. A wake-up takes both sides longer than
+ * the peer needs for a part of the window. */
+#define HUB_WAIT_FOR_STREAM (400 * HUB_MICROSECOND)
+
 /* Returns 0 as soon as `ready` is true; -ETIMEDOUT at the deadline; -EAGAIN if only spinning was
  * allowed and did not help; both without a diagnosis. When the peer hangs up it calls hung_up, once
  * for the doorbell and once for the pidfd (the proof may come later than the hint), and continues

@@ -154,6 +154,59 @@ static void the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time(void *
     end_pair(&pair);
 }
 
+/* A peer that goes to sleep when it was looked at so often. */
+struct drowsy {
+    struct pair *pair;
+    uint32_t looks, most;
+};
+
+static bool grows_drowsy(void *user)
+{
+    struct drowsy *drowsy = user;
+
+    if (++drowsy->looks == drowsy->most)
+        hub_note(&drowsy->pair->words[1], HUB_WAIT_PART | OTHER_CPU | HUB_WAIT_RX_FUTEX);
+    return false;
+}
+
+/* The shortest of some waits in vain that only spin: whoever is interrupted takes longer. */
+static uint64_t shortest_spin(struct pair *pair, bool eager, uint32_t most)
+{
+    struct drowsy drowsy = {.pair = pair, .most = most};
+    struct hub_wait_order order = {.bits = HUB_WAIT_TX,
+                                   .last = HUB_WAIT_SPIN,
+                                   .eager = eager,
+                                   .deadline_ns = hub_clock_after(PATIENCE),
+                                   .ready = grows_drowsy,
+                                   .user = &drowsy};
+    uint64_t shortest = UINT64_MAX;
+
+    for (int i = 0; i < 64; i++) {
+        uint64_t start = hub_clock_now(), took;
+
+        drowsy.looks = 0;
+        hub_note(&pair->words[1], HUB_WAIT_PART | OTHER_CPU);
+        hub_note64(&pair->side[0].spin_ns, HUB_WAIT_SPIN_FULL);
+        assert_int_equal(hub_wait_for(&pair->side[0], &order), RAPAHUB_EAGAIN);
+        took = hub_clock_now() - start;
+        shortest = took < shortest ? took : shortest;
+    }
+    return shortest;
+}
+
+/* r[verify hub.wait.budget] */
+static void a_stream_spins_longer_for_as_long_as_its_peer_is_awake(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    begin_pair(&pair);
+    assert_true(shortest_spin(&pair, true, UINT32_MAX) >= HUB_WAIT_FOR_STREAM);
+    assert_true(shortest_spin(&pair, true, 2) < HUB_WAIT_FOR_STREAM);
+    assert_true(shortest_spin(&pair, false, UINT32_MAX) < HUB_WAIT_FOR_STREAM);
+    end_pair(&pair);
+}
+
 /* Sleeps in the stage whose bits are given, is woken, and the byte of a bell is read. */
 static void wake_out_of(uint32_t bits, uint32_t mask, uint32_t stage)
 {
@@ -339,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_leaves_no_bit_armed),
         cmocka_unit_test(who_may_only_spin_gives_up_and_arms_nothing),
         cmocka_unit_test(the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time),
+        cmocka_unit_test(a_stream_spins_longer_for_as_long_as_its_peer_is_awake),
         cmocka_unit_test(sleepers_of_every_stage_are_woken),
         cmocka_unit_test(the_own_side_wakes_its_sleepers_of_every_stage),
         cmocka_unit_test(a_hang_up_is_reported_once_and_ends_the_wait),
