@@ -276,7 +276,8 @@ void hub_connection_trim(struct hub_connection *connection, bool at_once)
 
 void hub_connection_close(struct hub_connection *connection)
 {
-    hub_crew_fini(&connection->crew);
+    if (connection->calls) /* NULL: it was never opened, and has no threads */
+        hub_crew_fini(&connection->crew);
     hub_calls_release(&connection->calls);
     hub_served_release(&connection->served);
     hub_channels_release(&connection->channels);
