@@ -171,8 +171,10 @@ static void what_is_not_given_and_has_no_default_is_0(void **state)
     static const struct cli_option options[] = {
         {.name = "span", .value = CLI_SPAN}, {.name = "count", .value = CLI_COUNT}, {0}};
     static const struct cli_command commands[] = {{.name = "c", .options = options}, {0}};
-    char *words[] = {"rapahub", "c", NULL},
-         *given[] = {"rapahub", "c", "--span", "7ms", "--count", "8", NULL};
+    char program[] = "rapahub", name[] = "c", span[] = "--span", length[] = "7ms",
+         count[] = "--count", number[] = "8";
+    char *words[] = {program, name, NULL},
+         *given[] = {program, name, span, length, count, number, NULL};
     struct cli_arguments arguments;
 
     (void)state;
