@@ -57,7 +57,6 @@ void host_loop_fini(struct host_loop *loop)
     hub_fd_release(&loop->bell);
     hub_fd_release(&loop->timer);
     hub_fd_release(&loop->epoll);
-    loop->bell = loop->timer = loop->epoll = -1;
 }
 
 int host_loop_watch(struct host_loop *loop, struct host_watch *watch, uint32_t events)
