@@ -17,7 +17,7 @@ struct line {
     struct cli_arguments arguments;
 };
 
-static int parse(struct line *line, const char *text)
+static int parse_by(const struct cli_command *commands, struct line *line, const char *text)
 {
     static char copy[2048];
     char *rest = copy, *word;
@@ -28,7 +28,12 @@ static int parse(struct line *line, const char *text)
     while ((word = strsep(&rest, " ")) && count < WORDS_MAX - 1)
         line->words[count++] = word;
     line->words[count] = NULL;
-    return cli_arguments_parse(cli_commands, count, line->words, &line->arguments);
+    return cli_arguments_parse(commands, count, line->words, &line->arguments);
+}
+
+static int parse(struct line *line, const char *text)
+{
+    return parse_by(cli_commands, line, text);
 }
 
 static void assert_refused(const char *text, const char *why)
@@ -111,7 +116,7 @@ static void what_is_wrong_is_named(void **state)
 static void each_choice_is_taken_and_what_is_nearly_one_refused(void **state)
 {
     static const char *const good[] = {"table", "wide", "json", "ndjson", "name"};
-    static const char *const wrong[] = {"jsom", "tables", "able", "", "table|wide", "|", "nam"};
+    static const char *const wrong[] = {"jsom", "tables", "able", "", "table|wide", "|", "tabl"};
     struct line line;
     char text[64];
 
@@ -171,21 +176,17 @@ static void what_is_not_given_and_has_no_default_is_0(void **state)
     static const struct cli_option options[] = {
         {.name = "span", .value = CLI_SPAN}, {.name = "count", .value = CLI_COUNT}, {0}};
     static const struct cli_command commands[] = {{.name = "c", .options = options}, {0}};
-    char program[] = "rapahub", name[] = "c", span[] = "--span", length[] = "7ms",
-         count[] = "--count", number[] = "8";
-    char *words[] = {program, name, NULL},
-         *given[] = {program, name, span, length, count, number, NULL};
-    struct cli_arguments arguments;
+    struct line line;
 
     (void)state;
-    assert_int_equal(cli_arguments_parse(commands, 2, words, &arguments), 0);
-    assert_int_equal(cli_arguments_span(&arguments, "span"), 0);
-    assert_int_equal(cli_arguments_count(&arguments, "count"), 0);
-    cli_arguments_fini(&arguments);
-    assert_int_equal(cli_arguments_parse(commands, 6, given, &arguments), 0);
-    assert_int_equal(cli_arguments_span(&arguments, "span"), 7000000);
-    assert_int_equal(cli_arguments_count(&arguments, "count"), 8);
-    cli_arguments_fini(&arguments);
+    assert_int_equal(parse_by(commands, &line, "rapahub c"), 0);
+    assert_int_equal(cli_arguments_span(&line.arguments, "span"), 0);
+    assert_int_equal(cli_arguments_count(&line.arguments, "count"), 0);
+    cli_arguments_fini(&line.arguments);
+    assert_int_equal(parse_by(commands, &line, "rapahub c --span 7ms --count 8"), 0);
+    assert_int_equal(cli_arguments_span(&line.arguments, "span"), 7000000);
+    assert_int_equal(cli_arguments_count(&line.arguments, "count"), 8);
+    cli_arguments_fini(&line.arguments);
 }
 
 static void an_option_of_one_command_is_unknown_to_another(void **state)

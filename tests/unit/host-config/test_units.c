@@ -100,7 +100,13 @@ static void texts_have_three_digits(void **state)
     assert_string_equal(config_units_print_span(600000000000, to), "10 m");
     assert_string_equal(config_units_print_span(UINT64_C(7500000000000), to), "2 h 5 m");
     assert_string_equal(config_units_print_size(1023, to), "1023 B");
+    assert_string_equal(config_units_print_size(0, to), "0 B");
+    assert_string_equal(config_units_print_size(1024, to), "1 KiB");
     assert_string_equal(config_units_print_size(15400, to), "15 KiB");
+    assert_string_equal(config_units_print_size(1048063, to), "1023 KiB");
+    assert_string_equal(config_units_print_size(1048064, to), "1.0 MiB");
+    assert_string_equal(config_units_print_size(10423000, to), "9.9 MiB");
+    assert_string_equal(config_units_print_size(10434000, to), "10 MiB");
     assert_string_equal(config_units_print_size(1048575, to), "1.0 MiB");
     assert_string_equal(config_units_print_size(UINT64_C(2254857830), to), "2.1 GiB");
     assert_string_equal(config_units_print_size(UINT64_MAX, to), "16 EiB");

@@ -199,7 +199,7 @@ static void too_many_watches_are_refused(void **state)
     tear_down(&seen);
 }
 
-/* A program that anybody starts inherits nothing of it, and no read of it waits. */
+/* A program that is started inherits none of them, and no read of them waits. */
 static void its_descriptors_are_its_own_and_never_wait(void **state)
 {
     struct seen seen;
@@ -269,7 +269,7 @@ static void a_watch_that_has_ended_is_not_looked_at_and_may_begin_again(void **s
     tear_down(&seen);
 }
 
-/* Of one that is refused no place stays taken: others find theirs. */
+/* A refused watch takes no place: others find theirs. */
 static void what_cannot_be_watched_takes_no_place(void **state)
 {
     struct host_watch none = {.fd = -1, .on = on_event};
@@ -345,7 +345,7 @@ static void a_timer_that_is_set_again_runs_once_at_its_last_time(void **state)
     tear_down(&seen);
 }
 
-/* Who only polls the descriptor learns of the next one by it, in the turn of the one before. */
+/* A caller that only polls the descriptor learns of the next timer by it. */
 static void a_turn_sets_the_descriptor_to_the_next_timer(void **state)
 {
     struct seen seen;

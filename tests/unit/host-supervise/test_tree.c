@@ -342,6 +342,26 @@ static void a_full_table_refuses_and_a_closed_child_gives_its_place(void **state
     host_tree_fini(&stage.tree);
 }
 
+static void a_supervisor_has_as_many_children_as_it_may(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+
+    (void)state;
+    for (uint32_t most = 1; most <= 3; most++) {
+        struct stage stage;
+
+        begin(&stage, (struct rapahub_supervisor_options){.children_max = most});
+        for (uint32_t i = 0; i < most; i++)
+            assert_int_equal(put(&stage, names[i], (struct rapahub_supervision){0}), 0);
+        assert_broken(put(&stage, "x", (struct rapahub_supervision){0}), RAPAHUB_EFULL, "",
+                      "x: its supervisor may have ");
+        stage.tree.children[host_tree_named(&stage.tree, stage.root, "a")].state =
+            HOST_CHILD_CLOSED;
+        assert_int_equal(put(&stage, "x", (struct rapahub_supervision){0}), 0);
+        host_tree_fini(&stage.tree);
+    }
+}
+
 /* r[verify supervise.failed.told] */
 static void each_reason_of_a_last_end_has_its_words(void **state)
 {
@@ -371,6 +391,7 @@ int main(void)
         cmocka_unit_test(names_are_different_and_simple_children_have_no_order),
         cmocka_unit_test(a_supervisors_own_options_are_checked),
         cmocka_unit_test(what_only_a_process_has_is_refused_of_a_supervisor),
+        cmocka_unit_test(a_supervisor_has_as_many_children_as_it_may),
         cmocka_unit_test(a_full_table_refuses_and_a_closed_child_gives_its_place),
     };
 

@@ -34,8 +34,8 @@ union value {
     uint64_t number;
 };
 
-/* What lies behind a text is not read: its value, or what is said of it, is the same whatever that
- * is. */
+/* Bytes after the end of a text are not read: its value, or the error, is the same whatever they
+ * are. */
 static int parse_sized(const struct rapahub_type *type, const char *text, size_t size,
                        union value *value, struct hub_text_arena *arena)
 {
@@ -151,7 +151,7 @@ static void what_is_wrong_is_named(void **state)
         {&rapahub_type_bool, "yes", "'yes' is no bool"},
         {&rapahub_type_bool, "trus", "'trus' is no bool: true or false"},
         {&rapahub_type_bool, "truer", "'truer' is no bool: true or false"},
-        {&rapahub_type_bool, "falsy", "'falsy' is no bool: true or false"},
+        {&rapahub_type_bool, "falsx", "'falsx' is no bool: true or false"},
         {&rapahub_type_bool, "falser", "'falser' is no bool: true or false"},
         {&rapahub_type_void, "x", "'x' is no void"},
         {&rapahub_type_string, "\xff", "not UTF-8"},
