@@ -55,7 +55,13 @@ struct hub_direct_request {
 bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to, void *payload,
                                 struct hub_direct_request *request);
 
-/* Consumes the message. True if others are known to follow it. */
+/* The same as hub_direct_look of one of this type and this id whose payload is in a slot, where
+ * slots are of several sizes: 0, and `to` says where; -EAGAIN where there is no message, -ENOMSG
+ * where there is another one, or one that is not known to be as it should be. */
+int hub_direct_look_for_slot(struct hub_link *link, enum hub_message_type type, uint32_t id,
+                             struct hub_descriptor *to, uint32_t *head);
+
+/* True where others are known to stand behind it. */
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
 
 /* The same for a message known to be inline, of this size. */

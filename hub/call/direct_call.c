@@ -168,19 +168,26 @@ static UNCHECKED struct hub_call_entry *send_lent(struct hub_calls *calls, uint6
     return entry;
 }
 
-/* Shows a Response in a slot that may be shown: false if there is none, or another message. A fault
- * of its slot has closed the link, and is not examined again. */
-static bool is_shown(struct hub_calls *calls, struct hub_direct_open *open, struct hub_view *view)
+/* What came is left where it is, as hub_direct_look leaves it. */
+static __attribute__((noinline)) bool look_otherwise(struct hub_link *link,
+                                                     struct hub_direct_open *open)
 {
-    struct hub_link *link = calls->link;
-    struct hub_descriptor *message = &open->message;
+    open->small = hub_direct_look(link, HUB_RESPONSE, &open->message, &open->head);
+    return false;
+}
 
-    open->small = hub_direct_look(link, HUB_RESPONSE, message, &open->head);
-    if (open->small || !hub_direct_slot_look(link, HUB_RESPONSE, message) ||
-        message->id != open->entry->id || !hub_view_may(link, message))
-        return false;
-    if (hub_direct_slot_show(link, message, open->head, view))
+/* A Response in a slot that may be shown is: false where there is none, or something else. What is
+ * wrong with its slot has closed the link, and is not looked at again. */
+static bool is_shown(struct hub_link *link, struct hub_direct_open *open, struct hub_view *view)
+{
+    struct hub_descriptor *message = &open->message;
+    int r = hub_direct_look_for_slot(link, HUB_RESPONSE, open->entry->id, message, &open->head);
+
+    if (r == -ENOMSG || (r == 0 && !hub_view_may(link, message)))
+        return look_otherwise(link, open);
+    if (r == 0 && hub_direct_slot_show(link, message, open->head, view))
         return true;
+    open->small = false;
     message->msg_type = 0;
     return false;
 }
@@ -196,7 +203,7 @@ enum hub_direct_outcome hub_direct_call_lent(struct hub_calls *calls,
         return HUB_DIRECT_REFUSED;
     open->entry = send_lent(calls, order->method_id, lent);
     if (open->entry) {
-        if (!is_shown(calls, open, view))
+        if (!is_shown(calls->link, open, view))
             return HUB_DIRECT_SENT;
         end(calls, open->entry);
         outcome = HUB_DIRECT_ANSWERED;
@@ -241,10 +248,10 @@ static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint
     return entry;
 }
 
-/* With `other` there is a message that may answer it in another way; without there is none, and no
- * second check. */
-static struct hub_direct_end look_otherwise(struct hub_calls *calls, struct hub_call_entry *entry,
-                                            const struct hub_direct_order *order, bool other)
+/* With `other` there is a message that may answer it otherwise; without there is none, and no
+ * second look. */
+static struct hub_direct_end answer_otherwise(struct hub_calls *calls, struct hub_call_entry *entry,
+                                              const struct hub_direct_order *order, bool other)
 {
     struct hub_descriptor message;
 
@@ -264,7 +271,7 @@ static __attribute__((noinline)) struct hub_direct_end end_otherwise(
     struct hub_calls *calls, struct hub_call_entry *entry, const struct hub_direct_order *order,
     bool other, bool looks_soon)
 {
-    struct hub_direct_end result = look_otherwise(calls, entry, order, other);
+    struct hub_direct_end result = answer_otherwise(calls, entry, order, other);
 
     hub_direct_end(calls->link, looks_soon);
     return result;

@@ -71,9 +71,9 @@ UNCHECKED bool hub_direct_slot_lend(struct hub_link *link, const struct hub_mess
     if (!may_go(link, (uint8_t)message->type, size))
         return false;
     memcpy(loan->data - sizeof lent->head, &lent->head, sizeof lent->head);
-    place.payload_slot = loan->slot;
-    place.payload_generation = loan->generation;
-    place.payload_offset = (uint32_t)(loan->data - loan->first) - lent->head_size;
+    place.payload_slot = loan->slot.slot;
+    place.payload_generation = loan->slot.generation;
+    place.payload_offset = (uint32_t)(loan->data - loan->slot.data) - lent->head_size;
     hub_loan_sent(link, loan);
     send(link, message, &place, size);
     return true;

@@ -40,18 +40,19 @@ static bool fetch(struct hub_served *served, uint32_t head, bool shown)
     const struct hub_descriptor *message = &served->direct_message;
     struct hub_request *request = &served->direct;
 
-    request->payload = served->direct_copy + hub_link_phase(served->link, message);
     request->payload_size = message->payload_len;
-    if (!shown)
+    if (!shown) {
+        request->payload = served->direct_copy + hub_link_phase(served->link, message);
         return hub_direct_slot_copy(served->link, message, head, request->payload);
+    }
     if (!hub_direct_slot_show(served->link, message, head, &request->view))
         return false;
     request->payload = (void *)(uintptr_t)request->view.data;
     return true;
 }
 
-/* Decodes it like any request at its receipt. */
-static bool read(struct hub_served *served)
+/* As any request is read at its receipt. */
+static __attribute__((noinline)) bool read_metadata(struct hub_served *served)
 {
     struct hub_request *request = &served->direct;
     struct hub_reader reader;
@@ -63,6 +64,21 @@ static bool read(struct hub_served *served)
         return false;
     }
     request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
+    return true;
+}
+
+/* Most bear no metadata, which a byte of 0 says; it is read once, for what is shown may change. */
+static bool read(struct hub_served *served)
+{
+    struct hub_request *request = &served->direct;
+    const uint8_t *payload = request->payload;
+
+    if (request->payload_size >= sizeof(uint64_t) && (uint8_t)hub_atomic_peek_bytes(payload) == 0) {
+        request->metadata = (struct hub_metadata){0};
+        request->arguments = (struct rapahub_bytes){payload + 1, request->payload_size - 1};
+    } else if (!read_metadata(served)) {
+        return false;
+    }
     hub_publish64(&request->mark, hub_request_mark(request->id));
     return true;
 }

@@ -47,15 +47,24 @@ int hub_giving_quietly(struct hub_link *link, uint32_t slot)
     return 0;
 }
 
-int hub_giving_behind_message(struct hub_link *link, uint32_t slot)
+int hub_giving_held_behind_message(struct hub_link *link, const struct hub_slot_held *slot)
 {
-    int r = hub_slots_in_free(&link->slots, slot);
+    int r = hub_slots_in_give_back(&link->slots, slot);
 
     if (hub_wait_is_awake(&link->wait, HUB_WAIT_RX | HUB_WAIT_TX))
         return r;
     hub_send_queue_wake(link);
     if (r == 0)
-        wake_for_slot(link, slot);
+        wake_for_slot(link, slot->slot);
+    return r;
+}
+
+int hub_giving_held_back(struct hub_link *link, const struct hub_slot_held *slot)
+{
+    int r = hub_slots_in_give_back(&link->slots, slot);
+
+    if (r == 0)
+        wake_for_slot(link, slot->slot);
     return r;
 }
 

@@ -57,9 +57,7 @@ static size_t largest(struct hub_link *link)
 int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
 {
     struct hub_slots *pool = link->options.pool;
-    struct hub_descriptor descriptor;
     size_t lead = lead_of(link), most = largest(link);
-    uint8_t *first;
     int r;
 
     out->data = NULL;
@@ -69,23 +67,20 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
         return rapahub_fail(RAPAHUB_ESTALE, "", "the link of the loan is closed");
     if (!enter(link))
         return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);
-    first = hub_slots_loan(pool, link->options.peer, size + lead, &descriptor, &r);
-    if (!first) {
-        if (r == -EAGAIN || r == -ENOSPC) /* so that the next loan finds a slot */
+    r = hub_slots_loan(pool, link->options.peer, size + lead, &out->slot);
+    if (r < 0) {
+        if (r == -EAGAIN || r == -ENOSPC) /* so that the next one finds a slot */
             (void)hub_send_queue_ask(link, size + lead);
         leave(link);
         return r;
     }
-    if (!hub_line_begins(first + lead)) { /* slots of a layout that is not ours */
-        hub_slots_drop(pool, descriptor.payload_slot);
+    if (!hub_line_begins(out->slot.data + lead)) { /* slots of a layout that is not ours */
+        hub_slots_drop(pool, out->slot.slot);
         leave(link);
         return rapahub_fail(RAPAHUB_ENOTSUP, "hub.loan.align", "slots that begin at no line");
     }
-    *out = (struct hub_loan){.data = first + lead,
-                             .room = hub_slots_room(pool, descriptor.payload_slot) - lead,
-                             .slot = descriptor.payload_slot,
-                             .generation = descriptor.payload_generation,
-                             .first = first};
+    out->data = out->slot.data + lead;
+    out->room = out->slot.room - lead;
     return 0;
 }
 
@@ -93,8 +88,8 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
 {
     if (!loan->data)
         return;
-    if (hub_link_state_ours(link)) /* else the slot already belongs to the next life */
-        hub_slots_drop(link->options.pool, loan->slot);
+    if (hub_link_state_ours(link)) /* else the slot is the next one's already */
+        hub_slots_drop(link->options.pool, loan->slot.slot);
     leave(link);
     loan->data = NULL;
     hub_link_state_tell(link); /* wakes threads that wait for a slot of ours */
@@ -122,16 +117,16 @@ int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
         hub_few_copy(start, payload->head.data, head);
     else
         memcpy(start, payload->head.data, head);
-    descriptor->payload_slot = loan->slot;
-    descriptor->payload_generation = loan->generation;
-    descriptor->payload_offset = (uint32_t)(start - loan->first);
+    descriptor->payload_slot = loan->slot.slot;
+    descriptor->payload_generation = loan->slot.generation;
+    descriptor->payload_offset = (uint32_t)(start - loan->slot.data);
     hub_loan_sent(link, loan);
     return 0;
 }
 
 void hub_loan_sent(struct hub_link *link, struct hub_loan *loan)
 {
-    hub_slots_sent(link->options.pool, loan->slot);
+    hub_slots_sent(link->options.pool, &loan->slot);
     leave(link);
     loan->data = NULL;
 }

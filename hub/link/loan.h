@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hub/shm/slot_class.h"
+
 struct hub_descriptor;
 struct hub_link;
 struct hub_parts;
@@ -16,10 +18,9 @@ struct hub_parts;
 /* A slot on loan. From hub_loan_take on it belongs to the caller, one thread at a time, until a
  * message was sent with it (hub_parts.loan) or it was dropped. */
 struct hub_loan {
-    uint8_t *data; /* a multiple of 64; NULL: sent, or dropped */
-    size_t room;   /* bytes from there on */
-    uint32_t slot, generation;
-    uint8_t *first; /* start of the slot's payload area */
+    uint8_t *data;             /* a multiple of 64; NULL: sent, or dropped */
+    size_t room;               /* bytes from there on */
+    struct hub_slot_loan slot; /* in which they lie */
 };
 
 /* Lends a slot for at least `size` bytes, without waiting. Returns 0; -EAGAIN, without a diagnosis,

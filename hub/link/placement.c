@@ -33,41 +33,41 @@ static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *par
     return stream ? &link->stream : &link->alone;
 }
 
-/* Returns the number of bytes to leave empty in its slot so that the tail, or the part of it that
- * must be aligned, begins at a line, if there is space for it. r[impl hub.payload.align] */
-static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, uint32_t slot)
+/* So many bytes of its slot stay empty that the tail, or what of it is said to, begins at a line,
+ * if there is room for it. r[impl hub.payload.align] */
+static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, size_t room)
 {
-    const struct hub_slots *pool = link->options.pool;
     size_t size = parts->head.size + parts->tail.size;
     size_t aligned = parts->aligned > 0 ? parts->aligned : parts->tail.size;
-    size_t pad = -(hub_slots_start(pool) + size - aligned) % HUB_LINE;
+    size_t pad = -(hub_slots_start(link->options.pool) + size - aligned) % HUB_LINE;
 
-    return pad + size <= hub_slots_room(pool, slot) ? (uint32_t)pad : 0;
+    return pad + size <= room ? (uint32_t)pad : 0;
 }
 
-static uint8_t *loan(struct hub_link *link, const struct hub_way *way,
-                     const struct hub_parts *payload, struct hub_descriptor *descriptor, int *code)
-    REQUIRES(link->send)
+static int loan(struct hub_link *link, const struct hub_way *way, const struct hub_parts *payload,
+                struct hub_slot_loan *out) REQUIRES(link->send)
 {
     size_t size = payload->head.size + payload->tail.size;
 
     if (way && hub_way_next(way) == HUB_WAY_COLD)
-        return hub_slots_loan_cold(link->options.pool, link->options.peer, size, descriptor, code);
-    return hub_slots_loan(link->options.pool, link->options.peer, size, descriptor, code);
+        return hub_slots_loan_cold(link->options.pool, link->options.peer, size, out);
+    return hub_slots_loan(link->options.pool, link->options.peer, size, out);
 }
 
 static int put_in_slot(struct hub_link *link, const struct hub_parts *payload,
                        struct hub_descriptor *descriptor) REQUIRES(link->send)
 {
     struct hub_way *way = way_of(link, payload, descriptor->msg_type);
-    struct hub_slots *pool = link->options.pool;
-    int r;
-    uint8_t *to = loan(link, way, payload, descriptor, &r);
+    struct hub_slot_loan slot;
+    int r = loan(link, way, payload, &slot);
+    uint8_t *to;
 
-    if (!to)
+    if (r < 0)
         return r;
-    descriptor->payload_offset = pad_of(link, payload, descriptor->payload_slot);
-    to += descriptor->payload_offset;
+    descriptor->payload_slot = slot.slot;
+    descriptor->payload_generation = slot.generation;
+    descriptor->payload_offset = pad_of(link, payload, slot.room);
+    to = slot.data + descriptor->payload_offset;
     if (!way) {
         copy_parts(to, payload);
     } else {
@@ -75,7 +75,7 @@ static int put_in_slot(struct hub_link *link, const struct hub_parts *payload,
             memcpy(to, payload->head.data, payload->head.size);
         hub_way_copy(way, to + payload->head.size, payload->tail.data, payload->tail.size);
     }
-    hub_slots_sent(pool, descriptor->payload_slot);
+    hub_slots_sent(link->options.pool, &slot);
     return 0;
 }
 

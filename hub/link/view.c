@@ -18,45 +18,39 @@ bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor
 int hub_view_take(struct hub_link *link, const struct hub_descriptor *descriptor,
                   struct hub_view *out)
 {
-    int r = 0;
-    const uint8_t *data = hub_slots_in_show(&link->slots, descriptor, &r);
+    int r = hub_slots_in_show(&link->slots, descriptor, &out->slot, &out->data);
 
-    if (!data)
+    if (r < 0)
         return r;
-    *out = (struct hub_view){.data = data,
-                             .size = descriptor->payload_len,
-                             .slot = descriptor->payload_slot,
-                             .link = link};
+    out->size = descriptor->payload_len;
+    out->link = link;
     return 0;
 }
 
-static struct hub_link *hide(struct hub_view *view, uint32_t *slot)
+static struct hub_link *hide(struct hub_view *view)
 {
     struct hub_link *link = view->link;
 
-    *slot = view->slot;
     view->link = NULL;
-    hub_slots_in_hide(&link->slots, *slot);
+    hub_slots_in_hide(&link->slots, view->slot.slot);
     return link;
 }
 
 /* For an entry that is no longer ours nothing is written. */
 void hub_view_give_back(struct hub_view *view)
 {
-    uint32_t slot;
-    struct hub_link *link = hide(view, &slot);
+    struct hub_link *link = hide(view);
 
-    if (hub_link_state_may_send(link) && hub_giving_back(link, slot) < 0)
+    if (hub_link_state_may_send(link) && hub_giving_held_back(link, &view->slot) < 0)
         (void)hub_post_violated(link);
 }
 
 void hub_view_give_back_behind_message(struct hub_view *view)
 {
-    uint32_t slot;
-    struct hub_link *link = hide(view, &slot);
+    struct hub_link *link = hide(view);
 
     if (!hub_link_state_may_send(link))
         hub_send_queue_wake(link);
-    else if (hub_giving_behind_message(link, slot) < 0)
+    else if (hub_giving_held_behind_message(link, &view->slot) < 0)
         (void)hub_post_violated(link);
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hub/shm/slot_class.h"
+
 struct hub_descriptor;
 struct hub_link;
 
@@ -16,7 +18,7 @@ struct hub_link;
 struct hub_view {
     const uint8_t *data;
     uint32_t size;
-    uint32_t slot;
+    struct hub_slot_held slot;
     struct hub_link *link; /* NULL: none, or released */
 };
 

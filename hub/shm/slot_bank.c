@@ -215,21 +215,19 @@ static bool can_loan(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQU
 
 /* The generation is published with the descriptor, by the ring's head. */
 static void loan_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer,
-                     struct hub_descriptor *descriptor) REQUIRES(bank->lock)
+                     struct hub_slot_loan *out) REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
     uint32_t ref = of->reserve[--of->in_reserve];
     struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
-    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
     hub_note(&record->state, HUB_BANK_LOANED);
     record->peer = (uint8_t)peer;
     of->lent[peer]++;
     of->since++;
-    hub_note(&meta->generation, ++record->generation);
-    hub_note(&meta->state, HUB_META_ALLOCATED);
-    descriptor->payload_slot = ref;
-    descriptor->payload_generation = record->generation;
+    *out = hub_slot_class_loan(&bank->map, ref, ++record->generation, &record->state);
+    hub_note(&out->meta->generation, out->generation);
+    hub_note(&out->meta->state, HUB_META_ALLOCATED);
 }
 
 /* For a large copy, recently returned slots are collected first: they are warm in the cache, while
@@ -270,7 +268,7 @@ static __attribute__((noinline)) int find(struct hub_slot_bank *bank, uint32_t p
 /* `copied` is the number of bytes that will be copied into a warm slot. */
 static inline __attribute__((always_inline)) int loan_for(struct hub_slot_bank *bank, uint32_t peer,
                                                           size_t size, size_t copied,
-                                                          struct hub_descriptor *descriptor)
+                                                          struct hub_slot_loan *out)
 {
     uint32_t found;
     int r;
@@ -282,22 +280,22 @@ static inline __attribute__((always_inline)) int loan_for(struct hub_slot_bank *
             ? 0
             : find(bank, peer, copied, &found);
     if (r == 0)
-        loan_top(bank, found, peer, descriptor);
+        loan_top(bank, found, peer, out);
     hub_mutex_unlock(&bank->lock);
     return r;
 }
 
 /* r[impl shm.varslot.selection] r[impl hub.slot.quota] */
 int hub_slot_bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
-                       struct hub_descriptor *descriptor)
+                       struct hub_slot_loan *out)
 {
-    return loan_for(bank, peer, size, size, descriptor);
+    return loan_for(bank, peer, size, size, out);
 }
 
 int hub_slot_bank_loan_cold(struct hub_slot_bank *bank, uint32_t peer, size_t size,
-                            struct hub_descriptor *descriptor)
+                            struct hub_slot_loan *out)
 {
-    return loan_for(bank, peer, size, 0, descriptor);
+    return loan_for(bank, peer, size, 0, out);
 }
 
 /* A pushed slot may be the one that helps; only collecting it shows. */
@@ -312,17 +310,6 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
             hub_slot_ref_first(hub_peek64(&bank->map.of[c].header->free_head)) != HUB_SLOT_REF_NONE;
     hub_mutex_unlock(&bank->lock);
     return ready;
-}
-
-/* Called before the descriptor becomes visible, so the slot cannot come back earlier. A loaned slot
- * is not moved until its writer is done with it, hence no lock. */
-UNCHECKED void hub_slot_bank_sent(struct hub_slot_bank *bank, uint32_t ref)
-{
-    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
-
-    CHECK(hub_peek(&record->state) == HUB_BANK_LOANED);
-    hub_note(&hub_slot_class_meta(&bank->map, ref)->state, HUB_META_IN_FLIGHT);
-    hub_publish(&record->state, HUB_BANK_SENT);
 }
 
 void hub_slot_bank_drop(struct hub_slot_bank *bank, uint32_t ref)
@@ -349,14 +336,14 @@ static int check_record(const struct hub_bank_record *record, uint32_t peer,
     return 0;
 }
 
-static int hold(struct hub_slot_bank *bank, uint32_t peer, const struct hub_descriptor *descriptor)
-    REQUIRES(bank->lock)
+static int hold(const struct hub_slot_held *slot, uint32_t peer,
+                const struct hub_descriptor *descriptor)
 {
-    struct hub_bank_record *record = hub_slot_bank_record_of(bank, descriptor->payload_slot);
+    struct hub_bank_record *record = slot->record;
     int r = check_record(record, peer, descriptor);
 
     if (r == 0)
-        r = hub_slot_class_check_generation(&bank->map, descriptor, "before its payload");
+        r = hub_slot_class_check_generation(slot->meta, descriptor, "before its payload");
     if (r < 0)
         return r;
     record->seen = descriptor->payload_generation;
@@ -364,28 +351,29 @@ static int hold(struct hub_slot_bank *bank, uint32_t peer, const struct hub_desc
     return 0;
 }
 
-const uint8_t *hub_slot_bank_show(struct hub_slot_bank *bank, uint32_t peer,
-                                  const struct hub_descriptor *descriptor, int *code)
+int hub_slot_bank_show(struct hub_slot_bank *bank, uint32_t peer,
+                       const struct hub_descriptor *descriptor, struct hub_slot_held *out,
+                       const uint8_t **data)
 {
-    int r = hub_slot_class_check(&bank->map, descriptor);
+    int r = hub_slot_class_find(hub_slot_class_extent(&bank->map, descriptor->payload_slot),
+                                descriptor, sizeof(struct hub_bank_record), out, data);
 
-    if (r == 0) {
-        hub_mutex_lock(&bank->lock);
-        r = hold(bank, peer, descriptor);
-        hub_mutex_unlock(&bank->lock);
-    }
-    *code = r;
-    return r < 0 ? NULL : hub_slot_class_payload(&bank->map, descriptor);
+    if (r < 0)
+        return r;
+    hub_mutex_lock(&bank->lock);
+    r = hold(out, peer, descriptor);
+    hub_mutex_unlock(&bank->lock);
+    return r;
 }
 
 int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
                          const struct hub_descriptor *descriptor, void *to)
 {
-    int r;
+    struct hub_slot_held slot;
+    const uint8_t *data;
+    int r = hub_slot_bank_show(bank, peer, descriptor, &slot, &data);
 
-    return !hub_slot_bank_show(bank, peer, descriptor, &r) || !to
-               ? r
-               : hub_slot_class_copy(&bank->map, descriptor, to);
+    return r < 0 || !to ? r : hub_slot_class_copy(&bank->map, descriptor, to);
 }
 
 void hub_slot_bank_count(struct hub_slot_bank *bank, struct hub_slot_counts *out)

@@ -87,10 +87,8 @@ uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
 }
 
 /* r[impl shm.varslot.freelist] r[impl shm.varslot.freeing] */
-bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref)
+bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref)
 {
-    struct hub_slot_meta *meta = hub_slot_class_meta(map, ref);
-
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t old = hub_observe64(head);
 
@@ -159,17 +157,24 @@ uint32_t hub_slot_class_pop_all(struct hub_a64 *head)
     return HUB_SLOT_REF_NONE;
 }
 
-int hub_slot_class_refuse(const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
+int hub_slot_class_refuse(const struct hub_slot_extent *extent,
+                          const struct hub_descriptor *descriptor)
 {
     struct hub_slot_ref at = hub_slot_ref_unpack(descriptor->payload_slot);
 
-    if (!hub_slot_class_has(map, descriptor->payload_slot))
+    if (!extent)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.payload.slot",
                             "there is no slot %u in extent %u of size class %u", at.index,
                             at.extent, at.size_class);
     return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.slot.payload-offset",
                         "%u bytes from %u on do not fit a slot of %u", descriptor->payload_len,
-                        descriptor->payload_offset, map->of[at.size_class].slot_size);
+                        descriptor->payload_offset, extent->slot_size);
+}
+
+int hub_slot_class_refuse_free(uint32_t ref)
+{
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing", "slot %#x was given back already",
+                        ref);
 }
 
 int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, uint32_t found,
@@ -184,5 +189,6 @@ int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descrip
                         void *to)
 {
     hub_far_fetch(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
-    return hub_slot_class_check_generation(map, descriptor, "behind its payload");
+    return hub_slot_class_check_generation(hub_slot_class_meta(map, descriptor->payload_slot),
+                                           descriptor, "behind its payload");
 }

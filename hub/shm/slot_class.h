@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "hub/base/atomic.h"
+#include "hub/base/check.h"
 #include "hub/base/mapping.h"
 #include "hub/shm/geometry.h"
 #include "hub/shm/layout.h"
@@ -27,6 +28,28 @@ struct hub_slot_extent {
 };
 
 #define HUB_SLOT_EXTENTS (HUB_CLASSES_MAX * HUB_EXTENTS_MAX)
+
+/* A slot of the other side that is held, from `show` until it is given back: what was found then
+ * need not be found again, for neither moves as long as the map is there. Of slots of one size only
+ * `slot` is set. */
+struct hub_slot_held {
+    struct hub_slot_meta *meta;
+    void *record; /* the owner's */
+    uint32_t slot;
+};
+
+/* A slot of this side, from `loan` until it is sent or dropped; remembered as that one. */
+struct hub_slot_loan {
+    uint8_t *data; /* its payload area */
+    size_t room;   /* bytes of that */
+    uint32_t slot, generation;
+    struct hub_slot_meta *meta; /* NULL: of one size */
+    struct hub_a32 *state;      /* the owner's record of it */
+};
+
+/* What the states that the two owners' records have are in common: from LOANED who writes the slot
+ * leads to SENT, and needs no lock for it. */
+enum hub_slot_record_state { HUB_SLOT_RECORD_LOANED = 2, HUB_SLOT_RECORD_SENT };
 
 struct hub_slot_class {
     uint32_t slot_size, per_extent;
@@ -94,9 +117,40 @@ static inline uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint3
     return extent->data + (size_t)hub_slot_ref_index(ref) * extent->slot_size;
 }
 
-static inline uint32_t hub_slot_class_size(const struct hub_slot_map *map, uint32_t ref)
+/* One that has just been lent with this generation. */
+static inline struct hub_slot_loan hub_slot_class_loan(const struct hub_slot_map *map, uint32_t ref,
+                                                       uint32_t generation, struct hub_a32 *state)
 {
-    return map->extents[hub_slot_ref_extent(ref)].slot_size;
+    const struct hub_slot_extent *extent = &map->extents[hub_slot_ref_extent(ref)];
+    size_t index = hub_slot_ref_index(ref);
+
+    return (struct hub_slot_loan){.data = extent->data + index * extent->slot_size,
+                                  .room = extent->slot_size,
+                                  .slot = ref,
+                                  .generation = generation,
+                                  .meta = extent->metas + index,
+                                  .state = state};
+}
+
+/* Before its descriptor can be seen: so nobody gives it back before. One that is lent stays where
+ * it is until its writer is done with it. */
+static inline void hub_slot_class_sent(const struct hub_slot_loan *loan)
+{
+    CHECK(hub_peek(loan->state) == HUB_SLOT_RECORD_LOANED);
+    hub_note(&loan->meta->state, HUB_META_IN_FLIGHT);
+    hub_publish(loan->state, HUB_SLOT_RECORD_SENT);
+}
+
+/* The same of one that is held, for who did not keep it. */
+static inline struct hub_slot_held hub_slot_class_held_of(const struct hub_slot_map *map,
+                                                          uint32_t ref, size_t record_size)
+{
+    const struct hub_slot_extent *extent = &map->extents[hub_slot_ref_extent(ref)];
+    size_t index = hub_slot_ref_index(ref);
+
+    return (struct hub_slot_held){.meta = extent->metas + index,
+                                  .record = (uint8_t *)extent->records + index * record_size,
+                                  .slot = ref};
 }
 
 /* Returns the smallest class for `size` bytes, or `count` if there is none.
@@ -114,8 +168,9 @@ static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map
     return c;
 }
 
-/* Pushes a slot. False if others changed the head too often. Any thread of any process. */
-bool hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
+/* Pushes a slot, whose meta that is: false where others changed the head too often. Any thread of
+ * any process. */
+bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref);
 
 /* Slots of a class that cycle when one is used at a time; as many may be popped at once. The line
  * with their stack is then not fetched from the other side for each, and the slots are still
@@ -133,20 +188,33 @@ int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uin
 /* Pops all slots. Returns the first ref, or HUB_SLOT_REF_NONE. */
 uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
 
-__attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_map *map,
+__attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_extent *extent,
                                                 const struct hub_descriptor *descriptor);
 
-/* A receiver's checks of a private copy of a descriptor before it reads the payload, apart from
- * those against its records. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
-static inline __attribute__((always_inline)) int hub_slot_class_check(
-    const struct hub_slot_map *map, const struct hub_descriptor *descriptor)
+/* The extent of such a slot; NULL where there is none, or it is not mapped. */
+static inline __attribute__((always_inline)) const struct hub_slot_extent *hub_slot_class_extent(
+    const struct hub_slot_map *map, uint32_t ref)
 {
-    uint64_t end = (uint64_t)descriptor->payload_offset + descriptor->payload_len;
+    return hub_slot_class_has(map, ref) ? &map->extents[hub_slot_ref_extent(ref)] : NULL;
+}
 
-    return hub_slot_class_has(map, descriptor->payload_slot) &&
-                   end <= hub_slot_class_size(map, descriptor->payload_slot)
-               ? 0
-               : hub_slot_class_refuse(map, descriptor);
+/* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
+ * what it remembers of the slot, which is found on the way; `extent` is as that says.
+ * r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+static inline __attribute__((always_inline)) int hub_slot_class_find(
+    const struct hub_slot_extent *extent, const struct hub_descriptor *descriptor,
+    size_t record_size, struct hub_slot_held *out, const uint8_t **data)
+{
+    uint32_t slot = descriptor->payload_slot, offset = descriptor->payload_offset;
+    size_t index = hub_slot_ref_index(slot);
+
+    if (!extent || (uint64_t)offset + descriptor->payload_len > extent->slot_size)
+        return hub_slot_class_refuse(extent, descriptor);
+    out->slot = slot;
+    out->meta = extent->metas + index;
+    out->record = (uint8_t *)extent->records + index * record_size;
+    *data = extent->data + index * extent->slot_size + offset;
+    return 0;
 }
 
 /* Returns the address of the payload of a checked descriptor. */
@@ -156,14 +224,17 @@ static inline const uint8_t *hub_slot_class_payload(const struct hub_slot_map *m
     return hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset;
 }
 
+/* Of one that is given back and not in flight any more. */
+__attribute__((cold)) int hub_slot_class_refuse_free(uint32_t ref);
+
 __attribute__((cold)) int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor,
                                                            uint32_t found, const char *when);
 
-/* r[impl shm.slot.generation] */
+/* Of a slot with this meta. r[impl shm.slot.generation] */
 static inline __attribute__((always_inline)) int hub_slot_class_check_generation(
-    const struct hub_slot_map *map, const struct hub_descriptor *descriptor, const char *when)
+    const struct hub_slot_meta *meta, const struct hub_descriptor *descriptor, const char *when)
 {
-    uint32_t found = hub_observe(&hub_slot_class_meta(map, descriptor->payload_slot)->generation);
+    uint32_t found = hub_observe(&meta->generation);
 
     return found == descriptor->payload_generation
                ? 0

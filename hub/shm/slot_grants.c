@@ -11,23 +11,27 @@
  * largest slots, so that one can be held as a view while the other is written. */
 #define ONCE_MOST (UINT32_C(1280) << 10)
 
-/* A failed push is retried at the next attend: a guest that prevents it forever harms itself. Until
- * then the slot stays held; otherwise a new descriptor could defer it twice, and the list would
- * become a circle. r[impl hub.slot.twice] */
-static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+/* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
+ * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.
+ * r[impl hub.slot.twice] */
+static void give_held(struct hub_slot_bank *bank, struct hub_bank_record *record,
+                      struct hub_slot_meta *meta, uint32_t ref) REQUIRES(bank->lock)
 {
-    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, record->peer, ref >> 24);
 
-    record->held = false;
-    if (hub_slot_class_push(&bank->map, &block->free_head, ref))
+    record->held = !hub_slot_class_push(meta, &block->free_head, ref);
+    if (!record->held)
         return;
-    record->held = true;
     record->next = bank->deferred;
     bank->deferred = ref;
 }
 
-/* Each gets one try. */
+static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+{
+    give_held(bank, hub_slot_bank_record_of(bank, ref), hub_slot_class_meta(&bank->map, ref), ref);
+}
+
+/* One try for each. */
 static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
 {
     uint32_t ref = bank->deferred;
@@ -187,25 +191,32 @@ uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
     return given;
 }
 
-int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
+int hub_slot_grants_give_back(struct hub_slot_bank *bank, const struct hub_slot_held *slot)
 {
-    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
-    struct hub_bank_record *record;
+    struct hub_bank_record *record = slot->record;
+    struct hub_slot_meta *meta = slot->meta;
+    uint32_t ref = slot->slot;
     int r = 0;
 
     hub_mutex_lock(&bank->lock);
-    record = hub_slot_bank_record_of(bank, ref);
     CHECK(record->held);
-    record->held = false;
-    if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
-        r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
-                         "slot %#x was given back already", ref);
-    if (r == 0) {
+    if (hub_peek(&meta->state) == HUB_META_IN_FLIGHT) {
         hub_note(&meta->state, HUB_META_FREE);
-        give(bank, ref);
+        give_held(bank, record, meta, ref);
+    } else {
+        record->held = false;
+        r = hub_slot_class_refuse_free(ref);
     }
     hub_mutex_unlock(&bank->lock);
     return r;
+}
+
+int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
+{
+    const struct hub_slot_held slot =
+        hub_slot_class_held_of(&bank->map, ref, sizeof(struct hub_bank_record));
+
+    return hub_slot_grants_give_back(bank, &slot);
 }
 
 static void forget_deferred(struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)

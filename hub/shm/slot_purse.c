@@ -183,20 +183,18 @@ static int take(struct hub_slot_purse *purse, uint32_t c, uint32_t *ref) REQUIRE
 
 /* The first time that a slot is ours, its generation continues from the value in the slot. It is
  * published with the descriptor, by the ring's head. */
-static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_descriptor *descriptor)
+static void loan(struct hub_slot_purse *purse, uint32_t ref, struct hub_slot_loan *out)
     REQUIRES(purse->lock)
 {
     struct hub_purse_record *record = record_of(purse, ref);
-    struct hub_slot_meta *meta = hub_slot_class_meta(&purse->map, ref);
 
     if (!record->used)
-        record->generation = hub_peek(&meta->generation);
+        record->generation = hub_peek(&hub_slot_class_meta(&purse->map, ref)->generation);
     record->used = true;
     hub_note(&record->state, HUB_PURSE_LOANED);
-    hub_note(&meta->generation, ++record->generation);
-    hub_note(&meta->state, HUB_META_ALLOCATED);
-    descriptor->payload_slot = ref;
-    descriptor->payload_generation = record->generation;
+    *out = hub_slot_class_loan(&purse->map, ref, ++record->generation, &record->state);
+    hub_note(&out->meta->generation, out->generation);
+    hub_note(&out->meta->state, HUB_META_ALLOCATED);
 }
 
 bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size)
@@ -232,7 +230,7 @@ static __attribute__((noinline)) int ask(struct hub_slot_purse *purse, uint32_t 
 }
 
 static inline __attribute__((always_inline)) int loan_for(struct hub_slot_purse *purse, size_t size,
-                                                          struct hub_descriptor *descriptor)
+                                                          struct hub_slot_loan *out)
     REQUIRES(purse->lock)
 {
     uint32_t first = hub_slot_class_select_near(&purse->map, size, &purse->near), ref;
@@ -241,7 +239,7 @@ static inline __attribute__((always_inline)) int loan_for(struct hub_slot_purse 
     for (uint32_t c = first; c < purse->map.count && r == -EAGAIN; c++)
         r = take(purse, c, &ref);
     if (r == 0)
-        loan(purse, ref, descriptor);
+        loan(purse, ref, out);
     else if (r == -EAGAIN && first < purse->map.count)
         r = ask(purse, first, size);
     return r;
@@ -263,19 +261,17 @@ static int pop_all(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->loc
 }
 
 /* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
-int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size,
-                        struct hub_descriptor *descriptor)
+int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size, struct hub_slot_loan *out)
 {
     int r;
 
     hub_mutex_lock(&purse->lock);
-    r = loan_for(purse, size, descriptor);
+    r = loan_for(purse, size, out);
     hub_mutex_unlock(&purse->lock);
     return r;
 }
 
-int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size,
-                             struct hub_descriptor *descriptor)
+int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size, struct hub_slot_loan *out)
 {
     uint32_t c;
     int r = 0;
@@ -285,7 +281,7 @@ int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size,
     if (c < purse->map.count && purse->of[c].kept == HUB_SLOT_REF_NONE)
         r = pop_all(purse, c);
     if (r == 0)
-        r = loan_for(purse, size, descriptor);
+        r = loan_for(purse, size, out);
     hub_mutex_unlock(&purse->lock);
     return r;
 }
@@ -304,16 +300,6 @@ bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size)
     }
     hub_mutex_unlock(&purse->lock);
     return ready;
-}
-
-/* See hub_slot_bank_sent. */
-UNCHECKED void hub_slot_purse_sent(struct hub_slot_purse *purse, uint32_t ref)
-{
-    struct hub_purse_record *record = record_of(purse, ref);
-
-    CHECK(hub_peek(&record->state) == HUB_PURSE_LOANED);
-    hub_note(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_IN_FLIGHT);
-    hub_publish(&record->state, HUB_PURSE_SENT);
 }
 
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref)
@@ -340,14 +326,13 @@ static int check_record(const struct hub_purse_record *record,
     return 0;
 }
 
-static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor)
-    REQUIRES(purse->lock)
+static int hold(const struct hub_slot_held *slot, const struct hub_descriptor *descriptor)
 {
-    struct hub_purse_record *record = record_of(purse, descriptor->payload_slot);
+    struct hub_purse_record *record = slot->record;
     int r = check_record(record, descriptor);
 
     if (r == 0)
-        r = hub_slot_class_check_generation(&purse->map, descriptor, "before its payload");
+        r = hub_slot_class_check_generation(slot->meta, descriptor, "before its payload");
     if (r < 0)
         return r;
     record->seen = descriptor->payload_generation;
@@ -355,45 +340,51 @@ static int hold(struct hub_slot_purse *purse, const struct hub_descriptor *descr
     return 0;
 }
 
-const uint8_t *hub_slot_purse_show(struct hub_slot_purse *purse,
-                                   const struct hub_descriptor *descriptor, int *code)
+int hub_slot_purse_show(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
+                        struct hub_slot_held *out, const uint8_t **data)
 {
+    const struct hub_slot_extent *extent;
     int r = 0;
 
     hub_mutex_lock(&purse->lock);
-    if (!hub_slot_class_has(&purse->map, descriptor->payload_slot))
+    extent = hub_slot_class_extent(&purse->map, descriptor->payload_slot);
+    if (!extent) {
         r = reach(purse, descriptor->payload_slot);
+        extent = hub_slot_class_extent(&purse->map, descriptor->payload_slot);
+    }
     if (r == 0)
-        r = hub_slot_class_check(&purse->map, descriptor);
+        r = hub_slot_class_find(extent, descriptor, sizeof(struct hub_purse_record), out, data);
     if (r == 0)
-        r = hold(purse, descriptor);
+        r = hold(out, descriptor);
     hub_mutex_unlock(&purse->lock);
-    *code = r;
-    return r < 0 ? NULL : hub_slot_class_payload(&purse->map, descriptor);
+    return r;
 }
 
 int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descriptor *descriptor,
                           void *to)
 {
-    int r;
+    struct hub_slot_held slot;
+    const uint8_t *data;
+    int r = hub_slot_purse_show(purse, descriptor, &slot, &data);
 
-    return !hub_slot_purse_show(purse, descriptor, &r) || !to
-               ? r
-               : hub_slot_class_copy(&purse->map, descriptor, to);
+    return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
 }
 
-/* A failed push is retried at the next one and before a long sleep. Until then the slot stays held,
- * as in slot_grants. r[impl hub.slot.twice] */
-static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+/* A push that others spoiled is tried again at the next one, and before a long sleep; until then
+ * the slot is held, as in a bank. r[impl hub.slot.twice] */
+static void give_held(struct hub_slot_purse *purse, struct hub_purse_record *record,
+                      struct hub_slot_meta *meta, uint32_t ref) REQUIRES(purse->lock)
 {
-    struct hub_purse_record *record = record_of(purse, ref);
-
-    record->held = false;
-    if (hub_slot_class_push(&purse->map, &purse->map.of[ref >> 24].header->free_head, ref))
+    record->held = !hub_slot_class_push(meta, &purse->map.of[ref >> 24].header->free_head, ref);
+    if (!record->held)
         return;
-    record->held = true;
     record->next = purse->deferred;
     purse->deferred = ref;
+}
+
+static void give(struct hub_slot_purse *purse, uint32_t ref) REQUIRES(purse->lock)
+{
+    give_held(purse, record_of(purse, ref), hub_slot_class_meta(&purse->map, ref), ref);
 }
 
 static __attribute__((noinline)) void give_deferred(struct hub_slot_purse *purse)
@@ -411,33 +402,39 @@ static __attribute__((noinline)) void give_deferred(struct hub_slot_purse *purse
 }
 
 /* r[impl shm.varslot.freeing] */
-int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
+int hub_slot_purse_give_back(struct hub_slot_purse *purse, const struct hub_slot_held *slot)
 {
-    struct hub_slot_meta *meta = hub_slot_class_meta(&purse->map, ref);
-    struct hub_purse_record *record;
+    struct hub_purse_record *record = slot->record;
+    struct hub_slot_meta *meta = slot->meta;
+    uint32_t ref = slot->slot;
     int r = 0;
 
     hub_mutex_lock(&purse->lock);
-    record = record_of(purse, ref);
     CHECK(record->held);
-    record->held = false;
-    if (hub_peek(&meta->state) != HUB_META_IN_FLIGHT)
-        r = rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freeing",
-                         "slot %#x was given back already", ref);
     if (purse->deferred != HUB_SLOT_REF_NONE)
         give_deferred(purse);
-    if (r == 0) {
+    if (hub_peek(&meta->state) == HUB_META_IN_FLIGHT) {
         hub_note(&record->state, HUB_PURSE_AWAY);
         record->used = false;
         hub_note(&meta->state, HUB_META_FREE);
-        give(purse, ref);
+        give_held(purse, record, meta, ref);
+    } else {
+        record->held = false;
+        r = hub_slot_class_refuse_free(ref);
     }
     hub_mutex_unlock(&purse->lock);
     return r;
 }
 
-/* Returned slots count in `granted` until the host notices. Until then they must not be returned
- * twice. */
+int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
+{
+    const struct hub_slot_held slot =
+        hub_slot_class_held_of(&purse->map, ref, sizeof(struct hub_purse_record));
+
+    return hub_slot_purse_give_back(purse, &slot);
+}
+
+/* What went back is in `granted` until the host looks: so long it does not go back twice. */
 static uint32_t surplus(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
 {
     struct hub_purse_class *of = &purse->of[c];

@@ -121,10 +121,9 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
         hub_slot_pool_set_quota(&slots->pool, guests >= 2 ? count / 2 : count);
 }
 
-uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                        struct hub_descriptor *descriptor, int *code)
+int hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out)
 {
-    return OF_KIND(slots, loan, slots, peer, size, descriptor, code);
+    return OF_KIND(slots, loan, slots, peer, size, out);
 }
 
 bool hub_slots_has_cold(const struct hub_slots *slots)
@@ -132,16 +131,11 @@ bool hub_slots_has_cold(const struct hub_slots *slots)
     return slots->kind->loan_cold != NULL;
 }
 
-uint8_t *hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
-                             struct hub_descriptor *descriptor, int *code)
+int hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                        struct hub_slot_loan *out)
 {
-    return hub_slots_has_cold(slots) ? slots->kind->loan_cold(slots, peer, size, descriptor, code)
-                                     : hub_slots_loan(slots, peer, size, descriptor, code);
-}
-
-size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot)
-{
-    return OF_KIND(slots, room, slots, slot);
+    return hub_slots_has_cold(slots) ? slots->kind->loan_cold(slots, peer, size, out)
+                                     : hub_slots_loan(slots, peer, size, out);
 }
 
 uint32_t hub_slots_start(const struct hub_slots *slots)
@@ -159,9 +153,12 @@ size_t hub_slots_piece(const struct hub_slots *slots)
     return slots->kind->piece(slots);
 }
 
-void hub_slots_sent(struct hub_slots *slots, uint32_t slot)
+void hub_slots_sent(struct hub_slots *slots, const struct hub_slot_loan *loan)
 {
-    OF_KIND(slots, sent, slots, slot);
+    if (loan->meta)
+        hub_slot_class_sent(loan);
+    else
+        hub_slot_pool_sent(&slots->pool, loan->slot);
 }
 
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot)
@@ -255,7 +252,7 @@ uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_desc
 
 int hub_slots_in_free(struct hub_slots_in *in, uint32_t slot)
 {
-    return OF_KIND(in->own, release, in, slot);
+    return in->own->kind->release(in, slot);
 }
 
 void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -268,20 +265,25 @@ static uint32_t class_of(const struct hub_slots_in *in, uint32_t slot)
     return in->classes > 0 ? slot >> 24 : 0;
 }
 
-const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                 int *code)
+int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                      struct hub_slot_held *out, const uint8_t **data)
 {
-    const uint8_t *data = OF_KIND(in->own, show, in, descriptor, code);
+    int r = OF_KIND(in->own, show, in, descriptor, out, data);
     struct hub_a32 *shown;
 
-    if (data) {
-        shown = &in->shown[class_of(in, descriptor->payload_slot)];
-        hub_note(shown, hub_peek(shown) + 1); /* under the token */
-    }
-    return data;
+    if (r < 0)
+        return r;
+    shown = &in->shown[class_of(in, out->slot)];
+    hub_note(shown, hub_peek(shown) + 1); /* under the token */
+    return 0;
 }
 
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot)
 {
     (void)hub_add(&in->hidden[class_of(in, slot)], 1);
+}
+
+int hub_slots_in_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+{
+    return OF_KIND(in->own, give_back, in, slot);
 }

@@ -42,26 +42,21 @@ const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
 /* Host: sets the number of guests in the segment. r[impl hub.slot.quota] */
 void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
 
-/* Lends a slot for `size` bytes: fills in the descriptor's slot and generation, and returns the
- * address of the payload, valid until `sent` or `drop`. NULL with *code: -EAGAIN, without a
- * diagnosis; RAPAHUB_EPROTOCOL; -ENOSPC for a guest that has none, if the host has no space for
- * one. */
-uint8_t *hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                        struct hub_descriptor *descriptor, int *code);
+/* A slot for `size` bytes, until `sent` or `drop`: 0; -EAGAIN (without a diagnosis),
+ * RAPAHUB_EPROTOCOL, or -ENOSPC for a guest that has none, where the host has no room for one. */
+int hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out);
 
-/* The same, with the slot that was returned longest ago: all slots cycle, and none is in the cache
- * of only one CPU. With slots of one size this is hub_slots_loan. */
-uint8_t *hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
-                             struct hub_descriptor *descriptor, int *code);
+/* The same of those that came back longest ago: all go round, and none is in a cache of one CPU
+ * alone any more. Of one size: as `loan`. */
+int hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                        struct hub_slot_loan *out);
 bool hub_slots_has_cold(const struct hub_slots *slots);
-void hub_slots_sent(struct hub_slots *slots, uint32_t slot);
+void hub_slots_sent(struct hub_slots *slots, const struct hub_slot_loan *loan);
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
 
-/* Return the offset of the payload area in a slot, its bytes in the largest slots, and its bytes in
- * this slot. */
+/* Where the payload area begins in a slot; its bytes in the largest slots. */
 uint32_t hub_slots_start(const struct hub_slots *slots);
 size_t hub_slots_largest(const struct hub_slots *slots);
-size_t hub_slots_room(const struct hub_slots *slots, uint32_t slot);
 
 /* Says whether a loan would succeed: the last check before a sleep. */
 bool hub_slots_ready(struct hub_slots *slots, uint32_t peer, size_t size);
@@ -132,10 +127,9 @@ int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor
  * layout. No field of the descriptor need be valid. */
 uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
 
-/* hub_slots_in_may_hold says whether a slot may be held for long, such that the sender still has
- * half of its own. hub_slots_in_show then accepts it as hub_slots_in_take does and returns the
- * payload's address, or NULL with *code. hub_slots_in_hide ends the long hold, before the slot is
- * freed; any thread. r[impl hub.slot.hold] */
+/* A slot that is held for long: may it be, so that the sender still has half of its own? Takes it
+ * as `take` does, and says where it lies. And that it is held no longer, before it is given back
+ * (any thread). r[impl hub.slot.hold] */
 static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
 {
     uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* not checked yet */
@@ -143,9 +137,10 @@ static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t
     return c < HUB_CLASSES_MAX &&
            hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < hub_peek(in->most[c]);
 }
-const uint8_t *hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                 int *code);
+int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                      struct hub_slot_held *out, const uint8_t **data);
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot);
+int hub_slots_in_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
 
 /* Returns the words that change when a slot is returned. A peer that does not take part in waiting
  * may sleep on them. */

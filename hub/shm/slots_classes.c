@@ -4,26 +4,23 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
-uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                     struct hub_descriptor *descriptor, int *code)
+int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                struct hub_slot_loan *out)
 {
-    *code = hub_slot_bank_loan(slots->bank, peer, size, descriptor);
-    return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
+    return hub_slot_bank_loan(slots->bank, peer, size, out);
 }
 
-static uint8_t *bank_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
-                               struct hub_descriptor *descriptor, int *code)
+static int bank_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                          struct hub_slot_loan *out)
 {
-    *code = hub_slot_bank_loan_cold(slots->bank, peer, size, descriptor);
-    return *code < 0 ? NULL : hub_slot_class_data(&slots->bank->map, descriptor->payload_slot);
+    return hub_slot_bank_loan_cold(slots->bank, peer, size, out);
 }
 
-static uint8_t *purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
-                                struct hub_descriptor *descriptor, int *code)
+static int purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                           struct hub_slot_loan *out)
 {
     (void)peer;
-    *code = hub_slot_purse_loan_cold(slots->purse, size, descriptor);
-    return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
+    return hub_slot_purse_loan_cold(slots->purse, size, out);
 }
 
 #define PIECE 65536 /* bytes; there are few larger slots */
@@ -42,11 +39,6 @@ static size_t piece_of(const struct hub_slot_map *map)
     return map->of[c].slot_size;
 }
 
-size_t hub_slots_classes_bank_room(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_size(&slots->bank->map, slot);
-}
-
 static size_t bank_largest(const struct hub_slots *slots)
 {
     return largest_of(&slots->bank->map);
@@ -55,11 +47,6 @@ static size_t bank_largest(const struct hub_slots *slots)
 static size_t bank_piece(const struct hub_slots *slots)
 {
     return piece_of(&slots->bank->map);
-}
-
-void hub_slots_classes_bank_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_bank_sent(slots->bank, slot);
 }
 
 static void bank_drop(struct hub_slots *slots, uint32_t slot)
@@ -82,9 +69,14 @@ static int bank_copy(const struct hub_slots_in *in, const struct hub_descriptor 
     return hub_slot_class_copy(&in->own->bank->map, part, to);
 }
 
-int hub_slots_classes_bank_release(struct hub_slots_in *in, uint32_t slot)
+static int bank_release(struct hub_slots_in *in, uint32_t slot)
 {
     return hub_slot_grants_free(in->own->bank, slot);
+}
+
+int hub_slots_classes_bank_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+{
+    return hub_slot_grants_give_back(in->own->bank, slot);
 }
 
 static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
@@ -102,10 +94,10 @@ static UNCHECKED const struct hub_a32 *bank_holds(const struct hub_slots_in *in,
                                                  : constant;
 }
 
-const uint8_t *hub_slots_classes_bank_show(struct hub_slots_in *in,
-                                           const struct hub_descriptor *descriptor, int *code)
+int hub_slots_classes_bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_bank_show(in->own->bank, in->peer, descriptor, code);
+    return hub_slot_bank_show(in->own->bank, in->peer, descriptor, out, data);
 }
 
 static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -129,17 +121,11 @@ static void bank_fini(struct hub_slots *slots)
     hub_memory_release(&slots->bank);
 }
 
-uint8_t *hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                      struct hub_descriptor *descriptor, int *code)
+int hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                 struct hub_slot_loan *out)
 {
     (void)peer;
-    *code = hub_slot_purse_loan(slots->purse, size, descriptor);
-    return *code < 0 ? NULL : hub_slot_class_data(&slots->purse->map, descriptor->payload_slot);
-}
-
-size_t hub_slots_classes_purse_room(const struct hub_slots *slots, uint32_t slot)
-{
-    return hub_slot_class_size(&slots->purse->map, slot);
+    return hub_slot_purse_loan(slots->purse, size, out);
 }
 
 static size_t purse_largest(const struct hub_slots *slots)
@@ -150,11 +136,6 @@ static size_t purse_largest(const struct hub_slots *slots)
 static size_t purse_piece(const struct hub_slots *slots)
 {
     return piece_of(&slots->purse->map);
-}
-
-void hub_slots_classes_purse_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_purse_sent(slots->purse, slot);
 }
 
 static void purse_drop(struct hub_slots *slots, uint32_t slot)
@@ -183,12 +164,17 @@ static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor
     return hub_slot_class_copy(&in->own->purse->map, part, to);
 }
 
-int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot)
+static int purse_release(struct hub_slots_in *in, uint32_t slot)
 {
     return hub_slot_purse_free(in->own->purse, slot);
 }
 
-/* Half of the slots that the host has for each guest. */
+int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+{
+    return hub_slot_purse_give_back(in->own->purse, slot);
+}
+
+/* Half of what the host has for each guest. */
 static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t slot,
                                          struct hub_a32 *constant)
 {
@@ -200,10 +186,10 @@ static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t
     return constant;
 }
 
-const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,
-                                            const struct hub_descriptor *descriptor, int *code)
+int hub_slots_classes_purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                 struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_purse_show(in->own->purse, descriptor, code);
+    return hub_slot_purse_show(in->own->purse, descriptor, out, data);
 }
 
 static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -227,15 +213,14 @@ static void purse_fini(struct hub_slots *slots)
 const struct hub_slots_kind hub_slots_classes_bank = {
     .loan = hub_slots_classes_bank_loan,
     .loan_cold = bank_loan_cold,
-    .room = hub_slots_classes_bank_room,
     .largest = bank_largest,
     .piece = bank_piece,
-    .sent = hub_slots_classes_bank_sent,
     .drop = bank_drop,
     .ready = bank_ready,
     .take = bank_take,
     .copy = bank_copy,
-    .release = hub_slots_classes_bank_release,
+    .release = bank_release,
+    .give_back = hub_slots_classes_bank_give_back,
     .holds = bank_holds,
     .show = hub_slots_classes_bank_show,
     .words = bank_words,
@@ -246,16 +231,15 @@ const struct hub_slots_kind hub_slots_classes_bank = {
 const struct hub_slots_kind hub_slots_classes_purse = {
     .loan = hub_slots_classes_purse_loan,
     .loan_cold = purse_loan_cold,
-    .room = hub_slots_classes_purse_room,
     .largest = purse_largest,
     .piece = purse_piece,
-    .sent = hub_slots_classes_purse_sent,
     .drop = purse_drop,
     .ready = purse_ready,
     .rest = purse_rest,
     .take = purse_take,
     .copy = purse_copy,
-    .release = hub_slots_classes_purse_release,
+    .release = purse_release,
+    .give_back = hub_slots_classes_purse_give_back,
     .holds = purse_holds,
     .show = hub_slots_classes_purse_show,
     .words = purse_words,

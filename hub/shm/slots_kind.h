@@ -6,15 +6,12 @@
 #include "hub/shm/slots.h"
 
 struct hub_slots_kind {
-    uint32_t start; /* offset of the payload area in a slot */
-    uint8_t *(*loan)(struct hub_slots *slots, uint32_t peer, size_t size,
-                     struct hub_descriptor *descriptor, int *code);
-    uint8_t *(*loan_cold)(struct hub_slots *slots, uint32_t peer, size_t size,
-                          struct hub_descriptor *descriptor, int *code); /* NULL: as `loan` */
-    size_t (*room)(const struct hub_slots *slots, uint32_t slot);
+    uint32_t start; /* of the payload area, in a slot */
+    int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out);
+    int (*loan_cold)(struct hub_slots *slots, uint32_t peer, size_t size,
+                     struct hub_slot_loan *out); /* NULL: as `loan` */
     size_t (*largest)(const struct hub_slots *slots);
     size_t (*piece)(const struct hub_slots *slots);
-    void (*sent)(struct hub_slots *slots, uint32_t slot);
     void (*drop)(struct hub_slots *slots, uint32_t slot);
     bool (*ready)(struct hub_slots *slots, uint32_t peer, size_t size);
     void (*rest)(struct hub_slots *slots); /* NULL: there is nothing to do */
@@ -22,31 +19,28 @@ struct hub_slots_kind {
     int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     const struct hub_a32 *(*holds)(const struct hub_slots_in *in, uint32_t slot,
-                                   struct hub_a32 *constant); /* limit for its class */
-    const uint8_t *(*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                           int *code); /* `take`, then the payload's address */
+                                   struct hub_a32 *constant); /* at most, of its class */
+    int (*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                struct hub_slot_held *out, const uint8_t **data); /* `take`, and where it lies */
+    int (*give_back)(struct hub_slots_in *in, const struct hub_slot_held *slot); /* what it shows */
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
     uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL for a guest */
     void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
     void (*fini)(struct hub_slots *slots);
 };
 
-/* The functions that a call with a loan needs, for slots of several sizes. They are called by name
- * and not through a table, so that they can be inlined. */
-uint8_t *hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                     struct hub_descriptor *descriptor, int *code);
-size_t hub_slots_classes_bank_room(const struct hub_slots *slots, uint32_t slot);
-void hub_slots_classes_bank_sent(struct hub_slots *slots, uint32_t slot);
-int hub_slots_classes_bank_release(struct hub_slots_in *in, uint32_t slot);
-const uint8_t *hub_slots_classes_bank_show(struct hub_slots_in *in,
-                                           const struct hub_descriptor *descriptor, int *code);
-uint8_t *hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                      struct hub_descriptor *descriptor, int *code);
-size_t hub_slots_classes_purse_room(const struct hub_slots *slots, uint32_t slot);
-void hub_slots_classes_purse_sent(struct hub_slots *slots, uint32_t slot);
-int hub_slots_classes_purse_release(struct hub_slots_in *in, uint32_t slot);
-const uint8_t *hub_slots_classes_purse_show(struct hub_slots_in *in,
-                                            const struct hub_descriptor *descriptor, int *code);
+/* What each loaned call does, of slots of several sizes: called by these names, not through a
+ * table, so that they can become a part of who calls. */
+int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                struct hub_slot_loan *out);
+int hub_slots_classes_bank_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
+int hub_slots_classes_bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                struct hub_slot_held *out, const uint8_t **data);
+int hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                 struct hub_slot_loan *out);
+int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
+int hub_slots_classes_purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                                 struct hub_slot_held *out, const uint8_t **data);
 
 extern const struct hub_slots_kind hub_slots_pool_kind;     /* slots of one size */
 extern const struct hub_slots_kind hub_slots_classes_bank;  /* the host's slots of several sizes */

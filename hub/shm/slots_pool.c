@@ -2,29 +2,22 @@
 /* slots_pool: slots of one size, as links use them. */
 #include "hub/shm/slots_kind.h"
 
-static uint8_t *pool_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                          struct hub_descriptor *descriptor, int *code)
-{
-    (void)size;
-    *code = hub_slot_pool_loan(&slots->pool, peer, &descriptor->payload_slot,
-                               &descriptor->payload_generation);
-    return *code < 0 ? NULL : hub_slot_pool_payload(&slots->pool, descriptor->payload_slot);
-}
-
 static size_t pool_largest(const struct hub_slots *slots)
 {
     return slots->pool.slot_size - slots->kind->start;
 }
 
-static size_t pool_room(const struct hub_slots *slots, uint32_t slot)
+static int pool_loan(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out)
 {
-    (void)slot;
-    return pool_largest(slots);
-}
+    int r = hub_slot_pool_loan(&slots->pool, peer, &out->slot, &out->generation);
 
-static void pool_sent(struct hub_slots *slots, uint32_t slot)
-{
-    hub_slot_pool_sent(&slots->pool, slot);
+    (void)size;
+    if (r < 0)
+        return r;
+    out->data = hub_slot_pool_payload(&slots->pool, out->slot);
+    out->room = pool_largest(slots);
+    out->meta = NULL;
+    return 0;
 }
 
 static void pool_drop(struct hub_slots *slots, uint32_t slot)
@@ -67,11 +60,21 @@ static const struct hub_a32 *pool_holds(const struct hub_slots_in *in, uint32_t 
     return constant;
 }
 
-static const uint8_t *pool_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                int *code)
+static int pool_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                     struct hub_slot_held *out, const uint8_t **data)
 {
-    *code = hub_slot_reader_check(&in->reader, descriptor);
-    return *code < 0 ? NULL : hub_slot_reader_payload(&in->reader, descriptor);
+    int r = hub_slot_reader_check(&in->reader, descriptor);
+
+    if (r < 0)
+        return r;
+    *data = hub_slot_reader_payload(&in->reader, descriptor);
+    out->slot = descriptor->payload_slot;
+    return 0;
+}
+
+static int pool_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+{
+    return hub_slot_reader_free(&in->reader, slot->slot);
 }
 
 static void pool_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -100,16 +103,15 @@ static void pool_fini(struct hub_slots *slots)
 const struct hub_slots_kind hub_slots_pool_kind = {
     .start = sizeof(uint32_t), /* after the generation */
     .loan = pool_loan,
-    .room = pool_room,
     .largest = pool_largest,
     .piece = pool_largest,
-    .sent = pool_sent,
     .drop = pool_drop,
     .ready = pool_ready,
     .rest = pool_rest,
     .take = pool_take,
     .copy = pool_copy,
     .release = pool_release,
+    .give_back = pool_give_back,
     .holds = pool_holds,
     .show = pool_show,
     .words = pool_words,

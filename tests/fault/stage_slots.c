@@ -50,23 +50,25 @@ static struct hub_peer_class *block_of(const struct hub_slot_map *map, uint32_t 
 
 int stage_slots_use_up(struct hub_slots *guest, uint32_t size)
 {
-    struct hub_descriptor descriptor;
+    struct hub_slot_loan slot;
     int r = 0;
 
     for (uint32_t n = hub_peek(&block_of(&guest->purse->map, size)->granted); n > 0 && r == 0; n--)
-        (void)hub_slots_loan(guest, 1, size, &descriptor, &r);
+        r = hub_slots_loan(guest, 1, size, &slot);
     return r;
 }
 
 /* Sends slots until there is one of `extent`. */
 static int lend_until(struct hub_slots *host, uint32_t size, uint32_t extent, uint32_t most)
 {
-    struct hub_descriptor descriptor = {.payload_slot = 0};
+    struct hub_slot_loan slot = {.slot = 0};
     int r = 0;
 
-    while (r == 0 && most-- > 0 && hub_slot_ref_unpack(descriptor.payload_slot).extent < extent)
-        if (hub_slots_loan(host, 1, size, &descriptor, &r))
-            hub_slots_sent(host, descriptor.payload_slot);
+    while (r == 0 && most-- > 0 && hub_slot_ref_unpack(slot.slot).extent < extent) {
+        r = hub_slots_loan(host, 1, size, &slot);
+        if (r == 0)
+            hub_slots_sent(host, &slot);
+    }
     return r;
 }
 

@@ -160,10 +160,11 @@ static int count_slots(struct stage *stage, struct sweep_point *point, uint32_t 
 
     *count = 0;
     while (r == 0) {
-        struct hub_descriptor descriptor;
+        struct hub_slot_loan slot;
 
-        if (hub_slots_loan(&stage->guest_pool, 1, LARGE, &descriptor, &r))
-            refs[(*count)++] = descriptor.payload_slot;
+        r = hub_slots_loan(&stage->guest_pool, 1, LARGE, &slot);
+        if (r == 0)
+            refs[(*count)++] = slot.slot;
     }
     for (uint32_t i = 0; i < *count; i++)
         hub_slots_drop(&stage->guest_pool, refs[i]);
@@ -276,7 +277,7 @@ static int check_granted(struct stage *stage, struct sweep_point *point)
 static int check_dropped(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
-        hub_slot_class_meta(&stage->host_pool.bank->map, stage->loan.slot);
+        hub_slot_class_meta(&stage->host_pool.bank->map, stage->loan.slot.slot);
     uint32_t state = hub_peek(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))

@@ -55,7 +55,7 @@ static int setup_lent(struct stage *stage)
 
     if (r == 0)
         r = hub_loan_take(stage->guest.connection.link, LARGE, &stage->loan);
-    stage->slot = stage->loan.slot;
+    stage->slot = stage->loan.slot.slot;
     return r;
 }
 

@@ -56,7 +56,8 @@ static void read_and_push(struct rig *rig, uint32_t from)
 {
     for (uint32_t ref = from; ref < from + EACH; ref++) {
         (void)hub_peek(&rig->payloads[ref]);
-        weak_expect(hub_slot_class_push(&rig->map, &rig->head, ref), "the head changes for ever");
+        weak_expect(hub_slot_class_push(hub_slot_class_meta(&rig->map, ref), &rig->head, ref),
+                    "the head changes for ever");
     }
 }
 

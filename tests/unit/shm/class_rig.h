@@ -27,11 +27,11 @@ struct class_rig {
 
 static bool class_rig_spoils; /* pushes fail, as where the other side changes the head each time */
 
-bool __real_hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
-bool __wrap_hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref);
-bool __wrap_hub_slot_class_push(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t ref)
+bool __real_hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref);
+bool __wrap_hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref);
+bool __wrap_hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref)
 {
-    return !class_rig_spoils && __real_hub_slot_class_push(map, head, ref);
+    return !class_rig_spoils && __real_hub_slot_class_push(meta, head, ref);
 }
 
 /* With other classes: for payloads of up to so many bytes. */
@@ -83,6 +83,51 @@ static inline void assert_broken(int r, const char *rule)
     assert_string_equal(rapahub_last_error()->rule, rule);
 }
 
+/* Slots as the descriptors of messages name them. */
+static inline int note_loan(int r, const struct hub_slot_loan *loan, struct hub_descriptor *out)
+{
+    if (r < 0)
+        return r;
+    out->payload_slot = loan->slot;
+    out->payload_generation = loan->generation;
+    return 0;
+}
+
+static inline int bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+                            struct hub_descriptor *out)
+{
+    struct hub_slot_loan loan;
+    int r = hub_slot_bank_loan(bank, peer, size, &loan);
+
+    return note_loan(r, &loan, out);
+}
+
+static inline int purse_loan(struct hub_slot_purse *purse, size_t size, struct hub_descriptor *out)
+{
+    struct hub_slot_loan loan;
+    int r = hub_slot_purse_loan(purse, size, &loan);
+
+    return note_loan(r, &loan, out);
+}
+
+static inline void bank_sent(struct hub_slot_bank *bank, uint32_t ref)
+{
+    const struct hub_slot_held held =
+        hub_slot_class_held_of(&bank->map, ref, sizeof(struct hub_bank_record));
+    struct hub_bank_record *record = held.record;
+
+    hub_slot_class_sent(&(struct hub_slot_loan){.meta = held.meta, .state = &record->state});
+}
+
+static inline void purse_sent(struct hub_slot_purse *purse, uint32_t ref)
+{
+    const struct hub_slot_held held =
+        hub_slot_class_held_of(&purse->map, ref, sizeof(struct hub_purse_record));
+    struct hub_purse_record *record = held.record;
+
+    hub_slot_class_sent(&(struct hub_slot_loan){.meta = held.meta, .state = &record->state});
+}
+
 /* A message of the guest `peer` in a slot, `size` bytes of `fill`. */
 static inline struct hub_descriptor guest_sends(struct class_rig *rig, uint32_t peer, size_t size,
                                                 uint8_t fill)
@@ -90,9 +135,9 @@ static inline struct hub_descriptor guest_sends(struct class_rig *rig, uint32_t 
     struct hub_slot_purse *purse = &rig->purses[peer - 1];
     struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
 
-    assert_int_equal(hub_slot_purse_loan(purse, size, &descriptor), 0);
+    assert_int_equal(purse_loan(purse, size, &descriptor), 0);
     memset(hub_slot_class_data(&purse->map, descriptor.payload_slot), fill, size);
-    hub_slot_purse_sent(purse, descriptor.payload_slot);
+    purse_sent(purse, descriptor.payload_slot);
     return descriptor;
 }
 
@@ -101,9 +146,9 @@ static inline struct hub_descriptor host_sends(struct class_rig *rig, uint32_t p
 {
     struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
 
-    assert_int_equal(hub_slot_bank_loan(&rig->bank, peer, size, &descriptor), 0);
+    assert_int_equal(bank_loan(&rig->bank, peer, size, &descriptor), 0);
     memset(hub_slot_class_data(&rig->bank.map, descriptor.payload_slot), fill, size);
-    hub_slot_bank_sent(&rig->bank, descriptor.payload_slot);
+    bank_sent(&rig->bank, descriptor.payload_slot);
     return descriptor;
 }
 

@@ -90,13 +90,12 @@ static inline void assert_near(uint64_t found, uint64_t wanted)
 
 static inline uint32_t loan_all(struct rig *rig)
 {
-    struct hub_descriptor descriptor;
+    struct hub_slot_loan slot;
     uint32_t count = 0;
-    uint8_t *at;
     int r;
 
-    while ((at = hub_slots_loan(&rig->slots, 1, LARGE, &descriptor, &r)) != NULL) {
-        memset(at, 1, LARGE);
+    while ((r = hub_slots_loan(&rig->slots, 1, LARGE, &slot)) == 0) {
+        memset(slot.data, 1, LARGE);
         count++;
     }
     assert_int_equal(r, RAPAHUB_EAGAIN);

@@ -104,9 +104,9 @@ static void a_slot_without_pages_is_refused_unread(void **state)
 
         assert_int_equal(hub_slots_in_take(&in, &named, got), RAPAHUB_EPROTOCOL);
         assert_string_equal(rapahub_last_error()->rule, "shm.varslot.ownership");
-        assert_true(hub_slot_class_push(&rig->slots.bank->map,
-                                        &rig->slots.bank->map.of[c].header->free_head,
-                                        named.payload_slot));
+        assert_true(
+            hub_slot_class_push(hub_slot_class_meta(&rig->slots.bank->map, named.payload_slot),
+                                &rig->slots.bank->map.of[c].header->free_head, named.payload_slot));
     }
     hub_slots_count(&rig->slots, &counts);
     assert_int_equal(counts.stray, 2);

@@ -33,9 +33,9 @@ static void the_smallest_class_that_fits_is_taken_and_a_larger_one_once_it_is_em
     assert_int_equal(class_in(&d), 2);
     d = host_sends(rig, 1, 1024, 1); /* all of the class below the last one */
     assert_int_equal(class_in(&d), 1);
-    while (hub_slot_bank_loan(&rig->bank, 1, 10, &d) == 0) {
+    while (bank_loan(&rig->bank, 1, 10, &d) == 0) {
         assert_true(class_in(&d) == (count < 11 ? 0u : count < 13 ? 1u : 2u));
-        hub_slot_bank_sent(&rig->bank, d.payload_slot);
+        bank_sent(&rig->bank, d.payload_slot);
         count++;
     }
     assert_int_equal(count, 11 + 2 + 3);
@@ -51,7 +51,7 @@ static void what_a_guest_gives_back_is_lent_again_with_another_generation(void *
     (void)state;
     for (unsigned i = 0; i < 4; i++)
         d[i] = host_sends(rig, 1, 4000, (uint8_t)i);
-    assert_int_equal(hub_slot_bank_loan(&rig->bank, 1, 4000, &again), -EAGAIN);
+    assert_int_equal(bank_loan(&rig->bank, 1, 4000, &again), -EAGAIN);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(hub_slot_purse_accept(&rig->purses[0], &d[i], NULL), 0);
         assert_int_equal(hub_slot_purse_free(&rig->purses[0], d[i].payload_slot), 0);
@@ -131,7 +131,7 @@ static void a_dropped_loan_is_in_the_reserve_again(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(hub_slot_bank_loan(&rig->bank, 1, 4000, &d), 0);
+        assert_int_equal(bank_loan(&rig->bank, 1, 4000, &d), 0);
         hub_slot_bank_drop(&rig->bank, d.payload_slot);
     }
     assert_int_equal(bank_free(&rig->bank), free_before);
@@ -169,10 +169,10 @@ static void one_of_several_guests_gets_at_most_half_of_what_the_host_lends(void 
 
     (void)state;
     hub_slot_bank_set_quota(&rig->bank, true);
-    while (hub_slot_bank_loan(&rig->bank, 1, 4096, &d) == 0)
+    while (bank_loan(&rig->bank, 1, 4096, &d) == 0)
         count++;
     assert_int_equal(count, 3);
-    assert_int_equal(hub_slot_bank_loan(&rig->bank, 2, 4096, &d), 0);
+    assert_int_equal(bank_loan(&rig->bank, 2, 4096, &d), 0);
     class_rig_end(rig);
 }
 
@@ -303,9 +303,9 @@ static void what_is_pushed_without_being_held_is_a_violation(void **state)
             while (rig->bank.of[0].in_reserve > 0)
                 rig->bank.of[0].in_reserve--;
             if (shared)
-                assert_true(hub_slot_bank_loan(&rig->bank, 1, 64, &d) == 0);
+                assert_true(bank_loan(&rig->bank, 1, 64, &d) == 0);
             else
-                assert_broken(hub_slot_bank_loan(&rig->bank, 1, 64, &d), "shm.varslot.freeing");
+                assert_broken(bank_loan(&rig->bank, 1, 64, &d), "shm.varslot.freeing");
             assert_int_equal(rig->bank.stray_refs, 1);
             assert_true(rig->bank.of[0].in_reserve <= r_before);
             class_rig_end(rig);
@@ -327,7 +327,7 @@ static void all_a_dead_guest_had_is_in_the_reserve_again(void **state)
     d = guest_sends(rig, 1, 64, 1);
     assert_int_equal(hub_slot_bank_accept(&rig->bank, 1, &d, NULL), 0);
     (void)guest_sends(rig, 1, 4096, 1);
-    assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 1024, &d), 0);
+    assert_int_equal(purse_loan(&rig->purses[0], 1024, &d), 0);
     hub_note64(&hub_slot_class_peer(&rig->bank.map, 1, 1)->free_head, 0x7777777777777777);
     before = bank_free(&rig->bank);
     after = before + hub_slot_grants_reclaim(&rig->bank, 1);

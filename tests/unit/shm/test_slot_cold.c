@@ -9,22 +9,28 @@ typedef int loan(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 
 static int purse_warm(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
-    return hub_slot_purse_loan(&rig->purses[0], size, out);
+    return purse_loan(&rig->purses[0], size, out);
 }
 
 static int purse_cold(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
-    return hub_slot_purse_loan_cold(&rig->purses[0], size, out);
+    struct hub_slot_loan slot;
+    int r = hub_slot_purse_loan_cold(&rig->purses[0], size, &slot);
+
+    return note_loan(r, &slot, out);
 }
 
 static int bank_warm(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
-    return hub_slot_bank_loan(&rig->bank, 1, size, out);
+    return bank_loan(&rig->bank, 1, size, out);
 }
 
 static int bank_cold(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
-    return hub_slot_bank_loan_cold(&rig->bank, 1, size, out);
+    struct hub_slot_loan slot;
+    int r = hub_slot_bank_loan_cold(&rig->bank, 1, size, &slot);
+
+    return note_loan(r, &slot, out);
 }
 
 /* Each comes back before the next is lent: how many different ones were used. */
@@ -42,11 +48,11 @@ static uint32_t that_go_round(struct class_rig *rig, bool guest, loan *next, siz
         if (at == count)
             seen[count++] = d.payload_slot;
         if (guest) {
-            hub_slot_purse_sent(&rig->purses[0], d.payload_slot);
+            purse_sent(&rig->purses[0], d.payload_slot);
             assert_int_equal(hub_slot_bank_accept(&rig->bank, 1, &d, NULL), 0);
             assert_int_equal(hub_slot_grants_free(&rig->bank, d.payload_slot), 0);
         } else {
-            hub_slot_bank_sent(&rig->bank, d.payload_slot);
+            bank_sent(&rig->bank, d.payload_slot);
             assert_int_equal(hub_slot_purse_accept(&rig->purses[0], &d, NULL), 0);
             assert_int_equal(hub_slot_purse_free(&rig->purses[0], d.payload_slot), 0);
         }

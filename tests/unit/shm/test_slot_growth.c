@@ -91,15 +91,15 @@ static void end(struct rig *rig)
 
 static int send_big(struct hub_slots *from, struct hub_descriptor *out, uint8_t fill)
 {
-    uint8_t *to;
-    int r;
+    struct hub_slot_loan slot;
+    int r = hub_slots_loan(from, 1, BIG, &slot);
 
-    *out = (struct hub_descriptor){.payload_len = BIG};
-    to = hub_slots_loan(from, 1, BIG, out, &r);
-    if (!to)
+    if (r < 0)
         return r;
-    memset(to, fill, BIG);
-    hub_slots_sent(from, out->payload_slot);
+    *out = (struct hub_descriptor){
+        .payload_slot = slot.slot, .payload_generation = slot.generation, .payload_len = BIG};
+    memset(slot.data, fill, BIG);
+    hub_slots_sent(from, &slot);
     return 0;
 }
 

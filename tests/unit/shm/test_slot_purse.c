@@ -17,13 +17,13 @@ static void a_guest_has_its_grants_and_says_when_they_are_gone(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(hub_slot_purse_loan(purse, 4096, &d), 0);
+        assert_int_equal(purse_loan(purse, 4096, &d), 0);
         assert_int_equal(d.payload_generation, 1);
         assert_int_equal(hub_peek(&meta_of(rig, d.payload_slot)->state), HUB_META_ALLOCATED);
     }
     assert_int_equal(hub_peek(&block->wanted), 0);
     assert_false(hub_slot_purse_ready(purse, 4096));
-    assert_int_equal(hub_slot_purse_loan(purse, 4096, &d), -EAGAIN);
+    assert_int_equal(purse_loan(purse, 4096, &d), -EAGAIN);
     assert_int_equal(hub_peek(&block->wanted), 1);
     assert_true(hub_slot_ref_tag(hub_peek64(&block->free_head)) >= 5);
     assert_int_equal(hub_slot_ref_first(hub_peek64(&block->free_head)), HUB_SLOT_REF_NONE);
@@ -36,9 +36,9 @@ static void a_dropped_loan_is_lent_first(void **state)
     struct hub_descriptor first = {0}, again = {0};
 
     (void)state;
-    assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 64, &first), 0);
+    assert_int_equal(purse_loan(&rig->purses[0], 64, &first), 0);
     hub_slot_purse_drop(&rig->purses[0], first.payload_slot);
-    assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 64, &again), 0);
+    assert_int_equal(purse_loan(&rig->purses[0], 64, &again), 0);
     assert_int_equal(first.payload_slot, again.payload_slot);
     assert_int_equal(again.payload_generation, 2);
     class_rig_end(rig);
@@ -56,7 +56,7 @@ static void a_stack_that_holds_what_cannot_be_there_is_a_violation(void **state)
 
         hub_note64(&hub_slot_class_peer(&rig->bank.map, 1, 0)->free_head,
                    hub_slot_ref_head(heads[i], 1));
-        assert_broken(hub_slot_purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
+        assert_broken(purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
         class_rig_end(rig);
     }
 }
@@ -71,7 +71,7 @@ static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **st
 
     (void)state;
     hub_note(&meta_of(rig, first)->next_free, first);
-    assert_broken(hub_slot_purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
+    assert_broken(purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
     class_rig_end(rig);
 }
 
@@ -236,7 +236,7 @@ static void both_ends_may_run_at_once(void **state)
 static int ask_in_vain(struct class_rig *rig)
 {
     struct hub_descriptor descriptor;
-    int r = hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor);
+    int r = purse_loan(&rig->purses[0], 4096, &descriptor);
 
     hub_note(&hub_slot_class_peer(&rig->bank.map, 1, 2)->wanted, 0);
     return r;
@@ -268,7 +268,7 @@ static void who_has_none_and_asks_in_vain_is_told_so(void **state)
     struct hub_descriptor descriptor;
 
     (void)state;
-    while (hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor) == 0)
+    while (purse_loan(&rig->purses[0], 4096, &descriptor) == 0)
         continue;
     assert_int_equal(ask_in_vain(rig), -EAGAIN);
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
@@ -276,7 +276,7 @@ static void who_has_none_and_asks_in_vain_is_told_so(void **state)
     hub_note(&block->granted, 0);
     hub_note(&block->wanted, 1);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(hub_slot_purse_loan(&rig->purses[0], 4096, &descriptor), -EAGAIN);
+        assert_int_equal(purse_loan(&rig->purses[0], 4096, &descriptor), -EAGAIN);
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
     }
     assert_refused_after_a_second(rig);

@@ -33,15 +33,14 @@ static const size_t sizes[] = {4000, LARGE};
 /* How many one guest gets, all at once. */
 static uint32_t loan_all(struct hub_slots *slots, uint32_t peer, size_t size)
 {
-    struct hub_descriptor lent[64];
+    struct hub_slot_loan lent[64];
     uint32_t count = 0;
-    int r;
 
-    while (count < 64 && hub_slots_loan(slots, peer, size, &lent[count], &r))
+    while (count < 64 && hub_slots_loan(slots, peer, size, &lent[count]) == 0)
         count++;
     assert_int_equal(hub_slots_ready(slots, peer, size), false);
     for (uint32_t i = 0; i < count; i++)
-        hub_slots_drop(slots, lent[i].payload_slot);
+        hub_slots_drop(slots, lent[i].slot);
     return count;
 }
 
@@ -100,19 +99,20 @@ static void open_guest(struct guest *guest, const struct hub_segment *host, stru
 
 static void send_all(struct guest *guest, uint8_t fill)
 {
-    int r;
+    struct hub_slot_loan slot;
 
     for (uint32_t i = 0; i < 16; i++) {
         struct hub_descriptor *message = &guest->sent[i];
-        uint8_t *to = hub_slots_loan(&guest->slots, 0, 4000, message, &r);
 
-        assert_non_null(to);
-        memset(to, fill, 4000);
+        assert_int_equal(hub_slots_loan(&guest->slots, 0, 4000, &slot), 0);
+        memset(slot.data, fill, 4000);
+        message->payload_slot = slot.slot;
+        message->payload_generation = slot.generation;
         message->payload_offset = 0;
         message->payload_len = 4000;
-        hub_slots_sent(&guest->slots, message->payload_slot);
+        hub_slots_sent(&guest->slots, &slot);
     }
-    assert_null(hub_slots_loan(&guest->slots, 0, 4000, &(struct hub_descriptor){0}, &r));
+    assert_true(hub_slots_loan(&guest->slots, 0, 4000, &slot) < 0);
 }
 
 static void receive_all(struct guest *guest, uint8_t fill)
