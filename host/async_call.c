@@ -12,9 +12,9 @@
 #include "host/exchange.h"
 #include "host/forked.h"
 #include "host/host.h"
-#include "host/near.h"
 #include "host/prepared.h"
 #include "host/route.h"
+#include "host/route_cache.h"
 #include "host/small_call.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -161,7 +161,7 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
         return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
     r = host_route_find(host, order->call->target, &where);
     if (r == 0)
-        host_small_call_note(host, &where);
+        host_route_cache_note(host, &where);
     if (r == 0 || r == -EAGAIN)
         r = host_prepared_make(host, order->call, &where, false, &prepared);
     if (r == 0)
@@ -357,13 +357,13 @@ static int begin_quickly(struct rapahub_host *host, const struct host_async_call
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
         return -EAGAIN;
-    quick.scratch = quick.owner ? host_near_of_owner(host, order->call->target)
-                                : host_near_enter(host, order->call->target);
+    quick.scratch = quick.owner ? host_route_cache_find(host, order->call->target)
+                                : host_route_cache_enter(host, order->call->target);
     if (!quick.scratch)
         return -EAGAIN;
     r = begin_there(&quick);
     if (!quick.owner)
-        host_near_leave(host, quick.scratch);
+        host_route_cache_leave(host, quick.scratch);
     return r;
 }
 

@@ -10,7 +10,7 @@
 #include "host/exchange.h"
 #include "host/host.h"
 #include "host/loans.h"
-#include "host/near.h"
+#include "host/route_cache.h"
 #include "host/small_call.h"
 #include "hub/call/direct_call.h"
 #include "hub/wire/postcard.h"
@@ -218,7 +218,7 @@ static int call_there(struct loan_call *it, uint64_t id)
 static int leave(const struct loan_call *it, int r)
 {
     if (it->inside)
-        host_near_leave(it->host, it->scratch);
+        host_route_cache_leave(it->host, it->scratch);
     return r;
 }
 
@@ -322,7 +322,7 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
     host_scratch_show_there(by->scratch,
                             host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
     if (by->inside)
-        host_near_leave(by->host, by->scratch);
+        host_route_cache_leave(by->host, by->scratch);
     return 0;
 }
 
@@ -334,11 +334,11 @@ __attribute__((noinline, flatten)) int host_loan_call(struct rapahub_host *host,
                       ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id)
                       : 0;
 
-    by.scratch = id != 0 ? host_near_of_owner(host, call->target) : NULL;
+    by.scratch = id != 0 ? host_route_cache_find(host, call->target) : NULL;
     if (!by.scratch)
         return -EAGAIN;
     by.owner = pthread_equal(host->threads.owner, by.scratch->thread);
-    by.inside = !by.owner && host_near_go_in(host, by.scratch);
+    by.inside = !by.owner && host_route_cache_go_in(host, by.scratch);
     if (!by.owner && !by.inside)
         return -EAGAIN;
     by.life = host_scratch_life(by.scratch);

@@ -7,7 +7,7 @@
 
 #include "host/corks.h"
 #include "host/host.h"
-#include "host/near.h"
+#include "host/route_cache.h"
 #include "host/route_wait.h"
 #include "hub/base/clock.h"
 
@@ -156,13 +156,13 @@ static int find_target(struct rapahub_host *host, struct rapahub_container_id ta
 
 /* Where this thread called last; what goes wrong there the ordinary way finds, too. The owner, who
  * alone frees a life, takes no turn here. */
-static bool take_near(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
-                      struct host_loan *loan)
+static bool take_cached(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+                        struct host_loan *loan)
 {
-    struct host_scratch *scratch = host_near_of_owner(host, target);
+    struct host_scratch *scratch = host_route_cache_find(host, target);
     bool owner = scratch && pthread_equal(host->threads.owner, scratch->thread), taken;
 
-    if (!scratch || (!owner && !host_near_go_in(host, scratch)))
+    if (!scratch || (!owner && !host_route_cache_go_in(host, scratch)))
         return false;
     taken = hub_loan_take(host_scratch_life(scratch)->connection.link, size, &loan->slot) == 0;
     if (taken) {
@@ -170,7 +170,7 @@ static bool take_near(struct rapahub_host *host, struct rapahub_container_id tar
         host_life_hold(loan->life);
     }
     if (!owner)
-        host_near_leave(host, scratch);
+        host_route_cache_leave(host, scratch);
     return taken;
 }
 
@@ -199,7 +199,7 @@ __attribute__((flatten)) int host_loans_take(struct rapahub_host *host,
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
     loan->life = NULL;
     loan->own = NULL;
-    if (!take_near(host, target, size, loan))
+    if (!take_cached(host, target, size, loan))
         r = take(host, target, size, loan);
     if (r == -EAGAIN)
         host_corks_push(host); /* what is held back may have the slots */

@@ -8,6 +8,7 @@
 #include "host/loans.h"
 #include "host/offers.h"
 #include "host/prepared.h"
+#include "host/route_cache.h"
 #include "host/route_wait.h"
 #include "host/small_call.h"
 #include "host/streaming.h"
@@ -77,7 +78,7 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call,
         return host_route_wait(host, route, deadline) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)
         return r;
-    host_small_call_note(host, route);
+    host_route_cache_note(host, route);
     r = host_prepared_make(host, call, route, true, &prepared);
     if (r == 0 && route->container->offer)
         r = host_offers_call(host, route->container, &prepared, deadline, result);

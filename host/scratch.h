@@ -45,7 +45,7 @@ struct host_scratch {
     void *piece;              /* of a shelf, which the thread keeps for itself; NULL: none */
     struct host_shelf *shelf; /* gets it when the thread ends */
 
-    /* Where this thread called last; see small_call.h. The two pointers are set while it is
+    /* Where this thread called last; see route_cache.h. The two pointers are set while it is
      * outside, and are good as long as the host's version is that. */
     struct hub_a32 inside;
     struct hub_answer

@@ -8,25 +8,11 @@
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/host.h"
-#include "host/near.h"
+#include "host/route_cache.h"
 #include "hub/call/direct_call.h"
 #include "hub/wire/payload.h"
 
 #define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
-
-void host_small_call_note(struct rapahub_host *host, const struct host_route *route)
-{
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
-
-    if (!scratch || !route->life || !route->container || host_scratch_is_inside(scratch))
-        return;
-    scratch->target = route->container->id;
-    scratch->handle = route->handle;
-    scratch->order = (struct hub_direct_order){.usual_ns = host->options.call_timeout_ns,
-                                               .answer = &scratch->quick,
-                                               .small = host_scratch_small(scratch)};
-    host_scratch_set_place(scratch, route->life, route->container, route->version);
-}
 
 /* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
  * there is nothing else to look for. A description of bytes that is not the library's own goes the
@@ -273,7 +259,7 @@ static __attribute__((noinline)) int go_on_raw(struct rapahub_host *host,
         host_scratch_enter(scratch);
     r = end_raw(&small, end);
     if (small.owner)
-        host_near_leave(host, scratch);
+        host_route_cache_leave(host, scratch);
     return r;
 }
 
@@ -316,10 +302,10 @@ static __attribute__((noinline, flatten)) int call_raw_inside(struct rapahub_hos
 {
     int r;
 
-    if (!host_near_go_in(host, scratch))
+    if (!host_route_cache_go_in(host, scratch))
         return -EAGAIN;
     r = call_raw(host, scratch, call, result, false);
-    host_near_leave(host, scratch);
+    host_route_cache_leave(host, scratch);
     return r;
 }
 
@@ -329,16 +315,16 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct rapahub_hos
                                                               void *result)
 {
     struct host_scratch *scratch =
-        host_small_call_id(call) != 0 ? host_near_at_rest(host, call->target) : NULL;
+        host_small_call_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
     int r;
 
     if (!scratch)
         return -EAGAIN;
     host_corks_push(host);
-    if (!host_near_go_in(host, scratch))
+    if (!host_route_cache_go_in(host, scratch))
         return -EAGAIN;
     r = call_there(host, scratch, call, result);
-    host_near_leave(host, scratch);
+    host_route_cache_leave(host, scratch);
     return is_for_the_long_way(r) ? -EAGAIN : r;
 }
 
@@ -352,7 +338,7 @@ __attribute__((flatten)) int host_small_call(struct rapahub_host *host,
 
     if (!is_raw(call))
         return call_any_inside(host, call, result);
-    scratch = known_id(call) != 0 ? host_near_at_rest(host, call->target) : NULL;
+    scratch = known_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
     if (!scratch)
         return -EAGAIN;
     host_corks_push(host);

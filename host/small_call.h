@@ -10,10 +10,7 @@
 
 #include <rapahub/host.h>
 
-#include "host/route.h"
-
-/* Keeps where a call of this thread has gone, for the next one. */
-void host_small_call_note(struct rapahub_host *host, const struct host_route *route);
+#include "host/scratch.h"
 
 /* Asynchronous calls use these parts of it, too: the id of the method where it is known, so that
  * the name need not be looked at, and the arguments are plain, else 0; what of these begins at a

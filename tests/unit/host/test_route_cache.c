@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
-#include "host/near.h"
+#include "host/route_cache.h"
 #include "hub/base/clock.h"
 #include "tests/support/testing.h"
 
@@ -78,18 +78,18 @@ static void one_enters_where_it_called_last_and_nothing_changed(void **state)
     struct host_scratch *scratch;
 
     (void)state;
-    assert_null(host_near_enter(&place->host, here));
+    assert_null(host_route_cache_enter(&place->host, here));
     note(place);
-    assert_null(host_near_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}));
-    scratch = host_near_enter(&place->host, here);
+    assert_null(host_route_cache_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}));
+    scratch = host_route_cache_enter(&place->host, here);
     assert_non_null(scratch);
     assert_true(is_inside(place, 1));
-    assert_null(host_near_enter(&place->host, here)); /* a call inside of a call */
-    host_near_leave(&place->host, scratch);
+    assert_null(host_route_cache_enter(&place->host, here)); /* a call inside of a call */
+    host_route_cache_leave(&place->host, scratch);
     assert_false(is_inside(place, 1));
     assert_false(is_woken(place));
     change(place);
-    assert_null(host_near_enter(&place->host, here));
+    assert_null(host_route_cache_enter(&place->host, here));
     free_place(place);
 }
 
@@ -100,11 +100,11 @@ static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
 
     (void)state;
     note(place);
-    scratch = host_near_enter(&place->host, here);
+    scratch = host_route_cache_enter(&place->host, here);
     assert_non_null(scratch);
     change(place);
     assert_false(is_woken(place));
-    host_near_leave(&place->host, scratch);
+    host_route_cache_leave(&place->host, scratch);
     assert_true(is_woken(place));
     free_place(place);
 }
@@ -114,10 +114,10 @@ static void *enter_and_leave(void *user)
     struct place *place = user;
 
     while (hub_observe(&place->over) == 0) {
-        struct host_scratch *scratch = host_near_enter(&place->host, here);
+        struct host_scratch *scratch = host_route_cache_enter(&place->host, here);
 
         if (scratch)
-            host_near_leave(&place->host, scratch);
+            host_route_cache_leave(&place->host, scratch);
         else
             note(place);
     }
