@@ -56,8 +56,9 @@ struct host_scratch *host_route_cache_enter(struct rapahub_host *host,
     return scratch && host_route_cache_go_in(host, scratch) ? scratch : NULL;
 }
 
-/* Who waits for this thread to leave has changed the version before it looked whether it is inside.
- * The life may be gone by now. */
+/* A thread that waits until this one has left changes the version first, and then checks whether
+ * this one is inside. Hence a changed version means that the owner may wait and must be woken. The
+ * life may be freed by now. */
 void host_route_cache_leave(struct rapahub_host *host, struct host_scratch *scratch)
 {
     host_scratch_leave(scratch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route_cache: where this thread called last, as long as nothing has changed in the host since: no
- * lock of routes, no look-up, no count that other threads write. While the thread is inside
- * (scratch.h), the life and the container stay as for one that is counted among their users. */
+/* route_cache: the route of this thread's last call, valid until something in the host changes. Its
+ * use takes no lock of the routes, needs no look-up, and writes no count that other threads write.
+ * While the thread is inside (scratch.h), the life and the container stay, as they do for a thread
+ * that is counted among their users. */
 #ifndef HOST_ROUTE_CACHE_H
 #define HOST_ROUTE_CACHE_H
 
@@ -10,25 +11,27 @@
 #include "host/route.h"
 #include "host/scratch.h"
 
-/* Keeps where a call of this thread has gone, for the next one. The thread that uses the route. */
+/* Keeps the route of a call for the next call of this thread, unless the thread is inside. Called
+ * by the thread that uses the route. */
 void host_route_cache_note(struct rapahub_host *host, const struct host_route *route);
 
-/* The thread's scratch, where its life is that of the target; NULL where the target is another one
- * or may live elsewhere now, or the thread is inside already. The thread is not inside: only for
- * the owner, who alone changes what is where and frees it, all stays as it is until it takes a
- * turn. */
+/* Returns the thread's scratch if its cached route leads to the target; NULL if the route leads to
+ * another target or may have changed, or if the thread is inside. The thread does not enter. The
+ * owner may use the route without entering until it takes a turn, since it alone changes routes and
+ * frees lives; any other thread must call host_route_cache_go_in first. */
 struct host_scratch *host_route_cache_find(struct rapahub_host *host,
                                            struct rapahub_container_id target);
 
-/* The same; NULL also where memory of a guest is shown to the thread. */
+/* The same, but NULL also while memory of a guest is shown to the thread. */
 struct host_scratch *host_route_cache_find_at_rest(struct rapahub_host *host,
                                                    struct rapahub_container_id target);
 
-/* Enters what these have found: false where it has changed since, and the thread is not inside. Any
- * thread. */
+/* Enters the route that one of these has found. False if the route has changed since: the thread is
+ * not inside then. Any thread. */
 bool host_route_cache_go_in(struct rapahub_host *host, struct host_scratch *scratch);
 
-/* Both at once: it is inside until it leaves, or this is NULL. Any thread. */
+/* Finds and enters the route: the thread is inside until it calls host_route_cache_leave. NULL if
+ * there is no such route; the thread is not inside then. Any thread. */
 struct host_scratch *host_route_cache_enter(struct rapahub_host *host,
                                             struct rapahub_container_id target);
 

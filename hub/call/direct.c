@@ -261,7 +261,8 @@ int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t
     return (int)(place >> 32);
 }
 
-/* As hub_message_is_large_call. */
+/* The checks of hub_message_is_large_call apart from that of the type, on two words of a descriptor
+ * instead of a whole copy. */
 static bool is_large(const struct hub_limits *limits, uint64_t slot, uint64_t place)
 {
     uint64_t size = place >> 32;

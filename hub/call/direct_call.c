@@ -168,7 +168,8 @@ static UNCHECKED struct hub_call_entry *send_lent(struct hub_calls *calls, uint6
     return entry;
 }
 
-/* What came is left where it is, as hub_direct_look leaves it. */
+/* Looks again, for an inline Response: open->small says whether there is one. Any other message is
+ * in open->message. None is consumed. Always false. */
 static __attribute__((noinline)) bool look_otherwise(struct hub_link *link,
                                                      struct hub_direct_open *open)
 {
@@ -176,8 +177,8 @@ static __attribute__((noinline)) bool look_otherwise(struct hub_link *link,
     return false;
 }
 
-/* A Response in a slot that may be shown is: false where there is none, or something else. What is
- * wrong with its slot has closed the link, and is not looked at again. */
+/* Shows a Response in a slot that may be shown: false if there is none, or another message. A fault
+ * of its slot has closed the link, and is not examined again. */
 static bool is_shown(struct hub_link *link, struct hub_direct_open *open, struct hub_view *view)
 {
     struct hub_descriptor *message = &open->message;
@@ -248,8 +249,8 @@ static UNCHECKED struct hub_call_entry *send_bytes(struct hub_calls *calls, uint
     return entry;
 }
 
-/* With `other` there is a message that may answer it otherwise; without there is none, and no
- * second look. */
+/* With `other` there is a message that may answer it in another way; without there is none, and no
+ * second check. */
 static struct hub_direct_end answer_otherwise(struct hub_calls *calls, struct hub_call_entry *entry,
                                               const struct hub_direct_order *order, bool other)
 {

@@ -51,7 +51,7 @@ static bool fetch(struct hub_served *served, uint32_t head, bool shown)
     return true;
 }
 
-/* As any request is read at its receipt. */
+/* Decodes it like any request at its receipt. */
 static __attribute__((noinline)) bool read_metadata(struct hub_served *served)
 {
     struct hub_request *request = &served->direct;
@@ -67,7 +67,8 @@ static __attribute__((noinline)) bool read_metadata(struct hub_served *served)
     return true;
 }
 
-/* Most bear no metadata, which a byte of 0 says; it is read once, for what is shown may change. */
+/* Most requests have no metadata: their first byte is 0. That byte is read once, since the peer
+ * may still change a payload that is shown. */
 static bool read(struct hub_served *served)
 {
     struct hub_request *request = &served->direct;

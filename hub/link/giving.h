@@ -9,8 +9,8 @@
 /* Returns a received slot, and wakes a waiting peer. Any thread. */
 int hub_giving_back(struct hub_link *link, uint32_t slot);
 
-/* The same of one that was shown. Behind a message that this thread has just published there is
- * one look for who sleeps for either. */
+/* The same for a slot that was shown. hub_giving_held_behind_message is for use after a message
+ * that this thread has just published: one check for sleepers serves both. */
 int hub_giving_held_back(struct hub_link *link, const struct hub_slot_held *slot);
 int hub_giving_held_behind_message(struct hub_link *link, const struct hub_slot_held *slot);
 

@@ -69,7 +69,7 @@ int hub_loan_take(struct hub_link *link, size_t size, struct hub_loan *out)
         return rapahub_fail(RAPAHUB_EBUSY, "", "%d loans of one link are out", LOANS_MAX);
     r = hub_slots_loan(pool, link->options.peer, size + lead, &out->slot);
     if (r < 0) {
-        if (r == -EAGAIN || r == -ENOSPC) /* so that the next one finds a slot */
+        if (r == -EAGAIN || r == -ENOSPC) /* so that the next loan finds a slot */
             (void)hub_send_queue_ask(link, size + lead);
         leave(link);
         return r;
@@ -88,7 +88,7 @@ void hub_loan_drop(struct hub_link *link, struct hub_loan *loan)
 {
     if (!loan->data)
         return;
-    if (hub_link_state_ours(link)) /* else the slot is the next one's already */
+    if (hub_link_state_ours(link)) /* else the slot already belongs to the next life */
         hub_slots_drop(link->options.pool, loan->slot.slot);
     leave(link);
     loan->data = NULL;

@@ -20,7 +20,7 @@ struct hub_parts;
 struct hub_loan {
     uint8_t *data;             /* a multiple of 64; NULL: sent, or dropped */
     size_t room;               /* bytes from there on */
-    struct hub_slot_loan slot; /* in which they lie */
+    struct hub_slot_loan slot; /* the slot with the data */
 };
 
 /* Lends a slot for at least `size` bytes, without waiting. Returns 0; -EAGAIN, without a diagnosis,

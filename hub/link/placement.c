@@ -33,8 +33,9 @@ static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *par
     return stream ? &link->stream : &link->alone;
 }
 
-/* So many bytes of its slot stay empty that the tail, or what of it is said to, begins at a line,
- * if there is room for it. r[impl hub.payload.align] */
+/* Returns the number of bytes to leave empty in a slot with `room` bytes, so that the tail, or the
+ * part of it that must be aligned, begins at a line; 0 if there is no space for that.
+ * r[impl hub.payload.align] */
 static uint32_t pad_of(const struct hub_link *link, const struct hub_parts *parts, size_t room)
 {
     size_t size = parts->head.size + parts->tail.size;

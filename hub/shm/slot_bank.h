@@ -19,19 +19,21 @@
 
 enum hub_bank_state {
     HUB_BANK_RESERVE,                         /* in the reserve of its class */
-    HUB_BANK_GRANTED,                         /* a guest's own */
-    HUB_BANK_LOANED = HUB_SLOT_RECORD_LOANED, /* being written by us */
+    HUB_BANK_GRANTED,                         /* owned by a guest */
+    HUB_BANK_LOANED = HUB_SLOT_RECORD_LOANED, /* this side is writing it */
     HUB_BANK_SENT = HUB_SLOT_RECORD_SENT      /* a guest has it */
 };
 
 struct hub_bank_record {
-    uint32_t generation;  /* of our own use */
-    uint32_t seen;        /* generation accepted last from the guest it is granted to */
-    uint32_t next;        /* slot behind it in `deferred` */
-    struct hub_a32 state; /* enum hub_bank_state; under the lock, but for LOANED to SENT */
-    uint8_t peer;         /* lent to, or granted to */
-    bool accepted;        /* `seen` is one */
-    bool held;            /* accepted, not given back yet */
+    uint32_t generation; /* counts our own uses */
+    uint32_t seen;       /* generation accepted last from the guest that owns it */
+    uint32_t next;       /* next slot in `deferred` */
+    /* enum hub_bank_state; the writer of the slot changes LOANED to SENT without the lock; all else
+     * happens under the lock */
+    struct hub_a32 state;
+    uint8_t peer;  /* the guest it is lent or granted to */
+    bool accepted; /* `seen` is valid */
+    bool held;     /* accepted, and not returned yet */
 };
 
 struct hub_bank_class {
@@ -95,7 +97,7 @@ bool hub_slot_bank_ready(struct hub_slot_bank *bank, uint32_t peer, size_t size)
 int hub_slot_bank_accept(struct hub_slot_bank *bank, uint32_t peer,
                          const struct hub_descriptor *descriptor, void *to);
 
-/* The same: where it lies is *data, and *out for who gives it back. */
+/* The same, but *data is the payload's address, and *out is for hub_slot_grants_give_back. */
 int hub_slot_bank_show(struct hub_slot_bank *bank, uint32_t peer,
                        const struct hub_descriptor *descriptor, struct hub_slot_held *out,
                        const uint8_t **data);

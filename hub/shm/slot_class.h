@@ -29,26 +29,27 @@ struct hub_slot_extent {
 
 #define HUB_SLOT_EXTENTS (HUB_CLASSES_MAX * HUB_EXTENTS_MAX)
 
-/* A slot of the other side that is held, from `show` until it is given back: what was found then
- * need not be found again, for neither moves as long as the map is there. Of slots of one size only
- * `slot` is set. */
+/* A slot of the other side, from `show` until it is returned. The addresses of its meta and of its
+ * record are kept, so that its return need not find them again: neither moves as long as the map
+ * exists. With slots of one size only `slot` is set. */
 struct hub_slot_held {
     struct hub_slot_meta *meta;
-    void *record; /* the owner's */
+    void *record; /* the owner's record of the slot */
     uint32_t slot;
 };
 
-/* A slot of this side, from `loan` until it is sent or dropped; remembered as that one. */
+/* A slot of this side, from `loan` until it is sent or dropped. Its addresses are kept for the same
+ * reason. */
 struct hub_slot_loan {
     uint8_t *data; /* its payload area */
-    size_t room;   /* bytes of that */
+    size_t room;   /* bytes of the payload area */
     uint32_t slot, generation;
-    struct hub_slot_meta *meta; /* NULL: of one size */
-    struct hub_a32 *state;      /* the owner's record of it */
+    struct hub_slot_meta *meta; /* NULL with slots of one size: `state` is not set then */
+    struct hub_a32 *state;      /* in the owner's record of the slot */
 };
 
-/* What the states that the two owners' records have are in common: from LOANED who writes the slot
- * leads to SENT, and needs no lock for it. */
+/* The states that have the same numbers in the records of both owners. The writer of a slot changes
+ * LOANED to SENT, without a lock. */
 enum hub_slot_record_state { HUB_SLOT_RECORD_LOANED = 2, HUB_SLOT_RECORD_SENT };
 
 struct hub_slot_class {
@@ -117,7 +118,7 @@ static inline uint8_t *hub_slot_class_data(const struct hub_slot_map *map, uint3
     return extent->data + (size_t)hub_slot_ref_index(ref) * extent->slot_size;
 }
 
-/* One that has just been lent with this generation. */
+/* Returns a loan of a slot that has just been lent with this generation. */
 static inline struct hub_slot_loan hub_slot_class_loan(const struct hub_slot_map *map, uint32_t ref,
                                                        uint32_t generation, struct hub_a32 *state)
 {
@@ -132,8 +133,8 @@ static inline struct hub_slot_loan hub_slot_class_loan(const struct hub_slot_map
                                   .state = state};
 }
 
-/* Before its descriptor can be seen: so nobody gives it back before. One that is lent stays where
- * it is until its writer is done with it. */
+/* Called before the descriptor becomes visible, so the slot cannot come back earlier. A loaned slot
+ * is not moved until its writer is done with it, hence no lock. */
 static inline void hub_slot_class_sent(const struct hub_slot_loan *loan)
 {
     CHECK(hub_peek(loan->state) == HUB_SLOT_RECORD_LOANED);
@@ -141,7 +142,8 @@ static inline void hub_slot_class_sent(const struct hub_slot_loan *loan)
     hub_publish(loan->state, HUB_SLOT_RECORD_SENT);
 }
 
-/* The same of one that is held, for who did not keep it. */
+/* Finds meta and record of a held slot anew, for a caller that has kept only its ref. `record_size`
+ * is the size of one of the owner's records. */
 static inline struct hub_slot_held hub_slot_class_held_of(const struct hub_slot_map *map,
                                                           uint32_t ref, size_t record_size)
 {
@@ -168,8 +170,8 @@ static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map
     return c;
 }
 
-/* Pushes a slot, whose meta that is: false where others changed the head too often. Any thread of
- * any process. */
+/* Pushes the slot `ref`, which has this meta. False if others changed the head too often. Any
+ * thread of any process. */
 bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref);
 
 /* Slots of a class that cycle when one is used at a time; as many may be popped at once. The line
@@ -181,7 +183,7 @@ bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint3
  * -EAGAIN if the stack is empty, or others changed the head too often; -ENXIO, without a diagnosis,
  * if the first is in an extent that is not mapped here (refs[0] has it); RAPAHUB_EPROTOCOL if the
  * head is no slot of `size_class`. A later link that is no such slot is left in place. The same
- * slot may occur twice. One popper at a time. */
+ * slot may occur twice. Only one thread at a time may pop. */
 int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uint32_t size_class,
                        uint32_t refs[HUB_SLOT_ROUND]);
 
@@ -191,16 +193,17 @@ uint32_t hub_slot_class_pop_all(struct hub_a64 *head);
 __attribute__((cold)) int hub_slot_class_refuse(const struct hub_slot_extent *extent,
                                                 const struct hub_descriptor *descriptor);
 
-/* The extent of such a slot; NULL where there is none, or it is not mapped. */
+/* Returns a slot's extent, for any number; NULL if the slot does not exist or is not mapped. */
 static inline __attribute__((always_inline)) const struct hub_slot_extent *hub_slot_class_extent(
     const struct hub_slot_map *map, uint32_t ref)
 {
     return hub_slot_class_has(map, ref) ? &map->extents[hub_slot_ref_extent(ref)] : NULL;
 }
 
-/* What a receiver checks of a private copy of a descriptor before it looks at the payload, besides
- * what it remembers of the slot, which is found on the way; `extent` is as that says.
- * r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
+/* A receiver's checks of a private copy of a descriptor before it reads the payload, apart from
+ * those against its records. `extent` is the result of hub_slot_class_extent for its slot. Returns
+ * 0, with the slot's meta and record in *out and the payload's address in *data, or
+ * RAPAHUB_EPROTOCOL. r[impl shm.payload.slot] r[impl shm.slot.payload-offset] */
 static inline __attribute__((always_inline)) int hub_slot_class_find(
     const struct hub_slot_extent *extent, const struct hub_descriptor *descriptor,
     size_t record_size, struct hub_slot_held *out, const uint8_t **data)
@@ -224,13 +227,13 @@ static inline const uint8_t *hub_slot_class_payload(const struct hub_slot_map *m
     return hub_slot_class_data(map, descriptor->payload_slot) + descriptor->payload_offset;
 }
 
-/* Of one that is given back and not in flight any more. */
+/* Refuses the return of a slot that is no longer in flight: RAPAHUB_EPROTOCOL. */
 __attribute__((cold)) int hub_slot_class_refuse_free(uint32_t ref);
 
 __attribute__((cold)) int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor,
                                                            uint32_t found, const char *when);
 
-/* Of a slot with this meta. r[impl shm.slot.generation] */
+/* `meta` is that of the descriptor's slot. r[impl shm.slot.generation] */
 static inline __attribute__((always_inline)) int hub_slot_class_check_generation(
     const struct hub_slot_meta *meta, const struct hub_descriptor *descriptor, const char *when)
 {

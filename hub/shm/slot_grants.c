@@ -11,9 +11,9 @@
  * largest slots, so that one can be held as a view while the other is written. */
 #define ONCE_MOST (UINT32_C(1280) << 10)
 
-/* The push is tried again at the next look: a guest that spoils it without end harms itself. Until
- * then the slot is held: one that came meanwhile would be deferred twice, and the list a circle.
- * r[impl hub.slot.twice] */
+/* A failed push is retried at the next attend: a guest that prevents it forever harms itself. Until
+ * then the slot stays held; otherwise a new descriptor could defer it twice, and the list would
+ * become a circle. r[impl hub.slot.twice] */
 static void give_held(struct hub_slot_bank *bank, struct hub_bank_record *record,
                       struct hub_slot_meta *meta, uint32_t ref) REQUIRES(bank->lock)
 {
@@ -31,7 +31,7 @@ static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
     give_held(bank, hub_slot_bank_record_of(bank, ref), hub_slot_class_meta(&bank->map, ref), ref);
 }
 
-/* One try for each. */
+/* Each gets one try. */
 static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
 {
     uint32_t ref = bank->deferred;

@@ -16,11 +16,11 @@ uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer);
  * slot is no longer in flight. */
 int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref);
 
-/* `free` of one that was shown. */
+/* The same for a slot that hub_slot_bank_show has shown. */
 int hub_slot_grants_give_back(struct hub_slot_bank *bank, const struct hub_slot_held *slot);
 
-/* After proof of a guest's death: all it had is in the reserve again: how many slots. What is
- * loaned for it stays with the threads that write it. May be repeated.
+/* After proof of a guest's death: moves all its slots back into the reserve and returns their
+ * number. Slots that threads here are writing for it stay with these threads. May be repeated.
  * r[impl shm.varslot.ownership] */
 uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer);
 

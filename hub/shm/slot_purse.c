@@ -370,8 +370,8 @@ int hub_slot_purse_accept(struct hub_slot_purse *purse, const struct hub_descrip
     return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
 }
 
-/* A push that others spoiled is tried again at the next one, and before a long sleep; until then
- * the slot is held, as in a bank. r[impl hub.slot.twice] */
+/* A failed push is retried at the next one and before a long sleep. Until then the slot stays held,
+ * as in slot_grants. r[impl hub.slot.twice] */
 static void give_held(struct hub_slot_purse *purse, struct hub_purse_record *record,
                       struct hub_slot_meta *meta, uint32_t ref) REQUIRES(purse->lock)
 {
@@ -434,7 +434,8 @@ int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref)
     return hub_slot_purse_give_back(purse, &slot);
 }
 
-/* What went back is in `granted` until the host looks: so long it does not go back twice. */
+/* Returned slots count in `granted` until the host notices. Until then they must not be returned
+ * twice. */
 static uint32_t surplus(struct hub_slot_purse *purse, uint32_t c) REQUIRES(purse->lock)
 {
     struct hub_purse_class *of = &purse->of[c];

@@ -15,18 +15,20 @@
 enum hub_purse_state {
     HUB_PURSE_AWAY,                            /* in a stack, or not ours */
     HUB_PURSE_KEPT,                            /* popped, not lent */
-    HUB_PURSE_LOANED = HUB_SLOT_RECORD_LOANED, /* being written by us */
+    HUB_PURSE_LOANED = HUB_SLOT_RECORD_LOANED, /* this side is writing it */
     HUB_PURSE_SENT = HUB_SLOT_RECORD_SENT      /* the host has it, or has pushed it back */
 };
 
 struct hub_purse_record {
-    uint32_t generation;  /* of our own use */
-    uint32_t seen;        /* generation accepted last from the host */
-    uint32_t next;        /* slot behind it in `kept` or `deferred` */
-    struct hub_a32 state; /* enum hub_purse_state; under the lock, but for LOANED to SENT */
-    bool used;            /* `generation` is ours, not what stands in the slot */
-    bool accepted;        /* `seen` is one */
-    bool held;            /* accepted, not given back yet */
+    uint32_t generation; /* counts our own uses */
+    uint32_t seen;       /* generation accepted last from the host */
+    uint32_t next;       /* next slot in `kept` or `deferred` */
+    /* enum hub_purse_state; the writer of the slot changes LOANED to SENT without the lock; all
+     * else happens under the lock */
+    struct hub_a32 state;
+    bool used;     /* `generation` is valid; otherwise the value in the slot counts */
+    bool accepted; /* `seen` is valid */
+    bool held;     /* accepted, and not returned yet */
 };
 
 struct hub_purse_class {
@@ -69,14 +71,14 @@ void hub_slot_purse_listen(struct hub_slot_purse *purse, void (*hear)(void *user
  * thread, without the lock. */
 bool hub_slot_purse_bare(const struct hub_slot_purse *purse, size_t size);
 
-/* A slot of ours for `size` bytes: of the smallest class that has one: 0, -EAGAIN where all have
- * run dry, which the host is told in the segment, -ENOSPC where it has been told for a second, has
- * looked, and granted not a single one, RAPAHUB_EPROTOCOL (shm.varslot.freelist) where a stack
- * holds what cannot be there, or (shm.varslot.extents) an extent is not where it must be. */
+/* Lends a slot for `size` bytes, from the smallest class that has one. Returns 0; -EAGAIN if there
+ * is none, which the host is told in the segment; -ENOSPC if the host has known that for a second,
+ * has looked, and has granted none; RAPAHUB_EPROTOCOL (shm.varslot.freelist) if a stack holds an
+ * impossible slot, or (shm.varslot.extents) if an extent is not in its place. */
 int hub_slot_purse_loan(struct hub_slot_purse *purse, size_t size, struct hub_slot_loan *out);
 
-/* The same; where none is kept all that came back are taken, of which the last ones are used last:
- * so all go round. */
+/* The same, but if no slot is cached all returned ones are popped, and those returned last are used
+ * last, so that all slots cycle. */
 int hub_slot_purse_loan_cold(struct hub_slot_purse *purse, size_t size, struct hub_slot_loan *out);
 void hub_slot_purse_drop(struct hub_slot_purse *purse, uint32_t ref);
 bool hub_slot_purse_ready(struct hub_slot_purse *purse, size_t size);
@@ -89,10 +91,10 @@ int hub_slot_purse_show(struct hub_slot_purse *purse, const struct hub_descripto
                         struct hub_slot_held *out, const uint8_t **data);
 int hub_slot_purse_free(struct hub_slot_purse *purse, uint32_t ref);
 
-/* `free` of one that was shown. */
+/* Like hub_slot_purse_free, for a slot that hub_slot_purse_show has shown. */
 int hub_slot_purse_give_back(struct hub_slot_purse *purse, const struct hub_slot_held *slot);
 
-/* Slots that are granted to us and not on their way. */
+/* Returns the number of slots that are granted to us and not in use. */
 uint32_t hub_slot_purse_free_count(struct hub_slot_purse *purse);
 
 /* Before a long sleep: returns the slots beyond the first share to the host. */

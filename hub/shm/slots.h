@@ -42,19 +42,20 @@ const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
 /* Host: sets the number of guests in the segment. r[impl hub.slot.quota] */
 void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests);
 
-/* A slot for `size` bytes, until `sent` or `drop`: 0; -EAGAIN (without a diagnosis),
- * RAPAHUB_EPROTOCOL, or -ENOSPC for a guest that has none, where the host has no room for one. */
+/* Lends a slot for `size` bytes, valid until `sent` or `drop`. Returns 0; -EAGAIN, without a
+ * diagnosis; RAPAHUB_EPROTOCOL; -ENOSPC for a guest that has none, if the host has no space for
+ * one. */
 int hub_slots_loan(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out);
 
-/* The same of those that came back longest ago: all go round, and none is in a cache of one CPU
- * alone any more. Of one size: as `loan`. */
+/* The same, with the slot that was returned longest ago: all slots cycle, and none is in the cache
+ * of only one CPU. With slots of one size this is hub_slots_loan. */
 int hub_slots_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
                         struct hub_slot_loan *out);
 bool hub_slots_has_cold(const struct hub_slots *slots);
 void hub_slots_sent(struct hub_slots *slots, const struct hub_slot_loan *loan);
 void hub_slots_drop(struct hub_slots *slots, uint32_t slot);
 
-/* Where the payload area begins in a slot; its bytes in the largest slots. */
+/* Return the offset of the payload area in a slot, and its bytes in the largest slots. */
 uint32_t hub_slots_start(const struct hub_slots *slots);
 size_t hub_slots_largest(const struct hub_slots *slots);
 
@@ -127,9 +128,11 @@ int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor
  * layout. No field of the descriptor need be valid. */
 uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
 
-/* A slot that is held for long: may it be, so that the sender still has half of its own? Takes it
- * as `take` does, and says where it lies. And that it is held no longer, before it is given back
- * (any thread). r[impl hub.slot.hold] */
+/* hub_slots_in_may_hold says whether a slot may be held for long, such that the sender still has
+ * half of its own. hub_slots_in_show then accepts it as hub_slots_in_take does: 0, with the
+ * payload's address in *data and the slot in *out, or RAPAHUB_EPROTOCOL. hub_slots_in_hide ends the
+ * long hold, before hub_slots_in_give_back frees the slot; any thread may call these two.
+ * r[impl hub.slot.hold] */
 static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
 {
     uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* not checked yet */

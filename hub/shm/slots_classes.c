@@ -174,7 +174,7 @@ int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_
     return hub_slot_purse_give_back(in->own->purse, slot);
 }
 
-/* Half of what the host has for each guest. */
+/* Half of the slots that the host has for each guest. */
 static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t slot,
                                          struct hub_a32 *constant)
 {

@@ -6,7 +6,7 @@
 #include "hub/shm/slots.h"
 
 struct hub_slots_kind {
-    uint32_t start; /* of the payload area, in a slot */
+    uint32_t start; /* offset of the payload area in a slot */
     int (*loan)(struct hub_slots *slots, uint32_t peer, size_t size, struct hub_slot_loan *out);
     int (*loan_cold)(struct hub_slots *slots, uint32_t peer, size_t size,
                      struct hub_slot_loan *out); /* NULL: as `loan` */
@@ -19,18 +19,18 @@ struct hub_slots_kind {
     int (*copy)(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to);
     int (*release)(struct hub_slots_in *in, uint32_t slot);
     const struct hub_a32 *(*holds)(const struct hub_slots_in *in, uint32_t slot,
-                                   struct hub_a32 *constant); /* at most, of its class */
+                                   struct hub_a32 *constant); /* limit for its class */
     int (*show)(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                struct hub_slot_held *out, const uint8_t **data); /* `take`, and where it lies */
-    int (*give_back)(struct hub_slots_in *in, const struct hub_slot_held *slot); /* what it shows */
+                struct hub_slot_held *out, const uint8_t **data); /* `take`, then the address */
+    int (*give_back)(struct hub_slots_in *in, const struct hub_slot_held *slot); /* after `show` */
     void (*words)(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2]);
     uint32_t (*take_back)(struct hub_slots *slots, uint32_t peer); /* NULL for a guest */
     void (*count)(struct hub_slots *slots, struct hub_slot_counts *out);
     void (*fini)(struct hub_slots *slots);
 };
 
-/* What each loaned call does, of slots of several sizes: called by these names, not through a
- * table, so that they can become a part of who calls. */
+/* The functions that a call with a loan needs, for slots of several sizes. They are called by name
+ * and not through a table, so that they can be inlined. */
 int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                                 struct hub_slot_loan *out);
 int hub_slots_classes_bank_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
