@@ -7,11 +7,11 @@
 
 #include "host/async_pieces.h"
 #include "host/asyncs.h"
+#include "host/call.h"
 #include "host/caller.h"
 #include "host/corks.h"
 #include "host/exchange.h"
 #include "host/forked.h"
-#include "host/host.h"
 #include "host/prepared.h"
 #include "host/route.h"
 #include "host/route_cache.h"
@@ -64,9 +64,9 @@ static void on_done(struct host_async *async, int code, struct hub_answer *answe
 
     if (code == 0 && !take_raw(piece, answer))
         code = host_exchange_take(async->life, answer, async->method, piece->type, piece->result);
-    async->host->callbacks++;
+    async->host->process.owner.callbacks++;
     piece->on_done(piece->user, code, code == 0 && piece->type->size > 0 ? piece->result : NULL);
-    async->host->callbacks--;
+    async->host->process.owner.callbacks--;
 }
 
 /* In the room where it fits there, else in memory that is freed with the call; NULL for none. */
@@ -84,8 +84,7 @@ static void *place(struct piece *piece, size_t *used, size_t size, void **own)
 }
 
 /* Each place of its own has something to fill it with. */
-static struct piece *take_piece(struct rapahub_host *host,
-                                const struct host_async_call_order *order)
+static struct piece *take_piece(struct host_call *host, const struct host_async_call_order *order)
 {
     struct piece *piece = piece_of(host_async_pieces_take(host));
 
@@ -99,9 +98,10 @@ static struct piece *take_piece(struct rapahub_host *host,
 }
 
 /* When the call is over at the latest: to some ticks, for which no clock need be read. */
-static uint64_t deadline_of(const struct rapahub_host *host, const struct rapahub_call *call)
+static uint64_t deadline_of(const struct host_call *host, const struct rapahub_call *call)
 {
-    return hub_clock_about(call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns);
+    return hub_clock_about(call->timeout_ns ? call->timeout_ns
+                                            : host->process.options.call_timeout_ns);
 }
 
 static int copy(struct piece *piece, const struct host_prepared *prepared)
@@ -126,7 +126,7 @@ static int copy(struct piece *piece, const struct host_prepared *prepared)
     return 0;
 }
 
-static int make(struct rapahub_host *host, const struct host_async_call_order *order,
+static int make(struct host_call *host, const struct host_async_call_order *order,
                 struct host_prepared *prepared, const struct host_route *where, struct piece **out)
 {
     struct piece *piece = take_piece(host, order);
@@ -147,13 +147,13 @@ static int make(struct rapahub_host *host, const struct host_async_call_order *o
     return 0;
 }
 
-static int begin_slowly(struct rapahub_host *host, const struct host_async_call_order *order,
+static int begin_slowly(struct host_call *host, const struct host_async_call_order *order,
                         struct host_async_begun *out)
 {
     struct host_prepared prepared = {0};
     struct piece *piece = NULL;
     struct host_route where;
-    int r = host_forked_check(host);
+    int r = host_forked_check(&host->process.owner);
 
     if (r < 0)
         return r;
@@ -171,7 +171,7 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
     if (r < 0)
         return r;
     out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
-    if (host_caller_is_owner(host) && host->chain.value != 0) {
+    if (host_caller_is_owner(&host->process.owner) && host->chain.value != 0) {
         piece->async.seat = host_chains_reserve(host, &host->chain);
         if (!piece->async.seat) {
             host_async_pieces_free(&piece->async);
@@ -185,7 +185,7 @@ static int begin_slowly(struct rapahub_host *host, const struct host_async_call_
 
 /* Inside, or the owner. */
 struct quick {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct host_scratch *scratch;
     const struct host_async_call_order *order;
     struct host_async_begun *out;
@@ -348,11 +348,15 @@ static int begin_there(const struct quick *quick)
     return r;
 }
 
-static int begin_quickly(struct rapahub_host *host, const struct host_async_call_order *order,
+static int begin_quickly(struct host_call *host, const struct host_async_call_order *order,
                          struct host_async_begun *out)
 {
-    struct quick quick = {
-        host, NULL, order, out, host_small_call_id(order->call), host_caller_is_owner(host)};
+    struct quick quick = {host,
+                          NULL,
+                          order,
+                          out,
+                          host_small_call_id(order->call),
+                          host_caller_is_owner(&host->process.owner)};
     int r;
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
@@ -367,7 +371,7 @@ static int begin_quickly(struct rapahub_host *host, const struct host_async_call
     return r;
 }
 
-int host_async_call_begin(struct rapahub_host *host, const struct host_async_call_order *order,
+int host_async_call_begin(struct host_call *host, const struct host_async_call_order *order,
                           struct host_async_begun *out)
 {
     int r = begin_quickly(host, order, out);

@@ -6,6 +6,8 @@
 
 #include <rapahub/host.h>
 
+struct host_call;
+
 struct host_async_call_order {
     const struct rapahub_call *call;
     rapahub_on_done *on_done;
@@ -18,7 +20,7 @@ struct host_async_begun {
 };
 
 /* 0, or why none was begun; then on_done does not run. Any thread. */
-int host_async_call_begin(struct rapahub_host *host, const struct host_async_call_order *order,
+int host_async_call_begin(struct host_call *host, const struct host_async_call_order *order,
                           struct host_async_begun *out);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <rapahub/error.h>
 
+#include "host/call.h"
 #include "host/caller.h"
-#include "host/host.h"
 
 #define HOT         448  /* bytes of a piece that each call writes, and a line more */
 #define LINE        64   /* bytes of one */
@@ -19,7 +19,7 @@ int host_async_pieces_refuse(void)
     return rapahub_fail(RAPAHUB_EBUSY, "", "%d calls of this host are open", HOST_ASYNC_TABLE_OWN);
 }
 
-static struct host_async *new_piece(struct rapahub_host *host)
+static struct host_async *new_piece(struct host_call *host)
 {
     struct host_async *async = calloc(1, HOST_ASYNCS_PIECE);
 
@@ -102,12 +102,12 @@ static struct host_async *take_ready(struct host_asyncs *asyncs)
     return async;
 }
 
-static struct host_async *take_spare(struct rapahub_host *host)
+static struct host_async *take_spare(struct host_call *host)
 {
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_async *async;
 
-    if (host_caller_is_owner(host))
+    if (host_caller_is_owner(&host->process.owner))
         return take_ready(asyncs);
     hub_mutex_lock(&asyncs->lock);
     async = host_async_table_take(&asyncs->table);
@@ -115,7 +115,7 @@ static struct host_async *take_spare(struct rapahub_host *host)
     return async;
 }
 
-struct host_async *host_async_pieces_take(struct rapahub_host *host)
+struct host_async *host_async_pieces_take(struct host_call *host)
 {
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_async *async = take_spare(host);
@@ -149,7 +149,7 @@ static void clean(struct host_async *async)
     async->foreign = async->full = async->held = async->mine = false;
 }
 
-void host_async_pieces_settle(struct rapahub_host *host)
+void host_async_pieces_settle(struct host_call *host)
 {
     settle(&host->asyncs);
 }
@@ -164,9 +164,10 @@ void host_async_pieces_close(struct host_asyncs *asyncs)
  * cancel finds it until then, as it finds one that is about to be freed. */
 static bool waits_for_end_of_turn(struct host_async *async)
 {
-    struct rapahub_host *host = async->host;
+    struct host_call *host = async->host;
 
-    if (!async->piece || !host_caller_is_owner(host) || host->depth == 0)
+    if (!async->piece || !host_caller_is_owner(&host->process.owner) ||
+        host->process.owner.depth == 0)
         return false;
     async->next = host->asyncs.over;
     host->asyncs.over = async;

@@ -7,16 +7,18 @@
 
 #include "host/asyncs.h"
 
+struct host_call;
+
 /* A piece, entered: with its number. All else of its host_async is zero, but for the host, the
  * buffer of `answer`, and the method it was for last, whose name goes with its id; what is behind
  * it is as it was. NULL with the diagnosis. Any thread. */
-struct host_async *host_async_pieces_take(struct rapahub_host *host);
+struct host_async *host_async_pieces_take(struct host_call *host);
 
 /* Of a call that was not begun, or has ended. Any thread. */
 void host_async_pieces_free(struct host_async *async);
 
 /* Owner, before a life is freed: what has ended in this turn leaves the table. */
-void host_async_pieces_settle(struct rapahub_host *host);
+void host_async_pieces_settle(struct host_call *host);
 
 /* Nobody calls any more. */
 void host_async_pieces_close(struct host_asyncs *asyncs);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "host/async_pieces.h"
+#include "host/call.h"
 #include "host/corks.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/offers.h"
 #include "host/route.h"
 #include "hub/base/clock.h"
@@ -62,7 +62,7 @@ void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
 }
 
 /* A cancel that came before the call had its number is done now. */
-static void note_call(struct rapahub_host *host, uint64_t number, uint64_t call)
+static void note_call(struct host_call *host, uint64_t number, uint64_t call)
 {
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_async *async;
@@ -103,7 +103,7 @@ int host_asyncs_cancelled(struct host_async *async)
 }
 
 /* The route is found: the call goes out. Behind a success it may have ended already. */
-static int send(struct rapahub_host *host, struct host_async *async, struct host_route *route)
+static int send(struct host_call *host, struct host_async *async, struct host_route *route)
 {
     struct host_container *container = route->container;
     struct host_life *life = route->life;
@@ -152,7 +152,7 @@ static int send(struct rapahub_host *host, struct host_async *async, struct host
 
 /* For a turn, which sends it, or runs the offer. Behind the last look at what is parked nobody
  * would tell its end. */
-static int park(struct rapahub_host *host, struct host_async *async)
+static int park(struct host_call *host, struct host_async *async)
 {
     bool closed;
 
@@ -165,7 +165,7 @@ static int park(struct rapahub_host *host, struct host_async *async)
     hub_mutex_unlock(&host->asyncs.lock);
     if (closed)
         return rapahub_fail(RAPAHUB_ESTALE, "", "%s was not sent: the host ends", async->method);
-    host_loop_wake(&host->loop);
+    host_loop_wake(&host->process.owner.loop);
     return 0;
 }
 
@@ -217,7 +217,7 @@ static int check_declared(const struct host_async *async, const struct host_rout
 }
 
 /* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
-static int route(struct rapahub_host *host, struct host_async *async)
+static int route(struct host_call *host, struct host_async *async)
 {
     struct host_route where;
     int r = host_route_find(host, async->target, &where);
@@ -238,7 +238,7 @@ static int route(struct rapahub_host *host, struct host_async *async)
 }
 
 /* A piece is entered already. */
-static int enter_any(struct rapahub_host *host, struct host_async *async)
+static int enter_any(struct host_call *host, struct host_async *async)
 {
     bool entered = true;
 
@@ -252,7 +252,7 @@ static int enter_any(struct rapahub_host *host, struct host_async *async)
     return entered ? 0 : host_async_pieces_refuse();
 }
 
-int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number)
+int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t *number)
 {
     int r = enter_any(host, async);
 
@@ -269,7 +269,7 @@ int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint6
     return r;
 }
 
-void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
+void host_asyncs_cancel(struct host_call *host, uint64_t number)
 {
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_life *life = NULL;
@@ -293,10 +293,10 @@ void host_asyncs_cancel(struct rapahub_host *host, uint64_t number)
         hub_calls_cancel(life->connection.calls, call);
         host_life_drop(life);
     }
-    host_loop_wake(&host->loop);
+    host_loop_wake(&host->process.owner.loop);
 }
 
-void host_asyncs_give_up(struct rapahub_host *host)
+void host_asyncs_give_up(struct host_call *host)
 {
     struct host_asyncs *asyncs = &host->asyncs;
 
@@ -325,7 +325,7 @@ static void note_looked(struct host_asyncs *asyncs)
     hub_mutex_unlock(&asyncs->lock);
 }
 
-static bool serve_offer(struct rapahub_host *host, struct host_async *async)
+static bool serve_offer(struct host_call *host, struct host_async *async)
 {
     struct hub_answer answer = {0};
     struct host_route where;
@@ -343,7 +343,7 @@ static bool serve_offer(struct rapahub_host *host, struct host_async *async)
     return is_offer;
 }
 
-static int serve_one(struct rapahub_host *host, struct host_async *async)
+static int serve_one(struct host_call *host, struct host_async *async)
 {
     int r = host_asyncs_cancelled(async);
 
@@ -367,7 +367,7 @@ static int serve_one(struct rapahub_host *host, struct host_async *async)
 }
 
 /* One that may be parked again: until then it counts among those that wait. */
-static int look_at(struct rapahub_host *host, struct host_async *async)
+static int look_at(struct host_call *host, struct host_async *async)
 {
     int r = serve_one(host, async);
 
@@ -375,7 +375,7 @@ static int look_at(struct rapahub_host *host, struct host_async *async)
     return r;
 }
 
-int host_asyncs_serve(struct rapahub_host *host)
+int host_asyncs_serve(struct host_call *host)
 {
     struct host_asyncs *asyncs = &host->asyncs;
     struct hub_list round;
@@ -394,7 +394,7 @@ int host_asyncs_serve(struct rapahub_host *host)
     return count;
 }
 
-uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
+uint64_t host_asyncs_next_deadline(struct host_call *host)
 {
     uint64_t next = HUB_NEVER;
     bool full = false;
@@ -415,7 +415,7 @@ uint64_t host_asyncs_next_deadline(struct rapahub_host *host)
     return next;
 }
 
-void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why)
+void host_asyncs_end_parked(struct host_call *host, int code, const char *why)
 {
     hub_mutex_lock(&host->asyncs.lock);
     host->asyncs.closed = true;

@@ -20,10 +20,11 @@
 /* Requests of guests that are open in one guest: the rest of its calls is the host's own. */
 #define HOST_ASYNCS_FOREIGN_MAX (HUB_CALLS_MAX - HUB_CALLS_MAX / 4)
 
-struct host_life;
-struct host_container;
 struct host_async;
+struct host_call;
 struct host_chain_seat;
+struct host_container;
+struct host_life;
 
 /* Runs once, on the owner: code 0 and the answer of `life`, or a failure with its diagnosis. Then
  * the call is freed. */
@@ -32,7 +33,7 @@ typedef void host_asyncs_done(struct host_async *async, int code, struct hub_ans
 /* Filled by who makes it, in zeroed memory from malloc, or in a piece; freed here, with `owned` and
  * `data`. */
 struct host_async {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct rapahub_container_id target;
     uint64_t method_id;
     struct host_chain_seat *seat; /* in its chain; NULL: it is in none. Of the owner's calls */
@@ -93,7 +94,7 @@ void host_asyncs_answered(void *async, int code, struct hub_answer *answer);
 
 /* Takes the call over: 0 and its number, or a failure: then `done` does not run, and it is freed.
  * Any thread. */
-int host_asyncs_begin(struct rapahub_host *host, struct host_async *async, uint64_t *number);
+int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t *number);
 
 /* For a call that is carried out elsewhere: whose it is now (NULL: nobody's), its number there, and
  * its end, which frees it. Was it cancelled: -ECANCELED with the diagnosis. */
@@ -104,19 +105,19 @@ void host_asyncs_uncount(struct host_async *async); /* it uses its container no 
 int host_asyncs_cancelled(struct host_async *async);
 
 /* Any thread; harmless for a number of a call that has ended. */
-void host_asyncs_cancel(struct rapahub_host *host, uint64_t number);
+void host_asyncs_cancel(struct host_call *host, uint64_t number);
 
 /* Owner, at the end of the host: every call counts as cancelled, and sends nothing more. */
-void host_asyncs_give_up(struct rapahub_host *host);
+void host_asyncs_give_up(struct host_call *host);
 
 /* Owner: sends what is parked and may go now, ends what may not: how many. */
-int host_asyncs_serve(struct rapahub_host *host);
+int host_asyncs_serve(struct host_call *host);
 
 /* When a parked call ends for lack of an answer; HUB_NEVER: none is parked. */
-uint64_t host_asyncs_next_deadline(struct rapahub_host *host);
+uint64_t host_asyncs_next_deadline(struct host_call *host);
 
 /* Owner, at the end of the host: every parked call ends with `code`, and none is parked any more:
  * RAPAHUB_ESTALE. */
-void host_asyncs_end_parked(struct rapahub_host *host, int code, const char *why);
+void host_asyncs_end_parked(struct host_call *host, int code, const char *why);
 
 #endif

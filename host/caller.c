@@ -4,14 +4,14 @@
 #include <rapahub/error.h>
 
 #include "host/forked.h"
-#include "host/host.h"
+#include "host/owner.h"
 
-bool host_caller_is_owner(const struct rapahub_host *host)
+bool host_caller_is_owner(const struct host_owner *host)
 {
     return pthread_equal(host->threads.owner, pthread_self());
 }
 
-int host_caller_check(const struct rapahub_host *host)
+int host_caller_check(const struct host_owner *host)
 {
     int r = host_forked_check(host);
 

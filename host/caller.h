@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-struct rapahub_host;
+struct host_owner;
 
 /* Is the calling thread the one that owns the host? Any thread. */
-bool host_caller_is_owner(const struct rapahub_host *host);
+bool host_caller_is_owner(const struct host_owner *host);
 
 /* May the calling thread change the life of guests now? 0; RAPAHUB_ESTATE in a forked child, on
  * another thread than the owner's, and in a callback of the embedder. */
-int host_caller_check(const struct rapahub_host *host);
+int host_caller_check(const struct host_owner *host);
 
 #endif

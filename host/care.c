@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "host/call.h"
 #include "host/exchange.h"
-#include "host/host.h"
+#include "host/guest.h"
 #include "host/moves.h"
 #include "host/offer.h"
 #include "host/offers.h"
+#include "host/owner/verdict.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -20,37 +22,37 @@
 /* ---- begin ---- */
 
 /* What is left of a guest that is over for good makes room. */
-static int enter(struct rapahub_host *host, const struct rapahub_container_options *options,
+static int enter(struct host_call *host, const struct rapahub_container_options *options,
                  struct host_container **out)
 {
     struct host_container *before;
     int r;
 
-    host_routes_write(&host->routes);
-    before = host_containers_find(&host->containers, options->id);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    before = host_containers_find(&HOST_REGISTRY(host)->containers, options->id);
     if (before && before->state == HOST_CONTAINER_GONE)
-        host_containers_remove(&host->containers, before);
-    r = host_containers_add(&host->containers, options, out);
-    host_routes_unlock(&host->routes);
+        host_containers_remove(&HOST_REGISTRY(host)->containers, before);
+    r = host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     return r;
 }
 
-static void leave(struct rapahub_host *host, struct host_container *container)
+static void leave(struct host_call *host, struct host_container *container)
 {
-    host_routes_write(&host->routes);
-    host_containers_remove(&host->containers, container);
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    host_containers_remove(&HOST_REGISTRY(host)->containers, container);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
 /* One for all that a function asks a guest. r[impl sec.call.time] */
-static uint64_t deadline_of(const struct rapahub_host *host)
+static uint64_t deadline_of(const struct host_call *host)
 {
-    return hub_clock_after(host->options.call_timeout_ns);
+    return hub_clock_after(host->process.options.call_timeout_ns);
 }
 
 /* Its `fini` runs, where there is a guest that can run it; what comes of it changes nothing. */
-static void end_in_guest(struct rapahub_host *host, struct host_life *life,
+static void end_in_guest(struct host_call *host, struct host_life *life,
                          const struct host_container *container)
 {
     const void *const arguments[] = {&container->handle, NULL};
@@ -61,7 +63,7 @@ static void end_in_guest(struct rapahub_host *host, struct host_life *life,
         (void)host_exchange_ask(host, life, &question);
 }
 
-static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
+static int begin_in_guest(struct host_call *host, struct host_life *life,
                           const struct host_container *container,
                           const struct host_care_begin *begin)
 {
@@ -88,26 +90,26 @@ static int begin_in_guest(struct rapahub_host *host, struct host_life *life,
 }
 
 /* From here on calls reach it: unless its guest died behind the last answer. */
-static int show(struct rapahub_host *host, struct host_life *life, struct host_container *container)
+static int show(struct host_call *host, struct host_life *life, struct host_container *container)
 {
     struct host_guest *guest = life->guest;
     bool there;
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     there = guest && guest->life == life && host_guest_is_up(guest);
     if (there) {
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
         host_containers_move(container, HOST_CONTAINER_READY, "it has begun");
     }
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
     return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
 }
 
-static int find_life(struct rapahub_host *host, struct rapahub_guest_id id, struct host_life **out)
+static int find_life(struct host_call *host, struct rapahub_guest_id id, struct host_life **out)
 {
-    struct host_guest *guest = host_guest_find(host, id);
+    struct host_guest *guest = host_guest_find(&host->process, id);
 
     if (!guest || !guest->life || !host_guest_is_up(guest))
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
@@ -118,7 +120,7 @@ static int find_life(struct rapahub_host *host, struct rapahub_guest_id id, stru
     return 0;
 }
 
-int host_care_begin(struct rapahub_host *host, const struct host_care_begin *begin)
+int host_care_begin(struct host_call *host, const struct host_care_begin *begin)
 {
     struct host_container *container;
     struct host_life *life = NULL;
@@ -145,7 +147,7 @@ int host_care_begin(struct rapahub_host *host, const struct host_care_begin *beg
 /* r[impl supervise.container] */
 int host_care_keep(struct host_guest *guest, const struct rapahub_container_options *options)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_call *host = HOST_CALL(guest->host);
     struct host_container *container;
     int r = host_options_check_container(options);
 
@@ -153,17 +155,17 @@ int host_care_keep(struct host_guest *guest, const struct rapahub_container_opti
         r = enter(host, options, &container);
     if (r < 0)
         return r;
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     container->guest = guest;
     container->is_new = true;
     hub_list_append(&guest->containers, &container->of_guest);
     host_containers_move(container, HOST_CONTAINER_DOWN, "its guest is to begin it");
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
     return 0;
 }
 
-int host_care_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
+int host_care_offer(struct host_call *host, const struct rapahub_container_options *options,
                     const struct rapahub_method *methods, void *self)
 {
     OWN(host_offer) struct host_offer *offer = NULL;
@@ -178,10 +180,10 @@ int host_care_offer(struct rapahub_host *host, const struct rapahub_container_op
         r = enter(host, options, &container);
     if (r < 0)
         return r;
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     container->offer = TAKE(offer);
     host_containers_move(container, HOST_CONTAINER_READY, "it is offered");
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     return 0;
 }
 
@@ -203,10 +205,11 @@ static bool is_degraded(const struct host_container *container)
 }
 
 /* 0, -EAGAIN where its guest starts, or why not. */
-static int try_take(struct rapahub_host *host, struct rapahub_container_id target,
+static int try_take(struct host_call *host, struct rapahub_container_id target,
                     struct host_care *out)
 {
-    struct host_container *container = host_containers_find(&host->containers, target);
+    struct host_container *container =
+        host_containers_find(&HOST_REGISTRY(host)->containers, target);
     struct host_route route;
     int r;
 
@@ -230,8 +233,8 @@ static int try_take(struct rapahub_host *host, struct rapahub_container_id targe
     return 0;
 }
 
-int host_care_take(struct rapahub_host *host, struct rapahub_container_id target,
-                   uint64_t deadline_ns, struct host_care *out)
+int host_care_take(struct host_call *host, struct rapahub_container_id target, uint64_t deadline_ns,
+                   struct host_care *out)
 {
     int r;
 
@@ -245,7 +248,7 @@ int host_care_take(struct rapahub_host *host, struct rapahub_container_id target
             return r;
         if (hub_clock_left(deadline_ns) == 0)
             return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the guest was not ready in time");
-        r = host_wait_until(host, deadline_ns);
+        r = host_wait_until(&host->process.owner, deadline_ns);
         if (r < 0)
             return r;
     }
@@ -260,7 +263,7 @@ void host_care_drop(struct host_care *care)
     *care = (struct host_care){NULL, NULL, 0};
 }
 
-static int ask(struct rapahub_host *host, const struct host_care *care,
+static int ask(struct host_call *host, const struct host_care *care,
                enum hub_lifecycle_method method, const void *const *arguments, void *result)
 {
     const void *all[ARGUMENTS_MAX + 2] = {&care->container->handle};
@@ -271,7 +274,7 @@ static int ask(struct rapahub_host *host, const struct host_care *care,
     return host_exchange_ask(host, care->life, &question);
 }
 
-int host_care_ask(struct rapahub_host *host, struct rapahub_container_id target,
+int host_care_ask(struct host_call *host, struct rapahub_container_id target,
                   enum hub_lifecycle_method method, const void *const *arguments, void *result)
 {
     struct host_care care;
@@ -286,21 +289,21 @@ int host_care_ask(struct rapahub_host *host, struct rapahub_container_id target,
 
 /* ---- plug, drain, save, remove ---- */
 
-static void set_plugged(struct rapahub_host *host, struct host_container *container, bool plugged)
+static void set_plugged(struct host_call *host, struct host_container *container, bool plugged)
 {
     enum host_container_state to = plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY;
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     container->plugged = plugged;
     if (container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED)
         if (container->state != (uint32_t)to)
             host_containers_move(container, to, "as asked");
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
 /* First closed here, then told; first told, then open here: no call arrives where it is plugged. */
-int host_care_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged)
+int host_care_plug(struct host_call *host, struct rapahub_container_id target, bool plugged)
 {
     const void *const arguments[] = {&plugged, NULL};
     struct host_care care;
@@ -330,7 +333,7 @@ static int check_plugged(const struct host_care *care)
 }
 
 /* 1: drained. The one user counted is this very function. */
-static int look_drained(struct rapahub_host *host, struct host_care *care)
+static int look_drained(struct host_call *host, struct host_care *care)
 {
     uint64_t work = 0, least = hub_clock_after(LOOK_LEAST);
     int r = check_plugged(care);
@@ -338,7 +341,7 @@ static int look_drained(struct rapahub_host *host, struct host_care *care)
     if (r < 0)
         return r;
     if (host_containers_users(care->container) > 1 ||
-        host_scratch_inside_container(&host->scratches, care->container) != 0)
+        host_scratch_inside_container(&HOST_REGISTRY(host)->scratches, care->container) != 0)
         return 0;
     if (care->deadline_ns < least)
         care->deadline_ns = least;
@@ -346,8 +349,7 @@ static int look_drained(struct rapahub_host *host, struct host_care *care)
     return r < 0 ? r : work == 0;
 }
 
-int host_care_drain(struct rapahub_host *host, struct rapahub_container_id target,
-                    uint64_t timeout_ns)
+int host_care_drain(struct host_call *host, struct rapahub_container_id target, uint64_t timeout_ns)
 {
     uint64_t deadline = hub_clock_after(timeout_ns);
     struct host_care care;
@@ -362,7 +364,7 @@ int host_care_drain(struct rapahub_host *host, struct rapahub_container_id targe
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the container still works");
             break;
         }
-        r = host_wait_until(host, again < deadline ? again : deadline);
+        r = host_wait_until(&host->process.owner, again < deadline ? again : deadline);
         if (r < 0)
             break;
     }
@@ -370,7 +372,7 @@ int host_care_drain(struct rapahub_host *host, struct rapahub_container_id targe
     return r < 0 ? r : 0;
 }
 
-int host_care_save(struct rapahub_host *host, struct rapahub_container_id target,
+int host_care_save(struct host_call *host, struct rapahub_container_id target,
                    struct rapahub_sink *to)
 {
     struct host_care care;
@@ -389,9 +391,10 @@ int host_care_save(struct rapahub_host *host, struct rapahub_container_id target
 }
 
 /* One whose guest is over is only forgotten. */
-static int remove_gone(struct rapahub_host *host, struct rapahub_container_id target)
+static int remove_gone(struct host_call *host, struct rapahub_container_id target)
 {
-    struct host_container *container = host_containers_find(&host->containers, target);
+    struct host_container *container =
+        host_containers_find(&HOST_REGISTRY(host)->containers, target);
 
     if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE))
         return -EAGAIN;
@@ -401,7 +404,7 @@ static int remove_gone(struct rapahub_host *host, struct rapahub_container_id ta
     return 0;
 }
 
-int host_care_remove(struct rapahub_host *host, struct rapahub_container_id target)
+int host_care_remove(struct host_call *host, struct rapahub_container_id target)
 {
     struct host_care care;
     int r = remove_gone(host, target);
@@ -413,9 +416,9 @@ int host_care_remove(struct rapahub_host *host, struct rapahub_container_id targ
         return r;
     r = ask(host, &care, HUB_LIFECYCLE_FINI, NULL, NULL);
     if (r == 0) {
-        host_routes_write(&host->routes);
+        host_routes_write(&HOST_REGISTRY(host)->routes);
         host_containers_move(care.container, HOST_CONTAINER_GONE, "as asked");
-        host_routes_unlock(&host->routes);
+        host_routes_unlock(&HOST_REGISTRY(host)->routes);
         leave(host, care.container);
     }
     host_care_drop(&care);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "host/host.h"
 #include "host/supervision.h"
 #include "host/threads.h"
 #include "hub/base/clock.h"
@@ -15,7 +14,7 @@ static void describe_guest(const struct host_guest *guest, struct rapahub_child_
     out->restarts = guest->restarts;
 }
 
-void host_census_status(const struct rapahub_host *host, uint32_t place,
+void host_census_status(const struct host_supervision *host, uint32_t place,
                         struct rapahub_child_status *out)
 {
     const struct host_child *child = host_machine_child(&host->machine, place);
@@ -47,8 +46,9 @@ struct status_job {
     struct rapahub_child_status *out;
 };
 
-static int run_status(struct rapahub_host *host, void *argument)
+static int run_status(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     const struct status_job *job = argument;
     uint32_t place = host_tree_find(&host->machine.tree, job->child.number);
 
@@ -64,7 +64,7 @@ int rapahub_child_status(struct rapahub_host *host, struct rapahub_child_id chil
 {
     struct status_job job = {child, out};
 
-    return host_threads_look(host, run_status, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_status, &job); /* from a callback too */
 }
 
 /* ---- all ---- */
@@ -75,20 +75,23 @@ struct children_job {
 };
 
 /* As deep as supervisors are in each other, whose number is bounded. */
-static void visit_from(struct rapahub_host *host, const struct children_job *job, uint32_t place)
+static void visit_from(struct host_supervision *host, const struct children_job *job,
+                       uint32_t place)
 {
     struct rapahub_child_status status;
 
     host_census_status(host, place, &status);
-    host->callbacks++;
+    HOST_OWNER(host)->callbacks++;
     job->visit(job->user, &status);
-    host->callbacks--;
+    HOST_OWNER(host)->callbacks--;
     HOST_TREE_EACH_CHILD(&host->machine.tree, place, i)
     visit_from(host, job, i);
 }
 
-static int run_children(struct rapahub_host *host, void *argument)
+static int run_children(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
+
     visit_from(host, argument, HOST_SUPERVISION_ROOT);
     return 0;
 }
@@ -99,5 +102,5 @@ int rapahub_host_children(struct rapahub_host *host,
 {
     struct children_job job = {visit, user};
 
-    return host_threads_look(host, run_children, &job);
+    return host_threads_look(HOST_OWNER(host), run_children, &job);
 }

@@ -5,8 +5,10 @@
 
 #include "host/guest.h"
 
+struct host_supervision;
+
 /* Of the child at this place, which is not free. */
-void host_census_status(const struct rapahub_host *host, uint32_t place,
+void host_census_status(const struct host_supervision *host, uint32_t place,
                         struct rapahub_child_status *out);
 
 #endif

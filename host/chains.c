@@ -3,16 +3,10 @@
 
 #include <stdlib.h>
 
-#include "host/host.h"
+#include "host/call.h"
 #include "hub/base/random.h"
 
 #define SHORTER 22 /* bits: the rest is 6 bytes in each call */
-
-void host_chains_init(struct host_chains *chains)
-{
-    hub_list_init(&chains->begun);
-    hub_list_init(&chains->seats);
-}
 
 uint64_t host_chains_first(void)
 {
@@ -43,7 +37,7 @@ static struct host_chain *find(const struct host_chain_claim *claim)
     return NULL;
 }
 
-static struct host_chain *begin(struct rapahub_host *host, const struct host_chain_claim *claim)
+static struct host_chain *begin(struct host_call *host, const struct host_chain_claim *claim)
 {
     struct host_chain *chain = calloc(1, sizeof *chain);
 
@@ -59,7 +53,7 @@ static struct host_chain *begin(struct rapahub_host *host, const struct host_cha
     return chain;
 }
 
-struct host_chain_seat *host_chains_reserve(struct rapahub_host *host,
+struct host_chain_seat *host_chains_reserve(struct host_call *host,
                                             const struct host_chain_claim *claim)
 {
     struct host_chain_seat *seat = calloc(1, sizeof *seat);

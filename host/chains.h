@@ -14,7 +14,7 @@
 
 struct hub_calls;
 struct host_life;
-struct rapahub_host;
+struct host_call;
 
 /* What a guest says of its request; a value of 0: it is in none. */
 struct host_chain_claim {
@@ -38,19 +38,12 @@ struct host_chain_seat {
     struct hub_list link;    /* of the life's */
 };
 
-/* The chains of a guest. */
-struct host_chains {
-    struct hub_list begun, seats;
-};
-
-void host_chains_init(struct host_chains *chains);
-
 /* What the numbers of a host begin with: even, and nobody knows it beforehand. */
 uint64_t host_chains_first(void);
 
 /* A seat for a call that a request of `claim` leads to, in its chain, or in a new one where the
  * guest is in none by that name. NULL with the diagnosis for no memory. */
-struct host_chain_seat *host_chains_reserve(struct rapahub_host *host,
+struct host_chain_seat *host_chains_reserve(struct host_call *host,
                                             const struct host_chain_claim *claim);
 
 /* The call goes to this guest now: what the chain is called there. */

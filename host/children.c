@@ -7,7 +7,6 @@
 
 #include "host/care.h"
 #include "host/enrol.h"
-#include "host/host.h"
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
 #include "host/threads.h"
@@ -16,12 +15,12 @@
 
 /* What the embedder holds of one. */
 struct rapahub_supervisor {
-    struct rapahub_host *host;
+    struct host_supervision *host;
     uint32_t number;
     struct hub_list link;
 };
 
-void host_children_free(struct rapahub_host *host)
+void host_children_free(struct host_supervision *host)
 {
     for (struct hub_list *link; (link = hub_list_pop(&host->supervisors));)
         free(HUB_LIST_ITEM(link, struct rapahub_supervisor, link));
@@ -57,12 +56,12 @@ int host_children_find_supervisor(const struct rapahub_supervisor *supervisor, u
     return 0;
 }
 
-struct rapahub_host *host_children_host(const struct rapahub_supervisor *supervisor)
+struct host_supervision *host_children_host(const struct rapahub_supervisor *supervisor)
 {
     return supervisor->host;
 }
 
-int host_children_find(struct rapahub_host *host, struct rapahub_child_id child,
+int host_children_find(struct host_supervision *host, struct rapahub_child_id child,
                        struct host_guest **out)
 {
     uint32_t place = host_tree_find(&host->machine.tree, child.number);
@@ -71,7 +70,8 @@ int host_children_find(struct rapahub_host *host, struct rapahub_child_id child,
     return *out && !host_supervision_is_closed(*out) ? 0 : host_children_refuse_stale();
 }
 
-int host_children_find_any(struct rapahub_host *host, struct rapahub_child_id child, uint32_t *out)
+int host_children_find_any(struct host_supervision *host, struct rapahub_child_id child,
+                           uint32_t *out)
 {
     *out = host_tree_find(&host->machine.tree, child.number);
     if (*out == HOST_SUPERVISION_ROOT)
@@ -84,12 +84,12 @@ int host_children_find_any(struct rapahub_host *host, struct rapahub_child_id ch
 
 static struct host_child *child_of(const struct host_guest *guest)
 {
-    return host_machine_child(&guest->host->machine, guest->child);
+    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
 }
 
 /* ---- supervisors ---- */
 
-static struct rapahub_supervisor *known(struct rapahub_host *host, uint32_t number)
+static struct rapahub_supervisor *known(struct host_supervision *host, uint32_t number)
 {
     HUB_LIST_EACH (&host->supervisors, link) {
         struct rapahub_supervisor *one = HUB_LIST_ITEM(link, struct rapahub_supervisor, link);
@@ -100,7 +100,7 @@ static struct rapahub_supervisor *known(struct rapahub_host *host, uint32_t numb
     return NULL;
 }
 
-static struct rapahub_supervisor *make(struct rapahub_host *host)
+static struct rapahub_supervisor *make(struct host_supervision *host)
 {
     struct rapahub_supervisor *made = calloc(1, sizeof *made);
 
@@ -114,8 +114,9 @@ static struct rapahub_supervisor *make(struct rapahub_host *host)
 }
 
 /* The same one for all who ask; a failure is not remembered. r[impl supervise.default] */
-static int run_default(struct rapahub_host *host, void *argument)
+static int run_default(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct job *job = argument;
     uint32_t number = host_machine_child(&host->machine, HOST_SUPERVISION_ROOT)->number;
 
@@ -131,15 +132,16 @@ static int run_default(struct rapahub_host *host, void *argument)
 int rapahub_host_supervisor(struct rapahub_host *host, struct rapahub_supervisor **out)
 {
     struct job job = {0};
-    int r = host_threads_run(host, run_default, &job);
+    int r = host_threads_run(HOST_OWNER(host), run_default, &job);
 
     if (r == 0)
         *out = job.supervisor;
     return r;
 }
 
-static int run_create(struct rapahub_host *host, void *argument)
+static int run_create(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct job *job = argument;
     struct host_tree_plan plan = {.name = job->group && job->group->name ? job->group->name : "",
                                   .group = job->group};
@@ -169,7 +171,7 @@ int rapahub_supervisor_create(struct rapahub_supervisor *parent,
 {
     static const struct rapahub_supervisor_options none;
     struct job job = {.supervisor = parent, .group = options ? options : &none};
-    int r = host_threads_run(parent->host, run_create, &job);
+    int r = host_threads_run(HOST_OWNER(parent->host), run_create, &job);
 
     if (r == 0)
         *out = job.supervisor;
@@ -177,7 +179,7 @@ int rapahub_supervisor_create(struct rapahub_supervisor *parent,
 }
 
 /* Its place may have been given to another child when it was closed. */
-static bool is_gone(struct rapahub_host *host, uint32_t number)
+static bool is_gone(struct host_supervision *host, uint32_t number)
 {
     uint32_t place = host_tree_find(&host->machine.tree, number);
 
@@ -186,8 +188,9 @@ static bool is_gone(struct rapahub_host *host, uint32_t number)
 }
 
 /* r[impl supervise.stop.deadline] */
-static int run_stop_supervisor(struct rapahub_host *host, void *argument)
+static int run_stop_supervisor(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     const struct job *job = argument;
     uint64_t deadline = hub_clock_after(job->timeout_ns), now = hub_clock_now();
     uint32_t place;
@@ -201,7 +204,7 @@ static int run_stop_supervisor(struct rapahub_host *host, void *argument)
     (void)host_supervisor_stop_by(&host->machine, place, deadline, now);
     host_supervision_settle(host);
     while (r >= 0 && !is_gone(host, job->supervisor->number))
-        r = host_wait_turn(host, 1000);
+        r = host_wait_turn(HOST_OWNER(host), 1000);
     if (r < 0)
         return r;
     hub_list_remove(&job->supervisor->link);
@@ -213,13 +216,14 @@ int rapahub_supervisor_stop(struct rapahub_supervisor *supervisor, uint64_t time
 {
     struct job job = {.supervisor = supervisor, .timeout_ns = timeout_ns};
 
-    return host_threads_run(supervisor->host, run_stop_supervisor, &job);
+    return host_threads_run(HOST_OWNER(supervisor->host), run_stop_supervisor, &job);
 }
 
 /* ---- a child comes ---- */
 
-static int run_add(struct rapahub_host *host, void *argument)
+static int run_add(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct job *job = argument;
     struct host_enrol_plan plan = {.options = job->guest, .kept = true};
     struct host_guest *guest;
@@ -237,7 +241,7 @@ int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
                            struct rapahub_child_id *out)
 {
     struct job job = {.supervisor = supervisor, .guest = options};
-    int r = host_threads_run(supervisor->host, run_add, &job);
+    int r = host_threads_run(HOST_OWNER(supervisor->host), run_add, &job);
 
     if (r == 0)
         *out = job.child;
@@ -257,15 +261,16 @@ static int await_rest(struct host_guest *guest, uint64_t deadline)
     int r = 0;
 
     while (r >= 0 && !host_guest_is_up(guest) && !is_down(guest)) {
-        r = host_wait_until(guest->host, deadline);
+        r = host_wait_until(&guest->host->owner, deadline);
         if (r >= 0 && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", guest->name);
     }
     return r < 0 ? r : 0;
 }
 
-static int run_add_container(struct rapahub_host *host, void *argument)
+static int run_add_container(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     const struct job *job = argument;
     struct host_guest *guest;
     int r = host_children_find(host, job->child, &guest);
@@ -273,12 +278,12 @@ static int run_add_container(struct rapahub_host *host, void *argument)
     if (r < 0)
         return r;
     guest->pins++;
-    r = await_rest(guest, hub_clock_after(host->options.call_timeout_ns));
+    r = await_rest(guest, hub_clock_after(host->call.process.options.call_timeout_ns));
     if (r == 0 && is_down(guest))
         r = host_care_keep(guest, job->container);
     else if (r == 0)
         r = host_care_begin(
-            host, &(struct host_care_begin){.guest = guest->id, .options = job->container});
+            &host->call, &(struct host_care_begin){.guest = guest->id, .options = job->container});
     guest->pins--;
     return r;
 }
@@ -288,5 +293,5 @@ int rapahub_child_add_container(struct rapahub_host *host, struct rapahub_child_
 {
     struct job job = {.child = child, .container = options};
 
-    return host_threads_run(host, run_add_container, &job);
+    return host_threads_run(HOST_OWNER(host), run_add_container, &job);
 }

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/host.h"
+#include "host/guest.h"
+#include "host/life.h"
+#include "host/process.h"
 #include "hub/base/clock.h"
 
 #define KILL_WITHIN HUB_SECOND /* for all that are in it to be gone */
@@ -22,7 +24,7 @@ static bool is_needed(const struct host_guest *guest)
            guest->supervision.oom_policy != RAPAHUB_OOM_RESTART;
 }
 
-static int find(struct rapahub_host *host)
+static int find(struct host_process *host)
 {
     int fd;
 
@@ -37,7 +39,7 @@ static int find(struct rapahub_host *host)
 }
 
 /* r[impl supervise.lint.kill-mode] */
-int host_confinement_check(struct rapahub_host *host, const struct rapahub_supervision *how)
+int host_confinement_check(struct host_process *host, const struct rapahub_supervision *how)
 {
     char why[256];
 

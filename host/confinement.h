@@ -7,11 +7,11 @@
 
 struct host_guest;
 struct host_life;
-struct rapahub_host;
+struct host_process;
 struct rapahub_supervision;
 
 /* -EINVAL where what it asks for needs cgroup v2, and there is none. `how` may be NULL. */
-int host_confinement_check(struct rapahub_host *host, const struct rapahub_supervision *how);
+int host_confinement_check(struct host_process *host, const struct rapahub_supervision *how);
 
 /* Makes one where limits or its end call for it: `life->cgroup`. Where that cannot be, it says so
  * once, or fails where the limits are required. */

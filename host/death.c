@@ -5,8 +5,9 @@
 
 #include "host/confinement.h"
 #include "host/guests.h"
-#include "host/host.h"
 #include "host/keep.h"
+#include "host/observe.h"
+#include "host/observer.h"
 #include "host/probes.h"
 #include "host/progress.h"
 #include "host/requests.h"
@@ -23,7 +24,7 @@
  * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] r[impl supervise.pending] */
 static void settle(struct host_life *life)
 {
-    struct rapahub_host *host = life->guest->host;
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
 
     if (life->settled || life->proven_ns == 0 || !hub_connection_over(&life->connection))
         return;
@@ -35,8 +36,8 @@ static void settle(struct host_life *life)
     life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
     host_output_finish(&life->output);
     hub_list_remove(&life->link);
-    hub_list_append(&host->ended, &life->link);
-    host_requests_forget(host, life);
+    hub_list_append(&HOST_PROCESS(host)->ended, &life->link);
+    host_requests_forget(&host->supervision.call, life);
     host_guests_ended(life);
     hub_call_ends_deliver(life->connection.calls);
 }
@@ -134,11 +135,11 @@ void host_death_closed(struct host_life *life)
 }
 
 /* r[impl supervise.pending] */
-int host_death_deliver(struct rapahub_host *host)
+int host_death_deliver(struct host_observe *host)
 {
     int count = 0;
 
-    HUB_LIST_EACH (&host->ended, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (hub_clear_bits(&life->work, HOST_WORK_ANSWER) & HOST_WORK_ANSWER)
@@ -148,37 +149,38 @@ int host_death_deliver(struct rapahub_host *host)
 }
 
 /* A grandchild may hold the pipes: then what it still prints is waited for, a moment. */
-static bool is_over(struct rapahub_host *host, struct host_life *life)
+static bool is_over(struct host_observe *host, struct host_life *life)
 {
     uint64_t until = life->proven_ns + OUTPUT_END;
     bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
 
-    if (hub_observe(&life->users) != 0 || host_scratch_inside_life(&host->scratches, life) != 0 ||
+    if (hub_observe(&life->users) != 0 ||
+        host_scratch_inside_life(&HOST_REGISTRY(host)->scratches, life) != 0 ||
         (hub_observe(&life->work) & HOST_WORK_ANSWER) != 0)
         return false;
     if (host_confinement_lasts(life)) {
         until = hub_clock_after(PURGE_AGAIN);
-        if (!host_loop_is_set(&host->linger))
-            host_loop_set(&host->loop, &host->linger, until);
+        if (!host_loop_is_set(&HOST_PROCESS(host)->linger))
+            host_loop_set(&HOST_OWNER(host)->loop, &HOST_PROCESS(host)->linger, until);
         return false;
     }
-    if (!open || host->closing || hub_clock_left(until) == 0)
+    if (!open || HOST_PROCESS(host)->closing || hub_clock_left(until) == 0)
         return true;
-    if (!host_loop_is_set(&host->linger))
-        host_loop_set(&host->loop, &host->linger, until);
+    if (!host_loop_is_set(&HOST_PROCESS(host)->linger))
+        host_loop_set(&HOST_OWNER(host)->loop, &HOST_PROCESS(host)->linger, until);
     return false;
 }
 
 /* Those whose cgroup empties itself are waited for, within the bound of that; there may be several,
  * and the end of the host is no time to begin to watch them. */
-void host_death_sweep_all(struct rapahub_host *host)
+void host_death_sweep_all(struct host_observe *host)
 {
     bool lasts;
 
     do {
         lasts = false;
         host_death_sweep(host);
-        HUB_LIST_EACH (&host->ended, link)
+        HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link)
             lasts = lasts || host_confinement_lasts(HUB_LIST_ITEM(link, struct host_life, link));
         if (lasts)
             hub_clock_pause(HUB_MILLISECOND);
@@ -186,16 +188,16 @@ void host_death_sweep_all(struct rapahub_host *host)
     host_death_sweep(host);
 }
 
-void host_death_sweep(struct rapahub_host *host)
+void host_death_sweep(struct host_observe *host)
 {
-    HUB_LIST_EACH (&host->ended, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (!is_over(host, life))
             continue;
         host_guests_blame(life); /* a last user of it may have found out after it was settled */
         hub_list_remove(&life->link);
-        host->hooks->listeners.reaped(host, life);
+        host_observer_reaped(host, life);
         host_life_release(&life);
     }
 }

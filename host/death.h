@@ -8,6 +8,8 @@
 
 #include "host/life.h"
 
+struct host_observe;
+
 /* Handlers of a life's watches. */
 void host_death_on_pidfd(void *life, uint32_t events);
 void host_death_on_bell(void *life, uint32_t events);
@@ -21,12 +23,12 @@ void host_death_closed(struct host_life *life);
 
 /* Delivers the ends of calls that came behind the end of their life: a thread was taking an answer
  * when that was settled. What holds the memory of the life does not hold them: how many. */
-int host_death_deliver(struct rapahub_host *host);
+int host_death_deliver(struct host_observe *host);
 
 /* Frees the lives that have ended and that nobody uses. Outermost turn only. */
-void host_death_sweep(struct rapahub_host *host);
+void host_death_sweep(struct host_observe *host);
 
 /* The same at the end of the host, which waits for what can be given back a moment later only. */
-void host_death_sweep_all(struct rapahub_host *host);
+void host_death_sweep_all(struct host_observe *host);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "host/events.h"
-#include "host/host.h"
 #include "host/keep.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "host/registry/containers.h"
 #include "host/report.h"
@@ -19,22 +19,22 @@ void host_decide_tell(const struct host_guest *guest, struct rapahub_event *even
     event->name = guest->name;
     event->cause = event->cause ? event->cause : "";
     event->rule = event->rule ? event->rule : "";
-    host_events_post(guest->host, event);
+    host_events_post(&guest->host->owner, event);
 }
 
 /* The containers of a guest that is dead, or that is over for good. */
 static void move_containers(struct host_guest *guest, enum host_container_state to, const char *why)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_observe *host = HOST_OBSERVE(guest->host);
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
         if (container->state != (uint32_t)to)
             host_containers_move(container, to, why);
     }
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
 static void tell_down(const struct host_guest *guest, const struct host_end *end)
@@ -54,7 +54,7 @@ static void tell_down(const struct host_guest *guest, const struct host_end *end
 
 static const struct host_child *child_of(const struct host_guest *guest)
 {
-    return host_machine_child(&guest->host->machine, guest->child);
+    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
 }
 
 /* Numbers of restarts only where it is those that are used up. r[impl supervise.failed.told] */
@@ -163,9 +163,9 @@ static void show(struct host_guest *guest, const struct host_decision *decision)
 
 static void set_due(struct host_guest *guest, uint64_t due_ns)
 {
-    host_routes_write(&guest->host->routes);
+    host_routes_write(&guest->host->owner.registry.routes);
     guest->due_ns = due_ns;
-    host_routes_unlock(&guest->host->routes);
+    host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
 /* One that only came down with its supervisor keeps them: it comes back with it, or is closed.

@@ -3,8 +3,9 @@
 
 #include <inttypes.h>
 
-#include "host/host.h"
 #include "host/registry/containers.h"
+#include "host/supervision.h"
+#include "host/threads.h"
 #include "hub/base/clock.h"
 
 static int refuse_restarting(const struct host_guest *guest)
@@ -21,9 +22,10 @@ static int refuse_restarting(const struct host_guest *guest)
 static int refuse_failed(const struct host_guest *guest)
 {
     int restarts = guest->supervision.restarts_max > 0 ? guest->supervision.restarts_max : 0;
-    enum host_failed why = guest->child == HOST_TREE_NONE
-                               ? HOST_FAILED_BUDGET
-                               : host_machine_child(&guest->host->machine, guest->child)->why;
+    enum host_failed why =
+        guest->child == HOST_TREE_NONE
+            ? HOST_FAILED_BUDGET
+            : host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child)->why;
 
     if (why != HOST_FAILED_BUDGET)
         return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s%s", guest->name,
@@ -98,18 +100,20 @@ int host_demand_look(const struct host_guest *guest, bool *calls)
     return -EAGAIN;
 }
 
-static int run_call(struct rapahub_host *host, void *argument)
+static int run_call(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     const struct rapahub_container_id *target = argument;
-    const struct host_container *container = host_containers_find(&host->containers, *target);
+    const struct host_container *container =
+        host_containers_find(&HOST_REGISTRY(host)->containers, *target);
 
     if (container && container->guest)
-        host->hooks->called(container->guest);
+        host_supervision_called(container->guest);
     return 0;
 }
 
-int host_demand_call(struct rapahub_host *host, struct rapahub_container_id target,
+int host_demand_call(struct host_supervision *host, struct rapahub_container_id target,
                      uint64_t deadline)
 {
-    return host_threads_ask(host, run_call, &target, deadline);
+    return host_threads_ask(HOST_OWNER(host), run_call, &target, deadline);
 }

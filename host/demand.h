@@ -6,6 +6,8 @@
 
 #include "host/guest.h"
 
+struct host_supervision;
+
 /* Of a guest that takes no call now, under a lock of routes: -EAGAIN where the call may wait for
  * it, or why not, with the diagnosis. `calls`: it is started by host_demand_call, and not without.
  */
@@ -13,7 +15,7 @@ int host_demand_look(const struct host_guest *guest, bool *calls);
 
 /* Tells the owner that somebody waits for the guest of this container; any thread. -ETIMEDOUT where
  * the owner did not hear it in time. */
-int host_demand_call(struct rapahub_host *host, struct rapahub_container_id target,
+int host_demand_call(struct host_supervision *host, struct rapahub_container_id target,
                      uint64_t deadline_ns);
 
 #endif

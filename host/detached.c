@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
+#include "host/owner.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
 
@@ -18,7 +18,7 @@ struct made {
     alignas(max_align_t) uint8_t argument[];
 };
 
-static struct host_detached *over(struct rapahub_host *host)
+static struct host_detached *over(struct host_owner *host)
 {
     HUB_LIST_EACH (&host->detached, link) {
         struct host_detached *detached = HUB_LIST_ITEM(link, struct host_detached, link);
@@ -29,7 +29,7 @@ static struct host_detached *over(struct rapahub_host *host)
     return NULL;
 }
 
-static void end(struct rapahub_host *host, struct host_detached *detached)
+static void end(struct host_owner *host, struct host_detached *detached)
 {
     int r;
 
@@ -41,7 +41,7 @@ static void end(struct rapahub_host *host, struct host_detached *detached)
 }
 
 /* Who is told may take turns, in which others end. */
-int host_detached_settle(struct rapahub_host *host)
+int host_detached_settle(struct host_owner *host)
 {
     int count = 0;
 
@@ -50,7 +50,7 @@ int host_detached_settle(struct rapahub_host *host)
     return count;
 }
 
-void host_detached_rouse(struct rapahub_host *host)
+void host_detached_rouse(struct host_owner *host)
 {
     if (over(host))
         host_loop_wake(&host->loop);
@@ -65,7 +65,7 @@ static void on_made_over(struct host_detached *detached, int r)
 }
 
 /* An upgrade that is not over is still known to calls; the others end here, as too late. */
-static void end_late(struct rapahub_host *host)
+static void end_late(struct host_owner *host)
 {
     HUB_LIST_EACH (&host->detached, link) {
         struct host_detached *detached = HUB_LIST_ITEM(link, struct host_detached, link);
@@ -77,7 +77,7 @@ static void end_late(struct rapahub_host *host)
     }
 }
 
-void host_detached_end_all(struct rapahub_host *host)
+void host_detached_end_all(struct host_owner *host)
 {
     uint64_t deadline = hub_clock_after(END_MOST);
     int r = 0;
@@ -87,7 +87,7 @@ void host_detached_end_all(struct rapahub_host *host)
     end_late(host);
 }
 
-static int run_begin(struct rapahub_host *host, void *argument)
+static int run_begin(struct host_owner *host, void *argument)
 {
     struct host_detached *detached = argument;
     int r = detached->task->begin(host, detached->argument);
@@ -101,12 +101,12 @@ static int run_begin(struct rapahub_host *host, void *argument)
     return 0;
 }
 
-int host_detached_begin(struct rapahub_host *host, struct host_detached *detached)
+int host_detached_begin(struct host_owner *host, struct host_detached *detached)
 {
     return host_threads_run(host, run_begin, detached);
 }
 
-int host_detached_make(struct rapahub_host *host, const struct host_detached_plan *plan)
+int host_detached_make(struct host_owner *host, const struct host_detached_plan *plan)
 {
     struct made *made = calloc(1, sizeof *made + plan->size);
     int r;

@@ -3,13 +3,12 @@
 
 #include "host/care.h"
 #include "host/guest_record.h"
-#include "host/host.h"
 #include "host/places.h"
 #include "host/supervision.h"
 #include "host/threads.h"
 #include "hub/base/clock.h"
 
-int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
+int host_enrol(struct host_supervision *host, const struct host_enrol_plan *plan,
                struct host_guest **out)
 {
     struct host_guest *guest = NULL;
@@ -45,8 +44,9 @@ int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
 /* ---- for who waits until it serves ---- */
 
 /* One that waits for others, or for its turn, waits no longer than a start may last. */
-static int begin_spawn(struct rapahub_host *host, void *argument)
+static int begin_spawn(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct host_enrol_spawn *spawn = argument;
     const struct host_enrol_plan plan = {
         .options = spawn->options, .supervisor = HOST_SUPERVISION_ROOT, .trial = true};
@@ -56,7 +56,7 @@ static int begin_spawn(struct rapahub_host *host, void *argument)
         return r;
     spawn->guest->pins++;
     spawn->due.on = host_threads_on_due;
-    host_loop_set(&host->loop, &spawn->due,
+    host_loop_set(&HOST_OWNER(host)->loop, &spawn->due,
                   hub_clock_after(spawn->guest->supervision.start_timeout_ns));
     host_supervision_start(spawn->guest);
     return 0;
@@ -82,13 +82,13 @@ static int explain(const struct host_guest *guest)
     return host_verdict_give(&guest->verdict);
 }
 
-static int end_spawn(struct rapahub_host *host, void *argument)
+static int end_spawn(struct host_owner *owner, void *argument)
 {
     struct host_enrol_spawn *spawn = argument;
     struct host_guest *guest = spawn->guest;
     int r = 0;
 
-    (void)host;
+    (void)owner;
     host_loop_clear(&spawn->due);
     guest->pins--;
     if (!guest->initial) {

@@ -6,6 +6,8 @@
 
 #include "host/guest.h"
 
+struct host_supervision;
+
 /* A guest, below the supervisor at this place; an eager one is started. */
 struct host_enrol_plan {
     const struct rapahub_guest_options *options;
@@ -13,7 +15,7 @@ struct host_enrol_plan {
     bool kept;  /* until it is closed */
     bool trial; /* nothing is left of it where its first life does not serve */
 };
-int host_enrol(struct rapahub_host *host, const struct host_enrol_plan *plan,
+int host_enrol(struct host_supervision *host, const struct host_enrol_plan *plan,
                struct host_guest **out);
 
 /* A guest that is started for somebody who waits until it serves; where it does not, nothing is

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
+#include "host/owner.h"
 
 /* An event and, behind it, its strings. */
 struct item {
@@ -106,12 +106,12 @@ static void append(struct host_events *events, struct item *item)
     events->count++;
 }
 
-void host_events_post(struct rapahub_host *host, const struct rapahub_event *event)
+void host_events_post(struct host_owner *host, const struct rapahub_event *event)
 {
     struct host_events *events = &host->events;
     struct item *item;
 
-    if (!host->options.on_event ||
+    if (!host->events.on_event ||
         (event->kind == RAPAHUB_EVENT_OUTPUT && events->count >= HOST_EVENTS_MAX))
         return;
     item = copy_of(events, event);
@@ -119,7 +119,7 @@ void host_events_post(struct rapahub_host *host, const struct rapahub_event *eve
         append(events, item);
 }
 
-void host_events_post_death(struct rapahub_host *host, rapahub_on_death *on_death, void *user,
+void host_events_post_death(struct host_owner *host, rapahub_on_death *on_death, void *user,
                             const struct rapahub_event *event)
 {
     struct item *item = on_death ? copy_of(&host->events, event) : NULL;
@@ -131,17 +131,17 @@ void host_events_post_death(struct rapahub_host *host, rapahub_on_death *on_deat
     append(&host->events, item);
 }
 
-static void hand_out(const struct rapahub_host *host, const struct item *item)
+static void hand_out(const struct host_owner *host, const struct item *item)
 {
     if (item->on_death)
         item->on_death(item->user, item->event.guest, item->event.cause);
     else
-        host->options.on_event(host->options.user, &item->event);
+        host->events.on_event(host->events.user, &item->event);
 }
 
 /* On the owner, never inside of another callback.
  * r[impl shm.death.callback] r[impl shm.death.callback-context] */
-int host_events_deliver(struct rapahub_host *host)
+int host_events_deliver(struct host_owner *host)
 {
     struct host_events *events = &host->events;
     int count = 0;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/call.h"
 #include "host/caller.h"
 #include "host/corks.h"
-#include "host/host.h"
 #include "host/wait.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -33,36 +33,36 @@ size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to)
 }
 
 /* One that never sleeps looks at the others between two looks for its answer. */
-static int take_turn(struct rapahub_host *host, struct hub_calls *calls, uint64_t number)
+static int take_turn(struct host_call *host, struct hub_calls *calls, uint64_t number)
 {
-    if (host->options.waiting == RAPAHUB_WAIT_POLL)
-        return host_wait_turn(host, 0);
-    return host_wait_until(host, hub_call_deadline_of(calls, number));
+    if (host->process.options.waiting == RAPAHUB_WAIT_POLL)
+        return host_wait_turn(&host->process.owner, 0);
+    return host_wait_until(&host->process.owner, hub_call_deadline_of(calls, number));
 }
 
 /* What the guest asks is served at once, as much as is left of what others may wait for. */
-static bool serve(struct rapahub_host *host, struct host_life *life, uint32_t *left)
+static bool serve(struct host_call *host, struct host_life *life, uint32_t *left)
 {
-    uint32_t queued = life && *left > 0 ? host_wait_serve_queued(host, life, *left) : 0;
+    uint32_t queued = life && *left > 0 ? host->hooks->serve_queued(host, life, *left) : 0;
 
     *left -= queued;
     if (queued > 0)
-        *left -= host_wait_serve(host, life, *left);
+        *left -= host->hooks->serve(host, life, *left);
     return queued > 0;
 }
 
 /* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
  * streams there is more to receive than one answer: it spins again behind each turn. `life`: whose
  * requests are served meanwhile without a turn; NULL: nobody's. */
-static int wait_as_owner(struct rapahub_host *host, struct host_life *life, struct hub_calls *calls,
+static int wait_as_owner(struct host_call *host, struct host_life *life, struct hub_calls *calls,
                          uint64_t number, bool streams)
 {
-    bool again = host->options.waiting == RAPAHUB_WAIT_POLL || streams, served;
+    bool again = host->process.options.waiting == RAPAHUB_WAIT_POLL || streams, served;
     uint32_t left = NESTED_MOST;
     int r;
 
     if (life)
-        left -= host_wait_serve(host, life, left);
+        left -= host->hooks->serve(host, life, left);
     r = hub_calls_wait(calls, number, true);
     while (r == -EAGAIN && !hub_calls_ended(calls, number)) {
         served = serve(host, life, &left);
@@ -77,25 +77,25 @@ static int wait_as_owner(struct rapahub_host *host, struct host_life *life, stru
 }
 
 /* Which the calling thread is inside of, if it is the one of these calls. */
-static struct host_life *life_of(struct rapahub_host *host, const struct hub_calls *calls)
+static struct host_life *life_of(struct host_call *host, const struct hub_calls *calls)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     struct host_life *life =
         scratch && host_scratch_is_inside(scratch) ? host_scratch_life(scratch) : NULL;
 
     return life && life->connection.calls == calls ? life : NULL;
 }
 
-int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+int host_exchange_wait(struct host_call *host, struct hub_calls *calls, uint64_t number,
                        bool streams)
 {
-    if (!host_caller_is_owner(host))
+    if (!host_caller_is_owner(&host->process.owner))
         return hub_calls_wait(calls, number, false);
     return wait_as_owner(host, streams ? NULL : life_of(host, calls), calls, number, streams);
 }
 
 /* The owner never waits for space in one guest's memory: it takes turns meanwhile. */
-static int begin(struct rapahub_host *host, struct hub_calls *calls, const struct hub_call *call,
+static int begin(struct host_call *host, struct hub_calls *calls, const struct hub_call *call,
                  uint64_t *number)
 {
     int r = hub_calls_begin(calls, call, number);
@@ -105,7 +105,8 @@ static int begin(struct rapahub_host *host, struct hub_calls *calls, const struc
 
         if (hub_clock_left(call->deadline_ns) == 0)
             return RAPAHUB_ETIMEDOUT;
-        r = host_wait_until(host, again < call->deadline_ns ? again : call->deadline_ns);
+        r = host_wait_until(&host->process.owner,
+                            again < call->deadline_ns ? again : call->deadline_ns);
         if (r >= 0)
             r = hub_calls_begin(calls, call, number);
     }
@@ -131,23 +132,22 @@ static size_t put_head(const struct host_exchange *exchange, uint64_t chain, uin
     return size + exchange->arguments.size;
 }
 
-static int wait_for(struct rapahub_host *host, const struct host_exchange *exchange,
-                    uint64_t number)
+static int wait_for(struct host_call *host, const struct host_exchange *exchange, uint64_t number)
 {
     struct hub_calls *calls = exchange->life->connection.calls;
     bool streams = exchange->streams != NULL;
 
-    if (!host_caller_is_owner(host))
+    if (!host_caller_is_owner(&host->process.owner))
         return hub_calls_wait(calls, number, false);
     return wait_as_owner(host, streams ? NULL : exchange->life, calls, number, streams);
 }
 
-static int run(struct rapahub_host *host, const struct host_exchange *exchange,
+static int run(struct host_call *host, const struct host_exchange *exchange,
                struct host_chain_seat *seat, struct hub_answer *answer)
 {
     struct hub_calls *calls = exchange->life->connection.calls;
     uint64_t chain = seat ? host_chains_take(seat, exchange->life) : 0;
-    bool owner = host_caller_is_owner(host);
+    bool owner = host_caller_is_owner(&host->process.owner);
     uint8_t head[HOST_EXCHANGE_HEAD_MAX + HOST_EXCHANGE_BEFORE_MAX];
     const struct hub_call call = {
         .method_id = exchange->method_id,
@@ -178,12 +178,12 @@ static int run(struct rapahub_host *host, const struct host_exchange *exchange,
 }
 
 /* Of the calls that an offered method makes to answer a guest. */
-static bool is_chained(struct rapahub_host *host, const struct host_exchange *exchange)
+static bool is_chained(struct host_call *host, const struct host_exchange *exchange)
 {
-    return host_caller_is_owner(host) && host->chain.value != 0 && !exchange->own;
+    return host_caller_is_owner(&host->process.owner) && host->chain.value != 0 && !exchange->own;
 }
 
-int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
+int host_exchange_run(struct host_call *host, const struct host_exchange *exchange,
                       struct hub_answer *answer)
 {
     struct host_chain_seat *seat = NULL;
@@ -329,11 +329,11 @@ static int encode(enum hub_lifecycle_method method, const void *const *arguments
     return 0;
 }
 
-int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
+int host_exchange_ask(struct host_call *host, struct host_life *life,
                       const struct host_exchange_question *question)
 {
     const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[question->method];
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     OWN(hub_memory) uint8_t *data = NULL;
     struct hub_answer answer;
     size_t size = 0;

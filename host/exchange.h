@@ -10,6 +10,8 @@
 #include "hub/connection/streams.h"
 #include "hub/wire/lifecycle.h"
 
+struct host_call;
+
 struct host_exchange {
     struct host_life *life; /* the caller is one of its users */
     uint64_t method_id;
@@ -35,12 +37,12 @@ struct host_exchange {
 size_t host_exchange_head(uint64_t container, uint64_t chain, uint8_t *to);
 
 /* 0 and the answer, or a failure with its diagnosis; RAPAHUB_ESTALE: nothing was executed. */
-int host_exchange_run(struct rapahub_host *host, const struct host_exchange *exchange,
+int host_exchange_run(struct host_call *host, const struct host_exchange *exchange,
                       struct hub_answer *answer);
 
 /* Waits for the end of a call that was begun, as hub_calls_wait; the owner serves meanwhile. With
  * `streams` there is more to receive than one answer. */
-int host_exchange_wait(struct rapahub_host *host, struct hub_calls *calls, uint64_t number,
+int host_exchange_wait(struct host_call *host, struct hub_calls *calls, uint64_t number,
                        bool streams);
 
 /* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
@@ -61,7 +63,7 @@ struct host_exchange_question {
     void *result;                 /* NULL: dropped */
     uint64_t deadline_ns;
 };
-int host_exchange_ask(struct rapahub_host *host, struct host_life *life,
+int host_exchange_ask(struct host_call *host, struct host_life *life,
                       const struct host_exchange_question *question);
 
 /* One that is not waited for: `done` runs on the owner. -EAGAIN: there is no room for it now. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "host/decide.h"
-#include "host/host.h"
 #include "host/process/spawn.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
@@ -168,7 +167,7 @@ static bool take(struct host_finish *finish, struct hub_exit *out)
     bool taken;
 
     host_loop_clear(&finish->timer);
-    host_loop_unwatch(&finish->guest->host->loop, &finish->watch);
+    host_loop_unwatch(&finish->guest->host->owner.loop, &finish->watch);
     kill_all(finish); /* what it left running ends with it */
     taken = hub_proof_reap(finish->pidfd, out) == 0;
     hub_fd_release(&finish->pidfd);
@@ -205,7 +204,7 @@ static void on_time(void *user)
 /* What it needs of the loop is there before it runs long. */
 static int watch(struct host_finish *finish)
 {
-    struct host_loop *loop = &finish->guest->host->loop;
+    struct host_loop *loop = &finish->guest->host->owner.loop;
     struct hub_exit exit;
     int r;
 
@@ -231,8 +230,9 @@ static void take_end(struct host_finish *finish, const struct host_end *end)
     if (finish->known)
         finish->exit = *end->exit;
     finish->class = end->class;
-    (void)host_exits_judge(&host_machine_child(&guest->host->machine, guest->child)->rules,
-                           end->exit, &finish->class);
+    (void)host_exits_judge(
+        &host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child)->rules,
+        end->exit, &finish->class);
 }
 
 /* r[impl supervise.finish] */

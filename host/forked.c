@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "host/owner.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -16,7 +16,7 @@
 #endif
 
 /* The first page is wiped, and the host begins so that its first line is the last of that. */
-_Static_assert(offsetof(struct rapahub_host, scratches) == 0, "the number comes first");
+_Static_assert(offsetof(struct host_registry, scratches) == 0, "the number comes first");
 _Static_assert(offsetof(struct host_scratches, key) == HOST_SCRATCH_LINE, "and is alone there");
 
 static size_t page_size(void)
@@ -24,19 +24,19 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-struct rapahub_host *host_forked_new(void)
+void *host_forked_new(size_t host_size)
 {
-    size_t page = page_size(), size = page + sizeof(struct rapahub_host);
+    size_t page = page_size(), size = page + host_size;
     uint8_t *block = aligned_alloc(page, (size + page - 1) / page * page);
 
     if (!block)
         return NULL;
     memset(block, 0, size);
     (void)madvise(block, page, MADV_WIPEONFORK);
-    return (struct rapahub_host *)(void *)(block + page - HOST_SCRATCH_LINE);
+    return block + page - HOST_SCRATCH_LINE;
 }
 
-void host_forked_free(struct rapahub_host *host)
+void host_forked_free(void *host)
 {
     size_t page = page_size();
     uint8_t *block = (uint8_t *)host + HOST_SCRATCH_LINE - page;
@@ -45,9 +45,9 @@ void host_forked_free(struct rapahub_host *host)
     free(block);
 }
 
-int host_forked_check(const struct rapahub_host *host)
+int host_forked_check(const struct host_owner *host)
 {
-    return host->scratches.number != 0
+    return host->registry.scratches.number != 0
                ? 0
                : rapahub_fail(RAPAHUB_ESTATE, "hub.host.fork", "a forked child has no host");
 }

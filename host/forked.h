@@ -9,13 +9,16 @@
 #ifndef HOST_FORKED_H
 #define HOST_FORKED_H
 
-struct rapahub_host;
+#include <stddef.h>
 
-/* Zeroed memory for a host, of which the scratches' number lies in such a page; NULL for none. */
-struct rapahub_host *host_forked_new(void);
-void host_forked_free(struct rapahub_host *host);
+struct host_owner;
+
+/* Zeroed memory for a host of so many bytes, which begins with its registry, so that the number of
+ * the scratches lies in such a page; NULL for none. */
+void *host_forked_new(size_t host_size);
+void host_forked_free(void *host);
 
 /* 0, or RAPAHUB_ESTATE in a forked child. r[impl hub.host.fork] */
-int host_forked_check(const struct rapahub_host *host);
+int host_forked_check(const struct host_owner *host);
 
 #endif

@@ -37,32 +37,32 @@ static void close_lives(struct hub_list *lives)
 
 static void close_guests(struct rapahub_host *host)
 {
-    for (uint32_t i = 0; i < host->guests_max; i++)
-        if (host->guests[i])
-            hub_fd_release(&host->guests[i]->module);
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
+        if (HOST_REGISTRY(host)->guests[i])
+            hub_fd_release(&HOST_REGISTRY(host)->guests[i]->module);
 }
 
 static void close_own(struct rapahub_host *host)
 {
-    close_group(host->shared);
-    host_modules_fini(&host->modules);
-    host_loop_fini(&host->loop);
-    if (host->lookout.open) {
-        hub_fd_release(&host->lookout.epoll);
-        hub_fd_release(&host->lookout.bell);
+    close_group(HOST_PROCESS(host)->shared);
+    host_modules_fini(&HOST_PROCESS(host)->modules);
+    host_loop_fini(&HOST_OWNER(host)->loop);
+    if (HOST_OWNER(host)->lookout.open) {
+        hub_fd_release(&HOST_OWNER(host)->lookout.epoll);
+        hub_fd_release(&HOST_OWNER(host)->lookout.bell);
     }
-    if (host->has_cgroup)
-        hub_fd_release(&host->cgroup);
+    if (HOST_PROCESS(host)->has_cgroup)
+        hub_fd_release(&HOST_PROCESS(host)->cgroup);
 }
 
 void host_forked_end(struct rapahub_host *host)
 {
-    close_lives(&host->lives);
-    close_lives(&host->ended);
+    close_lives(&HOST_PROCESS(host)->lives);
+    close_lives(&HOST_PROCESS(host)->ended);
     close_guests(host);
-    host_observer_forget_all(host);
+    host_observer_forget_all(HOST_OBSERVE(host));
     close_own(host);
-    host_options_fini(&host->options);
-    free(host->guests);
+    host_options_fini(&HOST_PROCESS(host)->options);
+    free(HOST_REGISTRY(host)->guests);
     host_forked_free(host);
 }

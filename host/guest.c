@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
+#include "host/process.h"
 
-struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_guest_id id)
+struct host_guest *host_guest_find(struct host_process *host, struct rapahub_guest_id id)
 {
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        struct host_guest *guest = host->guests[i];
+    for (uint32_t i = 0; i < host->owner.registry.guests_max; i++) {
+        struct host_guest *guest = host->owner.registry.guests[i];
 
         if (guest && id.peer != 0 && guest->id.group == id.group && guest->id.epoch == id.epoch &&
             guest->id.peer == id.peer)
@@ -21,23 +21,23 @@ struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_gue
 
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_process *host = guest->host;
 
-    host_routes_write(&host->routes);
+    host_routes_write(&host->owner.registry.routes);
     hub_states_move(&host_tree_states, &guest->state, (uint32_t)to, guest->name, why);
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&host->owner.registry.routes);
+    host_routes_announce(&host->owner.registry.routes);
 }
 
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_process *host = guest->host;
 
-    host_routes_write(&host->routes);
+    host_routes_write(&host->owner.registry.routes);
     guest->state = (uint32_t)state;
     guest->over = over;
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&host->owner.registry.routes);
+    host_routes_announce(&host->owner.registry.routes);
 }
 
 bool host_guest_is_up(const struct host_guest *guest)

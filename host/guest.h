@@ -23,6 +23,8 @@
 #include "host/supervise/tree.h"
 #include "hub/base/states.h"
 
+struct host_process;
+
 /* No start of a guest takes more descriptors of its host than that at once. */
 #define HOST_GUEST_DESCRIPTORS 32
 
@@ -48,7 +50,7 @@ enum host_guest_named {
 };
 
 struct host_guest {
-    struct rapahub_host *host;
+    struct host_process *host;
     uint64_t serial; /* rises with each guest of the host */
     uint32_t state;  /* enum host_guest_state */
     char name[HOST_OPTIONS_NAME_MAX + 1];
@@ -109,7 +111,7 @@ struct host_guest {
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over);
 
 /* The guest of this life, present or last; NULL: unknown. Owner, or under a lock of routes. */
-struct host_guest *host_guest_find(struct rapahub_host *host, struct rapahub_guest_id id);
+struct host_guest *host_guest_find(struct host_process *host, struct rapahub_guest_id id);
 
 /* Moves the state of one that is not supervised, logs it, wakes who waits for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);

@@ -7,10 +7,10 @@
 
 #include "host/confinement.h"
 #include "host/finish.h"
-#include "host/host.h"
 #include "host/keep.h"
 #include "host/process/module.h"
 #include "host/supervise/lint.h"
+#include "host/supervision.h"
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"
 
@@ -43,13 +43,13 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
         host_output_escape(file, size, guest->name, sizeof guest->name);
 }
 
-static struct host_guest *new_guest(struct rapahub_host *host, enum rapahub_trust trust)
+static struct host_guest *new_guest(struct host_supervision *host, enum rapahub_trust trust)
 {
     struct host_guest *guest = calloc(1, sizeof *guest);
 
     if (!guest)
         return NULL;
-    guest->host = host;
+    guest->host = &host->call.process;
     guest->module = -1;
     guest->child = HOST_TREE_NONE;
     guest->rule = "";
@@ -59,8 +59,8 @@ static struct host_guest *new_guest(struct rapahub_host *host, enum rapahub_trus
     return guest;
 }
 
-int host_guest_record_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
-                             struct host_guest **out)
+int host_guest_record_create(struct host_supervision *host,
+                             const struct rapahub_guest_options *options, struct host_guest **out)
 {
     OWN(host_guest_record) struct host_guest *guest = new_guest(host, options->trust);
     int r;
@@ -69,11 +69,11 @@ int host_guest_record_create(struct rapahub_host *host, const struct rapahub_gue
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     r = host_limits_take(options->limits, &guest->limits);
     if (r == 0)
-        r = host_confinement_check(host, options->supervision);
+        r = host_confinement_check(&host->call.process, options->supervision);
     if (r == 0)
         r = host_finish_create(guest, options->supervision, &guest->finish);
     if (r == 0)
-        r = host_keep_create(options->supervision, host->closer, &guest->keep);
+        r = host_keep_create(options->supervision, host->call.process.closer, &guest->keep);
     if (r < 0)
         return r;
     guest->on_death = options->on_death;
@@ -84,7 +84,7 @@ int host_guest_record_create(struct rapahub_host *host, const struct rapahub_gue
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     take_name(guest, options);
     r = guest->trust == RAPAHUB_TRUST_TRUSTED
-            ? host_modules_open(&host->modules, guest->chimod, &guest->module)
+            ? host_modules_open(&host->call.process.modules, guest->chimod, &guest->module)
             : host_module_open(guest->chimod, &guest->module);
     if (r < 0)
         return hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
@@ -92,7 +92,7 @@ int host_guest_record_create(struct rapahub_host *host, const struct rapahub_gue
     return 0;
 }
 
-int host_guest_record_create_anonymous(struct rapahub_host *host, pid_t pid,
+int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
                                        struct host_guest **out)
 {
     OWN(host_guest_record) struct host_guest *guest = new_guest(host, RAPAHUB_TRUST_TRUSTED);

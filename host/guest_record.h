@@ -5,13 +5,15 @@
 
 #include "host/guest.h"
 
+struct host_supervision;
+
 /* A copy of the options, which were checked. -ENOMEM, or why a limit, a finish command or the
  * module is refused. */
-int host_guest_record_create(struct rapahub_host *host, const struct rapahub_guest_options *options,
-                             struct host_guest **out);
+int host_guest_record_create(struct host_supervision *host,
+                             const struct rapahub_guest_options *options, struct host_guest **out);
 
 /* One that came by itself, as process `pid` (0: unknown). -ENOMEM. */
-int host_guest_record_create_anonymous(struct rapahub_host *host, pid_t pid,
+int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
                                        struct host_guest **out);
 
 /* It has no life; the containers are gone. Accepts NULL. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "host/decide.h"
-#include "host/host.h"
 #include "host/launch.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "host/printed.h"
 #include "host/progress.h"
@@ -47,14 +47,14 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
     host_life_kill(guest->life, cause);
     guest->life->killed = true;
     host_supervision_leaving(guest, "time-out");
-    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+    host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
 /* Does a call run in it, or is a thread about to send one that it found the way for before? */
 static bool is_in_use(struct host_guest *guest)
 {
     return hub_calls_open(guest->life->connection.calls) > 0 ||
-           host_scratch_inside_life(&guest->host->scratches, guest->life) > 0;
+           host_scratch_inside_life(&guest->host->owner.registry.scratches, guest->life) > 0;
 }
 
 /* Calls still run in it, and their time is not over: it is looked at again in a moment. */
@@ -65,7 +65,7 @@ static bool still_drains(struct host_guest *guest)
     if (guest->drain_ns == 0 || guest->life->killed || hub_clock_left(guest->drain_ns) == 0 ||
         !is_in_use(guest))
         return false;
-    host_loop_set(&guest->host->loop, &guest->timer,
+    host_loop_set(&guest->host->owner.loop, &guest->timer,
                   again < guest->drain_ns ? again : guest->drain_ns);
     return true;
 }
@@ -93,7 +93,7 @@ static bool send_goodbye(struct host_guest *guest)
     say_goodbye(guest->life);
     if (guest->life->killed)
         return false;
-    host_loop_set(&guest->host->loop, &guest->timer,
+    host_loop_set(&guest->host->owner.loop, &guest->timer,
                   hub_clock_after(goodbye == RAPAHUB_NONE ? 0 : goodbye));
     return true;
 }
@@ -108,7 +108,7 @@ static bool send_term(struct host_guest *guest)
         return false;
     guest->termed = true;
     host_life_signal(guest->life, SIGTERM);
-    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(term));
+    host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(term));
     return true;
 }
 
@@ -127,7 +127,7 @@ static void on_time(void *user)
         if (!send_goodbye(guest) && !send_term(guest))
             kill_for(guest, HOST_CAUSE_STOP_TIMEOUT);
     } else if (paused || host_watch_is_traced(guest->life))
-        host_loop_set(&guest->host->loop, &guest->timer,
+        host_loop_set(&guest->host->owner.loop, &guest->timer,
                       hub_clock_after(guest->supervision.start_timeout_ns));
     else
         kill_for(guest, HOST_CAUSE_START_TIMEOUT);
@@ -159,14 +159,14 @@ static void keep_name(struct host_guest *guest)
 {
     if (guest->named != HOST_GUEST_NAMED_BY_ITSELF)
         return;
-    host_routes_write(&guest->host->routes);
+    host_routes_write(&guest->host->owner.registry.routes);
     host_places_name(guest);
-    host_routes_unlock(&guest->host->routes);
+    host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
 void host_guests_start(struct host_guest *guest)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_observe *host = HOST_OBSERVE(guest->host);
     struct host_life *life;
     int r;
 
@@ -179,7 +179,7 @@ void host_guests_start(struct host_guest *guest)
         guest->restarts++;
     keep_name(guest);
     r = host_launch(guest, &life);
-    if (r == RAPAHUB_EFULL && !hub_list_empty(&host->ended)) {
+    if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(host)->ended)) {
         wait_for_entry(guest);
         return;
     }
@@ -190,22 +190,23 @@ void host_guests_start(struct host_guest *guest)
     }
     host_printed_begin(life);
     host_guests_begin(life);
-    host_watch_begin(host);
+    host_watch_begin(&host->supervision);
 }
 
 void host_guests_begin(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
-    struct rapahub_host *host = guest->host;
+    struct host_observe *host = HOST_OBSERVE(guest->host);
 
     guest->timer.on = on_time;
     guest->timer.user = guest;
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     guest->life = life;
     guest->id = life->id;
-    host_routes_unlock(&host->routes);
-    hub_list_append(&host->lives, &life->link);
-    host_loop_set(&host->loop, &guest->timer, hub_clock_after(guest->supervision.start_timeout_ns));
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    hub_list_append(&HOST_PROCESS(host)->lives, &life->link);
+    host_loop_set(&HOST_OWNER(host)->loop, &guest->timer,
+                  hub_clock_after(guest->supervision.start_timeout_ns));
 }
 
 void host_guests_attached(struct host_life *life)
@@ -227,7 +228,7 @@ void host_guests_open(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    host_routes_write(&guest->host->routes);
+    host_routes_write(&guest->host->owner.registry.routes);
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
@@ -236,8 +237,8 @@ void host_guests_open(struct host_life *life)
                                  container->plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY,
                                  "its guest is ready");
     }
-    host_routes_unlock(&guest->host->routes);
-    host_routes_announce(&guest->host->routes);
+    host_routes_unlock(&guest->host->owner.registry.routes);
+    host_routes_announce(&guest->host->owner.registry.routes);
 }
 
 void host_guests_ready(struct host_life *life)
@@ -274,7 +275,7 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
     host_life_kill(life, cause);
     life->killed = true;
     host_supervision_leaving(guest, why);
-    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
+    host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
 /* A program that the host did not start may do anything with a signal that it can hear.
@@ -293,7 +294,7 @@ void host_guests_abort(struct host_life *life, enum host_cause cause)
     hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
     host_life_signal(life, how->watchdog_signal);
     host_supervision_leaving(guest, "it is stuck");
-    host_loop_set(&guest->host->loop, &guest->timer, hub_clock_after(how->abort_ns));
+    host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(how->abort_ns));
 }
 
 void host_guests_leaving(struct host_life *life)
@@ -304,7 +305,7 @@ void host_guests_leaving(struct host_life *life)
     if (!is_present(life) || guest->state == HOST_GUEST_STOPPING)
         return;
     host_supervision_leaving(guest, "it said goodbye");
-    host_loop_set(&guest->host->loop, &guest->timer,
+    host_loop_set(&guest->host->owner.loop, &guest->timer,
                   hub_clock_after(host_lint_stop_ns(&guest->supervision)));
 }
 
@@ -324,7 +325,7 @@ void host_guests_blame(struct host_life *life)
     guest->violations++;
     host_figures_blame(&guest->figures, event.rule);
     event.name = guest->name;
-    host_events_post(guest->host, &event);
+    host_events_post(&guest->host->owner, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s%s", guest->name,
                 event.rule[0] ? event.rule : "the protocol",
                 life->proven_ns == 0 ? ", and is killed" : "");
@@ -342,7 +343,7 @@ void host_guests_violated(struct host_life *life)
         host_life_kill(life, HOST_CAUSE_PROTOCOL);
         life->killed = true;
     }
-    host_loop_set(&guest->host->loop, &guest->timer,
+    host_loop_set(&guest->host->owner.loop, &guest->timer,
                   hub_clock_after(life->trusted ? VIOLATED_GRACE : PROOF_WITHIN));
 }
 
@@ -358,9 +359,9 @@ static void part(struct host_life *life)
         host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
     else
         host_guest_show(guest, HOST_GUEST_EXITED, false);
-    host_routes_write(&guest->host->routes);
+    host_routes_write(&guest->host->owner.registry.routes);
     guest->life = NULL;
-    host_routes_unlock(&guest->host->routes);
+    host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
 /* Not of one that was asked to go, or said that it goes, and then went in order.
@@ -372,7 +373,7 @@ static void tell_death(const struct host_life *life, const struct host_end *end)
         .guest = life->id, .name = "", .cause = end->cause, .rule = ""};
 
     if (end->class != RAPAHUB_EXIT_CLEAN || hub_observe(&life->leaving) == 0)
-        host_events_post_death(guest->host, guest->on_death, guest->on_death_user, &event);
+        host_events_post_death(&guest->host->owner, guest->on_death, guest->on_death_user, &event);
 }
 
 void host_guests_ended(struct host_life *life)
@@ -424,7 +425,7 @@ static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 
     guest->pins++;
     while (r >= 0 && host_places_is_used(guest)) {
-        r = host_wait_until(guest->host, deadline);
+        r = host_wait_until(&guest->host->owner, deadline);
         if (r >= 0 && host_places_is_used(guest) && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     }
@@ -441,34 +442,35 @@ uint64_t host_guests_stop(struct host_guest *guest)
 }
 
 /* Those too that are just coming. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
-static void leave_shared(struct rapahub_host *host)
+static void leave_shared(struct host_observe *host)
 {
     struct hub_segment_view view;
 
-    if (!host->shared)
+    if (!HOST_PROCESS(host)->shared)
         return;
-    hub_segment_view(host->shared->segment, 1, &view);
+    hub_segment_view(HOST_PROCESS(host)->shared->segment, 1, &view);
     hub_publish(&view.header->host_goodbye, 1);
-    HUB_LIST_EACH (&host->lives, link)
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
         hub_link_alert(HUB_LIST_ITEM(link, struct host_life, link)->connection.link);
 }
 
 /* r[impl supervise.stop.deadline] */
-void host_guests_stop_all(struct rapahub_host *host)
+void host_guests_stop_all(struct host_observe *host)
 {
     uint64_t most = hub_clock_after(STOP_ALL_WITHIN);
 
-    host_supervision_stop_all(host, most);
+    host_supervision_stop_all(&host->supervision, most);
     leave_shared(host);
     most += 2 * PROOF_WITHIN;
-    for (uint32_t i = 0; i < host->guests_max; i++)
-        if (host->guests[i] && wait_stopped(host->guests[i], most) < 0)
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
+        if (HOST_REGISTRY(host)->guests[i] &&
+            wait_stopped(HOST_REGISTRY(host)->guests[i], most) < 0)
             rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s", rapahub_last_error()->text);
 }
 
-void host_guests_free_all(struct rapahub_host *host)
+void host_guests_free_all(struct host_observe *host)
 {
-    for (uint32_t i = 0; i < host->guests_max; i++)
-        if (host->guests[i] && !host->guests[i]->life)
-            host_places_forget(host, i);
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
+        if (HOST_REGISTRY(host)->guests[i] && !HOST_REGISTRY(host)->guests[i]->life)
+            host_places_forget(&host->supervision, i);
 }

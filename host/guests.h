@@ -5,6 +5,8 @@
 
 #include "host/guest.h"
 
+struct host_observe;
+
 /* Makes its process, as was decided. */
 void host_guests_start(struct host_guest *guest);
 
@@ -16,8 +18,8 @@ uint64_t host_guests_stop(struct host_guest *guest);
 void host_guests_ask(struct host_guest *guest);
 
 /* All of them at once, with one deadline, for the end of the host. */
-void host_guests_stop_all(struct rapahub_host *host);
-void host_guests_free_all(struct rapahub_host *host);
+void host_guests_stop_all(struct host_observe *host);
+void host_guests_free_all(struct host_observe *host);
 
 /* A life has begun: it is known to all, and its start is timed. */
 void host_guests_begin(struct host_life *life);

@@ -5,7 +5,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/host.h"
+#include "host/observe.h"
 
 static uint32_t count_of(const struct hub_list *list)
 {
@@ -40,31 +40,31 @@ void host_holding_fini(struct host_holding *holding)
 }
 
 /* r[impl supervise.upgrade.hold] */
-void host_holding_begin(struct rapahub_host *host, const struct host_holding *holding)
+void host_holding_begin(struct host_observe *host, const struct host_holding *holding)
 {
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     for (uint32_t i = 0; i < holding->count; i++)
         if (holding->list[i]->state == HOST_CONTAINER_READY)
             host_containers_move(holding->list[i], HOST_CONTAINER_HELD, "its guest is replaced");
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
-void host_holding_end(struct rapahub_host *host, const struct host_holding *holding)
+void host_holding_end(struct host_observe *host, const struct host_holding *holding)
 {
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     for (uint32_t i = 0; i < holding->count; i++)
         if (holding->list[i]->state == HOST_CONTAINER_HELD)
             host_containers_move(holding->list[i], HOST_CONTAINER_READY, "its guest serves");
-    host_routes_unlock(&host->routes);
-    host_routes_announce(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
 /* The one user counted is this holding. Who found the way to it before it was held is a user until
  * its call has ended, or is inside. */
-bool host_holding_is_idle(struct rapahub_host *host, const struct host_container *container)
+bool host_holding_is_idle(struct host_observe *host, const struct host_container *container)
 {
     return host_containers_users(container) == 1 &&
-           host_scratch_inside_container(&host->scratches, container) == 0;
+           host_scratch_inside_container(&HOST_REGISTRY(host)->scratches, container) == 0;
 }
 
 static bool is_closed(const struct host_container *container)

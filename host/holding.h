@@ -7,6 +7,8 @@
 #include "host/guest.h"
 #include "host/registry/containers.h"
 
+struct host_observe;
+
 /* The containers as they were when it began; each counts as used, so none is freed. */
 struct host_holding {
     struct host_container **list;
@@ -18,13 +20,13 @@ int host_holding_init(struct host_holding *holding, const struct host_guest *gue
 void host_holding_fini(struct host_holding *holding);
 
 /* New calls wait; those of a container that is plugged are refused as before. */
-void host_holding_begin(struct rapahub_host *host, const struct host_holding *holding);
+void host_holding_begin(struct host_observe *host, const struct host_holding *holding);
 
 /* They go on, to wherever the guest is now. Harmless twice. */
-void host_holding_end(struct rapahub_host *host, const struct host_holding *holding);
+void host_holding_end(struct host_observe *host, const struct host_holding *holding);
 
 /* Is no call of this host in it, nor about to be sent? While it is held or plugged. */
-bool host_holding_is_idle(struct rapahub_host *host, const struct host_container *container);
+bool host_holding_is_idle(struct host_observe *host, const struct host_container *container);
 
 /* Are these still the containers of the guest, all of them, and none of them reachable? */
 bool host_holding_is_whole(const struct host_holding *holding, const struct host_guest *guest);

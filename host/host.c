@@ -13,15 +13,18 @@
 #include "host/corks.h"
 #include "host/death.h"
 #include "host/decide.h"
+#include "host/demand.h"
 #include "host/detached.h"
 #include "host/enrol.h"
 #include "host/finish.h"
 #include "host/forked.h"
 #include "host/forked_end.h"
 #include "host/guests.h"
+#include "host/hooks.h"
 #include "host/nested.h"
 #include "host/observer.h"
 #include "host/offer.h"
+#include "host/owner.h"
 #include "host/route.h"
 #include "host/route_call.h"
 #include "host/startup.h"
@@ -38,68 +41,40 @@
 
 #define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
 
-static const struct host_hooks hooks = {
-    .lives = {.attached = host_guests_attached,
-              .ready = host_guests_ready,
-              .open = host_guests_open,
-              .leaving = host_guests_leaving,
-              .stuck = host_guests_abort,
-              .may_be_dead = host_death_look,
-              .on_pidfd = host_death_on_pidfd,
-              .on_bell = host_death_on_bell},
-    .decisions = {.start = host_guests_start,
-                  .move = host_decide_moved,
-                  .ask = host_guests_ask,
-                  .finish = host_finish_kill,
-                  .end = host_guests_end},
-    .listeners = {.added = host_observer_added,
-                  .deciding = host_observer_moved,
-                  .decided = host_monitors_moved,
-                  .reaped = host_observer_reaped},
-    .turn = host_turn,
-    .turn_until = host_turn_until,
-    .serve = host_nested_serve,
-    .serve_queued = host_nested_serve_queued,
-    .called = host_supervision_called,
-    .visitors = host_visitors_look,
-    .stream = host_streaming_start,
-    .ready = host_startup_ready,
-};
-
 /* ---- create and destroy ---- */
 
 static void free_offers(struct rapahub_host *host)
 {
     for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++)
-        HUB_LIST_EACH (&host->containers.buckets[i], link)
+        HUB_LIST_EACH (&HOST_REGISTRY(host)->containers.buckets[i], link)
             host_offer_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
 }
 
 static void free_host(struct rapahub_host *host)
 {
-    host_observer_end_all(host);
-    host_monitors_fini(&host->monitors);
-    host_supervision_close(host);
-    host_spawn_close(&host->spawner);
-    host_lookout_close(&host->lookout);
-    host_futexes_close(&host->futexes);
-    host_group_release(&host->shared);
-    host_modules_fini(&host->modules);
+    host_observer_end_all(HOST_OBSERVE(host));
+    host_monitors_fini(&host->observe.monitors);
+    host_supervision_close(HOST_SUPERVISION(host));
+    host_spawn_close(&HOST_PROCESS(host)->spawner);
+    host_lookout_close(&HOST_OWNER(host)->lookout);
+    host_futexes_close(&HOST_OWNER(host)->futexes);
+    host_group_release(&HOST_PROCESS(host)->shared);
+    host_modules_fini(&HOST_PROCESS(host)->modules);
     free_offers(host);
-    host_containers_fini(&host->containers);
-    host_events_fini(&host->events);
-    host_asyncs_close(&host->asyncs);
-    host_scratch_close(&host->scratches);
-    hub_mutex_fini(&host->loans.lock);
-    host_loop_fini(&host->loop);
-    host_threads_fini(&host->threads);
-    host_options_fini(&host->options);
-    if (host->has_cgroup)
-        hub_fd_release(&host->cgroup);
-    host_routes_fini(&host->routes);
-    host_children_free(host);
-    free(host->guests);
-    hub_closer_release(&host->closer);
+    host_containers_fini(&HOST_REGISTRY(host)->containers);
+    host_events_fini(&HOST_OWNER(host)->events);
+    host_asyncs_close(&HOST_CALL(host)->asyncs);
+    host_scratch_close(&HOST_REGISTRY(host)->scratches);
+    hub_mutex_fini(&HOST_CALL(host)->loans.lock);
+    host_loop_fini(&HOST_OWNER(host)->loop);
+    host_threads_fini(&HOST_OWNER(host)->threads);
+    host_options_fini(&HOST_PROCESS(host)->options);
+    if (HOST_PROCESS(host)->has_cgroup)
+        hub_fd_release(&HOST_PROCESS(host)->cgroup);
+    host_routes_fini(&HOST_REGISTRY(host)->routes);
+    host_children_free(HOST_SUPERVISION(host));
+    free(HOST_REGISTRY(host)->guests);
+    hub_closer_release(&HOST_PROCESS(host)->closer);
     host_forked_free(host);
 }
 
@@ -110,76 +85,83 @@ static void on_linger(void *user)
 
 static struct rapahub_host *new_host(void)
 {
-    struct rapahub_host *host = host_forked_new();
+    struct rapahub_host *host = host_forked_new(sizeof *host);
 
-    if (host && hub_closer_create(&host->closer) < 0) {
+    if (host && hub_closer_create(&HOST_PROCESS(host)->closer) < 0) {
         host_forked_free(host);
         host = NULL;
     }
     if (!host)
         return NULL;
-    host->hooks = &hooks;
-    host_routes_init(&host->routes);
-    host->loop.epoll = host->loop.timer = host->loop.bell = -1;
-    host_threads_init(&host->threads);
-    host_containers_init(&host->containers);
-    host_events_init(&host->events);
-    host_futexes_init(&host->futexes);
-    hub_crew_init(&host->waiters);
-    hub_list_init(&host->lives);
-    hub_list_init(&host->ended);
-    hub_list_init(&host->detached);
-    hub_list_init(&host->relays);
-    host->chains = host_chains_first();
-    hub_list_init(&host->supervisors);
-    hub_list_init(&host->observers);
-    host_monitors_init(&host->monitors);
-    host_loans_open(&host->loans);
-    host_modules_init(&host->modules);
-    host->linger.on = on_linger;
-    host_zombies_open(&host->zombies, &host->loop);
+    host_hooks_fill(host);
+    host_routes_init(&HOST_REGISTRY(host)->routes);
+    HOST_OWNER(host)->loop.epoll = HOST_OWNER(host)->loop.timer = HOST_OWNER(host)->loop.bell = -1;
+    host_threads_init(&HOST_OWNER(host)->threads);
+    host_containers_init(&HOST_REGISTRY(host)->containers);
+    host_events_init(&HOST_OWNER(host)->events);
+    host_futexes_init(&HOST_OWNER(host)->futexes);
+    hub_crew_init(&HOST_CALL(host)->waiters);
+    hub_list_init(&HOST_PROCESS(host)->lives);
+    hub_list_init(&HOST_PROCESS(host)->ended);
+    hub_list_init(&HOST_OWNER(host)->detached);
+    hub_list_init(&HOST_CALL(host)->relays);
+    HOST_CALL(host)->chains = host_chains_first();
+    hub_list_init(&host->observe.supervision.supervisors);
+    hub_list_init(&host->observe.observers);
+    host_monitors_init(&host->observe.monitors);
+    host_loans_open(&HOST_CALL(host)->loans);
+    host_modules_init(&HOST_PROCESS(host)->modules);
+    HOST_PROCESS(host)->linger.on = on_linger;
+    host_zombies_open(&HOST_PROCESS(host)->zombies, &HOST_OWNER(host)->loop);
     return host;
 }
 
 /* Who comes by itself must find a segment. */
 static int open_shared(struct rapahub_host *host)
 {
-    const struct host_group_plan plan = {
-        .number = ++host->groups, .shared = true, .anonymous = true, .path = host->options.path};
-    int r = host_group_create(&host->options.limits, &plan, &host->shared);
+    const struct host_group_plan plan = {.number = ++HOST_PROCESS(host)->groups,
+                                         .shared = true,
+                                         .anonymous = true,
+                                         .path = HOST_PROCESS(host)->options.path};
+    int r =
+        host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &HOST_PROCESS(host)->shared);
 
     if (r == 0)
-        host_watch_begin(host);
+        host_watch_begin(HOST_SUPERVISION(host));
     return r;
 }
 
 static int open_host(struct rapahub_host *host, const struct rapahub_host_options *options)
 {
-    int r = host_asyncs_open(&host->asyncs);
+    int r = host_asyncs_open(&HOST_CALL(host)->asyncs);
 
     if (r == 0)
-        r = host_options_take(options, &host->options);
+        r = host_options_take(options, &HOST_PROCESS(host)->options);
     if (r == 0)
-        r = host_scratch_open(&host->scratches);
+        r = host_scratch_open(&HOST_REGISTRY(host)->scratches);
     if (r < 0)
         return r;
-    host->guests_max = host->options.limits.guests_max;
-    host->guests = calloc(host->guests_max, sizeof *host->guests);
-    if (!host->guests)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests", host->guests_max);
+    HOST_OWNER(host)->events.on_event = HOST_PROCESS(host)->options.on_event;
+    HOST_OWNER(host)->events.user = HOST_PROCESS(host)->options.user;
+    HOST_REGISTRY(host)->guests_max = HOST_PROCESS(host)->options.limits.guests_max;
+    HOST_REGISTRY(host)->guests =
+        calloc(HOST_REGISTRY(host)->guests_max, sizeof *HOST_REGISTRY(host)->guests);
+    if (!HOST_REGISTRY(host)->guests)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests",
+                            HOST_REGISTRY(host)->guests_max);
     /* Twice as many: those of lives that have ended stay watched for a moment. */
-    r = host_loop_init(&host->loop, 2 * WATCHES_EACH * host->guests_max);
+    r = host_loop_init(&HOST_OWNER(host)->loop, 2 * WATCHES_EACH * HOST_REGISTRY(host)->guests_max);
     if (r < 0)
         return r;
-    r = host_supervision_open(host);
+    r = host_supervision_open(HOST_SUPERVISION(host));
     if (r < 0)
         return r;
     hub_mapping_sweep(HUB_SEGMENT_PREFIX, false);
-    if (host->options.anonymous)
+    if (HOST_PROCESS(host)->options.anonymous)
         r = open_shared(host);
     if (r < 0)
         return r;
-    return host->options.own_thread ? host_threads_start(host) : 0;
+    return HOST_PROCESS(host)->options.own_thread ? host_threads_start(HOST_OWNER(host)) : 0;
 }
 
 int rapahub_host_create(const struct rapahub_host_options *options, struct rapahub_host **out)
@@ -202,36 +184,38 @@ int rapahub_host_create(const struct rapahub_host_options *options, struct rapah
 static int run_destroy(struct rapahub_host *host, void *argument)
 {
     (void)argument;
-    host->closing = true;
-    host_guests_stop_all(host);
-    (void)host_death_deliver(host);
-    host_detached_end_all(host);
-    host_asyncs_end_parked(host, RAPAHUB_EDIED, "the host ends");
-    host_streaming_end(host);
-    while (host_events_deliver(host) > 0)
+    HOST_PROCESS(host)->closing = true;
+    host_guests_stop_all(HOST_OBSERVE(host));
+    (void)host_death_deliver(HOST_OBSERVE(host));
+    host_detached_end_all(HOST_OWNER(host));
+    host_asyncs_end_parked(HOST_CALL(host), RAPAHUB_EDIED, "the host ends");
+    host_streaming_end(HOST_CALL(host));
+    while (host_events_deliver(HOST_OWNER(host)) > 0)
         continue;
-    host_loans_close(&host->loans);
-    host_scratch_hide_all(&host->scratches);
-    host->depth = 1;
-    host_death_sweep_all(host);
-    host_zombies_close(&host->zombies);
-    host->depth = 0;
-    host_guests_free_all(host);
-    host_containers_sweep(&host->containers, NULL, NULL);
+    host_loans_close(&HOST_CALL(host)->loans);
+    host_scratch_hide_all(&HOST_REGISTRY(host)->scratches);
+    HOST_OWNER(host)->depth = 1;
+    host_death_sweep_all(HOST_OBSERVE(host));
+    host_zombies_close(&HOST_PROCESS(host)->zombies);
+    HOST_OWNER(host)->depth = 0;
+    host_guests_free_all(HOST_OBSERVE(host));
+    host_containers_sweep(&HOST_REGISTRY(host)->containers, NULL, NULL);
     return 0;
 }
 
 /* The library's thread is stopped by another one, never by itself. */
 static int check_may_destroy(struct rapahub_host *host)
 {
-    return host->threads.own && !host_caller_is_owner(host) ? 0 : host_caller_check(host);
+    return HOST_OWNER(host)->threads.own && !host_caller_is_owner(HOST_OWNER(host))
+               ? 0
+               : host_caller_check(HOST_OWNER(host));
 }
 
 void rapahub_host_destroy(struct rapahub_host *host)
 {
     if (!host)
         return;
-    if (host_forked_check(host) < 0) {
+    if (host_forked_check(HOST_OWNER(host)) < 0) {
         host_forked_end(host);
         return;
     }
@@ -240,7 +224,7 @@ void rapahub_host_destroy(struct rapahub_host *host)
                     rapahub_last_error()->text);
         return;
     }
-    host_threads_stop(host);
+    host_threads_stop(HOST_OWNER(host));
     run_destroy(host, NULL);
     free_host(host);
 }
@@ -252,24 +236,29 @@ int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_opt
 {
     struct host_enrol_spawn spawn = {.options = options, .out = out};
 
-    return host_threads_await(host, &host_enrol_spawn_task, &spawn);
+    return host_threads_await(HOST_OWNER(host), &host_enrol_spawn_task, &spawn);
 }
 
 const char *rapahub_host_path(const struct rapahub_host *host)
 {
-    if (host_forked_check(host) < 0)
+    if (host_forked_check(&host->observe.supervision.call.process.owner) < 0)
         return NULL;
-    return host->options.anonymous ? host->shared->segment->mapping.path : NULL;
+    return host->observe.supervision.call.process.options.anonymous
+               ? host->observe.supervision.call.process.shared->segment->mapping.path
+               : NULL;
 }
 
 uint32_t rapahub_host_quarantined(const struct rapahub_host *host)
 {
-    return host_forked_check(host) == 0 && host->shared ? host->shared->quarantined : 0;
+    return host_forked_check(&host->observe.supervision.call.process.owner) == 0 &&
+                   host->observe.supervision.call.process.shared
+               ? host->observe.supervision.call.process.shared->quarantined
+               : 0;
 }
 
-static int run_add(struct rapahub_host *host, void *argument)
+static int run_add(struct host_owner *host, void *argument)
 {
-    return host_care_begin(host, argument);
+    return host_care_begin(HOST_CALL(host), argument);
 }
 
 int rapahub_host_add_container(struct rapahub_host *host, struct rapahub_guest_id guest,
@@ -277,7 +266,7 @@ int rapahub_host_add_container(struct rapahub_host *host, struct rapahub_guest_i
 {
     struct host_care_begin begin = {guest, options, RAPAHUB_BEGIN_INIT, NULL};
 
-    return host_threads_run(host, run_add, &begin);
+    return host_threads_run(HOST_OWNER(host), run_add, &begin);
 }
 
 struct offer_job {
@@ -286,11 +275,11 @@ struct offer_job {
     void *self;
 };
 
-static int run_offer(struct rapahub_host *host, void *argument)
+static int run_offer(struct host_owner *host, void *argument)
 {
     const struct offer_job *job = argument;
 
-    return host_care_offer(host, job->options, job->methods, job->self);
+    return host_care_offer(HOST_CALL(host), job->options, job->methods, job->self);
 }
 
 int rapahub_host_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
@@ -298,7 +287,7 @@ int rapahub_host_offer(struct rapahub_host *host, const struct rapahub_container
 {
     struct offer_job job = {options, methods, self};
 
-    return host_threads_run(host, run_offer, &job);
+    return host_threads_run(HOST_OWNER(host), run_offer, &job);
 }
 
 static void visit_methods(const struct host_methods *methods,
@@ -312,11 +301,11 @@ int rapahub_host_methods(struct rapahub_host *host, struct rapahub_container_id 
                          void (*visit)(void *user, const char *signature), void *user)
 {
     struct host_route route;
-    int r = host_forked_check(host);
+    int r = host_forked_check(HOST_OWNER(host));
 
     if (r < 0)
         return r;
-    r = host_route_find(host, target, &route);
+    r = host_route_find(HOST_CALL(host), target, &route);
     if (route.methods) {
         visit_methods(route.methods, visit, user);
         r = 0;
@@ -330,15 +319,15 @@ int rapahub_host_guest_methods(struct rapahub_host *host, struct rapahub_guest_i
 {
     struct host_methods *methods = NULL;
     const struct host_guest *guest;
-    int r = host_forked_check(host);
+    int r = host_forked_check(HOST_OWNER(host));
 
     if (r < 0)
         return r;
-    host_routes_read(&host->routes);
-    guest = host_guest_find(host, id);
+    host_routes_read(&HOST_REGISTRY(host)->routes);
+    guest = host_guest_find(HOST_PROCESS(host), id);
     if (guest && guest->methods)
         methods = host_methods_hold(guest->methods);
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     if (!methods)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
     visit_methods(methods, visit, user);
@@ -357,19 +346,19 @@ static bool is_past_visitor(const struct host_guest *guest)
     return guest->anonymous && guest->state == HOST_GUEST_CLOSED;
 }
 
-static int run_guests(struct rapahub_host *host, void *argument)
+static int run_guests(struct host_owner *host, void *argument)
 {
     const struct visit_job *job = argument;
 
-    for (uint32_t i = 0; i < host->guests_max; i++) {
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
         struct rapahub_guest_status status;
 
-        if (!host->guests[i] || is_past_visitor(host->guests[i]))
+        if (!HOST_REGISTRY(host)->guests[i] || is_past_visitor(HOST_REGISTRY(host)->guests[i]))
             continue;
-        host_status_of(host->guests[i], &status);
-        host->callbacks++;
+        host_status_of(HOST_REGISTRY(host)->guests[i], &status);
+        HOST_OWNER(host)->callbacks++;
         job->visit(job->user, &status);
-        host->callbacks--;
+        HOST_OWNER(host)->callbacks--;
     }
     return 0;
 }
@@ -380,7 +369,7 @@ int rapahub_host_guests(struct rapahub_host *host,
 {
     struct visit_job job = {visit, user};
 
-    return host_threads_look(host, run_guests, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_guests, &job); /* from a callback too */
 }
 
 struct figures_job {
@@ -389,17 +378,17 @@ struct figures_job {
     void *user;
 };
 
-static int run_figures(struct rapahub_host *host, void *argument)
+static int run_figures(struct host_owner *host, void *argument)
 {
     const struct figures_job *job = argument;
-    const struct host_guest *guest = host_guest_find(host, job->guest);
+    const struct host_guest *guest = host_guest_find(HOST_PROCESS(host), job->guest);
 
     if (!guest)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
-    host->callbacks++;
+    HOST_OWNER(host)->callbacks++;
     host_figures_visit(&guest->figures, guest->life ? &guest->life->connection : NULL, job->visit,
                        job->user);
-    host->callbacks--;
+    HOST_OWNER(host)->callbacks--;
     return 0;
 }
 
@@ -408,28 +397,28 @@ int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id gues
 {
     struct figures_job job = {guest, visit, user};
 
-    return host_threads_look(host, run_figures, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_figures, &job); /* from a callback too */
 }
 
 /* ---- calls ---- */
 
 int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
 {
-    return host_route_call(host, call, result);
+    return host_route_call(HOST_CALL(host), call, result);
 }
 
 int rapahub_host_loan(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
                       struct rapahub_loan *out)
 {
-    int r = host_forked_check(host);
+    int r = host_forked_check(HOST_OWNER(host));
 
-    return r < 0 ? r : host_loans_take(host, target, size, out);
+    return r < 0 ? r : host_loans_take(HOST_CALL(host), target, size, out);
 }
 
 void rapahub_host_drop_loan(struct rapahub_host *host, struct rapahub_loan *loan)
 {
-    if (host_forked_check(host) == 0)
-        host_loans_drop(host, loan);
+    if (host_forked_check(HOST_OWNER(host)) == 0)
+        host_loans_drop(HOST_CALL(host), loan);
 }
 
 int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call *call,
@@ -437,7 +426,7 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
 {
     const struct host_async_call_order order = {call, on_done, user};
     struct host_async_begun begun;
-    int r = host_async_call_begin(host, &order, &begun);
+    int r = host_async_call_begin(HOST_CALL(host), &order, &begun);
 
     if (r < 0)
         return r;
@@ -449,32 +438,32 @@ int rapahub_host_call_async(struct rapahub_host *host, const struct rapahub_call
 
 int rapahub_host_cork(struct rapahub_host *host, struct rapahub_container_id target, bool corked)
 {
-    int r = host_forked_check(host);
+    int r = host_forked_check(HOST_OWNER(host));
 
-    return r < 0 ? r : host_corks_set(host, target, corked);
+    return r < 0 ? r : host_corks_set(HOST_CALL(host), target, corked);
 }
 
 void rapahub_host_cancel(struct rapahub_host *host, struct rapahub_request_id request)
 {
-    if (host_forked_check(host) == 0)
-        host_asyncs_cancel(host, request.number);
+    if (host_forked_check(HOST_OWNER(host)) == 0)
+        host_asyncs_cancel(HOST_CALL(host), request.number);
 }
 
 /* ---- loop ---- */
 
 int rapahub_host_fd(const struct rapahub_host *host)
 {
-    int r = host_forked_check(host);
+    int r = host_forked_check(&host->observe.supervision.call.process.owner);
 
     if (r < 0)
         return r;
     host_turn_show((struct rapahub_host *)(uintptr_t)host);
-    return host->loop.epoll;
+    return host->observe.supervision.call.process.owner.loop.epoll;
 }
 
 int rapahub_host_dispatch(struct rapahub_host *host, int timeout_ms)
 {
-    int r = host_caller_check(host);
+    int r = host_caller_check(HOST_OWNER(host));
 
     return r < 0 ? r : host_turn(host, timeout_ms);
 }

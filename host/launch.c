@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "host/confinement.h"
-#include "host/host.h"
 #include "host/keep.h"
+#include "host/observe.h"
 #include "host/streaming.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -145,20 +145,21 @@ static int make_environment(bool trusted, struct launch *launch)
 
 static int enter_group(struct host_guest *guest, struct host_life *life)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_observe *host = HOST_OBSERVE(guest->host);
     int r = 0;
 
-    if (life->trusted && host->shared) {
-        life->group = host->shared;
+    if (life->trusted && HOST_PROCESS(host)->shared) {
+        life->group = HOST_PROCESS(host)->shared;
     } else {
-        const struct host_group_plan plan = {.number = host->groups + 1, .shared = life->trusted};
+        const struct host_group_plan plan = {.number = HOST_PROCESS(host)->groups + 1,
+                                             .shared = life->trusted};
 
-        r = host_group_create(&host->options.limits, &plan, &life->group);
+        r = host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &life->group);
         if (r < 0)
             return r;
-        host->groups++;
+        HOST_PROCESS(host)->groups++;
         if (life->trusted)
-            host->shared = life->group;
+            HOST_PROCESS(host)->shared = life->group;
     }
     r = host_group_enter(life->group, guest->lives + 1, &life->id.peer, &life->id.epoch);
     if (r < 0)
@@ -219,9 +220,9 @@ static void number_descriptors(const struct host_guest *guest, const struct host
 /* r[impl hub.spawn.fds] r[impl shm.spawn.ticket] */
 static int start(struct host_guest *guest, struct host_life *life, const struct launch *launch)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_observe *host = HOST_OBSERVE(guest->host);
     struct host_spawn_order order = {
-        .program = host->options.guest_program,
+        .program = HOST_PROCESS(host)->options.guest_program,
         .arguments = launch->arguments,
         .environment = launch->environment,
         .no_new_privs = !life->trusted,
@@ -230,12 +231,12 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
         .cgroup = launch->cgroup,
     };
     struct host_spawned spawned;
-    int r = host->spawner ? 0 : host_spawn_open(&host->spawner);
+    int r = HOST_PROCESS(host)->spawner ? 0 : host_spawn_open(&HOST_PROCESS(host)->spawner);
 
     if (r < 0)
         return r;
     number_descriptors(guest, life, launch, &order);
-    r = host_spawn(host->spawner, &order, &spawned);
+    r = host_spawn(HOST_PROCESS(host)->spawner, &order, &spawned);
     if (r < 0) {
         guest->step = spawned.step;
         return r;
@@ -248,28 +249,31 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
 }
 
 /* Twice as many, as in the loop: lives that have ended may still be looked out for. */
-static int look_out(struct rapahub_host *host, struct host_post *post)
+static int look_out(struct host_observe *host, struct host_post *post)
 {
-    int r = host->lookout.open
+    int r = HOST_OWNER(host)->lookout.open
                 ? 0
-                : host_lookout_open(&host->lookout, host->loop.epoll, 2 * host->guests_max);
+                : host_lookout_open(&HOST_OWNER(host)->lookout, HOST_OWNER(host)->loop.epoll,
+                                    2 * HOST_REGISTRY(host)->guests_max);
 
-    return r == 0 ? host_lookout_post(&host->lookout, post) : r;
+    return r == 0 ? host_lookout_post(&HOST_OWNER(host)->lookout, post) : r;
 }
 
 static int watch(struct host_life *life)
 {
     int r;
 
-    life->on_death = (struct host_watch){life->pidfd, life->host->hooks->lives.on_pidfd, life, 0};
-    life->on_bell = (struct host_watch){life->doorbell, life->host->hooks->lives.on_bell, life, 0};
+    life->on_death = (struct host_watch){
+        life->pidfd, HOST_SUPERVISION(life->host)->hooks->lives.on_pidfd, life, 0};
+    life->on_bell = (struct host_watch){
+        life->doorbell, HOST_SUPERVISION(life->host)->hooks->lives.on_bell, life, 0};
     r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
     if (r == 0)
         r = host_life_listen(life);
     if (r == 0)
         r = host_keep_watch(life);
     if (r == 0)
-        r = look_out(life->host, &life->post);
+        r = look_out(HOST_OBSERVE(life->host), &life->post);
     return r == 0 ? host_output_watch(&life->output) : r;
 }
 
@@ -296,7 +300,7 @@ static int build(struct host_guest *guest, struct host_life *life, struct launch
     if (r == 0)
         r = at(guest, "spawn", start(guest, life, launch));
     if (r == 0)
-        r = at(guest, "link", host_streaming_connect(guest->host, life));
+        r = at(guest, "link", host_streaming_connect(HOST_CALL(guest->host), life));
     return r == 0 ? at(guest, "watch", watch(life)) : r;
 }
 
@@ -317,7 +321,7 @@ int host_launch(struct host_guest *guest, struct host_life **out)
 {
     struct launch launch = {
         .input = -1, .output = {-1, -1}, .doorbell = -1, .keep = -1, .cgroup = -1};
-    struct host_life *life = host_life_create(guest, &guest->host->loop);
+    struct host_life *life = host_life_create(guest, &guest->host->owner.loop);
     int r;
 
     if (!life)

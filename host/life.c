@@ -14,8 +14,9 @@
 
 #include "host/caller.h"
 #include "host/confinement.h"
-#include "host/host.h"
+#include "host/guest.h"
 #include "host/keep.h"
+#include "host/process.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
@@ -40,7 +41,8 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     life->on_keep.fd = -1;
     life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
     hub_list_init(&life->link);
-    host_chains_init(&life->chains);
+    hub_list_init(&life->chains.begun);
+    hub_list_init(&life->chains.seats);
     return life;
 }
 
@@ -95,8 +97,8 @@ void host_life_release(struct host_life **pointer)
 /* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
 static bool will_look(const struct host_life *life)
 {
-    return host_caller_is_owner(life->host) && life->loop->handling &&
-           life->host->depth + life->host->nested <= HOST_WAIT_DEPTH_MAX;
+    return host_caller_is_owner(&life->host->owner) && life->loop->handling &&
+           life->host->owner.depth + life->host->owner.nested <= HOST_WAIT_DEPTH_MAX;
 }
 
 static void note(struct host_life *life, uint32_t bit)
@@ -166,8 +168,8 @@ void host_life_look_away(struct host_life *life)
 {
     if (!life->host)
         return;
-    host_lookout_forget(&life->host->lookout, &life->post);
-    host_futexes_forget(&life->host->futexes, &life->futex);
+    host_lookout_forget(&life->host->owner.lookout, &life->post);
+    host_futexes_forget(&life->host->owner.futexes, &life->futex);
 }
 
 /* Timers that were set inside of this turn are heard, too. */
@@ -175,7 +177,7 @@ static uint64_t on_nap(void *user)
 {
     struct host_life *life = user;
 
-    if (!host_lookout_nap(&life->host->lookout, &life->post))
+    if (!host_lookout_nap(&life->host->owner.lookout, &life->post))
         return NAP_BLIND;
     host_loop_arm(life->loop);
     return NAP;

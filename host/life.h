@@ -11,16 +11,15 @@
 
 #include <rapahub/id.h>
 
-#include "host/chains.h"
 #include "host/owner/futexes.h"
 #include "host/owner/lookout.h"
 #include "host/owner/loop.h"
-#include "host/probes.h"
 #include "host/process/cgroup.h"
 #include "host/process/group.h"
 #include "host/process/output.h"
 #include "host/registry/methods.h"
 #include "host/supervise/exits.h"
+#include "host/supervise/probe.h"
 #include "host/supervise/pulse.h"
 #include "host/supervise/stall.h"
 #include "hub/base/proof.h"
@@ -28,7 +27,7 @@
 #include "hub/wire/lifecycle.h"
 
 struct host_guest;
-struct rapahub_host;
+struct host_process;
 
 /* What waits for the owner: bits that any thread sets. */
 #define HOST_WORK_REQUEST UINT32_C(0x01) /* requests of the guest are queued */
@@ -56,8 +55,23 @@ struct host_nested {
     uint8_t target[HUB_LIFECYCLE_TARGET_MAX]; /* as the guest names it */
 };
 
+/* When it is asked how it is, and by which questions; see probes.h. */
+struct host_probes {
+    struct host_probe_set set;
+    struct host_timer timer;
+    struct host_probes_seat {
+        struct host_life *life;
+        enum host_probe_kind kind;
+    } seats[HOST_PROBE_KINDS]; /* whose question it is */
+};
+
+/* Chains of calls that began with it, and the seats of its open calls in them; see chains.h. */
+struct host_chains {
+    struct hub_list begun, seats;
+};
+
 struct host_life {
-    struct rapahub_host *host;
+    struct host_process *host;
     struct host_loop *loop;
     struct host_guest *guest; /* owner */
     char name[64];            /* constant once the guest is ready */

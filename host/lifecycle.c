@@ -2,6 +2,7 @@
 /* lifecycle: the functions of <rapahub/lifecycle.h>, each carried out by the owner. */
 #include <rapahub/lifecycle.h>
 
+#include "host/call.h"
 #include "host/care.h"
 #include "host/threads.h"
 #include "hub/base/clock.h"
@@ -18,8 +19,10 @@ struct job {
     void *result;
 };
 
-static int run_begin(struct rapahub_host *host, void *argument)
+static int run_begin(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
+
     return host_care_begin(host, &((struct job *)argument)->begin);
 }
 
@@ -29,11 +32,12 @@ int rapahub_host_begin(struct rapahub_host *host, struct rapahub_guest_id guest,
 {
     struct job job = {.begin = {guest, options, how, state}};
 
-    return host_threads_run(host, run_begin, &job);
+    return host_threads_run(HOST_OWNER(host), run_begin, &job);
 }
 
-static int run_plug(struct rapahub_host *host, void *argument)
+static int run_plug(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
     return host_care_plug(host, job->target, job->plugged);
@@ -43,11 +47,12 @@ int rapahub_host_plug(struct rapahub_host *host, struct rapahub_container_id tar
 {
     struct job job = {.target = target, .plugged = plugged};
 
-    return host_threads_run(host, run_plug, &job);
+    return host_threads_run(HOST_OWNER(host), run_plug, &job);
 }
 
-static int run_drain(struct rapahub_host *host, void *argument)
+static int run_drain(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
     return host_care_drain(host, job->target, job->timeout_ns);
@@ -58,11 +63,12 @@ int rapahub_host_drain(struct rapahub_host *host, struct rapahub_container_id ta
 {
     struct job job = {.target = target, .timeout_ns = timeout_ns};
 
-    return host_threads_run(host, run_drain, &job);
+    return host_threads_run(HOST_OWNER(host), run_drain, &job);
 }
 
-static int run_save(struct rapahub_host *host, void *argument)
+static int run_save(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
     return host_care_save(host, job->target, job->to);
@@ -73,11 +79,13 @@ int rapahub_host_save(struct rapahub_host *host, struct rapahub_container_id tar
 {
     struct job job = {.target = target, .to = to};
 
-    return host_threads_run(host, run_save, &job);
+    return host_threads_run(HOST_OWNER(host), run_save, &job);
 }
 
-static int run_remove(struct rapahub_host *host, void *argument)
+static int run_remove(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
+
     return host_care_remove(host, ((const struct job *)argument)->target);
 }
 
@@ -85,11 +93,12 @@ int rapahub_host_remove_container(struct rapahub_host *host, struct rapahub_cont
 {
     struct job job = {.target = target};
 
-    return host_threads_run(host, run_remove, &job);
+    return host_threads_run(HOST_OWNER(host), run_remove, &job);
 }
 
-static int run_ask(struct rapahub_host *host, void *argument)
+static int run_ask(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
     return host_care_ask(host, job->target, job->method, job->arguments, job->result);
@@ -100,7 +109,7 @@ int rapahub_host_work_remaining(struct rapahub_host *host, struct rapahub_contai
 {
     struct job job = {.target = target, .method = HUB_LIFECYCLE_WORK, .result = out};
 
-    return host_threads_run(host, run_ask, &job);
+    return host_threads_run(HOST_OWNER(host), run_ask, &job);
 }
 
 int rapahub_host_migrate(struct rapahub_host *host, struct rapahub_container_id target,
@@ -109,7 +118,7 @@ int rapahub_host_migrate(struct rapahub_host *host, struct rapahub_container_id 
     const void *const arguments[] = {&node.number, NULL};
     struct job job = {.target = target, .method = HUB_LIFECYCLE_MIGRATE, .arguments = arguments};
 
-    return host_threads_run(host, run_ask, &job);
+    return host_threads_run(HOST_OWNER(host), run_ask, &job);
 }
 
 int rapahub_host_expand(struct rapahub_host *host, struct rapahub_container_id target,
@@ -118,7 +127,7 @@ int rapahub_host_expand(struct rapahub_host *host, struct rapahub_container_id t
     const void *const arguments[] = {&joined.number, NULL};
     struct job job = {.target = target, .method = HUB_LIFECYCLE_EXPAND, .arguments = arguments};
 
-    return host_threads_run(host, run_ask, &job);
+    return host_threads_run(HOST_OWNER(host), run_ask, &job);
 }
 
 int rapahub_host_schedule_recover(struct rapahub_host *host, struct rapahub_container_id target,
@@ -131,7 +140,7 @@ int rapahub_host_schedule_recover(struct rapahub_host *host, struct rapahub_cont
                       .arguments = arguments,
                       .result = &out->number};
 
-    return host_threads_run(host, run_ask, &job);
+    return host_threads_run(HOST_OWNER(host), run_ask, &job);
 }
 
 int rapahub_host_health(struct rapahub_host *host, struct rapahub_container_id target,
@@ -139,7 +148,7 @@ int rapahub_host_health(struct rapahub_host *host, struct rapahub_container_id t
 {
     uint8_t health = 0;
     struct job job = {.target = target, .method = HUB_LIFECYCLE_HEALTH, .result = &health};
-    int r = host_threads_run(host, run_ask, &job);
+    int r = host_threads_run(HOST_OWNER(host), run_ask, &job);
 
     if (r < 0)
         return r;

@@ -6,9 +6,9 @@
 
 #include <rapahub/error.h>
 
+#include "host/call.h"
 #include "host/corks.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/loans.h"
 #include "host/route_cache.h"
 #include "host/small_call.h"
@@ -19,7 +19,7 @@
 
 /* Who calls, and where. */
 struct caller {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct host_scratch *scratch;
     struct host_life *life;
     bool owner;
@@ -28,7 +28,7 @@ struct caller {
 
 /* One call. */
 struct loan_call {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct host_scratch *scratch;
     struct host_life *life;
     const struct rapahub_call *call;
@@ -157,13 +157,14 @@ static struct hub_direct_order order_of(const struct loan_call *it, struct hub_a
 {
     const struct rapahub_call *call = it->call;
 
-    return (struct hub_direct_order){
-        .timeout_ns = call->timeout_ns ? call->timeout_ns : it->host->options.call_timeout_ns,
-        .answer = answer,
-        .looks_soon = it->owner,
-        .view = call->view && it->life->trusted,
-        .payload = &it->payload,
-        .method_id = id};
+    return (struct hub_direct_order){.timeout_ns = call->timeout_ns
+                                                       ? call->timeout_ns
+                                                       : it->host->process.options.call_timeout_ns,
+                                     .answer = answer,
+                                     .looks_soon = it->owner,
+                                     .view = call->view && it->life->trusted,
+                                     .payload = &it->payload,
+                                     .method_id = id};
 }
 
 static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
@@ -326,7 +327,7 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
     return 0;
 }
 
-__attribute__((noinline, flatten)) int host_loan_call(struct rapahub_host *host,
+__attribute__((noinline, flatten)) int host_loan_call(struct host_call *host,
                                                       const struct rapahub_call *call, void *result)
 {
     struct caller by = {.host = host};
@@ -337,7 +338,7 @@ __attribute__((noinline, flatten)) int host_loan_call(struct rapahub_host *host,
     by.scratch = id != 0 ? host_route_cache_find(host, call->target) : NULL;
     if (!by.scratch)
         return -EAGAIN;
-    by.owner = pthread_equal(host->threads.owner, by.scratch->thread);
+    by.owner = pthread_equal(host->process.owner.threads.owner, by.scratch->thread);
     by.inside = !by.owner && host_route_cache_go_in(host, by.scratch);
     if (!by.owner && !by.inside)
         return -EAGAIN;

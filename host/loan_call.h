@@ -8,8 +8,10 @@
 
 #include <rapahub/host.h>
 
+struct host_call;
+
 /* 0 or a failure as rapahub_host_call, of one with `loan` or `view`; -EAGAIN: nothing was sent, and
  * a loan is as it was: it is to go the long way. */
-int host_loan_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
+int host_loan_call(struct host_call *host, const struct rapahub_call *call, void *result);
 
 #endif

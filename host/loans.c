@@ -5,8 +5,8 @@
 
 #include <rapahub/error.h>
 
+#include "host/call.h"
 #include "host/corks.h"
-#include "host/host.h"
 #include "host/route_cache.h"
 #include "host/route_wait.h"
 #include "hub/base/clock.h"
@@ -34,7 +34,7 @@ void host_loans_open(struct host_loans *loans)
 }
 
 /* A thread takes and gives back mostly one at a time: that one is its own. */
-static void put_by(struct rapahub_host *host, struct host_scratch *scratch, struct host_loan *loan)
+static void put_by(struct host_call *host, struct host_scratch *scratch, struct host_loan *loan)
 {
     if (scratch && !scratch->piece) {
         scratch->piece = loan;
@@ -44,9 +44,9 @@ static void put_by(struct rapahub_host *host, struct host_scratch *scratch, stru
     host_shelf_give(&host->loans.spare, loan);
 }
 
-static void give_back(struct rapahub_host *host, struct host_loan *loan)
+static void give_back(struct host_call *host, struct host_loan *loan)
 {
-    put_by(host, host_scratch_get(&host->scratches), loan);
+    put_by(host, host_scratch_get(&HOST_REGISTRY(host)->scratches), loan);
 }
 
 static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
@@ -64,9 +64,9 @@ static __attribute__((noinline)) struct host_loan *new_record(struct host_loans 
     return loan;
 }
 
-static struct host_loan *take_record(struct rapahub_host *host)
+static struct host_loan *take_record(struct host_call *host)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     struct host_loan *loan = scratch ? scratch->piece : NULL;
 
     if (!loan)
@@ -139,10 +139,10 @@ static int fill(const struct host_route *route, size_t size, struct host_loan *l
     return 0;
 }
 
-static int find_target(struct rapahub_host *host, struct rapahub_container_id target,
+static int find_target(struct host_call *host, struct rapahub_container_id target,
                        struct host_route *route)
 {
-    uint64_t deadline = hub_clock_after(host->options.call_timeout_ns);
+    uint64_t deadline = hub_clock_after(host->process.options.call_timeout_ns);
     int r;
 
     while ((r = host_route_find(host, target, route)) == -EAGAIN) {
@@ -156,11 +156,12 @@ static int find_target(struct rapahub_host *host, struct rapahub_container_id ta
 
 /* Where this thread called last; what goes wrong there the ordinary way finds, too. The owner, who
  * alone frees a life, takes no turn here. */
-static bool take_cached(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
                         struct host_loan *loan)
 {
     struct host_scratch *scratch = host_route_cache_find(host, target);
-    bool owner = scratch && pthread_equal(host->threads.owner, scratch->thread), taken;
+    bool owner = scratch && pthread_equal(host->process.owner.threads.owner, scratch->thread),
+         taken;
 
     if (!scratch || (!owner && !host_route_cache_go_in(host, scratch)))
         return false;
@@ -174,7 +175,7 @@ static bool take_cached(struct rapahub_host *host, struct rapahub_container_id t
     return taken;
 }
 
-static __attribute__((noinline)) int take(struct rapahub_host *host,
+static __attribute__((noinline)) int take(struct host_call *host,
                                           struct rapahub_container_id target, size_t size,
                                           struct host_loan *loan)
 {
@@ -187,7 +188,7 @@ static __attribute__((noinline)) int take(struct rapahub_host *host,
     return r;
 }
 
-__attribute__((flatten)) int host_loans_take(struct rapahub_host *host,
+__attribute__((flatten)) int host_loans_take(struct host_call *host,
                                              struct rapahub_container_id target, size_t size,
                                              struct rapahub_loan *out)
 {
@@ -214,7 +215,7 @@ __attribute__((flatten)) int host_loans_take(struct rapahub_host *host,
     return 0;
 }
 
-static void forget(struct rapahub_host *host, struct host_loan *own, struct rapahub_loan *loan)
+static void forget(struct host_call *host, struct host_loan *own, struct rapahub_loan *loan)
 {
     *loan = (struct rapahub_loan){.data = NULL};
     hub_note64(&own->serial, 0);
@@ -222,7 +223,7 @@ static void forget(struct rapahub_host *host, struct host_loan *own, struct rapa
     give_back(host, own);
 }
 
-void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan)
+void host_loans_drop(struct host_call *host, struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
 
@@ -262,7 +263,7 @@ int host_loans_find(const struct rapahub_loan *loan, const struct host_route *ro
     return 0;
 }
 
-struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_loan *loan)
+struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
     struct host_life *life;
@@ -275,7 +276,7 @@ struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_l
     return life;
 }
 
-struct host_life *host_loans_pass_on(struct rapahub_host *host, struct host_scratch *scratch,
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch *scratch,
                                      struct rapahub_loan *loan, struct hub_loan *slot)
 {
     struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
@@ -290,7 +291,7 @@ struct host_life *host_loans_pass_on(struct rapahub_host *host, struct host_scra
     return life;
 }
 
-void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan)
+void host_loans_settle(struct host_call *host, struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
 

@@ -12,6 +12,8 @@
 #include "hub/base/mutex.h"
 #include "hub/link/loan.h"
 
+struct host_call;
+
 /* Records stay until the host ends, as many as were ever out at once: so a handle that is stale
  * names one that has another serial. */
 struct host_loans {
@@ -26,9 +28,9 @@ void host_loans_open(struct host_loans *loans);
 void host_loans_close(struct host_loans *loans);
 
 /* The whole of rapahub_host_loan and rapahub_host_drop_loan. */
-int host_loans_take(struct rapahub_host *host, struct rapahub_container_id target, size_t size,
+int host_loans_take(struct host_call *host, struct rapahub_container_id target, size_t size,
                     struct rapahub_loan *out);
-void host_loans_drop(struct rapahub_host *host, struct rapahub_loan *loan);
+void host_loans_drop(struct host_call *host, struct rapahub_loan *loan);
 
 /* What a call is to send: its slot, NULL where the target is the host itself; RAPAHUB_ESTALE where
  * the target lives elsewhere now, -EINVAL where `last` does not lie at the start of the loan. */
@@ -40,13 +42,13 @@ struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct hos
                                const struct rapahub_bytes *last);
 
 /* Behind the call: a loan that was sent is the caller's no more. */
-void host_loans_settle(struct rapahub_host *host, struct rapahub_loan *loan);
+void host_loans_settle(struct host_call *host, struct rapahub_loan *loan);
 
 /* The same, but its life is held by who calls now: NULL where nothing was sent. */
-struct host_life *host_loans_inherit(struct rapahub_host *host, struct rapahub_loan *loan);
+struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan);
 
 /* The same where the slot of this loan was sent by who has this scratch. */
-struct host_life *host_loans_pass_on(struct rapahub_host *host, struct host_scratch *scratch,
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch *scratch,
                                      struct rapahub_loan *loan, struct hub_loan *slot);
 
 #endif

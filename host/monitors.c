@@ -8,7 +8,7 @@
 
 #include "host/children.h"
 #include "host/exchange.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/threads.h"
 #include "hub/base/clock.h"
 
@@ -49,13 +49,13 @@ static bool hears(const struct host_container *container)
     return container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED;
 }
 
-static int tell_container(struct rapahub_host *host, struct host_life *life,
+static int tell_container(struct host_observe *host, struct host_life *life,
                           const struct host_container *container, const struct hub_down *down)
 {
     const void *const arguments[] = {&container->handle, down, NULL};
 
     return host_exchange_tell(life, HUB_LIFECYCLE_DOWN, arguments,
-                              hub_clock_after(host->options.call_timeout_ns));
+                              hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
 }
 
 /* False: there is no room for a message to it now, and no container was told. Where it fills up
@@ -67,7 +67,9 @@ static bool tell_guest(struct host_guest *guest, const struct hub_down *down)
     HUB_LIST_EACH (&guest->containers, link) {
         const struct host_container *container =
             HUB_LIST_ITEM(link, struct host_container, of_guest);
-        int r = hears(container) ? tell_container(guest->host, guest->life, container, down) : 0;
+        int r = hears(container)
+                    ? tell_container(HOST_OBSERVE(guest->host), guest->life, container, down)
+                    : 0;
 
         if (first && (r == -EAGAIN || r == -EBUSY))
             return false;
@@ -76,10 +78,10 @@ static bool tell_guest(struct host_guest *guest, const struct hub_down *down)
     return true;
 }
 
-static struct host_guest *ready_guest(struct rapahub_host *host, uint32_t number)
+static struct host_guest *ready_guest(struct host_observe *host, uint32_t number)
 {
-    uint32_t place = host_tree_find(&host->machine.tree, number);
-    struct host_guest *guest = place == HOST_TREE_NONE ? NULL : host->children[place];
+    uint32_t place = host_tree_find(&host->supervision.machine.tree, number);
+    struct host_guest *guest = place == HOST_TREE_NONE ? NULL : host->supervision.children[place];
 
     return guest && guest->life && guest->state == HOST_GUEST_READY ? guest : NULL;
 }
@@ -87,15 +89,15 @@ static struct host_guest *ready_guest(struct rapahub_host *host, uint32_t number
 static void on_again(void *user);
 
 /* r[impl supervise.monitor] */
-static void tell(struct rapahub_host *host, struct monitor *monitor)
+static void tell(struct host_observe *host, struct monitor *monitor)
 {
     struct host_guest *watcher = monitor->count > 0 ? ready_guest(host, monitor->watcher) : NULL;
-    uint32_t place = host_tree_find(&host->machine.tree, monitor->target);
+    uint32_t place = host_tree_find(&host->supervision.machine.tree, monitor->target);
 
     if (!watcher || place == HOST_TREE_NONE)
         return;
     const struct hub_down down = {
-        .name = rapahub_string_of(host_machine_child(&host->machine, place)->name),
+        .name = rapahub_string_of(host_machine_child(&host->supervision.machine, place)->name),
         .child = monitor->target,
         .incarnation = monitor->incarnation,
         .class = (uint8_t)monitor->class,
@@ -107,10 +109,10 @@ static void tell(struct rapahub_host *host, struct monitor *monitor)
     }
     host->monitors.again.on = on_again;
     host->monitors.again.user = host;
-    host_loop_set(&host->loop, &host->monitors.again, hub_clock_after(AGAIN));
+    host_loop_set(&HOST_OWNER(host)->loop, &host->monitors.again, hub_clock_after(AGAIN));
 }
 
-static void tell_all(struct rapahub_host *host, uint32_t watcher)
+static void tell_all(struct host_observe *host, uint32_t watcher)
 {
     HUB_LIST_EACH (&host->monitors.list, link) {
         struct monitor *monitor = HUB_LIST_ITEM(link, struct monitor, link);
@@ -127,7 +129,7 @@ static void on_again(void *user)
 
 /* ---- what happens ---- */
 
-static void note_end(struct rapahub_host *host, uint32_t number,
+static void note_end(struct host_observe *host, uint32_t number,
                      const struct host_decision *decision)
 {
     HUB_LIST_EACH (&host->monitors.list, link) {
@@ -142,7 +144,7 @@ static void note_end(struct rapahub_host *host, uint32_t number,
     }
 }
 
-static void forget(struct rapahub_host *host, uint32_t number)
+static void forget(struct host_observe *host, uint32_t number)
 {
     HUB_LIST_EACH (&host->monitors.list, link) {
         struct monitor *monitor = HUB_LIST_ITEM(link, struct monitor, link);
@@ -153,10 +155,10 @@ static void forget(struct rapahub_host *host, uint32_t number)
 }
 
 /* A start that only waits for a free entry is no end. */
-void host_monitors_moved(struct rapahub_host *host, const struct host_decision *decision)
+void host_monitors_moved(struct host_observe *host, const struct host_decision *decision)
 {
-    const struct host_guest *guest = host->children[decision->place];
-    uint32_t number = host_machine_child(&host->machine, decision->place)->number;
+    const struct host_guest *guest = host->supervision.children[decision->place];
+    uint32_t number = host_machine_child(&host->supervision.machine, decision->place)->number;
 
     if (host->monitors.count == 0)
         return;
@@ -174,7 +176,7 @@ struct pair {
     struct rapahub_child_id watcher, target;
 };
 
-static struct monitor *find(struct rapahub_host *host, const struct pair *pair)
+static struct monitor *find(struct host_observe *host, const struct pair *pair)
 {
     HUB_LIST_EACH (&host->monitors.list, link) {
         struct monitor *monitor = HUB_LIST_ITEM(link, struct monitor, link);
@@ -185,14 +187,14 @@ static struct monitor *find(struct rapahub_host *host, const struct pair *pair)
     return NULL;
 }
 
-static int check_target(struct rapahub_host *host, const struct pair *pair)
+static int check_target(struct host_observe *host, const struct pair *pair)
 {
-    uint32_t place = host_tree_find(&host->machine.tree, pair->target.number);
+    uint32_t place = host_tree_find(&host->supervision.machine.tree, pair->target.number);
 
     if (pair->watcher.number == pair->target.number)
         return rapahub_fail(RAPAHUB_EINVAL, "", "nobody is told of its own end");
     if (place == HOST_TREE_NONE ||
-        host_machine_child(&host->machine, place)->state == HOST_CHILD_CLOSED)
+        host_machine_child(&host->supervision.machine, place)->state == HOST_CHILD_CLOSED)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such child any more");
     if (find(host, pair))
         return rapahub_fail(-EALREADY, "", "it is told already");
@@ -201,12 +203,13 @@ static int check_target(struct rapahub_host *host, const struct pair *pair)
     return 0;
 }
 
-static int run_monitor(struct rapahub_host *host, void *argument)
+static int run_monitor(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     const struct pair *pair = argument;
     struct host_guest *watcher;
     struct monitor *made;
-    int r = host_children_find(host, pair->watcher, &watcher);
+    int r = host_children_find(&host->supervision, pair->watcher, &watcher);
 
     if (r == 0)
         r = check_target(host, pair);
@@ -227,11 +230,12 @@ int rapahub_child_monitor(struct rapahub_host *host, struct rapahub_child_id wat
 {
     struct pair pair = {watcher, target};
 
-    return host_threads_run(host, run_monitor, &pair);
+    return host_threads_run(HOST_OWNER(host), run_monitor, &pair);
 }
 
-static int run_demonitor(struct rapahub_host *host, void *argument)
+static int run_demonitor(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     struct monitor *monitor = find(host, argument);
 
     if (!monitor)
@@ -245,5 +249,5 @@ int rapahub_child_demonitor(struct rapahub_host *host, struct rapahub_child_id w
 {
     struct pair pair = {watcher, target};
 
-    return host_threads_run(host, run_demonitor, &pair);
+    return host_threads_run(HOST_OWNER(host), run_demonitor, &pair);
 }

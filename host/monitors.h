@@ -7,7 +7,7 @@
 #include "host/owner/loop.h"
 #include "host/supervise/machine.h"
 
-struct rapahub_host;
+struct host_observe;
 
 struct host_monitors {
     struct hub_list list;
@@ -19,6 +19,6 @@ void host_monitors_init(struct host_monitors *monitors);
 void host_monitors_fini(struct host_monitors *monitors);
 
 /* A child's state has moved: an end is noted, and told to watchers that are ready, or are now. */
-void host_monitors_moved(struct rapahub_host *host, const struct host_decision *decision);
+void host_monitors_moved(struct host_observe *host, const struct host_decision *decision);
 
 #endif

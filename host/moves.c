@@ -7,8 +7,8 @@
 
 #include <rapahub/error.h>
 
+#include "host/call.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 #include "hub/base/own.h"
@@ -25,9 +25,9 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 32, "head of a saved state");
 
-static size_t piece_size(const struct rapahub_host *host)
+static size_t piece_size(const struct host_call *host)
 {
-    size_t room = host->options.limits.payload_max;
+    size_t room = host->process.options.limits.payload_max;
 
     room = room > 2 * PIECE_ROOM ? room - PIECE_ROOM : room / 2;
     return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;
@@ -59,7 +59,7 @@ static int be_late(const struct host_moves *moves, const char *done)
                         "%s: the state of container %s was not %s within %" PRIu64 " ms, which are "
                         "for all of it (call_timeout_ns); raise them, or keep less in it",
                         moves->life->name, host_containers_print(moves->container->id, id), done,
-                        moves->host->options.call_timeout_ns / HUB_MILLISECOND);
+                        moves->host->process.options.call_timeout_ns / HUB_MILLISECOND);
 }
 
 /* `done`: what is late where it is. r[impl sec.call.time] */

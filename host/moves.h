@@ -10,10 +10,12 @@
 #include "host/life.h"
 #include "host/registry/containers.h"
 
+struct host_call;
+
 /* One state on its way, and the one deadline that is over all of its pieces. What the sink or the
  * source takes of it is given back: its time is not the guest's. */
 struct host_moves {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct host_life *life;
     const struct host_container *container;
     uint64_t deadline_ns;

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "host/host.h"
 #include "host/life.h"
+#include "host/process.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
@@ -15,11 +15,11 @@ static bool is_awake_by_futex(const struct host_life *life)
 }
 
 /* One guest more that rings would pay for the thread in between. */
-bool host_nap_may(const struct rapahub_host *host)
+bool host_nap_may(const struct host_process *host)
 {
     uint32_t count = 0;
 
-    if (!host->lookout.open || hub_observe(&host->shown) != 0)
+    if (!host->owner.lookout.open || hub_observe(&host->owner.shown) != 0)
         return false;
     HUB_LIST_EACH (&host->lives, link) {
         if (!is_awake_by_futex(HUB_LIST_ITEM(link, struct host_life, link)))
@@ -33,7 +33,7 @@ bool host_nap_may(const struct rapahub_host *host)
  * to stay awake: who sends what is owed before it tells the loop. What is looked at here ends the
  * sleep at once if it changes behind that. False where a guest wakes too often for nothing, or the
  * thread still looks at it. */
-static bool look(struct rapahub_host *host, struct hub_futex_look *looks, uint32_t *count,
+static bool look(struct host_process *host, struct hub_futex_look *looks, uint32_t *count,
                  bool *news)
 {
     uint64_t now = hub_clock_now();
@@ -44,14 +44,14 @@ static bool look(struct rapahub_host *host, struct hub_futex_look *looks, uint32
         uint32_t before = life->futex.seen;
 
         if (life->futex.watched ||
-            host_futexes_look(&life->futex, host->futexes.woken, now, next) > now)
+            host_futexes_look(&life->futex, host->owner.futexes.woken, now, next) > now)
             return false;
         *news = *news || (next->value != before && hub_link_has_news(life->connection.link));
     }
     return true;
 }
 
-static void note_news(struct rapahub_host *host)
+static void note_news(struct host_process *host)
 {
     HUB_LIST_EACH (&host->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
@@ -62,22 +62,22 @@ static void note_news(struct rapahub_host *host)
 }
 
 /* r[impl shm.wakeup.consumer-wait] */
-bool host_nap(struct rapahub_host *host, int timeout_ms)
+bool host_nap(struct host_process *host, int timeout_ms)
 {
     struct hub_futex_look looks[HUB_FUTEX_LOOKS_MAX];
     uint32_t count = 1;
     bool news = false;
     int r = 0;
 
-    looks[0] =
-        (struct hub_futex_look){&host->lookout.told, hub_observe(&host->lookout.told), false};
-    if (!look(host, looks, &count, &news) || !host_lookout_nap(&host->lookout, NULL))
+    looks[0] = (struct hub_futex_look){&host->owner.lookout.told,
+                                       hub_observe(&host->owner.lookout.told), false};
+    if (!look(host, looks, &count, &news) || !host_lookout_nap(&host->owner.lookout, NULL))
         return false;
-    host_loop_arm(&host->loop);
+    host_loop_arm(&host->owner.loop);
     if (!news)
         r = hub_futex_wait_any(looks, count,
                                hub_clock_after((uint64_t)timeout_ms * HUB_MILLISECOND));
-    host->futexes.woken = r > 0 ? looks[r].word : NULL;
+    host->owner.futexes.woken = r > 0 ? looks[r].word : NULL;
     note_news(host);
     return r != -ENOSYS && r != -ENOMEM;
 }

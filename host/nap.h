@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rapahub_host;
+struct host_process;
 
 /* Owner: is that so, and does nobody else wait for the loop's descriptor? */
-bool host_nap_may(const struct rapahub_host *host);
+bool host_nap_may(const struct host_process *host);
 
 /* Owner, instead of a wait in its loop: sleeps until a guest wakes or something comes in the loop,
  * at most `timeout_ms`. What guests sent is noted as work of theirs; the loop is looked at behind
  * it without a wait. False where it could not, and the loop waits as ever. */
-bool host_nap(struct rapahub_host *host, int timeout_ms);
+bool host_nap(struct host_process *host, int timeout_ms);
 
 #endif

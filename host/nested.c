@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "host/host.h"
+#include "host/call.h"
 #include "host/offer.h"
 #include "host/requests.h"
 #include "host/wait.h"
@@ -12,18 +12,18 @@
 
 /* What is known from the last time: as long as the version is the same, which the owner alone
  * changes. */
-static bool is_known(const struct rapahub_host *host, const struct host_nested *known,
+static bool is_known(const struct host_call *host, const struct host_nested *known,
                      const struct hub_request *request)
 {
     const struct rapahub_bytes *target = &request->metadata.target;
 
-    return known->version == hub_peek(&host->routes.version) &&
+    return known->version == hub_peek(&host->process.owner.registry.routes.version) &&
            known->method_id == request->method_id && known->target_size == target->size &&
            target->size > 0 && memcmp(known->target, target->data, target->size) == 0;
 }
 
 /* A method of an offer, without streams. */
-static bool find(struct rapahub_host *host, struct host_nested *known,
+static bool find(struct host_call *host, struct host_nested *known,
                  const struct hub_request *request)
 {
     const struct rapahub_bytes *target = &request->metadata.target;
@@ -33,12 +33,12 @@ static bool find(struct rapahub_host *host, struct host_nested *known,
 
     if (target->size > 0 && target->size <= sizeof known->target &&
         hub_lifecycle_take_target(*target, &id) == 0)
-        container = host_containers_find(&host->containers, id);
+        container = host_containers_find(&HOST_REGISTRY(host)->containers, id);
     if (container && container->offer && container->state != HOST_CONTAINER_HELD)
         signature = host_methods_of_id(host_offer_methods(container->offer), request->method_id);
     if (!signature || host_methods_takes_streams(signature->types + 1))
         return false;
-    *known = (struct host_nested){.version = hub_peek(&host->routes.version),
+    *known = (struct host_nested){.version = hub_peek(&HOST_REGISTRY(host)->routes.version),
                                   .method_id = request->method_id,
                                   .container = container,
                                   .target_size = target->size};
@@ -50,24 +50,25 @@ static bool is_offered(void *user, struct hub_request *request)
 {
     struct host_life *life = user;
 
-    return is_known(life->host, &life->nested, request) || find(life->host, &life->nested, request);
+    return is_known(HOST_CALL(life->host), &life->nested, request) ||
+           find(HOST_CALL(life->host), &life->nested, request);
 }
 
 /* The stack grows with each: as with turns inside of turns. */
-static bool is_deep(const struct rapahub_host *host)
+static bool is_deep(const struct host_call *host)
 {
-    return host->depth + host->nested >= HOST_WAIT_DEPTH_MAX;
+    return host->process.owner.depth + host->process.owner.nested >= HOST_WAIT_DEPTH_MAX;
 }
 
 /* What it has to tell is told in a turn, which nobody may be about to take. */
-static void end(struct rapahub_host *host)
+static void end(struct host_call *host)
 {
-    host->nested--;
-    if (host->events.count > 0)
-        host_loop_wake(&host->loop);
+    host->process.owner.nested--;
+    if (host->process.owner.events.count > 0)
+        host_loop_wake(&host->process.owner.loop);
 }
 
-uint32_t host_nested_serve(struct rapahub_host *host, struct host_life *life, uint32_t most)
+uint32_t host_nested_serve(struct host_call *host, struct host_life *life, uint32_t most)
 {
     const struct hub_direct_wait wait = {.calls = life->connection.calls,
                                          .served = life->connection.served,
@@ -79,21 +80,21 @@ uint32_t host_nested_serve(struct rapahub_host *host, struct host_life *life, ui
     if (is_deep(host))
         return 0;
     for (; count < most && hub_direct_wait_next(&wait, &request) == HUB_DIRECT_REQUEST; count++) {
-        host->nested++;
+        host->process.owner.nested++;
         host_requests_run(host, life, request, life->nested.container);
         end(host);
     }
     return count;
 }
 
-uint32_t host_nested_serve_queued(struct rapahub_host *host, struct host_life *life, uint32_t most)
+uint32_t host_nested_serve_queued(struct host_call *host, struct host_life *life, uint32_t most)
 {
     uint32_t count;
 
     if (is_deep(host) || (hub_peek(&life->work) & HOST_WORK_REQUEST) == 0)
         return 0;
     (void)hub_clear_bits(&life->work, HOST_WORK_REQUEST);
-    host->nested++;
+    host->process.owner.nested++;
     count = host_requests_serve(host, life, most);
     end(host);
     return count;

@@ -6,11 +6,13 @@
 
 #include "host/life.h"
 
+struct host_call;
+
 /* Serves what comes at once, at most so many, until that is the end of a call, or something else:
  * how many. The owner, who waits for a call of this life, and uses it. */
-uint32_t host_nested_serve(struct rapahub_host *host, struct host_life *life, uint32_t most);
+uint32_t host_nested_serve(struct host_call *host, struct host_life *life, uint32_t most);
 
 /* Serves what has been queued meanwhile. The same. */
-uint32_t host_nested_serve_queued(struct rapahub_host *host, struct host_life *life, uint32_t most);
+uint32_t host_nested_serve_queued(struct host_call *host, struct host_life *life, uint32_t most);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "host/census.h"
 #include "host/children.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/observe/observations.h"
 #include "hub/base/clock.h"
 
@@ -63,13 +63,13 @@ static bool is_below(const struct host_machine *machine, uint32_t place, uint32_
 }
 
 /* r[impl supervise.observer] */
-static void tell(struct rapahub_host *host, uint32_t place, struct rapahub_observation what)
+static void tell(struct host_observe *host, uint32_t place, struct rapahub_observation what)
 {
     const struct host_child *child;
 
     if (hub_list_empty(&host->observers))
         return;
-    child = host_machine_child(&host->machine, place);
+    child = host_machine_child(&host->supervision.machine, place);
     what.child.number = child->number;
     what.time_ns = hub_clock_now();
     HUB_LIST_EACH (&host->observers, link) {
@@ -77,7 +77,7 @@ static void tell(struct rapahub_host *host, uint32_t place, struct rapahub_obser
 
         if (hub_observe(&observer->closed)) {
             end(observer);
-        } else if (is_below(&host->machine, place, observer->number)) {
+        } else if (is_below(&host->supervision.machine, place, observer->number)) {
             host_observations_put(&observer->ring, &what);
             ring_bell(observer);
             if (what.change == RAPAHUB_CHANGE_CLOSED && child->number == observer->number)
@@ -86,7 +86,7 @@ static void tell(struct rapahub_host *host, uint32_t place, struct rapahub_obser
     }
 }
 
-void host_observer_added(struct rapahub_host *host, uint32_t place)
+void host_observer_added(struct host_observe *host, uint32_t place)
 {
     tell(host, place, (struct rapahub_observation){.change = RAPAHUB_CHANGE_ADDED});
 }
@@ -113,7 +113,7 @@ static enum rapahub_change change_of(const struct host_decision *decision)
     return changes[decision->to];
 }
 
-void host_observer_moved(struct rapahub_host *host, const struct host_decision *decision)
+void host_observer_moved(struct host_observe *host, const struct host_decision *decision)
 {
     tell(host, decision->place,
          (struct rapahub_observation){.change = change_of(decision),
@@ -121,7 +121,7 @@ void host_observer_moved(struct rapahub_host *host, const struct host_decision *
                                       .exit_class = decision->class});
 }
 
-void host_observer_reaped(struct rapahub_host *host, const struct host_life *life)
+void host_observer_reaped(struct host_observe *host, const struct host_life *life)
 {
     if (life->guest && life->guest->child != HOST_TREE_NONE)
         tell(host, life->guest->child,
@@ -129,14 +129,14 @@ void host_observer_reaped(struct rapahub_host *host, const struct host_life *lif
                                           .incarnation = life->incarnation});
 }
 
-void host_observer_forget_all(struct rapahub_host *host)
+void host_observer_forget_all(struct host_observe *host)
 {
     HUB_LIST_EACH (&host->observers, link)
         drop(HUB_LIST_ITEM(link, struct rapahub_observer, link));
     hub_list_init(&host->observers);
 }
 
-void host_observer_end_all(struct rapahub_host *host)
+void host_observer_end_all(struct host_observe *host)
 {
     HUB_LIST_EACH (&host->observers, link)
         end(HUB_LIST_ITEM(link, struct rapahub_observer, link));
@@ -151,7 +151,7 @@ struct installing {
 };
 
 /* One that its reader has closed makes room. */
-static int check_first(struct rapahub_host *host, uint32_t number)
+static int check_first(struct host_observe *host, uint32_t number)
 {
     HUB_LIST_EACH (&host->observers, link) {
         struct rapahub_observer *other = HUB_LIST_ITEM(link, struct rapahub_observer, link);
@@ -187,21 +187,22 @@ static struct rapahub_observer *make(uint32_t max)
 }
 
 /* r[impl supervise.observer.first] */
-static int run_observe(struct rapahub_host *host, void *argument)
+static int run_observe(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     struct installing *installing = argument;
     uint32_t place;
     int r = host_children_find_supervisor(installing->supervisor, &place);
 
     if (r == 0)
-        r = check_first(host, host_machine_child(&host->machine, place)->number);
+        r = check_first(host, host_machine_child(&host->supervision.machine, place)->number);
     if (r < 0)
         return r;
     installing->out = make(installing->max);
     if (!installing->out)
         return rapahub_last_error()->code;
     hub_add(&installing->out->holders, 1);
-    installing->out->number = host_machine_child(&host->machine, place)->number;
+    installing->out->number = host_machine_child(&host->supervision.machine, place)->number;
     hub_list_append(&host->observers, &installing->out->link);
     return 0;
 }
@@ -231,7 +232,7 @@ int rapahub_supervisor_observe(struct rapahub_supervisor *supervisor,
         return r;
     if (options && options->events_max > 0)
         installing.max = options->events_max;
-    r = host_threads_run(host_children_host(supervisor), run_observe, &installing);
+    r = host_threads_run(HOST_OWNER(host_children_host(supervisor)), run_observe, &installing);
     if (r == 0)
         *out = installing.out;
     return r;
@@ -290,7 +291,7 @@ struct looking {
     struct rapahub_snapshot *out;
 };
 
-static uint64_t sequence_of(struct rapahub_host *host, uint32_t number)
+static uint64_t sequence_of(struct host_observe *host, uint32_t number)
 {
     HUB_LIST_EACH (&host->observers, link) {
         const struct rapahub_observer *observer =
@@ -304,16 +305,17 @@ static uint64_t sequence_of(struct rapahub_host *host, uint32_t number)
 
 /* What was decided and is not told yet would be in it without its number.
  * r[impl supervise.observer.snapshot] */
-static int run_snapshot(struct rapahub_host *host, void *argument)
+static int run_snapshot(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     const struct looking *looking = argument;
-    const struct host_machine *machine = &host->machine;
+    const struct host_machine *machine = &host->supervision.machine;
     uint32_t place, number;
     int r = host_children_find_supervisor(looking->supervisor, &place);
 
     if (r < 0)
         return r;
-    if (host->deciding || machine->count > 0)
+    if (host->supervision.deciding || machine->count > 0)
         return rapahub_fail(RAPAHUB_ESTATE, "", "on_budget may look at the status of one child");
     number = host_machine_child(machine, place)->number;
     *looking->out = (struct rapahub_snapshot){.sequence = sequence_of(host, number)};
@@ -324,7 +326,7 @@ static int run_snapshot(struct rapahub_host *host, void *argument)
             !is_below(machine, i, number))
             continue;
         if (looking->out->count < looking->max)
-            host_census_status(host, i, &looking->list[looking->out->count]);
+            host_census_status(&host->supervision, i, &looking->list[looking->out->count]);
         looking->out->count++;
     }
     return 0;
@@ -336,5 +338,5 @@ int rapahub_supervisor_snapshot(struct rapahub_supervisor *supervisor,
 {
     struct looking looking = {supervisor, list, max, out};
 
-    return host_threads_look(host_children_host(supervisor), run_snapshot, &looking);
+    return host_threads_look(HOST_OWNER(host_children_host(supervisor)), run_snapshot, &looking);
 }

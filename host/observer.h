@@ -9,22 +9,22 @@
 
 #include "host/supervise/machine.h"
 
-struct rapahub_host;
+struct host_observe;
 struct host_life;
 
 /* A child has come. */
-void host_observer_added(struct rapahub_host *host, uint32_t place);
+void host_observer_added(struct host_observe *host, uint32_t place);
 
 /* Its state has moved. */
-void host_observer_moved(struct rapahub_host *host, const struct host_decision *decision);
+void host_observer_moved(struct host_observe *host, const struct host_decision *decision);
 
 /* All that a life held has been given back. */
-void host_observer_reaped(struct rapahub_host *host, const struct host_life *life);
+void host_observer_reaped(struct host_observe *host, const struct host_life *life);
 
 /* Nothing follows any more, for anybody. */
-void host_observer_end_all(struct rapahub_host *host);
+void host_observer_end_all(struct host_observe *host);
 
 /* In a forked child: its copies go, and nobody is told. */
-void host_observer_forget_all(struct rapahub_host *host);
+void host_observer_forget_all(struct host_observe *host);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/call.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/offer.h"
 #include "host/threads.h"
 #include "hub/base/line.h"
@@ -147,7 +147,7 @@ struct taker {
     void *user;
 };
 
-static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t index,
+static int run(struct host_call *host, struct host_offer *offer, uint32_t index,
                const struct host_offers_request *request, const struct taker *to)
 {
     struct host_offers_request asked = *request;
@@ -165,10 +165,10 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     rapahub_clear_error();
     offered->busy = true;
-    host->callbacks++;
+    host->process.owner.callbacks++;
     if (r == 0)
         r = hub_invoke_call(first ? offered->plan : another, &target, &reader, &outcome);
-    host->callbacks--;
+    host->process.owner.callbacks--;
     if (r == RAPAHUB_EARGUMENTS)
         response.kind = HUB_RESPONSE_INVALID_PAYLOAD;
     else if (r < 0 || outcome.status != 0)
@@ -180,7 +180,7 @@ static int run(struct rapahub_host *host, struct host_offer *offer, uint32_t ind
     return r;
 }
 
-static int run_method(struct rapahub_host *host, struct host_container *container,
+static int run_method(struct host_call *host, struct host_container *container,
                       const struct host_offers_request *request, const struct taker *to)
 {
     struct host_offer *offer = container->offer;
@@ -193,13 +193,13 @@ static int run_method(struct rapahub_host *host, struct host_container *containe
     return to->take(to->user, &ending);
 }
 
-int host_offers_answer(struct rapahub_host *host, struct host_container *container,
+int host_offers_answer(struct host_call *host, struct host_container *container,
                        const struct host_offers_request *request, struct hub_answer *answer)
 {
     return run_method(host, container, request, &(struct taker){put_answer, answer});
 }
 
-int host_offers_serve(struct rapahub_host *host, struct host_container *container,
+int host_offers_serve(struct host_call *host, struct host_container *container,
                       const struct host_offers_request *request,
                       const struct host_offers_sink *sink)
 {
@@ -215,20 +215,21 @@ struct job {
     struct hub_answer *answer;
 };
 
-static int run_job(struct rapahub_host *host, void *argument)
+static int run_job(struct host_owner *owner, void *argument)
 {
+    struct host_call *host = HOST_CALL(owner);
     struct job *job = argument;
 
     return host_offers_answer(host, job->container, &job->request, job->answer);
 }
 
-int host_offers_call(struct rapahub_host *host, struct host_container *container,
+int host_offers_call(struct host_call *host, struct host_container *container,
                      const struct host_prepared *prepared, uint64_t deadline_ns, void *result)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     struct hub_answer answer = {0};
     struct job job = {container, {prepared->method_id, prepared->arguments, NULL}, &answer};
-    int r = host_threads_ask(host, run_job, &job, deadline_ns);
+    int r = host_threads_ask(&host->process.owner, run_job, &job, deadline_ns);
 
     if (r == 0)
         r = host_exchange_take(NULL, &answer, prepared->name, prepared->result, result);

@@ -11,6 +11,8 @@
 #include "hub/call/calls.h"
 #include "hub/wire/response.h"
 
+struct host_call;
+
 /* What is asked of an offer. */
 struct host_offers_request {
     uint64_t method_id;
@@ -20,7 +22,7 @@ struct host_offers_request {
 };
 
 /* Owner: runs a method and makes the answer a guest would have sent; always 0 but for -ENOMEM. */
-int host_offers_answer(struct rapahub_host *host, struct host_container *container,
+int host_offers_answer(struct host_call *host, struct host_container *container,
                        const struct host_offers_request *request, struct hub_answer *answer);
 
 /* The same for who sends it on, which `take` does: called once, or not at all where this fails. The
@@ -29,12 +31,12 @@ struct host_offers_sink {
     void (*take)(void *user, const struct hub_response *response, struct rapahub_bytes body);
     void *user;
 };
-int host_offers_serve(struct rapahub_host *host, struct host_container *container,
+int host_offers_serve(struct host_call *host, struct host_container *container,
                       const struct host_offers_request *request,
                       const struct host_offers_sink *sink);
 
 /* A call of this process to an offer, from any thread: the owner carries it out. */
-int host_offers_call(struct rapahub_host *host, struct host_container *container,
+int host_offers_call(struct host_call *host, struct host_container *container,
                      const struct host_prepared *prepared, uint64_t deadline_ns, void *result);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "host/guest_record.h"
-#include "host/host.h"
 #include "host/supervision.h"
 
 bool host_places_is_used(const struct host_guest *guest)
@@ -17,39 +16,39 @@ bool host_places_is_used(const struct host_guest *guest)
 
 void host_places_forget_containers(struct host_guest *guest)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_supervision *host = HOST_SUPERVISION(guest->host);
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     HUB_LIST_EACH (&guest->containers, link)
-        host_containers_remove(&host->containers,
+        host_containers_remove(&HOST_REGISTRY(host)->containers,
                                HUB_LIST_ITEM(link, struct host_container, of_guest));
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
-void host_places_forget(struct rapahub_host *host, uint32_t place)
+void host_places_forget(struct host_supervision *host, uint32_t place)
 {
-    struct host_guest *guest = host->guests[place];
+    struct host_guest *guest = HOST_REGISTRY(host)->guests[place];
 
     host_supervision_forget(guest);
     host_places_forget_containers(guest);
-    HUB_LIST_EACH (&host->ended, link) {
+    HUB_LIST_EACH (&host->call.process.ended, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (life->guest == guest)
             life->guest = NULL;
     }
-    host_routes_write(&host->routes);
-    host->guests[place] = NULL;
-    host_routes_unlock(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    HOST_REGISTRY(host)->guests[place] = NULL;
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_guest_record_release(&guest);
 }
 
 void host_places_drop(struct host_guest *guest)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_supervision *host = HOST_SUPERVISION(guest->host);
 
-    for (uint32_t i = 0; i < host->guests_max; i++)
-        if (host->guests[i] == guest) {
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
+        if (HOST_REGISTRY(host)->guests[i] == guest) {
             host_places_forget(host, i);
             return;
         }
@@ -64,11 +63,11 @@ static bool may_go(const struct host_guest *guest)
 }
 
 /* Who else bears the name, be it that it is down now and may come again; NULL: nobody. */
-static const struct host_guest *bearer(const struct rapahub_host *host, const char *name,
+static const struct host_guest *bearer(const struct host_supervision *host, const char *name,
                                        const struct host_guest *but)
 {
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        const struct host_guest *guest = host->guests[i];
+    for (uint32_t i = 0; i < host->call.process.owner.registry.guests_max; i++) {
+        const struct host_guest *guest = host->call.process.owner.registry.guests[i];
 
         if (guest && guest != but && !may_go(guest) && strcmp(guest->name, name) == 0)
             return guest;
@@ -82,13 +81,13 @@ void host_places_name(struct host_guest *guest)
     char base[sizeof guest->name - 4];
 
     snprintf(base, sizeof base, "%.59s", guest->name);
-    for (unsigned n = 2; bearer(guest->host, guest->name, guest); n++)
+    for (unsigned n = 2; bearer(HOST_SUPERVISION(guest->host), guest->name, guest); n++)
         snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
 }
 
 /* One that starts, and has no name yet, gets another one when it says how it is called.
  * r[impl sec.name.own] */
-int host_places_check_name(const struct rapahub_host *host, const char *name)
+int host_places_check_name(const struct host_supervision *host, const char *name)
 {
     const struct host_guest *guest = bearer(host, name, NULL);
 
@@ -101,24 +100,24 @@ int host_places_check_name(const struct rapahub_host *host, const char *name)
                         name);
 }
 
-static int find_place(struct rapahub_host *host, uint32_t *out)
+static int find_place(struct host_supervision *host, uint32_t *out)
 {
-    uint32_t oldest = host->guests_max;
+    uint32_t oldest = HOST_REGISTRY(host)->guests_max;
 
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        const struct host_guest *guest = host->guests[i];
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
+        const struct host_guest *guest = HOST_REGISTRY(host)->guests[i];
 
         if (!guest) {
             *out = i;
             return 0;
         }
-        if (may_go(guest) &&
-            (oldest == host->guests_max || guest->serial < host->guests[oldest]->serial))
+        if (may_go(guest) && (oldest == HOST_REGISTRY(host)->guests_max ||
+                              guest->serial < HOST_REGISTRY(host)->guests[oldest]->serial))
             oldest = i;
     }
-    if (oldest == host->guests_max)
+    if (oldest == HOST_REGISTRY(host)->guests_max)
         return rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
-                            host->guests_max);
+                            HOST_REGISTRY(host)->guests_max);
     host_places_forget(host, oldest);
     *out = oldest;
     return 0;
@@ -126,14 +125,14 @@ static int find_place(struct rapahub_host *host, uint32_t *out)
 
 int host_places_enter(struct host_guest *guest, uint32_t *place)
 {
-    struct rapahub_host *host = guest->host;
+    struct host_supervision *host = HOST_SUPERVISION(guest->host);
     int r = find_place(host, place);
 
     if (r < 0)
         return r;
     guest->serial = ++host->serials;
-    host_routes_write(&host->routes);
-    host->guests[*place] = guest;
-    host_routes_unlock(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    HOST_REGISTRY(host)->guests[*place] = guest;
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     return 0;
 }

@@ -6,12 +6,14 @@
 
 #include "host/guest.h"
 
+struct host_supervision;
+
 /* Gives a new guest a free place, or that of the guest that has been over for longest and that
  * nobody waits for. RAPAHUB_EFULL. */
 int host_places_enter(struct host_guest *guest, uint32_t *place);
 
 /* Frees what is in a place, with its containers; it has no process. */
-void host_places_forget(struct rapahub_host *host, uint32_t place);
+void host_places_forget(struct host_supervision *host, uint32_t place);
 void host_places_drop(struct host_guest *guest); /* the same, wherever it is */
 
 /* Its containers are gone: their ids may be given anew. */
@@ -22,7 +24,7 @@ void host_places_forget_containers(struct host_guest *guest);
 void host_places_name(struct host_guest *guest);
 
 /* May one be added under this name? -EEXIST where a guest has called itself so. */
-int host_places_check_name(const struct rapahub_host *host, const char *name);
+int host_places_check_name(const struct host_supervision *host, const char *name);
 
 /* Has it a process, or will it have one? */
 bool host_places_is_used(const struct host_guest *guest);

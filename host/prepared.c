@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/call.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/loans.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -117,7 +117,7 @@ static const char *print_size(size_t size, char *to, size_t capacity)
 }
 
 /* The largest of strings and bytes is what a person thinks of. */
-static int refuse_size(const struct rapahub_host *host, const struct rapahub_type *const *types,
+static int refuse_size(const struct host_call *host, const struct rapahub_type *const *types,
                        const void *const *arguments, size_t size)
 {
     char given[32], limit[32];
@@ -128,14 +128,14 @@ static int refuse_size(const struct rapahub_host *host, const struct rapahub_typ
         bool is_view =
             types[i]->kind == RAPAHUB_KIND_BYTES || types[i]->kind == RAPAHUB_KIND_STRING;
 
-        if (is_view && view->size > host->options.limits.payload_max / 2) {
+        if (is_view && view->size > host->process.options.limits.payload_max / 2) {
             size = view->size;
             of_one = true;
         }
     }
     return rapahub_fail(RAPAHUB_EMSGSIZE, "", "argument%s of %s; a message of this hub carries %s",
                         of_one ? "" : "s", print_size(size, given, sizeof given),
-                        print_size(host->options.limits.payload_max, limit, sizeof limit));
+                        print_size(host->process.options.limits.payload_max, limit, sizeof limit));
 }
 
 /* An offer gets the caller's own streams: it is in this process. */
@@ -178,16 +178,16 @@ static int encode_before(const struct rapahub_call *call, const struct rapahub_t
 
 /* Large bytes at the end of a call that is waited for are copied once, to where the guest reads
  * them. Not those of this thread's own results: a call that is made meanwhile may free them. */
-static bool encode_in_place(struct rapahub_host *host, const struct rapahub_call *call,
+static bool encode_in_place(struct host_call *host, const struct rapahub_call *call,
                             const struct rapahub_type *const *types, struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     size_t count = count_of(types);
     const struct rapahub_bytes *last = count > 0 ? call->arguments[count - 1] : NULL;
 
     if (!last || count > HUB_SIGNATURE_ARGUMENTS_MAX || out->of_offer || !scratch ||
         types[count - 1]->kind != RAPAHUB_KIND_BYTES || last->size < IN_PLACE_LEAST ||
-        last->size + 2 * HEAD_ROOM > host->options.limits.payload_max ||
+        last->size + 2 * HEAD_ROOM > host->process.options.limits.payload_max ||
         host_scratch_lends(scratch, last->data) ||
         !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
         return false;
@@ -200,11 +200,11 @@ static bool encode_in_place(struct rapahub_host *host, const struct rapahub_call
 }
 
 /* What is of the host itself needs no loan: it is encoded as any call. */
-static int prepare_loan(struct rapahub_host *host, const struct rapahub_call *call,
+static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
                         const struct host_route *route, const struct rapahub_type *const *types,
                         struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     size_t count = count_of(types);
     int r;
 
@@ -221,10 +221,10 @@ static int prepare_loan(struct rapahub_host *host, const struct rapahub_call *ca
     return encode_before(call, types, count, out);
 }
 
-static int encode(struct rapahub_host *host, const struct rapahub_type *const *types,
+static int encode(struct host_call *host, const struct rapahub_type *const *types,
                   const void *const *arguments, struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     struct hub_writer writer;
 
     if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
@@ -234,7 +234,7 @@ static int encode(struct rapahub_host *host, const struct rapahub_type *const *t
     if (writer.failure == -EMSGSIZE) {
         hub_writer_count(&writer);
         put_arguments(&writer, types, arguments, out);
-        if (writer.size > host->options.limits.payload_max - HEAD_ROOM)
+        if (writer.size > host->process.options.limits.payload_max - HEAD_ROOM)
             return refuse_size(host, types, arguments, writer.size);
         host_scratch_give(&out->buffer);
         if (!host_scratch_take(scratch, writer.size, &out->buffer))
@@ -250,7 +250,7 @@ static int encode(struct rapahub_host *host, const struct rapahub_type *const *t
     return 0;
 }
 
-int host_prepared_make(struct rapahub_host *host, const struct rapahub_call *call,
+int host_prepared_make(struct host_call *host, const struct rapahub_call *call,
                        const struct host_route *route, bool waits, struct host_prepared *out)
 {
     static const void *const none[] = {NULL};

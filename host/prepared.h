@@ -7,6 +7,8 @@
 #include "host/scratch.h"
 #include "hub/wire/stream_ids.h"
 
+struct host_call;
+
 /* `storage` is what it was resolved from. All of it is released by host_prepared_release. */
 struct host_prepared {
     uint64_t method_id;
@@ -25,7 +27,7 @@ struct host_prepared {
 
 /* RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -EMSGSIZE, -EINVAL: nothing is sent then. `waits`: the
  * caller's arguments hold until the call has ended, so large bytes may stay where they are. */
-int host_prepared_make(struct rapahub_host *host, const struct rapahub_call *call,
+int host_prepared_make(struct host_call *host, const struct rapahub_call *call,
                        const struct host_route *route, bool waits, struct host_prepared *out);
 void host_prepared_release(struct host_prepared *prepared);
 

@@ -5,7 +5,7 @@
 
 #include "host/children.h"
 #include "host/decide.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/threads.h"
 
 static void take_line(void *user, const char *line)
@@ -37,11 +37,12 @@ struct reading {
     size_t size, *out;
 };
 
-static int run_read(struct rapahub_host *host, void *argument)
+static int run_read(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     const struct reading *reading = argument;
     struct host_guest *guest;
-    int r = host_children_find(host, reading->child, &guest);
+    int r = host_children_find(&host->supervision, reading->child, &guest);
 
     if (r < 0)
         return r;
@@ -58,5 +59,5 @@ int rapahub_child_log(struct rapahub_host *host, struct rapahub_child_id child, 
 
     if (size == 0)
         return rapahub_fail(RAPAHUB_EINVAL, "", "there is no room for a line");
-    return host_threads_look(host, run_read, &reading);
+    return host_threads_look(HOST_OWNER(host), run_read, &reading);
 }

@@ -2,7 +2,6 @@
 #include "host/probes.h"
 
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/supervision.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
@@ -21,7 +20,7 @@ static void set_timer(struct host_life *life)
     if (due == HUB_NEVER)
         host_loop_clear(&life->probes.timer);
     else
-        host_loop_set(&life->host->loop, &life->probes.timer, due);
+        host_loop_set(&life->host->owner.loop, &life->probes.timer, due);
 }
 
 /* ---- what follows ---- */
@@ -34,13 +33,13 @@ static void end_stuck(struct host_life *life)
         return;
     }
     host_probes_end(life);
-    life->host->hooks->lives.stuck(life, HOST_CAUSE_PROBE);
+    HOST_SUPERVISION(life->host)->hooks->lives.stuck(life, HOST_CAUSE_PROBE);
 }
 
 static void serve(struct host_life *life)
 {
     if (life->guest->state == HOST_GUEST_ATTACHED)
-        life->host->hooks->lives.ready(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.ready(life);
     else
         host_supervision_restored(life->guest);
 }
@@ -112,7 +111,7 @@ static bool send(struct host_life *life, enum host_probe_kind kind)
 static void look(struct host_life *life)
 {
     hub_arm(&life->work, HOST_WORK_SWEEP | HOST_WORK_ANSWER);
-    host_loop_wake(&life->host->loop);
+    host_loop_wake(&life->host->owner.loop);
 }
 
 static void take_steps(struct host_life *life)

@@ -4,20 +4,9 @@
 #ifndef HOST_PROBES_H
 #define HOST_PROBES_H
 
-#include "host/owner/loop.h"
-#include "host/supervise/probe.h"
+#include <stdbool.h>
 
 struct host_life;
-
-/* Of one life; its memory is the life's. */
-struct host_probes {
-    struct host_probe_set set;
-    struct host_timer timer;
-    struct host_probes_seat {
-        struct host_life *life;
-        enum host_probe_kind kind;
-    } seats[HOST_PROBE_KINDS]; /* whose question it is */
-};
 
 /* Its containers have begun: it is asked from now on. True: it is ready by that alone. */
 bool host_probes_begin(struct host_life *life);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/progress.h"
 
-#include "host/host.h"
+#include "host/supervision.h"
 #include "host/watch.h"
 #include "hub/base/clock.h"
 #include "hub/call/call_debt.h"
@@ -49,9 +49,10 @@ static void on_time(void *user)
     if (verdict != HOST_STALL_NONE && host_watch_is_excused(life))
         host_stall_forgive(&life->progress, now);
     else if (verdict != HOST_STALL_NONE)
-        life->host->hooks->lives.stuck(life, verdict == HOST_STALL_OVERRUN ? HOST_CAUSE_OVERRUN
-                                                                           : HOST_CAUSE_STALL);
-    host_loop_set(&life->host->loop, &life->progress_timer, now + every);
+        HOST_SUPERVISION(life->host)
+            ->hooks->lives.stuck(life, verdict == HOST_STALL_OVERRUN ? HOST_CAUSE_OVERRUN
+                                                                     : HOST_CAUSE_STALL);
+    host_loop_set(&life->host->owner.loop, &life->progress_timer, now + every);
 }
 
 void host_progress_begin(struct host_life *life)
@@ -62,7 +63,7 @@ void host_progress_begin(struct host_life *life)
         return;
     life->progress_timer.on = on_time;
     life->progress_timer.user = life;
-    host_loop_set(&life->host->loop, &life->progress_timer, hub_clock_after(every));
+    host_loop_set(&life->host->owner.loop, &life->progress_timer, hub_clock_after(every));
 }
 
 void host_progress_end(struct host_life *life)

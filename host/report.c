@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "host/children.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/process/build_id.h"
 #include "host/supervise/budget.h"
 #include "host/supervision.h"
@@ -85,7 +85,7 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
 
     if (!out)
         return;
-    child = host_machine_child(&guest->host->machine, guest->child);
+    child = host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
     *out = (struct rapahub_report){.child = {child->number},
                                    .incarnation = guest->incarnation,
                                    .time_ns = hub_clock_wall(),
@@ -112,7 +112,8 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
 /* r[impl supervise.report] */
 void host_report_decided(struct host_guest *guest, const struct host_decision *decision)
 {
-    const struct host_child *child = host_machine_child(&guest->host->machine, guest->child);
+    const struct host_child *child =
+        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
     struct rapahub_report *last = last_of(guest, 0);
     uint64_t now = hub_clock_now();
 
@@ -135,12 +136,13 @@ struct asking {
     struct rapahub_report *out;
 };
 
-static int run_report(struct rapahub_host *host, void *argument)
+static int run_report(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     const struct asking *asking = argument;
     const struct rapahub_report *report;
     struct host_guest *guest;
-    int r = host_children_find(host, asking->child, &guest);
+    int r = host_children_find(&host->supervision, asking->child, &guest);
 
     if (r < 0)
         return r;
@@ -157,7 +159,7 @@ int rapahub_child_report(struct rapahub_host *host, struct rapahub_child_id chil
 {
     struct asking asking = {.child = child, .back = back, .out = out};
 
-    return host_threads_look(host, run_report, &asking);
+    return host_threads_look(HOST_OWNER(host), run_report, &asking);
 }
 
 static bool is_same(struct rapahub_guest_id a, struct rapahub_guest_id b)
@@ -176,12 +178,13 @@ static bool has_lived(const struct host_guest *guest, struct rapahub_guest_id li
 }
 
 /* r[impl supervise.unsupervised] */
-static int run_of(struct rapahub_host *host, void *argument)
+static int run_of(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     struct asking *asking = argument;
 
-    for (uint32_t i = 0; i < host->guests_max; i++) {
-        const struct host_guest *guest = host->guests[i];
+    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
+        const struct host_guest *guest = HOST_REGISTRY(host)->guests[i];
 
         if (!guest || !has_lived(guest, asking->life))
             continue;
@@ -189,7 +192,7 @@ static int run_of(struct rapahub_host *host, void *argument)
             return rapahub_fail(RAPAHUB_EUNSUPERVISED, "", "%s came by itself", guest->name);
         if (host_supervision_is_closed(guest))
             continue;
-        asking->child.number = host_machine_child(&host->machine, guest->child)->number;
+        asking->child.number = host_machine_child(&host->supervision.machine, guest->child)->number;
         return 0;
     }
     return rapahub_fail(RAPAHUB_ESTALE, "",
@@ -201,7 +204,7 @@ int rapahub_child_of(struct rapahub_host *host, struct rapahub_guest_id life,
                      struct rapahub_child_id *out)
 {
     struct asking asking = {.life = life};
-    int r = host_threads_look(host, run_of, &asking);
+    int r = host_threads_look(HOST_OWNER(host), run_of, &asking);
 
     if (r == 0)
         *out = asking.child;

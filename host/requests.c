@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "host/asyncs.h"
+#include "host/call.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/offers.h"
 #include "host/route.h"
 #include "hub/base/clock.h"
@@ -174,7 +174,7 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     struct hub_budget *budget = hub_served_budget(life->connection.served);
     struct host_async *async = calloc(1, sizeof *async);
     struct relay *relay = calloc(1, sizeof *relay);
-    struct host_chain_seat *seat = host_chains_reserve(life->host, &claim);
+    struct host_chain_seat *seat = host_chains_reserve(HOST_CALL(life->host), &claim);
     void *arguments = malloc(request->arguments.size + 1);
 
     if (!async || !relay || !seat || !arguments) {
@@ -236,17 +236,17 @@ static const struct rapahub_type *const *types_of(const struct host_route *route
 }
 
 /* Told as busy, which means that nothing was done. r[impl sec.call.share] */
-static bool has_its_share(struct rapahub_host *host, struct host_life *life,
+static bool has_its_share(struct host_call *host, struct host_life *life,
                           struct hub_request *request)
 {
-    if (life->relayed < host_async_table_share(host->guests_max))
+    if (life->relayed < host_async_table_share(HOST_REGISTRY(host)->guests_max))
         return false;
     hub_add64(&life->connection.refused, 1);
     refuse(life, request, RAPAHUB_EBUSY);
     return true;
 }
 
-static void send_on(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
+static void send_on(struct host_call *host, struct host_life *life, struct hub_request *request,
                     const struct host_route *route)
 {
     struct host_async *async = NULL;
@@ -273,7 +273,7 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
     async->foreign = true;
     async->target = route->container->id;
     async->method_id = request->method_id;
-    async->deadline_ns = hub_clock_after(host->options.call_timeout_ns);
+    async->deadline_ns = hub_clock_after(host->process.options.call_timeout_ns);
     async->done = on_relayed;
     async->fini = fini_relay;
     snprintf(async->method, sizeof async->method, "a call of %.48s", life->name);
@@ -288,7 +288,7 @@ static void send_on(struct rapahub_host *host, struct host_life *life, struct hu
     hub_list_append(&host->relays, &relay->link);
 }
 
-void host_requests_forget(struct rapahub_host *host, struct host_life *life)
+void host_requests_forget(struct host_call *host, struct host_life *life)
 {
     const struct hub_response cancelled = {.kind = HUB_RESPONSE_CANCELLED};
 
@@ -304,7 +304,7 @@ void host_requests_forget(struct rapahub_host *host, struct host_life *life)
     }
 }
 
-void host_requests_look(struct rapahub_host *host)
+void host_requests_look(struct host_call *host)
 {
     HUB_LIST_EACH (&host->relays, link) {
         struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
@@ -333,8 +333,8 @@ static void answer_asking(void *user, const struct hub_response *response,
 }
 
 /* The method may wait in a call, and the chain of calls goes on through it. */
-void host_requests_run(struct rapahub_host *host, struct host_life *life,
-                       struct hub_request *request, struct host_container *container)
+void host_requests_run(struct host_call *host, struct host_life *life, struct hub_request *request,
+                       struct host_container *container)
 {
     const struct host_offers_request asked = {request->method_id, request->arguments,
                                               &request->channels};
@@ -356,7 +356,7 @@ void host_requests_run(struct rapahub_host *host, struct host_life *life,
     host_containers_drop_own(container);
 }
 
-static void run_held(struct rapahub_host *host, struct host_life *life, struct hub_request *request,
+static void run_held(struct host_call *host, struct host_life *life, struct hub_request *request,
                      struct host_container *container)
 {
     host_life_hold(life);
@@ -364,7 +364,7 @@ static void run_held(struct rapahub_host *host, struct host_life *life, struct h
     host_life_drop(life);
 }
 
-static void serve_target(struct rapahub_host *host, struct host_life *life,
+static void serve_target(struct host_call *host, struct host_life *life,
                          struct hub_request *request)
 {
     struct rapahub_container_id target;
@@ -408,13 +408,14 @@ int host_requests_streams(void *user, struct hub_request *request,
         return is_own(hub_lifecycle_of_id(request->method_id)) ? 0 : RAPAHUB_ENOMETHOD;
     if (hub_lifecycle_take_target(request->metadata.target, &target) < 0)
         return RAPAHUB_EARGUMENTS;
-    (void)host_route_find(life->host, target, &route); /* one that is down has its methods too */
+    (void)host_route_find(HOST_CALL(life->host), target,
+                          &route); /* one that is down has its methods too */
     count = hub_served_names(types_of(&route, request), request, names);
     host_route_drop(&route);
     return count;
 }
 
-static void serve(struct rapahub_host *host, struct host_life *life, struct hub_request *request)
+static void serve(struct host_call *host, struct host_life *life, struct hub_request *request)
 {
     enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
 
@@ -426,7 +427,7 @@ static void serve(struct rapahub_host *host, struct host_life *life, struct hub_
         refuse_unknown(life, request);
 }
 
-uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, uint32_t most)
+uint32_t host_requests_serve(struct host_call *host, struct host_life *life, uint32_t most)
 {
     struct hub_request *request;
     uint32_t count = 0;
@@ -437,7 +438,7 @@ uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, 
     }
     if (count == most) {
         hub_arm(&life->work, HOST_WORK_REQUEST);
-        host_loop_wake(&host->loop);
+        host_loop_wake(&host->process.owner.loop);
     }
     return count;
 }

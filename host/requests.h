@@ -7,20 +7,22 @@
 
 #include "host/life.h"
 
+struct host_call;
+
 #define HOST_REQUESTS_BATCH 64 /* of one guest in a turn, before the next one's */
 
 /* Serves what is queued, at most so many: how many. More may be left; then the loop is woken. */
-uint32_t host_requests_serve(struct rapahub_host *host, struct host_life *life, uint32_t most);
+uint32_t host_requests_serve(struct host_call *host, struct host_life *life, uint32_t most);
 
 /* Runs a request's method of an offer, and answers it. The caller uses the life. */
-void host_requests_run(struct rapahub_host *host, struct host_life *life,
-                       struct hub_request *request, struct host_container *container);
+void host_requests_run(struct host_call *host, struct host_life *life, struct hub_request *request,
+                       struct host_container *container);
 
 /* The life has ended: what was sent on for it is answered to nobody. */
-void host_requests_forget(struct rapahub_host *host, struct host_life *life);
+void host_requests_forget(struct host_call *host, struct host_life *life);
 
 /* Calls back what was sent on for guests that do not wait any more. */
-void host_requests_look(struct rapahub_host *host);
+void host_requests_look(struct host_call *host);
 
 /* The channels that a request of `user`, a life, names. Under the receive token, any thread. */
 int host_requests_streams(void *user, struct hub_request *request,

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "host/call.h"
 #include "host/caller.h"
-#include "host/demand.h"
-#include "host/host.h"
+#include "host/guest.h"
 #include "host/offer.h"
+#include "host/supervision.h"
 #include "hub/base/clock.h"
 
 static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
@@ -17,13 +18,14 @@ static int look_at_guest(const struct host_guest *guest, const struct host_conta
         host_life_hold(guest->life);
         return 0;
     }
-    return host_demand_look(guest, &out->uncalled);
+    return HOST_CALL(guest->host)->hooks->look(guest, &out->uncalled);
 }
 
-static int look(const struct rapahub_host *host, struct rapahub_container_id target,
+static int look(const struct host_call *host, struct rapahub_container_id target,
                 struct host_route *out)
 {
-    struct host_container *container = host_containers_find(&host->containers, target);
+    struct host_container *container =
+        host_containers_find(&host->process.owner.registry.containers, target);
     const struct host_guest *guest;
     char id[HOST_CONTAINERS_ID_SIZE];
 
@@ -48,7 +50,7 @@ static int look(const struct rapahub_host *host, struct rapahub_container_id tar
     return out->held ? -EAGAIN : look_at_guest(guest, container, out);
 }
 
-int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
+int host_route_find(struct host_call *host, struct rapahub_container_id target,
                     struct host_route *out)
 {
     int r;
@@ -57,13 +59,13 @@ int host_route_find(struct rapahub_host *host, struct rapahub_container_id targe
     out->life = NULL;
     out->methods = NULL;
     out->uncalled = out->held = false;
-    out->changes = hub_observe(&host->routes.changes);
-    host_routes_read(&host->routes);
-    out->version = hub_peek(&host->routes.version);
+    out->changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
+    host_routes_read(&HOST_REGISTRY(host)->routes);
+    out->version = hub_peek(&HOST_REGISTRY(host)->routes.version);
     r = look(host, target, out);
-    host_routes_unlock(&host->routes);
-    if (out->uncalled && host_caller_is_owner(host))
-        (void)host_demand_call(host, target, 0);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    if (out->uncalled && host_caller_is_owner(&host->process.owner))
+        (void)host->hooks->call(host, target, 0);
     return r;
 }
 
@@ -88,7 +90,8 @@ void host_route_count(const struct host_route *route, bool *counted)
     hub_add(&route->container->held_ever, 1);
 }
 
-uint64_t host_route_deadline(const struct rapahub_host *host, const struct rapahub_call *call)
+uint64_t host_route_deadline(const struct host_call *host, const struct rapahub_call *call)
 {
-    return hub_clock_after(call->timeout_ns ? call->timeout_ns : host->options.call_timeout_ns);
+    return hub_clock_after(call->timeout_ns ? call->timeout_ns
+                                            : host->process.options.call_timeout_ns);
 }

@@ -11,6 +11,8 @@
 #include "host/scratch.h"
 #include "hub/wire/stream_ids.h"
 
+struct host_call;
+
 /* Where a call goes. What it holds is counted as used until host_route_drop. */
 struct host_route {
     struct host_container *container;
@@ -26,7 +28,7 @@ struct host_route {
 
 /* 0; -EAGAIN: its guest starts just now, look again after a change (container, methods and name are
  * set); or why it cannot be called, with the diagnosis. `out` is to be dropped in every case. */
-int host_route_find(struct rapahub_host *host, struct rapahub_container_id target,
+int host_route_find(struct host_call *host, struct rapahub_container_id target,
                     struct host_route *out);
 void host_route_drop(struct host_route *route); /* harmless twice */
 
@@ -34,6 +36,6 @@ void host_route_drop(struct host_route *route); /* harmless twice */
 void host_route_count(const struct host_route *route, bool *counted);
 
 /* When the call is over at the latest. */
-uint64_t host_route_deadline(const struct rapahub_host *host, const struct rapahub_call *call);
+uint64_t host_route_deadline(const struct host_call *host, const struct rapahub_call *call);
 
 #endif

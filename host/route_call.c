@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/route_call.h"
 
+#include "host/call.h"
 #include "host/exchange.h"
 #include "host/forked.h"
-#include "host/host.h"
 #include "host/loan_call.h"
 #include "host/loans.h"
 #include "host/offers.h"
@@ -24,8 +24,7 @@ struct patience {
 };
 
 /* The link has closed, and the owner may not have noticed: soon it is known what follows. */
-static bool look_again(struct rapahub_host *host, struct host_route *route,
-                       struct patience *patience)
+static bool look_again(struct host_call *host, struct host_route *route, struct patience *patience)
 {
     if (patience->notice_ns == 0)
         patience->notice_ns = hub_clock_after(NOTICE);
@@ -36,10 +35,10 @@ static bool look_again(struct rapahub_host *host, struct host_route *route,
     return false;
 }
 
-static int call_guest(struct rapahub_host *host, const struct host_route *route,
+static int call_guest(struct host_call *host, const struct host_route *route,
                       const struct host_prepared *prepared, uint64_t deadline, void *result)
 {
-    struct host_scratch *scratch = host_scratch_get(&host->scratches);
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
     const struct host_exchange exchange = {.life = route->life,
                                            .method_id = prepared->method_id,
                                            .container = route->handle,
@@ -66,7 +65,7 @@ static int call_guest(struct rapahub_host *host, const struct host_route *route,
 }
 
 /* One try: -EAGAIN to look again. */
-static int try_call(struct rapahub_host *host, const struct rapahub_call *call,
+static int try_call(struct host_call *host, const struct rapahub_call *call,
                     struct patience *patience, struct host_route *route, void *result)
 {
     struct host_prepared prepared;
@@ -88,12 +87,12 @@ static int try_call(struct rapahub_host *host, const struct rapahub_call *call,
     return r;
 }
 
-static __attribute__((noinline)) int find_and_call(struct rapahub_host *host,
+static __attribute__((noinline)) int find_and_call(struct host_call *host,
                                                    const struct rapahub_call *call, void *result)
 {
     struct patience patience = {.deadline_ns = host_route_deadline(host, call)};
     struct host_route route;
-    int r = host_forked_check(host);
+    int r = host_forked_check(&host->process.owner);
 
     if (r < 0)
         return r;
@@ -108,7 +107,7 @@ static __attribute__((noinline)) int find_and_call(struct rapahub_host *host,
     return r;
 }
 
-int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
+int host_route_call(struct host_call *host, const struct rapahub_call *call, void *result)
 {
     int r = call->loan || call->view ? host_loan_call(host, call, result)
                                      : host_small_call(host, call, result);

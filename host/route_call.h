@@ -5,7 +5,9 @@
 
 #include <rapahub/host.h>
 
+struct host_call;
+
 /* The whole of rapahub_host_call. */
-int host_route_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
+int host_route_call(struct host_call *host, const struct rapahub_call *call, void *result);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include "host/route.h"
 
+struct host_call;
+
 /* Waits until the host has changed since the look-up. The owner takes turns. -ETIMEDOUT. */
-int host_route_wait(struct rapahub_host *host, const struct host_route *route,
-                    uint64_t deadline_ns);
+int host_route_wait(struct host_call *host, const struct host_route *route, uint64_t deadline_ns);
 
 #endif

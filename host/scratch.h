@@ -11,22 +11,13 @@
 #include "host/call/shelf.h"
 #include "host/life.h"
 #include "host/registry/containers.h"
+#include "host/registry/scratches.h"
 #include "hub/base/line.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/call/calls.h"
 #include "hub/call/direct_call.h"
 #include "hub/wire/raw.h"
-
-#define HOST_SCRATCH_LINE HUB_LINE
-
-struct host_scratches {
-    uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
-    uint8_t alone[HOST_SCRATCH_LINE - sizeof(uint64_t)];
-    pthread_key_t key;
-    struct hub_mutex lock;
-    struct hub_list all GUARDED_BY(lock);
-};
 
 /* Where arguments are encoded. */
 struct host_buffer {

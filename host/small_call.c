@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/call.h"
 #include "host/caller.h"
 #include "host/corks.h"
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/route_cache.h"
 #include "hub/call/direct_call.h"
 #include "hub/wire/payload.h"
@@ -45,12 +45,13 @@ uint64_t host_small_call_id(const struct rapahub_call *call)
     return plain ? known_id(call) : 0;
 }
 
-int host_small_call_encode(struct rapahub_host *host, const struct host_scratch *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_scratch *scratch,
                            const struct rapahub_call *call, struct hub_writer *writer)
 {
     static const void *const none[] = {NULL};
 
-    if (host_caller_is_owner(host) && host->chain.value != 0) /* the long way names it */
+    if (host_caller_is_owner(&host->process.owner) &&
+        host->chain.value != 0) /* the long way names it */
         return -EAGAIN;
     if (scratch->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */
@@ -69,7 +70,7 @@ size_t host_small_call_aligned(const struct rapahub_call *call)
 
 /* One call to where the thread called before; inside. */
 struct small_call {
-    struct rapahub_host *host;
+    struct host_call *host;
     struct host_scratch *scratch;
     struct host_life *life;
     const struct rapahub_call *call;
@@ -189,21 +190,21 @@ static __attribute__((noinline)) int call_any(const struct small_call *small)
     return r < 0 ? explain(small, r) : wait_and_take(small, number);
 }
 
-static struct small_call describe(struct rapahub_host *host, struct host_scratch *scratch,
+static struct small_call describe(struct host_call *host, struct host_scratch *scratch,
                                   const struct rapahub_call *call, void *result)
 {
-    return (struct small_call){.host = host,
-                               .scratch = scratch,
-                               .life = host_scratch_life(scratch),
-                               .call = call,
-                               .id = known_id(call),
-                               .timeout_ns = call->timeout_ns ? call->timeout_ns
-                                                              : host->options.call_timeout_ns,
-                               .result = result,
-                               .owner = pthread_equal(host->threads.owner, scratch->thread)};
+    return (struct small_call){
+        .host = host,
+        .scratch = scratch,
+        .life = host_scratch_life(scratch),
+        .call = call,
+        .id = known_id(call),
+        .timeout_ns = call->timeout_ns ? call->timeout_ns : host->process.options.call_timeout_ns,
+        .result = result,
+        .owner = pthread_equal(host->process.owner.threads.owner, scratch->thread)};
 }
 
-static __attribute__((noinline)) int call_there(struct rapahub_host *host,
+static __attribute__((noinline)) int call_there(struct host_call *host,
                                                 struct host_scratch *scratch,
                                                 const struct rapahub_call *call, void *result)
 {
@@ -247,8 +248,7 @@ static int end_raw(const struct small_call *small, struct hub_direct_end end)
 
 /* The owner has not entered for what took no turn, in which alone a life ends; from here on it may
  * take one. */
-static __attribute__((noinline)) int go_on_raw(struct rapahub_host *host,
-                                               struct host_scratch *scratch,
+static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_scratch *scratch,
                                                const struct rapahub_call *call, void *result,
                                                struct hub_direct_end end)
 {
@@ -263,7 +263,7 @@ static __attribute__((noinline)) int go_on_raw(struct rapahub_host *host,
     return r;
 }
 
-static __attribute__((noinline)) int go_on_answered(struct rapahub_host *host,
+static __attribute__((noinline)) int go_on_answered(struct host_call *host,
                                                     struct host_scratch *scratch,
                                                     const struct rapahub_call *call, void *result,
                                                     int size)
@@ -273,7 +273,7 @@ static __attribute__((noinline)) int go_on_answered(struct rapahub_host *host,
     return go_on_raw(host, scratch, call, result, end);
 }
 
-static inline int call_raw(struct rapahub_host *host, struct host_scratch *scratch,
+static inline int call_raw(struct host_call *host, struct host_scratch *scratch,
                            const struct rapahub_call *call, void *result, bool owner)
 {
     struct hub_calls *calls = host_scratch_life(scratch)->connection.calls;
@@ -295,7 +295,7 @@ static inline int call_raw(struct rapahub_host *host, struct host_scratch *scrat
 
 /* Each function that is not marked as one that goes on elsewhere becomes a part of these three: a
  * call takes some thirty, and to enter and to leave them was half of its work. */
-static __attribute__((noinline, flatten)) int call_raw_inside(struct rapahub_host *host,
+static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *host,
                                                               struct host_scratch *scratch,
                                                               const struct rapahub_call *call,
                                                               void *result)
@@ -310,7 +310,7 @@ static __attribute__((noinline, flatten)) int call_raw_inside(struct rapahub_hos
 }
 
 /* What was not executed is tried again, the long way; also to say what is wrong. */
-static __attribute__((noinline, flatten)) int call_any_inside(struct rapahub_host *host,
+static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *host,
                                                               const struct rapahub_call *call,
                                                               void *result)
 {
@@ -330,7 +330,7 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct rapahub_hos
 
 /* Where the arguments may lie in what is shown the long way encodes them before it gives that back.
  */
-__attribute__((flatten)) int host_small_call(struct rapahub_host *host,
+__attribute__((flatten)) int host_small_call(struct host_call *host,
                                              const struct rapahub_call *call, void *result)
 {
     struct host_scratch *scratch;
@@ -342,7 +342,7 @@ __attribute__((flatten)) int host_small_call(struct rapahub_host *host,
     if (!scratch)
         return -EAGAIN;
     host_corks_push(host);
-    r = pthread_equal(host->threads.owner, scratch->thread)
+    r = pthread_equal(host->process.owner.threads.owner, scratch->thread)
             ? call_raw(host, scratch, call, result, true)
             : call_raw_inside(host, scratch, call, result);
     return is_for_the_long_way(r) ? -EAGAIN : r;

@@ -12,15 +12,17 @@
 
 #include "host/scratch.h"
 
+struct host_call;
+
 /* Asynchronous calls use these parts of it, too: the id of the method where it is known, so that
  * the name need not be looked at, and the arguments are plain, else 0; what of these begins at a
  * line (struct hub_parts); and metadata and arguments: -EAGAIN where there is no room. */
 uint64_t host_small_call_id(const struct rapahub_call *call);
 size_t host_small_call_aligned(const struct rapahub_call *call);
-int host_small_call_encode(struct rapahub_host *host, const struct host_scratch *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_scratch *scratch,
                            const struct rapahub_call *call, struct hub_writer *writer);
 
 /* 0 or a failure as rapahub_host_call; -EAGAIN: nothing was executed, it is to go the long way. */
-int host_small_call(struct rapahub_host *host, const struct rapahub_call *call, void *result);
+int host_small_call(struct host_call *host, const struct rapahub_call *call, void *result);
 
 #endif

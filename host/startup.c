@@ -8,7 +8,7 @@
 
 #include "host/decide.h"
 #include "host/exchange.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "host/probes.h"
 #include "host/registry/containers.h"
@@ -67,9 +67,9 @@ static void begin_time(struct host_life *life)
 static void finish(struct host_life *life)
 {
     if (is_by_attach(life))
-        life->host->hooks->lives.open(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.open(life);
     else if (host_probes_begin(life))
-        life->host->hooks->lives.ready(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.ready(life);
 }
 
 /* ---- containers ---- */
@@ -157,13 +157,13 @@ static void begin_next(struct host_life *life)
 
 static void begin_all(struct host_life *life)
 {
-    struct rapahub_host *host = life->guest->host;
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     HUB_LIST_EACH (&life->guest->containers, link)
         host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
                              HOST_CONTAINER_STARTING, "its guest restarts");
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
     life->startup.next = life->guest->containers.next;
     begin_next(life);
 }
@@ -174,12 +174,12 @@ void host_startup_attached(struct host_life *life)
     struct host_guest *guest = life->guest;
 
     if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
-        host_routes_write(&guest->host->routes);
+        host_routes_write(&guest->host->owner.registry.routes);
         host_places_name(guest);
         memcpy(life->name, guest->name, sizeof life->name);
-        host_routes_unlock(&guest->host->routes);
+        host_routes_unlock(&guest->host->owner.registry.routes);
     }
-    life->host->hooks->lives.ready(life);
+    HOST_SUPERVISION(life->host)->hooks->lives.ready(life);
     (void)host_probes_begin(life);
     begin_time(life);
     begin_all(life);
@@ -220,13 +220,13 @@ static void on_methods(void *user, int code, struct hub_answer *answer)
 
 static void publish_methods(struct host_life *life)
 {
-    struct rapahub_host *host = life->guest->host;
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
 
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     host_methods_release(&life->guest->methods);
     life->guest->methods = host_methods_hold(life->startup.methods);
-    host_routes_unlock(&host->routes);
-    host_loop_wake(&host->loop); /* requests may wait for them */
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_loop_wake(&HOST_OWNER(host)->loop); /* requests may wait for them */
 }
 
 static void ask_methods(struct host_life *life)
@@ -263,12 +263,12 @@ static void take_name(struct host_life *life, struct rapahub_string name)
 
     host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
     if (guest->named == HOST_GUEST_UNNAMED) {
-        host_routes_write(&guest->host->routes);
+        host_routes_write(&guest->host->owner.registry.routes);
         if (name.size > 0)
             host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
         host_places_name(guest);
         guest->named = HOST_GUEST_NAMED_BY_ITSELF;
-        host_routes_unlock(&guest->host->routes);
+        host_routes_unlock(&guest->host->owner.registry.routes);
         tell_renamed(guest);
     }
     memcpy(life->name, guest->name, sizeof life->name);
@@ -288,8 +288,7 @@ static int check_ready(struct host_life *life, const struct hub_ready *ready)
     return 0;
 }
 
-void host_startup_ready(struct rapahub_host *host, struct host_life *life,
-                        struct hub_request *request)
+void host_startup_ready(struct host_call *host, struct host_life *life, struct hub_request *request)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     const struct hub_response invalid = {.kind = HUB_RESPONSE_INVALID_PAYLOAD};
@@ -300,7 +299,7 @@ void host_startup_ready(struct rapahub_host *host, struct host_life *life,
     int r = 0;
 
     (void)host;
-    life->host->hooks->lives.attached(life);
+    HOST_SUPERVISION(life->host)->hooks->lives.attached(life);
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
     valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);

@@ -7,8 +7,10 @@
 #include "host/life.h"
 #include "hub/call/served.h"
 
+struct host_call;
+
 /* Serves READY, and goes on from there. */
-void host_startup_ready(struct rapahub_host *host, struct host_life *life,
+void host_startup_ready(struct host_call *host, struct host_life *life,
                         struct hub_request *request);
 
 /* It has attached, and is READY by that: its containers are begun, whether it says more or not. */

@@ -5,7 +5,7 @@
 #include "host/detached.h"
 #include "host/finish.h"
 #include "host/guests.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "hub/base/clock.h"
 
@@ -21,17 +21,18 @@ static int refuse_stale(void)
     return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended already");
 }
 
-static int begin(struct rapahub_host *host, void *argument)
+static int begin(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     struct stop *stop = argument;
-    struct host_guest *guest = host_guest_find(host, stop->id);
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), stop->id);
 
     if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
         return refuse_stale();
     stop->guest = guest;
     guest->pins++;
     stop->due.on = host_threads_on_due;
-    host_loop_set(&host->loop, &stop->due, host_guests_stop(guest));
+    host_loop_set(&HOST_OWNER(host)->loop, &stop->due, host_guests_stop(guest));
     return 0;
 }
 
@@ -42,12 +43,12 @@ static bool is_over(const void *argument)
     return !host_places_is_used(stop->guest) || hub_clock_left(stop->due.due_ns) == 0;
 }
 
-static int end(struct rapahub_host *host, void *argument)
+static int end(struct host_owner *owner, void *argument)
 {
     struct stop *stop = argument;
     struct host_guest *guest = stop->guest;
 
-    (void)host;
+    (void)owner;
     host_loop_clear(&stop->due);
     guest->pins--;
     if (host_places_is_used(guest))
@@ -64,7 +65,7 @@ int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
 {
     struct stop stop = {.id = guest};
 
-    return host_threads_await(host, &task, &stop);
+    return host_threads_await(HOST_OWNER(host), &task, &stop);
 }
 
 int rapahub_host_stop_async(struct rapahub_host *host, struct rapahub_guest_id guest,
@@ -72,14 +73,15 @@ int rapahub_host_stop_async(struct rapahub_host *host, struct rapahub_guest_id g
 {
     const struct stop stop = {.id = guest};
 
-    return host_detached_make(
-        host, &(const struct host_detached_plan){&task, &stop, sizeof stop, on_done, user});
+    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
+                                                    &task, &stop, sizeof stop, on_done, user});
 }
 
-static int run_kill(struct rapahub_host *host, void *argument)
+static int run_kill(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     const struct rapahub_guest_id *id = argument;
-    struct host_guest *guest = host_guest_find(host, *id);
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), *id);
 
     if (!guest || !guest->life)
         return refuse_stale();
@@ -92,5 +94,5 @@ static int run_kill(struct rapahub_host *host, void *argument)
 
 int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
 {
-    return host_threads_run(host, run_kill, &guest);
+    return host_threads_run(HOST_OWNER(host), run_kill, &guest);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/streaming.h"
 
+#include "host/call.h"
 #include "host/caller.h"
-#include "host/host.h"
 #include "host/owner/verdict.h"
 #include "host/requests.h"
 #include "host/route.h"
@@ -19,7 +19,7 @@
 
 static bool is_owner(void *user)
 {
-    return host_caller_is_owner(((struct host_life *)user)->host);
+    return host_caller_is_owner(&(((struct host_life *)user)->host)->owner);
 }
 
 /* The owner serves all its guests while a method it offers reads or writes a stream. */
@@ -31,7 +31,7 @@ static int wait_in_turns(void *user, struct hub_link *link, const struct hub_lin
     while (!until->done(until->user) && !hub_link_closed(link) &&
            hub_clock_left(until->deadline_ns) > 0) {
         uint64_t end = until->deadline_ns < slice ? until->deadline_ns : slice;
-        int r = host_wait_until(life->host, end);
+        int r = host_wait_until(&life->host->owner, end);
 
         if (r < 0)
             return r;
@@ -40,11 +40,11 @@ static int wait_in_turns(void *user, struct hub_link *link, const struct hub_lin
     return 0;
 }
 
-int host_streaming_connect(struct rapahub_host *host, struct host_life *life)
+int host_streaming_connect(struct host_call *host, struct host_life *life)
 {
     const struct hub_channels_manner manner = {is_owner, wait_in_turns, life};
 
-    life->host = host;
+    life->host = &host->process;
     return host_life_connect(life, host_requests_streams, &manner);
 }
 
@@ -61,17 +61,17 @@ static bool is_good(const struct hub_answer *answer)
 
 /* What the method wrote is written on until its end; the owner serves meanwhile. The call itself is
  * over, so a cancel of it finds only this. */
-static int settle(struct rapahub_host *host, const struct host_exchange *exchange,
+static int settle(struct host_call *host, const struct host_exchange *exchange,
                   struct hub_streams *streams)
 {
-    bool owner = host_caller_is_owner(host);
+    bool owner = host_caller_is_owner(&host->process.owner);
 
     while (!hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE))) {
         if (exchange->is_cancelled && exchange->is_cancelled(exchange->user)) {
             hub_streams_close(streams, false);
             return RAPAHUB_ECANCELED;
         }
-        if (owner && host_wait_turn(host, SLICE_MS) < 0)
+        if (owner && host_wait_turn(&host->process.owner, SLICE_MS) < 0)
             return 0;
     }
     return 0;
@@ -80,20 +80,20 @@ static int settle(struct rapahub_host *host, const struct host_exchange *exchang
 /* The owner is in its loop while the last bytes are written. */
 static void wake_owner(void *user)
 {
-    host_loop_wake(&((struct rapahub_host *)user)->loop);
+    host_loop_wake(&((struct host_call *)user)->process.owner.loop);
 }
 
-int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
+int host_streaming_run(struct host_call *host, const struct host_exchange *exchange,
                        const struct hub_stream_marks *marks, struct hub_answer *answer)
 {
-    const struct hub_streams_order order = {.connection = &exchange->life->connection,
-                                            .marks = marks,
-                                            .arguments = exchange->arguments,
-                                            .deadline_ns = exchange->deadline_ns,
-                                            .patience_ns = hub_clock_left(exchange->deadline_ns),
-                                            .on_end =
-                                                host_caller_is_owner(host) ? wake_owner : NULL,
-                                            .user = host};
+    const struct hub_streams_order order = {
+        .connection = &exchange->life->connection,
+        .marks = marks,
+        .arguments = exchange->arguments,
+        .deadline_ns = exchange->deadline_ns,
+        .patience_ns = hub_clock_left(exchange->deadline_ns),
+        .on_end = host_caller_is_owner(&host->process.owner) ? wake_owner : NULL,
+        .user = host};
     struct host_exchange with = *exchange;
     struct host_verdict verdict = {0};
     struct hub_streams *streams;
@@ -139,7 +139,7 @@ static bool is_cancelled(void *user)
 
 static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
 {
-    struct rapahub_host *host = async->host;
+    struct host_call *host = async->host;
     struct host_exchange to = {.method_id = async->method_id,
                                .arguments = async->arguments,
                                .deadline_ns = async->deadline_ns,
@@ -165,11 +165,11 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
     return r;
 }
 
-static int tell_end(struct rapahub_host *host, void *argument)
+static int tell_end(struct host_owner *owner, void *argument)
 {
     struct errand *errand = argument;
 
-    (void)host;
+    (void)owner;
     if (errand->code < 0)
         (void)host_verdict_give(&errand->verdict);
     host_asyncs_end(errand->async, errand->code, &errand->answer);
@@ -181,7 +181,7 @@ static int tell_end(struct rapahub_host *host, void *argument)
 static bool carry_out(struct errand *errand)
 {
     struct host_async *async = errand->async;
-    struct rapahub_host *host = async->host;
+    struct host_call *host = async->host;
     struct host_route route = {0};
     int r = host_asyncs_cancelled(async);
 
@@ -194,7 +194,7 @@ static bool carry_out(struct errand *errand)
         if (r < 0)
             host_verdict_take(&errand->verdict, r);
         async->life = route.life;
-        (void)host_threads_ask(host, tell_end, errand, HUB_NEVER);
+        (void)host_threads_ask(&host->process.owner, tell_end, errand, HUB_NEVER);
     }
     host_route_drop(&route);
     return r != -EAGAIN;
@@ -203,7 +203,7 @@ static bool carry_out(struct errand *errand)
 static void run(void *user)
 {
     struct errand errand = {.async = user};
-    struct rapahub_host *host = errand.async->host;
+    struct host_call *host = errand.async->host;
 
     rapahub_clear_error();
     while (!carry_out(&errand))
@@ -212,7 +212,7 @@ static void run(void *user)
     hub_add(&host->streaming, UINT32_MAX);
 }
 
-int host_streaming_start(struct rapahub_host *host, struct host_async *async)
+int host_streaming_start(struct host_call *host, struct host_async *async)
 {
     int r;
 
@@ -226,11 +226,11 @@ int host_streaming_start(struct rapahub_host *host, struct host_async *async)
     return 0;
 }
 
-void host_streaming_end(struct rapahub_host *host)
+void host_streaming_end(struct host_call *host)
 {
     host_asyncs_give_up(host);
     while (hub_observe(&host->streaming) != 0)
-        if (host_wait_turn(host, 1) < 0)
+        if (host_wait_turn(&host->process.owner, 1) < 0)
             return;
     hub_crew_fini(&host->waiters);
 }

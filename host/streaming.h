@@ -9,18 +9,20 @@
 #include "host/asyncs.h"
 #include "host/exchange.h"
 
+struct host_call;
+
 /* Opens the link of a life; its channels are waited for by the owner in turns. */
-int host_streaming_connect(struct rapahub_host *host, struct host_life *life);
+int host_streaming_connect(struct host_call *host, struct host_life *life);
 
 /* As host_exchange_run, with the streams marked in the arguments. Of two failures that of the
  * caller's own stream is told. Its deadline begins anew with each byte that moves. */
-int host_streaming_run(struct rapahub_host *host, const struct host_exchange *exchange,
+int host_streaming_run(struct host_call *host, const struct host_exchange *exchange,
                        const struct hub_stream_marks *marks, struct hub_answer *answer);
 
 /* Carries out a call of asyncs that has marks: on a thread of its own; the end is the owner's. */
-int host_streaming_start(struct rapahub_host *host, struct host_async *async);
+int host_streaming_start(struct host_call *host, struct host_async *async);
 
 /* Owner, at the end of the host, when no call can go on: waits for those threads, which end. */
-void host_streaming_end(struct rapahub_host *host);
+void host_streaming_end(struct host_call *host);
 
 #endif

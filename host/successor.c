@@ -6,11 +6,12 @@
 
 #include "host/guest_record.h"
 #include "host/guests.h"
-#include "host/host.h"
 #include "host/keep.h"
 #include "host/launch.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "host/printed.h"
+#include "host/supervision.h"
 #include "host/watch.h"
 
 #define NAME_MOST 57 /* bytes of the name it is made from */
@@ -31,7 +32,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     int r = host_options_check_guest(&options);
 
     if (r == 0)
-        r = host_guest_record_create(of->host, &options, &successor);
+        r = host_guest_record_create(HOST_SUPERVISION(of->host), &options, &successor);
     if (r < 0)
         return r;
     host_keep_hear(of->life); /* what it gave before somebody asked for this */
@@ -51,9 +52,9 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
         host_guest_record_release(&successor);
         return r;
     }
-    host_routes_write(&of->host->routes);
+    host_routes_write(&of->host->owner.registry.routes);
     host_places_name(successor);
-    host_routes_unlock(&of->host->routes);
+    host_routes_unlock(&of->host->owner.registry.routes);
     *out = successor;
     return 0;
 }
@@ -69,7 +70,7 @@ int host_successor_start(struct host_guest *successor)
     host_printed_begin(life);
     host_guest_move(successor, HOST_GUEST_STARTING, "beside the one it follows");
     host_guests_begin(life);
-    host_watch_begin(successor->host);
+    host_watch_begin(HOST_SUPERVISION(successor->host));
     return 0;
 }
 

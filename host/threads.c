@@ -5,7 +5,7 @@
 
 #include "host/caller.h"
 #include "host/forked.h"
-#include "host/host.h"
+#include "host/owner.h"
 #include "host/owner/verdict.h"
 #include "host/wait.h"
 #include "hub/base/clock.h"
@@ -69,7 +69,7 @@ static void finish(struct job *job, int r)
     hub_futex_wake_private(&job->done);
 }
 
-static void begin(struct rapahub_host *host, struct job *job)
+static void begin(struct host_owner *host, struct job *job)
 {
     int r = job->task ? job->task->begin(host, job->argument) : job->run(host, job->argument);
 
@@ -79,7 +79,7 @@ static void begin(struct rapahub_host *host, struct job *job)
         finish(job, r);
 }
 
-static int end_tasks(struct rapahub_host *host)
+static int end_tasks(struct host_owner *host)
 {
     int count = 0;
 
@@ -96,7 +96,7 @@ static int end_tasks(struct rapahub_host *host)
 }
 
 /* A task may be over as soon as it has begun, or end in the turns that a job takes. */
-int host_threads_serve(struct rapahub_host *host, bool between_turns)
+int host_threads_serve(struct host_owner *host, bool between_turns)
 {
     int count = between_turns ? end_tasks(host) : 0;
 
@@ -110,10 +110,10 @@ int host_threads_serve(struct rapahub_host *host, bool between_turns)
 
 static void *run_thread(void *argument)
 {
-    struct rapahub_host *host = argument;
+    struct host_owner *host = argument;
 
-    host_routes_read(&host->routes); /* until it is the owner */
-    host_routes_unlock(&host->routes);
+    host_routes_read(&host->registry.routes); /* until it is the owner */
+    host_routes_unlock(&host->registry.routes);
     while (hub_observe(&host->threads.end) == 0) {
         if (host_wait_turn(host, IDLE_MS) < 0)
             rapahub_log(RAPAHUB_LOG_ERROR, "threads", "%s", rapahub_last_error()->text);
@@ -122,21 +122,21 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-int host_threads_start(struct rapahub_host *host)
+int host_threads_start(struct host_owner *host)
 {
     int r;
 
-    host_routes_write(&host->routes);
+    host_routes_write(&host->registry.routes);
     r = hub_thread_start(&host->threads.thread, run_thread, host);
     if (r == 0) {
         host->threads.own = true;
         host->threads.owner = host->threads.thread;
     }
-    host_routes_unlock(&host->routes);
+    host_routes_unlock(&host->registry.routes);
     return r == 0 ? 0 : rapahub_fail(r, "", "cannot start the host's thread");
 }
 
-void host_threads_stop(struct rapahub_host *host)
+void host_threads_stop(struct host_owner *host)
 {
     if (!host->threads.own)
         return;
@@ -147,7 +147,7 @@ void host_threads_stop(struct rapahub_host *host)
     host->threads.owner = pthread_self();
 }
 
-static void post(struct rapahub_host *host, struct job *job)
+static void post(struct host_owner *host, struct job *job)
 {
     hub_mutex_lock(&host->threads.lock);
     hub_list_append(&host->threads.jobs, &job->link);
@@ -156,7 +156,7 @@ static void post(struct rapahub_host *host, struct job *job)
 }
 
 /* Takes it back where the owner has not begun with it. */
-static bool take_back(struct rapahub_host *host, struct job *job)
+static bool take_back(struct host_owner *host, struct job *job)
 {
     bool waiting;
 
@@ -167,7 +167,7 @@ static bool take_back(struct rapahub_host *host, struct job *job)
     return waiting;
 }
 
-static int wait_for(struct rapahub_host *host, struct job *job, uint64_t deadline)
+static int wait_for(struct host_owner *host, struct job *job, uint64_t deadline)
 {
     while (hub_observe(&job->done) == 0) {
         uint64_t slice = hub_clock_after(SLICE);
@@ -182,7 +182,7 @@ static int wait_for(struct rapahub_host *host, struct job *job, uint64_t deadlin
     return host_verdict_give(&job->verdict);
 }
 
-int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *argument)
+int host_threads_run(struct host_owner *host, host_threads_job *job, void *argument)
 {
     struct job posted = {.run = job, .argument = argument};
     int r = host_caller_check(host);
@@ -195,7 +195,7 @@ int host_threads_run(struct rapahub_host *host, host_threads_job *job, void *arg
     return wait_for(host, &posted, HUB_NEVER);
 }
 
-int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *argument)
+int host_threads_look(struct host_owner *host, host_threads_job *job, void *argument)
 {
     int r = host_forked_check(host);
 
@@ -204,7 +204,7 @@ int host_threads_look(struct rapahub_host *host, host_threads_job *job, void *ar
     return job(host, argument);
 }
 
-static int await_as_owner(struct rapahub_host *host, const struct host_threads_task *task,
+static int await_as_owner(struct host_owner *host, const struct host_threads_task *task,
                           void *argument)
 {
     int turn = 0, r = task->begin(host, argument);
@@ -217,7 +217,7 @@ static int await_as_owner(struct rapahub_host *host, const struct host_threads_t
     return turn < 0 ? turn : r;
 }
 
-int host_threads_await(struct rapahub_host *host, const struct host_threads_task *task,
+int host_threads_await(struct host_owner *host, const struct host_threads_task *task,
                        void *argument)
 {
     struct job posted = {.task = task, .argument = argument};
@@ -236,7 +236,7 @@ void host_threads_on_due(void *user)
     (void)user;
 }
 
-int host_threads_ask(struct rapahub_host *host, host_threads_job *job, void *argument,
+int host_threads_ask(struct host_owner *host, host_threads_job *job, void *argument,
                      uint64_t deadline_ns)
 {
     struct job posted = {.run = job, .argument = argument, .in_turn = true};

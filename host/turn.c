@@ -10,6 +10,7 @@
 #include "host/guests.h"
 #include "host/host.h"
 #include "host/nap.h"
+#include "host/observe.h"
 #include "host/requests.h"
 #include "host/threads.h"
 #include "host/wait.h"
@@ -30,7 +31,9 @@
  * a turn inside of its own. */
 static bool is_deep(const struct rapahub_host *host)
 {
-    return host->depth + host->nested > HOST_WAIT_DEPTH_MAX;
+    return host->observe.supervision.call.process.owner.depth +
+               host->observe.supervision.call.process.owner.nested >
+           HOST_WAIT_DEPTH_MAX;
 }
 
 static int serve_embedder(struct rapahub_host *host, struct host_life *life, uint32_t work)
@@ -42,7 +45,7 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
         return 0;
     }
     if (work & HOST_WORK_REQUEST)
-        count += (int)host_requests_serve(host, life, HOST_REQUESTS_BATCH);
+        count += (int)host_requests_serve(HOST_CALL(host), life, HOST_REQUESTS_BATCH);
     if (work & HOST_WORK_ANSWER)
         count += (int)hub_call_ends_deliver(life->connection.calls);
     return count;
@@ -55,9 +58,10 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
  * system call. Who naps in a futex is told of others by their doorbells: not there. */
 static bool is_polling(const struct rapahub_host *host)
 {
-    return host->polls >= POLLS && hub_observe(&host->shown) == 0 &&
-           (host->options.waiting == RAPAHUB_WAIT_ADAPT ||
-            host->options.waiting == RAPAHUB_WAIT_POLL);
+    return host->polls >= POLLS &&
+           hub_observe(&host->observe.supervision.call.process.owner.shown) == 0 &&
+           (host->observe.supervision.call.process.options.waiting == RAPAHUB_WAIT_ADAPT ||
+            host->observe.supervision.call.process.options.waiting == RAPAHUB_WAIT_POLL);
 }
 
 /* Who shows the descriptor behind this fence wakes the loop, or is seen here. */
@@ -71,8 +75,8 @@ static void begin_to_poll(struct rapahub_host *host)
 
 void host_turn_show(struct rapahub_host *host)
 {
-    if (hub_exchange(&host->shown, 1) == 0 && hub_observe(&host->polled) != 0)
-        host_loop_wake(&host->loop);
+    if (hub_exchange(&HOST_OWNER(host)->shown, 1) == 0 && hub_observe(&host->polled) != 0)
+        host_loop_wake(&HOST_OWNER(host)->loop);
 }
 
 /* Behind it the owner may sleep. What came before the doorbell was armed, or is left to do, does
@@ -82,7 +86,7 @@ static void listen_again(struct rapahub_host *host)
     if (!host->unheard)
         return;
     host->unheard = false;
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (!life->unheard)
@@ -90,7 +94,7 @@ static void listen_again(struct rapahub_host *host)
         life->unheard = false;
         hub_link_listen(life->connection.link);
         if (hub_peek(&life->work) & HOST_WORK_SWEEP)
-            host_loop_wake(&host->loop);
+            host_loop_wake(&HOST_OWNER(host)->loop);
     }
 }
 
@@ -110,10 +114,10 @@ static int sweep_link(struct host_life *life)
 {
     struct hub_link *link = life->connection.link;
 
-    life->unheard = is_polling(life->host);
+    life->unheard = is_polling(HOST_WHOLE(life->host));
     if (!life->unheard)
         return hub_link_sweep(link, BATCH);
-    life->host->unheard = true;
+    HOST_WHOLE(life->host)->unheard = true;
     return hub_link_poll(link, BATCH);
 }
 
@@ -164,7 +168,7 @@ static int serve_lives(struct rapahub_host *host)
     struct host_life *all[HUB_GUESTS_MAX];
     int count = 0, n = 0;
 
-    HUB_LIST_EACH (&host->lives, link)
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
         if (n < HUB_GUESTS_MAX)
             all[n++] = HUB_LIST_ITEM(link, struct host_life, link);
     for (int i = 0; i < n; i++)
@@ -178,22 +182,22 @@ static void on_overdue(void *user)
 {
     struct rapahub_host *host = user;
 
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         bool owes = hub_connection_owes(&life->connection);
 
         hub_arm(&life->work, HOST_WORK_ANSWER | (owes ? HOST_WORK_SWEEP : 0));
     }
     if (is_deep(host))
-        host_loop_wake(&host->loop);
+        host_loop_wake(&HOST_OWNER(host)->loop);
 }
 
 static void set_timer(struct rapahub_host *host, uint64_t due_ns)
 {
-    host->overdue.on = on_overdue;
-    host->overdue.user = host;
-    if (host->overdue.due_ns != due_ns || !host_loop_is_set(&host->overdue))
-        host_loop_set(&host->loop, &host->overdue, due_ns);
+    HOST_CALL(host)->overdue.on = on_overdue;
+    HOST_CALL(host)->overdue.user = host;
+    if (HOST_CALL(host)->overdue.due_ns != due_ns || !host_loop_is_set(&HOST_CALL(host)->overdue))
+        host_loop_set(&HOST_OWNER(host)->loop, &HOST_CALL(host)->overdue, due_ns);
 }
 
 /* The next end of a call nobody waits for, or the next try to send what a guest has no space for.
@@ -201,9 +205,9 @@ static void set_timer(struct rapahub_host *host, uint64_t due_ns)
 static void set_overdue(struct rapahub_host *host)
 {
     bool owes = false, deep = is_deep(host);
-    uint64_t next = deep ? HUB_NEVER : host_asyncs_next_deadline(host);
+    uint64_t next = deep ? HUB_NEVER : host_asyncs_next_deadline(HOST_CALL(host));
 
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         uint64_t due = deep ? HUB_NEVER : hub_call_ends_next(life->connection.calls);
 
@@ -223,11 +227,12 @@ static bool is_inside(void *user, const struct host_container *container)
 
 static void sweep_containers(struct rapahub_host *host)
 {
-    if (hub_list_empty(&host->containers.gone))
+    if (hub_list_empty(&HOST_REGISTRY(host)->containers.gone))
         return;
-    host_routes_write(&host->routes);
-    host_containers_sweep(&host->containers, is_inside, &host->scratches);
-    host_routes_unlock(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    host_containers_sweep(&HOST_REGISTRY(host)->containers, is_inside,
+                          &HOST_REGISTRY(host)->scratches);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
 /* The lives have had their turn: what a timer finds now would wait, and with it all who see that it
@@ -236,22 +241,22 @@ static void look_again(struct rapahub_host *host)
 {
     bool noted = false;
 
-    HUB_LIST_EACH (&host->lives, link)
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
         noted = noted || hub_peek(&HUB_LIST_ITEM(link, struct host_life, link)->work) != 0;
     if (noted)
-        host_loop_wake(&host->loop);
+        host_loop_wake(&HOST_OWNER(host)->loop);
 }
 
 /* What has ended is given back, and then what was to begin at once begins: a guest that is started
  * again without a delay finds the entry that it had, and waits for no other turn. */
 static int clear(struct rapahub_host *host)
 {
-    bool ended = !hub_list_empty(&host->ended);
+    bool ended = !hub_list_empty(&HOST_PROCESS(host)->ended);
     int count;
 
-    host_death_sweep(host);
+    host_death_sweep(HOST_OBSERVE(host));
     sweep_containers(host);
-    count = ended ? host_loop_run_timers(&host->loop) : 0;
+    count = ended ? host_loop_run_timers(&HOST_OWNER(host)->loop) : 0;
     if (count > 0)
         look_again(host);
     return count;
@@ -264,28 +269,28 @@ static int work(struct rapahub_host *host)
     int count = serve_lives(host);
 
     if (!is_deep(host)) {
-        count += host_death_deliver(host);
-        count += host_threads_serve(host, false);
-        host_requests_look(host);
-        count += host_asyncs_serve(host);
-        count += host_detached_settle(host);
-        count += host_events_deliver(host);
+        count += host_death_deliver(HOST_OBSERVE(host));
+        count += host_threads_serve(HOST_OWNER(host), false);
+        host_requests_look(HOST_CALL(host));
+        count += host_asyncs_serve(HOST_CALL(host));
+        count += host_detached_settle(HOST_OWNER(host));
+        count += host_events_deliver(HOST_OWNER(host));
     }
-    if (host->depth == 1) {
-        host_async_pieces_settle(host);
+    if (HOST_OWNER(host)->depth == 1) {
+        host_async_pieces_settle(HOST_CALL(host));
         count += clear(host);
     }
     set_overdue(host);
-    host_watch_rouse(host);
+    host_watch_rouse(HOST_SUPERVISION(host));
     if (!is_deep(host))
-        host_detached_rouse(host);
+        host_detached_rouse(HOST_OWNER(host));
     return count;
 }
 
 /* Who sleeps holds nothing back. r[impl hub.ring.cork] */
 static void push_all(struct rapahub_host *host)
 {
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (life->open)
@@ -310,11 +315,11 @@ static bool glance(struct rapahub_host *host, bool polls)
 {
     bool found = polls;
 
-    if (host->depth != 1 || host->glances == GLANCES) {
+    if (HOST_OWNER(host)->depth != 1 || host->glances == GLANCES) {
         host->glances = 0;
         return false;
     }
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         if (!has_news(life, polls))
@@ -332,7 +337,9 @@ static int wait_in_turn(struct rapahub_host *host, int timeout_ms)
     int most = timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms;
 
     push_all(host);
-    return host_loop_turn(&host->loop, host_nap_may(host) && host_nap(host, most) ? 0 : most);
+    return host_loop_turn(
+        &HOST_OWNER(host)->loop,
+        host_nap_may(HOST_PROCESS(host)) && host_nap(HOST_PROCESS(host), most) ? 0 : most);
 }
 
 int host_turn(struct rapahub_host *host, int timeout_ms)
@@ -340,32 +347,32 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
     bool polls = count_polls(host, timeout_ms);
     int n = 0, count;
 
-    host->depth++;
+    HOST_OWNER(host)->depth++;
     if (timeout_ms != 0)
         n = wait_in_turn(host, timeout_ms);
     else if (!glance(host, polls))
-        n = host_loop_turn(&host->loop, 0);
+        n = host_loop_turn(&HOST_OWNER(host)->loop, 0);
     count = work(host);
-    host_loop_arm(&host->loop);
-    host->depth--;
+    host_loop_arm(&HOST_OWNER(host)->loop);
+    HOST_OWNER(host)->depth--;
     return n < 0 ? n : n + count;
 }
 
 int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 {
-    host_watch_expect(host);
+    host_watch_expect(HOST_SUPERVISION(host));
     return host_turn(host, hub_clock_left_ms(deadline_ns, IDLE_MS));
 }
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {
-    if (!host_caller_is_owner(host)) {
-        host_loop_wake(&host->loop);
+    if (!host_caller_is_owner(HOST_OWNER(host))) {
+        host_loop_wake(&HOST_OWNER(host)->loop);
         return;
     }
-    host_watch_expect(host);
-    if (!host_loop_is_set(&host->overdue) || host->overdue.due_ns > due_ns)
+    host_watch_expect(HOST_SUPERVISION(host));
+    if (!host_loop_is_set(&HOST_CALL(host)->overdue) || HOST_CALL(host)->overdue.due_ns > due_ns)
         set_timer(host, due_ns);
-    if (host->depth == 0) /* else the turn arms it when it ends */
-        host_loop_arm(&host->loop);
+    if (HOST_OWNER(host)->depth == 0) /* else the turn arms it when it ends */
+        host_loop_arm(&HOST_OWNER(host)->loop);
 }

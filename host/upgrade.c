@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "host/decide.h"
-#include "host/host.h"
 #include "host/keep.h"
+#include "host/observe.h"
 #include "host/successor.h"
 #include "host/supervise/lint.h"
 #include "host/supervision.h"
@@ -165,9 +165,9 @@ static void change_over(struct host_upgrade *upgrade)
         return;
     }
     host_keep_change_over(upgrade->guest, upgrade->successor);
-    host_routes_write(&upgrade->host->routes);
+    host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
-    host_routes_unlock(&upgrade->host->routes);
+    host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
     host_decide_tell(upgrade->guest, &event); /* before what it may say of its health */
     show_health(upgrade->guest);
     host_holding_end(upgrade->host, &upgrade->holding);
@@ -205,7 +205,7 @@ static void let_go(struct host_upgrade *upgrade)
 static void finish(struct host_upgrade *upgrade)
 {
     host_loop_clear(&upgrade->timer);
-    host_loop_wake(&upgrade->host->loop);
+    host_loop_wake(&HOST_OWNER(upgrade->host)->loop);
 }
 
 static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
@@ -283,7 +283,7 @@ static void start(struct host_upgrade *upgrade)
 {
     int r = host_successor_start(upgrade->successor);
 
-    if (r == RAPAHUB_EFULL && !hub_list_empty(&upgrade->host->ended)) {
+    if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(upgrade->host)->ended)) {
         host_upgrade_moves_again(upgrade, start);
     } else if (r < 0) {
         fails(upgrade, r);
@@ -338,7 +338,7 @@ static void on_time(void *user)
     struct host_upgrade *upgrade = user;
     void (*again)(struct host_upgrade *) = upgrade->again;
 
-    host_loop_set(&upgrade->host->loop, &upgrade->timer, hub_clock_after(TICK));
+    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(TICK));
     look(upgrade);
     if (again && upgrade->again == again) {
         upgrade->again = NULL;
@@ -362,10 +362,10 @@ static int check_options(const struct rapahub_upgrade_options *options)
     return 0;
 }
 
-static int find_guest(struct rapahub_host *host, struct rapahub_guest_id id,
+static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
                       struct host_guest **out)
 {
-    struct host_guest *guest = host_guest_find(host, id);
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), id);
 
     *out = guest;
     if (!guest || !guest->life)
@@ -384,8 +384,9 @@ static int find_guest(struct rapahub_host *host, struct rapahub_guest_id id,
 
 static const struct host_upgrade_events events = {happens, fails, late};
 
-static int begin_task(struct rapahub_host *host, void *argument)
+static int begin_task(struct host_owner *owner, void *argument)
 {
+    struct host_observe *host = HOST_OBSERVE(owner);
     struct host_upgrade *upgrade = argument;
     uint64_t timeout;
     int r = check_options(upgrade->options);
@@ -410,7 +411,7 @@ static int begin_task(struct rapahub_host *host, void *argument)
     upgrade->timer.user = upgrade;
     memcpy(upgrade->result.version_before, upgrade->guest->version,
            sizeof upgrade->result.version_before);
-    host_loop_set(&host->loop, &upgrade->timer, hub_clock_after(TICK));
+    host_loop_set(&HOST_OWNER(host)->loop, &upgrade->timer, hub_clock_after(TICK));
     start(upgrade);
     return 0;
 }
@@ -447,13 +448,13 @@ static int refuse(struct host_upgrade *upgrade)
     return host_verdict_give(&upgrade->verdict);
 }
 
-static int end_task(struct rapahub_host *host, void *argument)
+static int end_task(struct host_owner *owner, void *argument)
 {
     struct host_upgrade *upgrade = argument;
     struct host_guest *guest = upgrade->guest;
     int r = upgrade->state == HOST_UPGRADE_REFUSED ? refuse(upgrade) : 0;
 
-    (void)host;
+    (void)owner;
     upgrade->result.guest = guest->id;
     upgrade->result.calls_held = host_holding_calls(&upgrade->holding) - upgrade->held_before;
     host_loop_clear(&upgrade->timer);
@@ -476,7 +477,7 @@ int rapahub_host_upgrade(struct rapahub_host *host, struct rapahub_guest_id gues
                          struct rapahub_upgrade_result *out)
 {
     struct host_upgrade upgrade = {.id = guest, .options = options};
-    int r = host_threads_await(host, &host_upgrade_task, &upgrade);
+    int r = host_threads_await(HOST_OWNER(host), &host_upgrade_task, &upgrade);
 
     if (out)
         *out = upgrade.result;

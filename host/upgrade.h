@@ -13,6 +13,7 @@
 #include "host/upgrade_steps.h"
 #include "hub/wire/lifecycle.h"
 
+struct host_observe;
 struct host_upgrade;
 
 /* Where the steps of upgrade_moves.h tell what came of them: one table, of upgrade.c. */
@@ -31,7 +32,7 @@ struct host_upgrade {
     struct rapahub_upgrade_result result;
 
     const struct host_upgrade_events *events; /* the rest is set when it begins */
-    struct rapahub_host *host;
+    struct host_observe *host;
     struct host_guest *guest; /* pinned */
     struct host_guest *successor;
     struct host_life *from, *to; /* held; `to` NULL: not yet */

@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/detached.h"
+#include "host/owner.h"
 #include "host/upgrade.h"
 
 /* In one piece with the path of the module. */
@@ -58,7 +59,7 @@ int rapahub_host_upgrade_async(struct rapahub_host *host, struct rapahub_guest_i
     pending->user = user;
     pending->detached = (struct host_detached){
         .task = &host_upgrade_task, .argument = &pending->upgrade, .on_over = on_over};
-    r = host_detached_begin(host, &pending->detached);
+    r = host_detached_begin(HOST_OWNER(host), &pending->detached);
     if (r < 0)
         free(pending);
     return r;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "host/exchange.h"
-#include "host/host.h"
 #include "host/moves.h"
+#include "host/observe.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 
@@ -27,7 +27,7 @@ void host_upgrade_moves_again(struct host_upgrade *upgrade,
                               void (*again)(struct host_upgrade *upgrade))
 {
     upgrade->again = again;
-    host_loop_set(&upgrade->host->loop, &upgrade->timer, hub_clock_after(AGAIN));
+    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(AGAIN));
 }
 
 /* A message of the present step. Where there is no room for it, `again` is run in a moment. */

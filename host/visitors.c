@@ -11,7 +11,7 @@
 #include "host/death.h"
 #include "host/guest_record.h"
 #include "host/guests.h"
-#include "host/host.h"
+#include "host/observe.h"
 #include "host/places.h"
 #include "host/streaming.h"
 #include "host/watch.h"
@@ -28,7 +28,7 @@
 
 /* One entry that no life has. */
 struct visitor {
-    struct rapahub_host *host;
+    struct host_observe *host;
     struct host_group *group;
     struct host_seat *seat;
     uint32_t peer;
@@ -41,12 +41,12 @@ struct visitor {
 
 static struct host_life *new_life(const struct visitor *visitor, struct host_guest *guest)
 {
-    struct host_life *life = host_life_create(guest, &visitor->host->loop);
+    struct host_life *life = host_life_create(guest, &HOST_OWNER(visitor->host)->loop);
 
     if (!life)
         return NULL;
     life->anonymous = life->trusted = life->entered = true;
-    life->waiting = (enum hub_wait_manner)visitor->host->options.waiting;
+    life->waiting = (enum hub_wait_manner)HOST_PROCESS(visitor->host)->options.waiting;
     life->locked = visitor->locked;
     life->group = visitor->group;
     life->view = visitor->view;
@@ -68,11 +68,11 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
  */
 static bool is_known(const struct visitor *visitor)
 {
-    struct rapahub_host *host = visitor->host;
+    struct host_observe *host = visitor->host;
 
     if (visitor->pid == getpid())
         return true;
-    HUB_LIST_EACH (&host->lives, link)
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
         if (HUB_LIST_ITEM(link, struct host_life, link)->pid == visitor->pid)
             return true;
     return false;
@@ -130,7 +130,7 @@ static void begin(struct host_life *life, bool late)
 {
     struct host_guest *guest = life->guest;
 
-    host_watch_begin(guest->host);
+    host_watch_begin(HOST_SUPERVISION(guest->host));
     host_guest_move(guest, HOST_GUEST_STARTING, "it came by itself");
     host_guests_begin(life);
     host_guest_move(guest, HOST_GUEST_ATTACHED, "");
@@ -153,7 +153,7 @@ static int open_life(const struct visitor *visitor, struct host_guest *guest,
     if (!life)
         return RAPAHUB_ENOMEM;
     life->pidfd = TAKE(pidfd);
-    r = host_streaming_connect(visitor->host, life);
+    r = host_streaming_connect(&visitor->host->supervision.call, life);
     if (r == 0)
         r = watch(life);
     if (r < 0)
@@ -166,18 +166,18 @@ static int open_life(const struct visitor *visitor, struct host_guest *guest,
 /* What cannot be had now may be had the next time: it waits meanwhile. */
 static void admit(const struct visitor *visitor)
 {
-    struct rapahub_host *host = visitor->host;
+    struct host_observe *host = visitor->host;
     bool late = hub_peek(&visitor->view.entry->epoch) == visitor->seat->epoch;
     struct host_guest *guest = NULL;
     struct host_life *life;
     uint32_t place;
 
-    if (host_guest_record_create_anonymous(host, visitor->pid, &guest) < 0)
+    if (host_guest_record_create_anonymous(&host->supervision, visitor->pid, &guest) < 0)
         return;
     if (host_places_enter(guest, &place) < 0)
         host_guest_record_release(&guest);
     else if (open_life(visitor, guest, &life) < 0)
-        host_places_forget(host, place);
+        host_places_forget(&host->supervision, place);
     else
         begin(life, late);
 }
@@ -233,7 +233,7 @@ static bool has_new_epoch(const struct visitor *visitor)
 /* r[impl shm.host.poll-peers] */
 static void receive(struct visitor *visitor)
 {
-    if (!visitor->host->closing && has_new_epoch(visitor))
+    if (!HOST_PROCESS(visitor->host)->closing && has_new_epoch(visitor))
         admit(visitor);
 }
 
@@ -280,9 +280,9 @@ static bool look_at(struct visitor *visitor)
     return true;
 }
 
-bool host_visitors_look(struct rapahub_host *host)
+bool host_visitors_look(struct host_observe *host)
 {
-    struct host_group *group = host->shared;
+    struct host_group *group = HOST_PROCESS(host)->shared;
     bool found = false;
 
     for (uint32_t peer = 1; group && peer <= group->segment->geometry.limits.guests_max; peer++) {

@@ -7,7 +7,9 @@
 
 #include "host/guest.h"
 
+struct host_observe;
+
 /* Looks at the entries that no life of ours has. Did it find anybody? */
-bool host_visitors_look(struct rapahub_host *host);
+bool host_visitors_look(struct host_observe *host);
 
 #endif

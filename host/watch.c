@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/watch.h"
 
-#include "host/host.h"
 #include "host/nap.h"
+#include "host/supervision.h"
 #include "host/tracer.h"
 #include "hub/base/clock.h"
 #include "hub/shm/peer_table.h"
@@ -32,9 +32,9 @@ void host_watch_look(struct host_life *life)
         return;
     }
     if (before == HUB_PEER_RESERVED && life->peer_state != HUB_PEER_RESERVED)
-        life->host->hooks->lives.attached(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.attached(life);
     if (before != HUB_PEER_GOODBYE && life->peer_state == HUB_PEER_GOODBYE)
-        life->host->hooks->lives.leaving(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.leaving(life);
 }
 
 /* An excuse has an end: who looks at a guest for longer gives it `debug`.
@@ -76,7 +76,7 @@ static void judge(struct host_life *life, uint64_t now, uint64_t interval)
         if (host_watch_is_excused(life))
             host_pulse_forgive(&life->pulse, now);
         else
-            life->host->hooks->lives.stuck(life, HOST_CAUSE_WATCHDOG);
+            HOST_SUPERVISION(life->host)->hooks->lives.stuck(life, HOST_CAUSE_WATCHDOG);
         break;
     default:
         break;
@@ -93,11 +93,11 @@ bool host_watch_is_judged(const struct host_life *life)
  * by that time. r[impl shm.crash.heartbeat] */
 static void on_beat(void *user)
 {
-    struct rapahub_host *host = user;
-    uint64_t interval = host->options.limits.heartbeat_ns, now = hub_clock_now();
+    struct host_supervision *host = user;
+    uint64_t interval = host->call.process.options.limits.heartbeat_ns, now = hub_clock_now();
     bool paused = host_pulse_stood_still(host->beat.due_ns, interval, now);
 
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&host->call.process.lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
         host_watch_look(life);
@@ -106,10 +106,10 @@ static void on_beat(void *user)
         else if (host_watch_is_judged(life))
             judge(life, now, interval);
     }
-    if (!host->options.anonymous)
+    if (!host->call.process.options.anonymous)
         (void)host->hooks->visitors(host);
-    if (!hub_list_empty(&host->lives))
-        host_loop_set(&host->loop, &host->beat, now + interval);
+    if (!hub_list_empty(&host->call.process.lives))
+        host_loop_set(&HOST_OWNER(host)->loop, &host->beat, now + interval);
 }
 
 /* It does not take part in waiting, or has not attached yet, or has no doorbell. */
@@ -141,7 +141,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
     const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
     uint64_t traffic = hub_peek64(&counters->sent) + hub_peek64(&counters->received);
 
-    life->host->rests = false;
+    HOST_SUPERVISION(life->host)->rests = false;
     if (traffic != life->traffic) {
         life->traffic = traffic;
         life->traffic_ns = now;
@@ -152,7 +152,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         hub_arm(&life->work, HOST_WORK_SWEEP);
     host_watch_look(life);
     if (life->anonymous && is_ending(life)) {
-        life->host->hooks->lives.may_be_dead(life);
+        HOST_SUPERVISION(life->host)->hooks->lives.may_be_dead(life);
         return SILENT_BUSY;
     }
     return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
@@ -161,7 +161,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
 /* r[impl hub.wait.flood] */
 void host_watch_listen(struct host_life *life)
 {
-    struct rapahub_host *host = life->host;
+    struct host_supervision *host = HOST_SUPERVISION(life->host);
 
     if (life->deaf || life->proven_ns != 0 || !is_deaf(life, hub_clock_now()))
         return;
@@ -171,7 +171,7 @@ void host_watch_listen(struct host_life *life)
                     life->name);
     life->deaf = life->flooded = true;
     host_loop_unwatch(life->loop, &life->on_bell);
-    host_loop_set(&host->loop, &host->silent, hub_clock_after(SILENT_BUSY));
+    host_loop_set(&HOST_OWNER(host)->loop, &host->silent, hub_clock_after(SILENT_BUSY));
 }
 
 /* The descriptor reports at once what is in it when it is watched anew; where it cannot be, it is
@@ -220,7 +220,7 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
     }
     if (again)
         life->looked_ns = now;
-    life->host->rests = life->host->rests && life->rests;
+    HOST_SUPERVISION(life->host)->rests = HOST_SUPERVISION(life->host)->rests && life->rests;
     return every - now % every;
 }
 
@@ -228,7 +228,7 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
  * r[impl hub.wait.foreign] */
 static void follow_its_wakes(struct host_life *life)
 {
-    struct host_futexes *futexes = &life->host->futexes;
+    struct host_futexes *futexes = &life->host->owner.futexes;
     bool by_thread = life->proven_ns == 0 && hub_link_wakes_by_futex(life->connection.link) &&
                      !host_nap_may(life->host);
 
@@ -250,32 +250,32 @@ static uint64_t look_at(struct host_life *life, uint64_t now)
 /* r[impl hub.wait.foreign] */
 static void on_silent(void *user)
 {
-    struct rapahub_host *host = user;
+    struct host_supervision *host = user;
     uint64_t now = hub_clock_now(), next = HUB_NEVER;
 
     host->rests = true;
-    HUB_LIST_EACH (&host->lives, link) {
+    HUB_LIST_EACH (&host->call.process.lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
         uint64_t span = look_at(life, now);
 
         next = span < next ? span : next;
     }
-    if (host->options.anonymous) {
+    if (host->call.process.options.anonymous) {
         uint64_t span = host->hooks->visitors(host) ? SILENT_BUSY : SILENT_IDLE;
 
         next = span < next ? span : next;
     }
     if (next != HUB_NEVER)
-        host_loop_set(&host->loop, &host->silent, now + next);
+        host_loop_set(&HOST_OWNER(host)->loop, &host->silent, now + next);
 }
 
-static void look_by(struct rapahub_host *host, uint64_t due_ns)
+static void look_by(struct host_supervision *host, uint64_t due_ns)
 {
     if (!host_loop_is_set(&host->silent) || host->silent.due_ns > due_ns)
-        host_loop_set(&host->loop, &host->silent, due_ns);
+        host_loop_set(&HOST_OWNER(host)->loop, &host->silent, due_ns);
 }
 
-void host_watch_expect(struct rapahub_host *host)
+void host_watch_expect(struct host_supervision *host)
 {
     uint64_t now;
 
@@ -287,27 +287,27 @@ void host_watch_expect(struct rapahub_host *host)
 }
 
 /* Once it does not rest the next look is soon, and sees for itself what is open then. */
-void host_watch_rouse(struct rapahub_host *host)
+void host_watch_rouse(struct host_supervision *host)
 {
     if (!host->rests)
         return;
-    HUB_LIST_EACH (&host->lives, link)
+    HUB_LIST_EACH (&host->call.process.lives, link)
         if (has_open(HUB_LIST_ITEM(link, struct host_life, link))) {
             host_watch_expect(host);
             return;
         }
 }
 
-static void begin_silent(struct rapahub_host *host)
+static void begin_silent(struct host_supervision *host)
 {
     host->silent.on = on_silent;
     host->silent.user = host;
     look_by(host, hub_clock_after(SILENT_IDLE));
 }
 
-void host_watch_begin(struct rapahub_host *host)
+void host_watch_begin(struct host_supervision *host)
 {
-    uint64_t interval = host->options.limits.heartbeat_ns;
+    uint64_t interval = host->call.process.options.limits.heartbeat_ns;
 
     begin_silent(host);
 
@@ -315,5 +315,5 @@ void host_watch_begin(struct rapahub_host *host)
         return;
     host->beat.on = on_beat;
     host->beat.user = host;
-    host_loop_set(&host->loop, &host->beat, hub_clock_after(interval));
+    host_loop_set(&HOST_OWNER(host)->loop, &host->beat, hub_clock_after(interval));
 }

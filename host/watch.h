@@ -6,6 +6,8 @@
 
 #include "host/life.h"
 
+struct host_supervision;
+
 /* One under a debugger that it did not start itself stands still for good reasons, for an hour. */
 bool host_watch_is_traced(struct host_life *life);
 
@@ -24,13 +26,13 @@ void host_watch_listen(struct host_life *life);
 
 /* A guest was started: begins to look at heartbeats, if the host's segments ask for any, and at
  * guests that do not tell when they have something. */
-void host_watch_begin(struct rapahub_host *host);
+void host_watch_begin(struct host_supervision *host);
 
 /* The owner waits for something, or somebody asked it to see to something: the guests are looked at
  * when the next second begins, where the host rested. */
-void host_watch_expect(struct rapahub_host *host);
+void host_watch_expect(struct host_supervision *host);
 
 /* At the end of a turn: the same, where something is open now. */
-void host_watch_rouse(struct rapahub_host *host);
+void host_watch_rouse(struct host_supervision *host);
 
 #endif

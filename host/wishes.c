@@ -6,7 +6,6 @@
 
 #include "host/children.h"
 #include "host/detached.h"
-#include "host/host.h"
 #include "host/supervise/supervisor.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"
@@ -16,8 +15,8 @@ struct wish {
     uint64_t timeout_ns; /* 0: it is over as soon as it is wished */
     int (*how)(struct host_machine *machine, uint32_t place, uint64_t now_ns);
 
-    struct rapahub_host *host; /* the rest is set when it begins */
-    uint64_t incarnation;      /* of the child then */
+    struct host_supervision *host; /* the rest is set when it begins */
+    uint64_t incarnation;          /* of the child then */
     struct host_timer due;
 };
 
@@ -33,7 +32,7 @@ static bool is_lost(const struct host_child *child)
     return host_tree_is_down(child) && !child->wanted;
 }
 
-static int explain_lost(const struct rapahub_host *host, uint32_t place)
+static int explain_lost(const struct host_supervision *host, uint32_t place)
 {
     const struct host_child *child = host_machine_child(&host->machine, place);
     const struct host_guest *guest = host->children[place];
@@ -46,7 +45,7 @@ static int explain_lost(const struct rapahub_host *host, uint32_t place)
 }
 
 /* Of a supervisor: the first of its children that keeps it waiting. */
-static int explain_late(const struct rapahub_host *host, uint32_t place)
+static int explain_late(const struct host_supervision *host, uint32_t place)
 {
     const struct host_child *child = host_machine_child(&host->machine, place);
 
@@ -61,8 +60,9 @@ static int explain_late(const struct rapahub_host *host, uint32_t place)
     return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not ready yet", child->name);
 }
 
-static int begin(struct rapahub_host *host, void *argument)
+static int begin(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct wish *wish = argument;
     uint32_t place;
     int r = host_children_find_any(host, wish->child, &place);
@@ -75,7 +75,7 @@ static int begin(struct rapahub_host *host, void *argument)
     wish->host = host;
     wish->incarnation = host_machine_child(&host->machine, place)->incarnation;
     wish->due.on = host_threads_on_due;
-    host_loop_set(&host->loop, &wish->due, hub_clock_after(wish->timeout_ns));
+    host_loop_set(&HOST_OWNER(host)->loop, &wish->due, hub_clock_after(wish->timeout_ns));
     return 0;
 }
 
@@ -101,8 +101,9 @@ static bool is_decided(const void *argument)
     return !child || is_up(child) || is_lost(child) || is_late(wish);
 }
 
-static int end_up(struct rapahub_host *host, void *argument)
+static int end_up(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     struct wish *wish = argument;
     const struct host_child *child = find(wish);
     uint32_t place = host_tree_find(&host->machine.tree, wish->child.number);
@@ -126,12 +127,12 @@ static bool is_there_no_more(const void *argument)
            is_late(wish);
 }
 
-static int end_down(struct rapahub_host *host, void *argument)
+static int end_down(struct host_owner *owner, void *argument)
 {
     struct wish *wish = argument;
     const struct host_child *child = find(wish);
 
-    (void)host;
+    (void)owner;
     host_loop_clear(&wish->due);
     if (wish->timeout_ns == 0 || !child || host_tree_is_down(child))
         return 0;
@@ -148,7 +149,7 @@ int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child
 {
     struct wish wish = {child, timeout_ns, .how = host_supervisor_start};
 
-    return host_threads_await(host, &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &wish);
 }
 
 int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
@@ -156,7 +157,7 @@ int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
 {
     struct wish wish = {child, timeout_ns, .how = host_supervisor_stop};
 
-    return host_threads_await(host, &down, &wish);
+    return host_threads_await(HOST_OWNER(host), &down, &wish);
 }
 
 int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id child,
@@ -164,7 +165,7 @@ int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id chi
 {
     struct wish wish = {child, timeout_ns, .how = host_supervisor_restart};
 
-    return host_threads_await(host, &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &wish);
 }
 
 /* As a person asks for it who does not ask first what state it is in. */
@@ -180,28 +181,29 @@ int rapahub_child_renew(struct rapahub_host *host, struct rapahub_child_id child
 {
     struct wish wish = {child, timeout_ns, .how = renew};
 
-    return host_threads_await(host, &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &wish);
 }
 
 int rapahub_child_reset(struct rapahub_host *host, struct rapahub_child_id child)
 {
     struct wish wish = {child, 0, .how = host_supervisor_reset};
 
-    return host_threads_await(host, &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &wish);
 }
 
-static int begin_close(struct rapahub_host *host, void *argument)
+static int begin_close(struct host_owner *owner, void *argument)
 {
+    struct host_supervision *host = HOST_SUPERVISION(owner);
     const struct wish *wish = argument;
     struct host_guest *guest;
     int r = host_children_find(host, wish->child, &guest);
 
     if (r < 0)
         return r;
-    host_routes_write(&host->routes);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
     guest->closed = true;
-    host_routes_unlock(&host->routes);
-    return begin(host, argument);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    return begin(HOST_OWNER(host), argument);
 }
 
 int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child,
@@ -210,7 +212,7 @@ int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child
     static const struct host_threads_task close = {begin_close, is_there_no_more, end_down};
     struct wish wish = {child, timeout_ns, .how = host_supervisor_close};
 
-    return host_threads_await(host, &close, &wish);
+    return host_threads_await(HOST_OWNER(host), &close, &wish);
 }
 
 /* ---- without the wait ---- */
@@ -220,8 +222,8 @@ int rapahub_child_stop_async(struct rapahub_host *host, struct rapahub_child_id 
 {
     const struct wish wish = {child, timeout_ns, .how = host_supervisor_stop};
 
-    return host_detached_make(
-        host, &(const struct host_detached_plan){&down, &wish, sizeof wish, on_done, user});
+    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
+                                                    &down, &wish, sizeof wish, on_done, user});
 }
 
 int rapahub_child_renew_async(struct rapahub_host *host, struct rapahub_child_id child,
@@ -229,6 +231,6 @@ int rapahub_child_renew_async(struct rapahub_host *host, struct rapahub_child_id
 {
     const struct wish wish = {child, timeout_ns, .how = renew};
 
-    return host_detached_make(
-        host, &(const struct host_detached_plan){&up, &wish, sizeof wish, on_done, user});
+    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
+                                                    &up, &wish, sizeof wish, on_done, user});
 }

@@ -155,9 +155,9 @@ void __wrap_host_loop_set(struct host_loop *loop, struct host_timer *timer, uint
 void __wrap_host_loop_set(struct host_loop *loop, struct host_timer *timer, uint64_t due_ns)
 {
     const struct rapahub_host *host =
-        (const void *)((const char *)loop - offsetof(struct rapahub_host, loop));
+        (const void *)((const char *)loop - offsetof(struct host_owner, loop));
 
-    if (timer == &host->supervise)
+    if (timer == &host->observe.supervision.supervise)
         record.armed_ns = due_ns;
     __real_host_loop_set(loop, timer, due_ns);
 }

@@ -59,11 +59,11 @@ void __wrap_host_life_part(struct host_life *life)
         hub_link_close(life->connection.link, RAPAHUB_EDIED, "");
 }
 
-int __real_host_events_deliver(struct rapahub_host *host);
-int __wrap_host_events_deliver(struct rapahub_host *host);
-int __wrap_host_events_deliver(struct rapahub_host *host)
+int __real_host_events_deliver(struct host_owner *host);
+int __wrap_host_events_deliver(struct host_owner *host);
+int __wrap_host_events_deliver(struct host_owner *host)
 {
-    if (waits_for_caller && !hub_list_empty(&host->ended))
+    if (waits_for_caller && !hub_list_empty(&HOST_PROCESS(host)->ended))
         for (uint64_t end = now_ms() + SOON_MS; !caller_left && now_ms() < end;)
             pause_ms(1);
     return __real_host_events_deliver(host);

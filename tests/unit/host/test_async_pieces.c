@@ -6,31 +6,31 @@
 #include <rapahub/error.h>
 
 #include "host/async_pieces.h"
-#include "host/host.h"
+#include "host/call.h"
 #include "hub/call/answers.h"
 #include "tests/support/testing.h"
 
 #define SOME 100
 
 /* As much of a host as pieces need; the calling thread owns it. */
-static struct rapahub_host *open_host(void)
+static struct host_call *open_host(void)
 {
-    struct rapahub_host *host = test_malloc(sizeof *host);
+    struct host_call *host = test_malloc(sizeof *host);
 
     memset(host, 0, sizeof *host);
-    host_threads_init(&host->threads);
+    host_threads_init(&host->process.owner.threads);
     assert_int_equal(host_asyncs_open(&host->asyncs), 0);
     return host;
 }
 
-static void close_host(struct rapahub_host *host)
+static void close_host(struct host_call *host)
 {
     host_asyncs_close(&host->asyncs);
-    host_threads_fini(&host->threads);
+    host_threads_fini(&host->process.owner.threads);
     test_free(host);
 }
 
-static bool is_known(struct rapahub_host *host, uint64_t number)
+static bool is_known(struct host_call *host, uint64_t number)
 {
     bool known;
 
@@ -42,7 +42,7 @@ static bool is_known(struct rapahub_host *host, uint64_t number)
 
 static void numbers_are_found_and_never_used_again(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     uint64_t last = 0;
 
     (void)state;
@@ -63,7 +63,7 @@ static void numbers_are_found_and_never_used_again(void **state)
 static void one_that_was_used_is_as_a_new_one(void **state)
 {
     const struct host_chain_claim none = {NULL, 0};
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async *async = host_async_pieces_take(host), *again;
 
     (void)state;
@@ -90,7 +90,7 @@ static void one_that_was_used_is_as_a_new_one(void **state)
 
 static void a_large_buffer_is_not_kept(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async *async = host_async_pieces_take(host);
 
     (void)state;
@@ -114,7 +114,7 @@ static void count_fini(struct host_async *async)
 /* It has ended once; only its number is found until then. */
 static void what_ends_in_a_turn_leaves_the_table_with_it(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async *async = host_async_pieces_take(host);
     uint64_t number = async->number;
 
@@ -122,13 +122,13 @@ static void what_ends_in_a_turn_leaves_the_table_with_it(void **state)
     fini_count = 0;
     count_fini_of = async;
     async->fini = count_fini;
-    host->depth = 1;
+    host->process.owner.depth = 1;
     host_async_pieces_free(async);
     assert_int_equal(fini_count, 1);
     assert_true(is_known(host, number));
     host_async_pieces_settle(host);
     assert_false(is_known(host, number));
-    host->depth = 0;
+    host->process.owner.depth = 0;
     host_async_pieces_settle(host);
     assert_int_equal(fini_count, 1);
     close_host(host);
@@ -137,7 +137,7 @@ static void what_ends_in_a_turn_leaves_the_table_with_it(void **state)
 /* So that a turn without an end does not keep all. */
 static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async *all[SOME];
     uint64_t first;
     uint32_t known = 0;
@@ -146,7 +146,7 @@ static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
     for (int i = 0; i < SOME; i++)
         all[i] = host_async_pieces_take(host);
     first = all[0]->number;
-    host->depth = 1;
+    host->process.owner.depth = 1;
     for (int i = 0; i < SOME; i++)
         host_async_pieces_free(all[i]);
     assert_false(is_known(host, first));
@@ -162,7 +162,7 @@ static void many_that_end_in_a_turn_leave_before_it_is_over(void **state)
 /* Even those that the owner has taken before it needs them. */
 static void a_full_table_refuses_and_takes_again_what_ended(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async **all = test_malloc(HOST_ASYNC_TABLE_OWN * sizeof(struct host_async *));
 
     (void)state;
@@ -182,7 +182,7 @@ static void a_full_table_refuses_and_takes_again_what_ended(void **state)
     close_host(host);
 }
 
-static bool enter(struct rapahub_host *host, struct host_async *async)
+static bool enter(struct host_call *host, struct host_async *async)
 {
     bool entered;
 
@@ -192,7 +192,7 @@ static bool enter(struct rapahub_host *host, struct host_async *async)
     return entered;
 }
 
-static void leave(struct rapahub_host *host, struct host_async *async)
+static void leave(struct host_call *host, struct host_async *async)
 {
     hub_mutex_lock(&host->asyncs.lock);
     host_async_table_leave(&host->asyncs.table, async);
@@ -203,7 +203,7 @@ static void leave(struct rapahub_host *host, struct host_async *async)
 static void requests_of_guests_take_no_place_of_the_host(void **state)
 {
     const int most = HOST_ASYNC_TABLE_MAX - HOST_ASYNC_TABLE_OWN;
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     struct host_async *all = test_calloc((size_t)most + 1, sizeof *all);
     struct host_async **own = test_malloc(HOST_ASYNC_TABLE_OWN * sizeof(struct host_async *));
 
@@ -241,7 +241,7 @@ static void the_shares_of_all_guests_are_no_more_than_there_is(void **state)
 
 static void *take_and_free(void *user)
 {
-    struct rapahub_host *host = user;
+    struct host_call *host = user;
     uintptr_t failures = 0;
 
     for (int i = 0; i < SOME * SOME; i++) {
@@ -256,14 +256,14 @@ static void *take_and_free(void *user)
 
 static void threads_share_them_with_the_owner(void **state)
 {
-    struct rapahub_host *host = open_host();
+    struct host_call *host = open_host();
     pthread_t threads[2];
     void *failures;
 
     (void)state;
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_free, host), 0);
-    host->depth = 1;
+    host->process.owner.depth = 1;
     assert_null(take_and_free(host));
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], &failures);

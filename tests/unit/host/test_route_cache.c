@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "host/call.h"
 #include "host/route_cache.h"
 #include "hub/base/clock.h"
 #include "tests/support/testing.h"
@@ -16,7 +16,7 @@ static const struct rapahub_container_id here = {{1, 0}, 0};
 
 /* A host as far as a thread that enters looks at it, and where that has called. */
 struct place {
-    struct rapahub_host host;
+    struct host_call host;
     struct host_life lives[2]; /* in turn: a changed life is not called any more */
     struct host_container container;
     struct hub_a32 over;
@@ -27,18 +27,18 @@ static struct place *make_place(void)
     struct place *place = calloc(1, sizeof *place);
 
     assert_non_null(place);
-    place->host.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    assert_true(place->host.loop.bell >= 0);
-    host_routes_init(&place->host.routes);
-    assert_int_equal(host_scratch_open(&place->host.scratches), 0);
+    place->host.process.owner.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_true(place->host.process.owner.loop.bell >= 0);
+    host_routes_init(&place->host.process.owner.registry.routes);
+    assert_int_equal(host_scratch_open(&place->host.process.owner.registry.scratches), 0);
     return place;
 }
 
 static void free_place(struct place *place)
 {
-    host_scratch_close(&place->host.scratches);
-    host_routes_fini(&place->host.routes);
-    close(place->host.loop.bell);
+    host_scratch_close(&place->host.process.owner.registry.scratches);
+    host_routes_fini(&place->host.process.owner.registry.routes);
+    close(place->host.process.owner.loop.bell);
     free(place);
 }
 
@@ -49,8 +49,8 @@ static struct host_life *life_of(struct place *place, uint32_t version)
 
 static void note(struct place *place)
 {
-    struct host_scratch *scratch = host_scratch_get(&place->host.scratches);
-    uint32_t version = hub_observe(&place->host.routes.version);
+    struct host_scratch *scratch = host_scratch_get(&place->host.process.owner.registry.scratches);
+    uint32_t version = hub_observe(&place->host.process.owner.registry.routes.version);
 
     scratch->target = here;
     host_scratch_set_place(scratch, life_of(place, version), &place->container, version);
@@ -58,18 +58,19 @@ static void note(struct place *place)
 
 static bool is_inside(struct place *place, uint32_t version)
 {
-    return host_scratch_inside_life(&place->host.scratches, life_of(place, version)) != 0;
+    return host_scratch_inside_life(&place->host.process.owner.registry.scratches,
+                                    life_of(place, version)) != 0;
 }
 
 static void change(struct place *place)
 {
-    host_routes_write(&place->host.routes);
-    host_routes_unlock(&place->host.routes);
+    host_routes_write(&place->host.process.owner.registry.routes);
+    host_routes_unlock(&place->host.process.owner.registry.routes);
 }
 
 static bool is_woken(struct place *place)
 {
-    return hub_exchange(&place->host.loop.woken, 0) != 0;
+    return hub_exchange(&place->host.process.owner.loop.woken, 0) != 0;
 }
 
 static void one_enters_where_it_called_last_and_nothing_changed(void **state)
@@ -144,7 +145,7 @@ static void no_wake_up_is_lost(void **state)
     (void)state;
     pthread_create(&thread, NULL, enter_and_leave, place);
     for (uint32_t i = 0; i < CHANGES; i++) {
-        uint32_t before = hub_peek(&place->host.routes.version);
+        uint32_t before = hub_peek(&place->host.process.owner.registry.routes.version);
 
         for (int n = 0; n < LOOKS && !is_inside(place, before); n++)
             hub_pause();

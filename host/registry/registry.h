@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registry: the lowest floor of a host: what its threads look up. */
+#ifndef HOST_REGISTRY_REGISTRY_H
+#define HOST_REGISTRY_REGISTRY_H
+
+#include <stdint.h>
+
+#include "host/registry/containers.h"
+#include "host/registry/floors.h"
+#include "host/registry/routes.h"
+#include "host/registry/scratches.h"
+
+struct host_guest;
+
+struct host_registry {
+    struct host_scratches scratches; /* first: see forked.h */
+    struct host_routes routes;
+    struct host_containers containers; /* routes */
+    uint32_t guests_max;
+    struct host_guest **guests; /* routes */
+};
+
+#define HOST_REGISTRY(host) HOST_FLOOR(host_registry, host)
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scratches: the memory that a host has for each thread that calls; see scratch.h. It stands at the
+ * very beginning of a host, for its number tells a forked child that it has none: see forked.h. */
+#ifndef HOST_REGISTRY_SCRATCHES_H
+#define HOST_REGISTRY_SCRATCHES_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "hub/base/line.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+
+#define HOST_SCRATCH_LINE HUB_LINE
+
+struct host_scratches {
+    uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
+    uint8_t alone[HOST_SCRATCH_LINE - sizeof(uint64_t)];
+    pthread_key_t key;
+    struct hub_mutex lock;
+    struct hub_list all GUARDED_BY(lock);
+};
+
+#endif
