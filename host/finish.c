@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/decide.h"
+#include "host/end.h"
 #include "host/process/spawn.h"
 #include "host/supervision.h"
 #include "hub/base/clock.h"

@@ -10,7 +10,6 @@
 
 #include <rapahub/host.h>
 
-#include "host/finish.h"
 #include "host/life.h"
 #include "host/options.h"
 #include "host/owner/loop.h"
@@ -23,6 +22,7 @@
 #include "host/supervise/tree.h"
 #include "hub/base/states.h"
 
+struct host_finish;
 struct host_process;
 
 /* No start of a guest takes more descriptors of its host than that at once. */

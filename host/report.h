@@ -4,7 +4,7 @@
 #ifndef HOST_REPORT_H
 #define HOST_REPORT_H
 
-#include "host/decide.h"
+#include "host/end.h"
 #include "host/guest.h"
 #include "host/supervise/machine.h"
 

@@ -7,7 +7,6 @@
 #include "host/caller.h"
 #include "host/guest.h"
 #include "host/offer.h"
-#include "host/supervision.h"
 #include "hub/base/clock.h"
 
 static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
