@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "host/forked.h"
 #include "host/host.h"
-#include "host/observer.h"
+#include "host/observe/observer.h"
+#include "host/owner/forked.h"
 #include "hub/base/own.h"
 
 static void close_group(struct host_group *group)

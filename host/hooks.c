@@ -3,18 +3,18 @@
  * where it is declared, in the floor that calls through it. */
 #include "host/hooks.h"
 
-#include "host/death.h"
-#include "host/decide.h"
-#include "host/demand.h"
-#include "host/finish.h"
-#include "host/guests.h"
+#include "host/call/nested.h"
+#include "host/call/streaming.h"
+#include "host/guest/demand.h"
+#include "host/guest/finish.h"
 #include "host/host.h"
-#include "host/nested.h"
-#include "host/observer.h"
-#include "host/startup.h"
-#include "host/streaming.h"
+#include "host/lives/death.h"
+#include "host/lives/decide.h"
+#include "host/lives/guests.h"
+#include "host/lives/startup.h"
+#include "host/lives/visitors.h"
+#include "host/observe/observer.h"
 #include "host/turn.h"
-#include "host/visitors.h"
 
 static int turn(struct host_owner *host, int timeout_ms)
 {

@@ -9,7 +9,7 @@
 
 #include <rapahub/host.h>
 
-#include "host/observe.h"
+#include "host/observe/observe.h"
 
 struct rapahub_host {
     struct host_observe observe; /* the rest is the owner's */

@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "host/events.h"
 #include "host/host.h"
-#include "host/life.h"
+#include "host/owner/events.h"
+#include "host/process/life.h"
 #include "hub/call/answers.h"
 #include "hub/call/calls.h"
 #include "tests/integration/hosting.h"

@@ -5,7 +5,6 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/commands.h"
 #include "tests/unit/host-cli/capture.h"
 
 static struct capture capture;

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/async_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/async_pieces.h"
+#include "host/call/asyncs.h"
+#include "host/call/call.h"
+#include "host/call/corks.h"
+#include "host/call/exchange.h"
+#include "host/call/prepared.h"
+#include "host/call/route.h"
+#include "host/call/route_cache.h"
+#include "host/call/small_call.h"
+#include "host/owner/caller.h"
+#include "host/owner/forked.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/call/call_small.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/raw.h"
+
+#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+#define ALIGN _Alignof(max_align_t)
+
+/* One call, what the embedder's callback needs, and room for arguments and result behind it: what
+ * is larger than the room is allocated. */
+struct piece {
+    struct host_async async; /* first: see struct host_asyncs */
+    rapahub_on_done *on_done;
+    void *user;
+    const struct rapahub_type *type;
+    struct hub_signature *storage; /* `type` may lie in one of these two */
+    struct host_methods *methods;
+    void *result;
+    max_align_t room[];
+};
+_Static_assert(sizeof(struct piece) <= HOST_ASYNCS_PIECE / 2, "little room is left");
+
+static struct piece *piece_of(struct host_async *async)
+{
+    return (struct piece *)async;
+}
+
+static void fini(struct host_async *async)
+{
+    hub_signature_release(&piece_of(async)->storage);
+    host_methods_release(&piece_of(async)->methods);
+}
+
+/* Few bytes and nothing else, as most answers are. */
+static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
+{
+    return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
+           hub_line_begins(answer->data + HUB_RAW_RESPONSE) &&
+           hub_raw_take_response(answer->data, answer->size, piece->result);
+}
+
+static void on_done(struct host_async *async, int code, struct hub_answer *answer)
+{
+    struct piece *piece = piece_of(async);
+
+    if (code == 0 && !take_raw(piece, answer))
+        code = host_exchange_take(async->life, answer, async->method, piece->type, piece->result);
+    async->host->process.owner.callbacks++;
+    piece->on_done(piece->user, code, code == 0 && piece->type->size > 0 ? piece->result : NULL);
+    async->host->process.owner.callbacks--;
+}
+
+/* In the room where it fits there, else in memory that is freed with the call; NULL for none. */
+static void *place(struct piece *piece, size_t *used, size_t size, void **own)
+{
+    size_t room = HOST_ASYNCS_PIECE - sizeof *piece, aligned = (size + ALIGN - 1) / ALIGN * ALIGN;
+    void *at = (unsigned char *)piece->room + *used;
+
+    if (size > room || aligned > room - *used) {
+        *own = malloc(size);
+        return *own;
+    }
+    *used += aligned;
+    return at;
+}
+
+/* Each place of its own has something to fill it with. */
+static struct piece *take_piece(struct host_call *host, const struct host_async_call_order *order)
+{
+    struct piece *piece = piece_of(host_async_pieces_take(host));
+
+    if (!piece)
+        return NULL;
+    piece->async.done = on_done;
+    piece->async.target = order->call->target;
+    piece->on_done = order->on_done;
+    piece->user = order->user;
+    return piece;
+}
+
+/* When the call is over at the latest: to some ticks, for which no clock need be read. */
+static uint64_t deadline_of(const struct host_call *host, const struct rapahub_call *call)
+{
+    return hub_clock_about(call->timeout_ns ? call->timeout_ns
+                                            : host->process.options.call_timeout_ns);
+}
+
+static int copy(struct piece *piece, const struct host_prepared *prepared)
+{
+    struct host_async *async = &piece->async;
+    struct rapahub_bytes from = prepared->arguments;
+    struct hub_stream_marks *marks = prepared->marks.count > 0 ? malloc(sizeof *marks) : NULL;
+    size_t used = 0, size = prepared->result->size;
+    void *arguments;
+
+    async->marks = marks;
+    piece->result = place(piece, &used, size > 0 ? size : 1, &async->data);
+    arguments = place(piece, &used, from.size + 1, &async->owned);
+    if (!piece->result || !arguments || (prepared->marks.count > 0 && !marks))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+    if (marks)
+        *marks = prepared->marks;
+    memset(piece->result, 0, size);
+    memcpy(arguments, from.data, from.size);
+    async->arguments = (struct rapahub_bytes){arguments, from.size};
+    async->aligned = prepared->aligned;
+    return 0;
+}
+
+static int make(struct host_call *host, const struct host_async_call_order *order,
+                struct host_prepared *prepared, const struct host_route *where, struct piece **out)
+{
+    struct piece *piece = take_piece(host, order);
+    int r = piece ? copy(piece, prepared) : rapahub_last_error()->code;
+
+    if (r < 0) {
+        if (piece)
+            host_async_pieces_free(&piece->async);
+        return r;
+    }
+    piece->type = prepared->result;
+    piece->storage = TAKE(prepared->storage);
+    piece->methods = host_methods_hold(where->methods);
+    piece->async.fini = fini;
+    piece->async.method_id = prepared->method_id;
+    memcpy(piece->async.method, prepared->name, sizeof piece->async.method);
+    *out = piece;
+    return 0;
+}
+
+static int begin_slowly(struct host_call *host, const struct host_async_call_order *order,
+                        struct host_async_begun *out)
+{
+    struct host_prepared prepared = {0};
+    struct piece *piece = NULL;
+    struct host_route where;
+    int r = host_forked_check(&host->process.owner);
+
+    if (r < 0)
+        return r;
+    if (order->call->loan)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
+    r = host_route_find(host, order->call->target, &where);
+    if (r == 0)
+        host_route_cache_note(host, &where);
+    if (r == 0 || r == -EAGAIN)
+        r = host_prepared_make(host, order->call, &where, false, &prepared);
+    if (r == 0)
+        r = make(host, order, &prepared, &where, &piece);
+    host_prepared_release(&prepared);
+    host_route_drop(&where);
+    if (r < 0)
+        return r;
+    out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
+    if (host_caller_is_owner(&host->process.owner) && host->chain.value != 0) {
+        piece->async.seat = host_chains_reserve(host, &host->chain);
+        if (!piece->async.seat) {
+            host_async_pieces_free(&piece->async);
+            return RAPAHUB_ENOMEM;
+        }
+    }
+    return host_asyncs_begin(host, &piece->async, &out->number);
+}
+
+/* ---- to where this thread called before: as small_call.h, and that the end is another's ---- */
+
+/* Inside, or the owner. */
+struct quick {
+    struct host_call *host;
+    struct host_scratch *scratch;
+    const struct host_async_call_order *order;
+    struct host_async_begun *out;
+    uint64_t method_id;
+    bool owner;
+};
+
+/* The result as it is where the call fails: one of bytes, as most are, without a function for it.
+ */
+static void clear_result(struct piece *piece)
+{
+    piece->result = piece->room;
+    if (piece->type->kind == RAPAHUB_KIND_BYTES)
+        *(struct rapahub_bytes *)piece->result = (struct rapahub_bytes){NULL, 0};
+    else
+        memset(piece->result, 0, piece->type->size);
+}
+
+/* A piece keeps the name of the method that it was for last. */
+static bool fill(const struct quick *quick, struct piece *piece)
+{
+    const struct rapahub_call *call = quick->order->call;
+    struct host_async *async = &piece->async;
+
+    if (async->method_id != quick->method_id) {
+        size_t size = strnlen(call->method, sizeof async->method);
+
+        async->method_id = 0;
+        if (size == sizeof async->method)
+            return false;
+        memcpy(async->method, call->method, size + 1);
+        async->method_id = quick->method_id;
+    }
+    piece->type = call->types[0];
+    clear_result(piece);
+    return true;
+}
+
+/* Entered, and counted where it goes: a piece that nobody has but the caller. */
+static struct piece *take_quick(const struct quick *quick)
+{
+    struct host_container *container = host_scratch_container(quick->scratch);
+    struct piece *piece = take_piece(quick->host, quick->order);
+
+    if (!piece)
+        return NULL;
+    if (!fill(quick, piece)) {
+        host_async_pieces_free(&piece->async);
+        return NULL;
+    }
+    piece->async.life = host_scratch_life(quick->scratch);
+    piece->async.container = container;
+    piece->async.mine = quick->owner;
+    if (quick->owner)
+        host_containers_hold_own(container);
+    else
+        hub_add(&container->users, 1);
+    *quick->out = (struct host_async_begun){piece->async.number,
+                                            deadline_of(quick->host, quick->order->call)};
+    return piece;
+}
+
+/* It was not sent. */
+static void give_quick(struct piece *piece)
+{
+    host_asyncs_uncount(&piece->async);
+    host_async_pieces_free(&piece->async);
+}
+
+static bool is_raw(const struct rapahub_call *call)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
+}
+
+/* False where it does not fit into a message. */
+static bool encode_small(const struct quick *quick, struct hub_descriptor *message)
+{
+    const struct rapahub_call *call = quick->order->call;
+    struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
+    uint64_t chain = quick->owner ? quick->host->chain.value : 0;
+
+    if ((quick->scratch->handle | chain) == 0 && is_raw(call)) {
+        message->payload_len =
+            hub_raw_put_request(message->inline_payload, HUB_INLINE_SIZE,
+                                *(const struct rapahub_bytes *)call->arguments[0]);
+        return message->payload_len > 0;
+    }
+    if (host_small_call_encode(quick->host, quick->scratch, call, &writer) < 0)
+        return false;
+    message->payload_len = (uint32_t)writer.size;
+    return true;
+}
+
+/* Behind a success the piece may be another call's already. */
+static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
+{
+    struct host_life *life = host_scratch_life(quick->scratch);
+    struct piece *piece = take_quick(quick);
+    int r;
+
+    if (!piece)
+        return -EAGAIN;
+    const struct hub_call_small call = {quick->out->deadline_ns, &piece->async.answer,
+                                        host_asyncs_answered, &piece->async, more};
+
+    r = hub_call_small_begin(life->connection.calls, message, &call, &piece->async.call);
+    if (r < 0)
+        give_quick(piece);
+    return r;
+}
+
+/* The same of what goes into a slot. */
+static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
+{
+    struct host_life *life = host_scratch_life(quick->scratch);
+    uint8_t data[SMALL];
+    struct hub_writer writer = {.data = data, .capacity = sizeof data};
+    struct piece *piece;
+    int r;
+
+    if (host_small_call_encode(quick->host, quick->scratch, quick->order->call, &writer) < 0)
+        return -EAGAIN;
+    piece = take_quick(quick);
+    if (!piece)
+        return -EAGAIN;
+    const struct hub_call request = {
+        .method_id = quick->method_id,
+        .payload = {.head = {data, writer.size},
+                    .more = more,
+                    .aligned = host_small_call_aligned(quick->order->call)},
+        .deadline_ns = quick->out->deadline_ns,
+        .answer = &piece->async.answer,
+        .done = host_asyncs_answered,
+        .user = &piece->async,
+        .at_once = true,
+    };
+
+    r = hub_calls_begin(life->connection.calls, &request, &piece->async.call);
+    if (r < 0)
+        give_quick(piece);
+    return r < 0 ? -EAGAIN : 0;
+}
+
+/* What cannot be sent now, be it for want of space, goes the long way. */
+static int begin_there(const struct quick *quick)
+{
+    struct host_container *container = host_scratch_container(quick->scratch);
+    struct hub_descriptor message = {.method_id = quick->method_id};
+    bool more = host_corks_holds(container);
+    int r;
+
+    if (quick->order->call->types[0]->size > HOST_ASYNCS_PIECE - sizeof(struct piece))
+        return -EAGAIN;
+    r = encode_small(quick, &message) ? send_small(quick, &message, more) : send_large(quick, more);
+    if (r == 0 && more)
+        host_corks_sent(quick->host, container, host_scratch_life(quick->scratch));
+    return r;
+}
+
+static int begin_quickly(struct host_call *host, const struct host_async_call_order *order,
+                         struct host_async_begun *out)
+{
+    struct quick quick = {host,
+                          NULL,
+                          order,
+                          out,
+                          host_small_call_id(order->call),
+                          host_caller_is_owner(&host->process.owner)};
+    int r;
+
+    if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
+        return -EAGAIN;
+    quick.scratch = quick.owner ? host_route_cache_find(host, order->call->target)
+                                : host_route_cache_enter(host, order->call->target);
+    if (!quick.scratch)
+        return -EAGAIN;
+    r = begin_there(&quick);
+    if (!quick.owner)
+        host_route_cache_leave(host, quick.scratch);
+    return r;
+}
+
+int host_async_call_begin(struct host_call *host, const struct host_async_call_order *order,
+                          struct host_async_begun *out)
+{
+    int r = begin_quickly(host, order, out);
+
+    return r == -EAGAIN ? begin_slowly(host, order, out) : r;
+}

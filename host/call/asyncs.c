@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/asyncs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/async_pieces.h"
+#include "host/call/call.h"
+#include "host/call/corks.h"
+#include "host/call/exchange.h"
+#include "host/call/offers.h"
+#include "host/call/route.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define FULL_AGAIN (2 * HUB_MILLISECOND)
+
+int host_asyncs_open(struct host_asyncs *asyncs)
+{
+    hub_mutex_init(&asyncs->lock, HUB_MUTEX_ASYNCS);
+    hub_list_init(&asyncs->parked);
+    return host_async_table_open(&asyncs->table);
+}
+
+void host_asyncs_close(struct host_asyncs *asyncs)
+{
+    host_async_pieces_close(asyncs);
+    host_async_table_close(&asyncs->table);
+    hub_mutex_fini(&asyncs->lock);
+}
+
+/* ---- from begin to end ---- */
+
+void host_asyncs_uncount(struct host_async *async)
+{
+    if (async->container && async->mine)
+        host_containers_drop_own(async->container);
+    else if (async->container)
+        host_containers_drop(async->container);
+    async->container = NULL;
+}
+
+/* Who waits for the container to be unused must not wait for `done`, which may wait for that. A
+ * cancel finds the call until it is freed, and does no harm: its life lasts as long as the turn. */
+void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
+{
+    host_asyncs_uncount(async);
+    async->done(async, code, answer);
+    host_async_pieces_free(async);
+}
+
+void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
+{
+    struct host_async *async = user;
+
+    (void)answer;
+    if (async->foreign)
+        hub_add(&async->life->foreign, UINT32_MAX); /* one less */
+    if (code < 0)
+        host_life_explain(async->life, code, async->method);
+    host_asyncs_end(async, code, &async->answer);
+}
+
+/* A cancel that came before the call had its number is done now. */
+static void note_call(struct host_call *host, uint64_t number, uint64_t call)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct host_async *async;
+    bool cancel = false;
+
+    hub_mutex_lock(&asyncs->lock);
+    async = host_async_table_find(&asyncs->table, number);
+    if (async) {
+        async->call = call;
+        cancel = async->cancelled;
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    if (cancel)
+        host_asyncs_cancel(host, number);
+}
+
+void host_asyncs_bound(struct host_async *async, struct host_life *life)
+{
+    hub_mutex_lock(&async->host->asyncs.lock);
+    async->life = life;
+    async->call = 0;
+    hub_mutex_unlock(&async->host->asyncs.lock);
+}
+
+void host_asyncs_begun(struct host_async *async, uint64_t call)
+{
+    note_call(async->host, async->number, call);
+}
+
+int host_asyncs_cancelled(struct host_async *async)
+{
+    bool cancelled;
+
+    hub_mutex_lock(&async->host->asyncs.lock);
+    cancelled = async->cancelled;
+    hub_mutex_unlock(&async->host->asyncs.lock);
+    return cancelled ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method) : 0;
+}
+
+/* The route is found: the call goes out. Behind a success it may have ended already. */
+static int send(struct host_call *host, struct host_async *async, struct host_route *route)
+{
+    struct host_container *container = route->container;
+    struct host_life *life = route->life;
+    bool more = host_corks_holds(container), foreign = async->foreign;
+    struct host_chain_seat *seat = async->seat;
+    uint64_t number = async->number, call = 0;
+    uint64_t chain = seat ? host_chains_take(seat, life) : 0;
+    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    const struct hub_call wanted = {
+        .method_id = async->method_id,
+        .payload = {.head = {head, host_exchange_head(route->handle, chain, head)},
+                    .tail = async->arguments,
+                    .more = more,
+                    .aligned = async->aligned},
+        .deadline_ns = async->deadline_ns,
+        .answer = &async->answer,
+        .done = host_asyncs_answered,
+        .user = async,
+        .at_once = true,
+    };
+    char method[sizeof async->method];
+    int r;
+
+    memcpy(method, async->method, sizeof method);
+    async->life = life;
+    async->container = container;
+    hub_add(&container->users, 1); /* that of the route stays */
+    r = hub_calls_begin(life->connection.calls, &wanted, &call);
+    if (r == 0) {
+        if (seat) /* the owner tells its end, and is here */
+            host_chains_note(seat, call);
+        if (foreign)
+            hub_add(&life->foreign, 1);
+        note_call(host, number, call);
+        if (more)
+            host_corks_sent(host, container, life);
+        return 0;
+    }
+    if (seat)
+        host_chains_untake(seat);
+    host_containers_drop(container);
+    async->container = NULL;
+    async->full = r == -EAGAIN;
+    return async->full ? r : host_life_explain(life, r, method);
+}
+
+/* For a turn, which sends it, or runs the offer. Behind the last look at what is parked nobody
+ * would tell its end. */
+static int park(struct host_call *host, struct host_async *async)
+{
+    bool closed;
+
+    hub_mutex_lock(&host->asyncs.lock);
+    closed = host->asyncs.closed;
+    if (!closed) {
+        hub_list_append(&host->asyncs.parked, &async->parked);
+        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+    }
+    hub_mutex_unlock(&host->asyncs.lock);
+    if (closed)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "%s was not sent: the host ends", async->method);
+    host_loop_wake(&host->process.owner.loop);
+    return 0;
+}
+
+static bool same_target(const struct host_async *a, const struct host_async *b)
+{
+    return a->target.pool.major == b->target.pool.major &&
+           a->target.pool.minor == b->target.pool.minor &&
+           a->target.container == b->target.container;
+}
+
+/* Does an older call to the same container wait for space, or have the guests as many open there as
+ * they may? r[impl sec.call.share] */
+static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async,
+                       const struct host_life *life)
+{
+    bool found = async->foreign && hub_peek(&life->foreign) >= HOST_ASYNCS_FOREIGN_MAX;
+
+    if (found)
+        return true;
+
+    hub_mutex_lock(&asyncs->lock);
+    HUB_LIST_EACH (&asyncs->parked, link) {
+        const struct host_async *older = HUB_LIST_ITEM(link, struct host_async, parked);
+
+        found = older->full && older->foreign == async->foreign && same_target(older, async);
+        if (found)
+            break;
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    return found;
+}
+
+/* May what a guest asks for go there? -EAGAIN: what is declared there is not known yet. Nor were
+ * then its streams, so they were not taken. r[impl sec.call.own] */
+static int check_declared(const struct host_async *async, const struct host_route *where)
+{
+    const struct hub_signature *signature;
+
+    if (!async->foreign)
+        return 0;
+    if (!where->methods)
+        return -EAGAIN;
+    signature = host_methods_of_id(where->methods, async->method_id);
+    if (!signature)
+        return rapahub_fail(RAPAHUB_ENOMETHOD, "", "%s has no method of this id", where->name);
+    if (!async->marks && host_methods_takes_streams(signature->types + 1))
+        return host_methods_refuse_streams();
+    return 0;
+}
+
+/* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
+static int route(struct host_call *host, struct host_async *async)
+{
+    struct host_route where;
+    int r = host_route_find(host, async->target, &where);
+
+    async->full = false;
+    host_route_count(&where, &async->held);
+    if (r == 0)
+        r = check_declared(async, &where);
+    if (r == 0 && where.life && must_queue(&host->asyncs, async, where.life)) {
+        async->full = true;
+        r = -EAGAIN;
+    } else if (r == 0 && where.life)
+        r = send(host, async, &where);
+    else if (r == 0 || r == -EAGAIN)
+        r = -EAGAIN;
+    host_route_drop(&where);
+    return r;
+}
+
+/* A piece is entered already. */
+static int enter_any(struct host_call *host, struct host_async *async)
+{
+    bool entered = true;
+
+    if (async->number != 0)
+        return 0;
+    async->host = host;
+    hub_list_init(&async->parked);
+    hub_mutex_lock(&host->asyncs.lock);
+    entered = host_async_table_enter(&host->asyncs.table, async);
+    hub_mutex_unlock(&host->asyncs.lock);
+    return entered ? 0 : host_async_pieces_refuse();
+}
+
+int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t *number)
+{
+    int r = enter_any(host, async);
+
+    if (r < 0) {
+        host_async_pieces_free(async);
+        return r;
+    }
+    *number = async->number;
+    r = async->marks ? host->hooks->stream(host, async) : route(host, async);
+    if (r == -EAGAIN || r == RAPAHUB_ESTALE)
+        r = park(host, async);
+    if (r < 0)
+        host_async_pieces_free(async);
+    return r;
+}
+
+void host_asyncs_cancel(struct host_call *host, uint64_t number)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct host_life *life = NULL;
+    struct host_async *async;
+    uint64_t call = 0;
+
+    hub_mutex_lock(&asyncs->lock);
+    async = host_async_table_find(&asyncs->table, number);
+    if (async) {
+        async->cancelled = true;
+        call = async->call;
+        if (call != 0)
+            life = async->life;
+        if (life)
+            host_life_hold(life);
+    }
+    hub_mutex_unlock(&asyncs->lock);
+    if (!async)
+        return;
+    if (life) {
+        hub_calls_cancel(life->connection.calls, call);
+        host_life_drop(life);
+    }
+    host_loop_wake(&host->process.owner.loop);
+}
+
+void host_asyncs_give_up(struct host_call *host)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+
+    hub_mutex_lock(&asyncs->lock);
+    host_async_table_give_up(&asyncs->table);
+    hub_mutex_unlock(&asyncs->lock);
+}
+
+/* ---- parked ---- */
+
+/* The first parked call that has not been looked at in this round. */
+static struct host_async *take_parked(struct host_asyncs *asyncs, struct hub_list *round)
+{
+    struct hub_list *link;
+
+    hub_mutex_lock(&asyncs->lock);
+    link = hub_list_pop(round);
+    hub_mutex_unlock(&asyncs->lock);
+    return link ? HUB_LIST_ITEM(link, struct host_async, parked) : NULL;
+}
+
+static void note_looked(struct host_asyncs *asyncs)
+{
+    hub_mutex_lock(&asyncs->lock);
+    hub_note(&asyncs->waiting, hub_peek(&asyncs->waiting) - 1);
+    hub_mutex_unlock(&asyncs->lock);
+}
+
+static bool serve_offer(struct host_call *host, struct host_async *async)
+{
+    struct hub_answer answer = {0};
+    struct host_route where;
+    int r = host_route_find(host, async->target, &where);
+    bool is_offer = r == 0 && where.container->offer;
+
+    if (is_offer) {
+        const struct host_offers_request request = {async->method_id, async->arguments, NULL};
+
+        r = host_offers_answer(host, where.container, &request, &answer);
+        host_asyncs_end(async, r, &answer);
+        hub_answers_fini(&answer);
+    }
+    host_route_drop(&where);
+    return is_offer;
+}
+
+static int serve_one(struct host_call *host, struct host_async *async)
+{
+    int r = host_asyncs_cancelled(async);
+
+    if (r == 0 && hub_clock_left(async->deadline_ns) == 0)
+        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not sent in time", async->method);
+    else if (r == 0 && serve_offer(host, async))
+        return 1;
+    else if (r == 0)
+        r = route(host, async);
+    if (r == 0)
+        return 1;
+    if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
+        hub_mutex_lock(&host->asyncs.lock);
+        hub_list_append(&host->asyncs.parked, &async->parked);
+        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+        hub_mutex_unlock(&host->asyncs.lock);
+        return 0;
+    }
+    host_asyncs_end(async, r, NULL);
+    return 1;
+}
+
+/* One that may be parked again: until then it counts among those that wait. */
+static int look_at(struct host_call *host, struct host_async *async)
+{
+    int r = serve_one(host, async);
+
+    note_looked(&host->asyncs);
+    return r;
+}
+
+int host_asyncs_serve(struct host_call *host)
+{
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct hub_list round;
+    struct host_async *async;
+    int count = 0;
+
+    if (!host_asyncs_queue(asyncs))
+        return 0;
+    hub_list_init(&round);
+    hub_mutex_lock(&asyncs->lock);
+    for (struct hub_list *link; (link = hub_list_pop(&asyncs->parked));)
+        hub_list_append(&round, link);
+    hub_mutex_unlock(&asyncs->lock);
+    while ((async = take_parked(asyncs, &round)))
+        count += look_at(host, async);
+    return count;
+}
+
+uint64_t host_asyncs_next_deadline(struct host_call *host)
+{
+    uint64_t next = HUB_NEVER;
+    bool full = false;
+
+    if (!host_asyncs_queue(&host->asyncs))
+        return HUB_NEVER;
+    hub_mutex_lock(&host->asyncs.lock);
+    HUB_LIST_EACH (&host->asyncs.parked, link) {
+        struct host_async *async = HUB_LIST_ITEM(link, struct host_async, parked);
+
+        if (async->deadline_ns < next)
+            next = async->deadline_ns;
+        full = full || async->full;
+    }
+    hub_mutex_unlock(&host->asyncs.lock);
+    if (full && hub_clock_after(FULL_AGAIN) < next)
+        next = hub_clock_after(FULL_AGAIN);
+    return next;
+}
+
+void host_asyncs_end_parked(struct host_call *host, int code, const char *why)
+{
+    hub_mutex_lock(&host->asyncs.lock);
+    host->asyncs.closed = true;
+    hub_mutex_unlock(&host->asyncs.lock);
+    for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
+        note_looked(&host->asyncs);
+        rapahub_fail(code, "", "%s: %s", async->method, why);
+        host_asyncs_end(async, code, NULL);
+    }
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/loan_call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/call/call.h"
+#include "host/call/corks.h"
+#include "host/call/exchange.h"
+#include "host/call/loans.h"
+#include "host/call/route_cache.h"
+#include "host/call/small_call.h"
+#include "hub/call/direct_call.h"
+#include "hub/wire/postcard.h"
+
+#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+
+/* Who calls, and where. */
+struct caller {
+    struct host_call *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    bool owner;
+    bool inside; /* of the life */
+};
+
+/* One call. */
+struct loan_call {
+    struct host_call *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    const struct rapahub_call *call;
+    void *result;
+    bool owner;
+    bool inside;         /* of the life; the owner, who alone frees one, only where it waits */
+    uint8_t data[SMALL]; /* what stands before a loan, or all */
+    struct hub_parts payload;
+};
+
+/* How many arguments: more than there may be where one is a stream. */
+static size_t count_of(const struct rapahub_type *const *types)
+{
+    size_t count = 0;
+
+    for (; count <= HUB_SIGNATURE_ARGUMENTS_MAX && types[count]; count++)
+        if (hub_signature_is_stream(types[count]))
+            return HUB_SIGNATURE_ARGUMENTS_MAX + 1;
+    return count;
+}
+
+static __attribute__((noinline)) int put(struct loan_call *it,
+                                         const struct rapahub_type *const *types,
+                                         struct hub_writer *writer)
+{
+    const struct rapahub_call call = {.types = types, .arguments = it->call->arguments};
+
+    return host_small_call_encode(it->host, it->scratch, &call, writer);
+}
+
+/* Nothing but the length, as of most: and no metadata. */
+static bool put_plain(const struct loan_call *it, size_t count, struct hub_writer *writer)
+{
+    if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain.value != 0))
+        return false;
+    writer->data[0] = 0;
+    writer->size = 1 + hub_postcard_put_length(writer->data + 1, it->payload.tail.size);
+    return true;
+}
+
+static __attribute__((noinline)) int put_types(struct loan_call *it, size_t count,
+                                               struct hub_writer *writer)
+{
+    const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
+
+    memcpy(before, it->call->types, count * sizeof *before); /* the result's first */
+    before[count] = NULL;
+    if (put(it, before, writer) < 0)
+        return -EAGAIN;
+    hub_postcard_put_unsigned(writer, it->payload.tail.size);
+    return writer->failure < 0 || writer->size > HUB_LOAN_HEAD ? -EAGAIN : 0;
+}
+
+/* All but the last argument, and the length of that one. What finds no room before a loan the long
+ * way refuses. */
+static int put_before(struct loan_call *it, size_t count, struct hub_writer *writer)
+{
+    const struct rapahub_call *call = it->call;
+    const struct rapahub_bytes *last;
+
+    if (count == 0 || call->types[count]->kind != RAPAHUB_KIND_BYTES)
+        return -EAGAIN;
+    last = call->arguments[count - 1];
+    it->payload.tail = *last;
+    it->payload.loan = host_loans_of(call->loan, it->life, last);
+    if (!it->payload.loan)
+        return -EAGAIN;
+    return put_plain(it, count, writer) ? 0 : put_types(it, count, writer);
+}
+
+static int encode(struct loan_call *it)
+{
+    const struct rapahub_type *const *types = it->call->types;
+    struct hub_writer writer = {.data = it->data, .capacity = sizeof it->data};
+    size_t count = count_of(types + 1);
+    int r = -EAGAIN;
+
+    if (count <= HUB_SIGNATURE_ARGUMENTS_MAX && (count == 0 || it->call->arguments))
+        r = it->call->loan ? put_before(it, count, &writer) : put(it, types, &writer);
+    it->payload.head = (struct rapahub_bytes){it->data, writer.size};
+    return r;
+}
+
+static __attribute__((noinline)) int take(const struct loan_call *it, struct hub_answer *answer)
+{
+    return host_exchange_take(it->life, answer, it->call->method, it->call->types[0], it->result);
+}
+
+static __attribute__((noinline)) int take_inline(const struct loan_call *it,
+                                                 const struct hub_descriptor *message)
+{
+    struct hub_answer *answer = &it->scratch->few;
+
+    memcpy(answer->data, message->inline_payload, HUB_INLINE_SIZE);
+    answer->size = message->payload_len;
+    return take(it, answer);
+}
+
+/* The owner may take turns, and in one of them free a life that has ended: from here on it is
+ * inside, too. */
+static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_t number,
+                                                   struct hub_answer *answer)
+{
+    int r;
+
+    if (!it->inside)
+        host_scratch_enter(it->scratch);
+    it->inside = true;
+    r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
+    return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
+}
+
+/* Where it lies, as most are that are so large. */
+static int take_answered(const struct loan_call *it, const struct hub_descriptor *message,
+                         struct hub_answer *answer)
+{
+    if (message->payload_slot == HUB_INLINE)
+        return take_inline(it, message);
+    if (answer->view.link && host_exchange_take_shown(answer, it->call->types[0], it->result))
+        return 0;
+    return take(it, answer);
+}
+
+static struct hub_direct_order order_of(const struct loan_call *it, struct hub_answer *answer,
+                                        uint64_t id)
+{
+    const struct rapahub_call *call = it->call;
+
+    return (struct hub_direct_order){.timeout_ns = call->timeout_ns
+                                                       ? call->timeout_ns
+                                                       : it->host->process.options.call_timeout_ns,
+                                     .answer = answer,
+                                     .looks_soon = it->owner,
+                                     .view = call->view && it->life->trusted,
+                                     .payload = &it->payload,
+                                     .method_id = id};
+}
+
+static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
+{
+    const struct hub_direct_order order = order_of(it, answer, id);
+    struct hub_descriptor message = {.method_id = id};
+    uint64_t number;
+
+    switch (hub_direct_call(it->life->connection.calls, &message, &order, &number)) {
+    case HUB_DIRECT_ANSWERED:
+        return take_answered(it, &message, answer);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(it, number, answer);
+    default:
+        return -EAGAIN;
+    }
+}
+
+/* A life that a loan held is held by what is shown instead. */
+static void show(const struct loan_call *it, struct hub_answer *answer)
+{
+    struct host_life *life = NULL;
+
+    if (it->call->loan)
+        life = host_loans_inherit(it->host, it->call->loan);
+    if (life)
+        host_scratch_show_held(it->scratch, answer, life);
+    else
+        host_scratch_show_of(it->scratch, answer, it->life);
+}
+
+/* The arguments may be of the last result, which is lost when they are encoded. */
+static int call_there(struct loan_call *it, uint64_t id)
+{
+    struct hub_answer answer;
+    int r = encode(it);
+
+    if (r < 0)
+        return r;
+    if (host_scratch_shows(it->scratch))
+        host_scratch_hide(it->scratch); /* else its slot is not there for this answer */
+    host_corks_push(it->host);
+    answer = host_scratch_answer(it->scratch);
+    r = run(it, id, &answer);
+    if (r == -EAGAIN)
+        it->scratch->spare = answer;
+    else
+        show(it, &answer);
+    return r;
+}
+
+static int leave(const struct loan_call *it, int r)
+{
+    if (it->inside)
+        host_route_cache_leave(it->host, it->scratch);
+    return r;
+}
+
+static void begin(struct loan_call *it, const struct caller *by, const struct rapahub_call *call,
+                  void *result)
+{
+    it->host = by->host;
+    it->scratch = by->scratch;
+    it->life = by->life;
+    it->call = call;
+    it->result = result;
+    it->owner = by->owner;
+    it->inside = by->inside;
+    it->payload = (struct hub_parts){.loan = NULL};
+}
+
+static __attribute__((noinline)) int call_any(struct caller by, const struct rapahub_call *call,
+                                              uint64_t id, void *result)
+{
+    struct loan_call it;
+
+    begin(&it, &by, call, result);
+    return leave(&it, call_there(&it, id));
+}
+
+/* ---- a call of bytes that are lent, for bytes that are shown ---- */
+
+static bool is_plain(const struct caller *by, const struct rapahub_call *call, const void *result)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return call->loan && call->view && call->arguments && result &&
+           types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && by->life->trusted &&
+           by->scratch->handle == 0 && (!by->owner || by->host->chain.value == 0);
+}
+
+/* Its answer is another one, or has not come yet. */
+static __attribute__((noinline)) int go_on(struct caller by, const struct rapahub_call *call,
+                                           struct hub_direct_open *open, uint64_t id, void *result)
+{
+    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct hub_direct_order order;
+    struct loan_call it;
+    uint64_t number;
+    int r;
+
+    begin(&it, &by, call, result);
+    order = order_of(&it, &answer, id);
+    if (hub_direct_call_on(it.life->connection.calls, open, &order, &number) == HUB_DIRECT_ANSWERED)
+        r = take_answered(&it, &open->message, &answer);
+    else
+        r = wait_and_take(&it, number, &answer);
+    show(&it, &answer);
+    return leave(&it, r);
+}
+
+/* A view that is there, of what is no result of bytes and nothing else. */
+static __attribute__((noinline)) int take_shown(struct caller by, const struct rapahub_call *call,
+                                                void *result)
+{
+    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct loan_call it;
+    int r;
+
+    answer.view = by.scratch->shown.view;
+    answer.size = answer.view.size;
+    by.scratch->shown.view.link = NULL;
+    begin(&it, &by, call, result);
+    r = take(&it, &answer);
+    show(&it, &answer);
+    return leave(&it, r);
+}
+
+/* All is as in call_there, but that nothing is put anywhere but where it is read. */
+static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id, void *result)
+{
+    const struct rapahub_bytes *last = call->arguments[0];
+    struct hub_direct_lent lent = {.loan = host_loans_of(call->loan, by->life, last),
+                                   .size = last->size};
+    const struct hub_direct_order order = {.looks_soon = by->owner, .method_id = id};
+    struct hub_direct_open open;
+    struct hub_answer *shown = &by->scratch->shown;
+
+    if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* behind no metadata */
+        return call_any(*by, call, id, result);
+    if (host_scratch_shows(by->scratch))
+        host_scratch_hide(by->scratch);
+    host_corks_push(by->host);
+    switch (hub_direct_call_lent(by->life->connection.calls, &order, &lent, &open, &shown->view)) {
+    case HUB_DIRECT_ANSWERED:
+        break;
+    case HUB_DIRECT_SENT:
+        return go_on(*by, call, &open, id, result);
+    default:
+        return call_any(*by, call, id, result);
+    }
+    shown->size = shown->view.size;
+    if (!host_exchange_take_shown(shown, call->types[0], result))
+        return take_shown(*by, call, result);
+    host_scratch_show_there(by->scratch,
+                            host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
+    if (by->inside)
+        host_route_cache_leave(by->host, by->scratch);
+    return 0;
+}
+
+__attribute__((noinline, flatten)) int host_loan_call(struct host_call *host,
+                                                      const struct rapahub_call *call, void *result)
+{
+    struct caller by = {.host = host};
+    uint64_t id = call->method_id && call->types
+                      ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id)
+                      : 0;
+
+    by.scratch = id != 0 ? host_route_cache_find(host, call->target) : NULL;
+    if (!by.scratch)
+        return -EAGAIN;
+    by.owner = pthread_equal(host->process.owner.threads.owner, by.scratch->thread);
+    by.inside = !by.owner && host_route_cache_go_in(host, by.scratch);
+    if (!by.owner && !by.inside)
+        return -EAGAIN;
+    by.life = host_scratch_life(by.scratch);
+    return is_plain(&by, call, result) ? lend(&by, call, id, result)
+                                       : call_any(by, call, id, result);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/loans.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "host/call/call.h"
+#include "host/call/corks.h"
+#include "host/call/route_cache.h"
+#include "host/call/route_wait.h"
+#include "hub/base/clock.h"
+
+#define LINE 64
+
+/* Used for another loan when it is dropped: so a handle names it with its serial. */
+struct host_loan {
+    void *shelf; /* the shelf's, while it lies there */
+    struct hub_list link;
+    struct hub_a64 serial;  /* 0: dropped */
+    uint64_t last;          /* serial */
+    struct host_life *life; /* NULL: the target is the host itself, the memory our own */
+    struct hub_loan slot;
+    void *own;
+};
+
+void host_loans_open(struct host_loans *loans)
+{
+    hub_mutex_init(&loans->lock, HUB_MUTEX_LOANS);
+    host_shelf_open(&loans->spare);
+    hub_mutex_lock(&loans->lock);
+    hub_list_init(&loans->all);
+    hub_mutex_unlock(&loans->lock);
+}
+
+/* A thread takes and gives back mostly one at a time: that one is its own. */
+static void put_by(struct host_call *host, struct host_scratch *scratch, struct host_loan *loan)
+{
+    if (scratch && !scratch->piece) {
+        scratch->piece = loan;
+        scratch->shelf = &host->loans.spare;
+        return;
+    }
+    host_shelf_give(&host->loans.spare, loan);
+}
+
+static void give_back(struct host_call *host, struct host_loan *loan)
+{
+    put_by(host, host_scratch_get(&HOST_REGISTRY(host)->scratches), loan);
+}
+
+static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
+{
+    struct host_loan *loan = host_shelf_pop(&loans->spare);
+
+    if (loan)
+        return loan;
+    loan = calloc(1, sizeof *loan);
+    if (!loan)
+        return NULL;
+    hub_mutex_lock(&loans->lock);
+    hub_list_append(&loans->all, &loan->link);
+    hub_mutex_unlock(&loans->lock);
+    return loan;
+}
+
+static struct host_loan *take_record(struct host_call *host)
+{
+    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
+    struct host_loan *loan = scratch ? scratch->piece : NULL;
+
+    if (!loan)
+        return new_record(&host->loans);
+    scratch->piece = NULL;
+    return loan;
+}
+
+/* Gives back what it still holds. */
+static void release(struct host_loan *loan)
+{
+    if (loan->life) {
+        hub_loan_drop(loan->life->connection.link, &loan->slot);
+        host_life_drop(loan->life);
+    }
+    if (loan->own)
+        free(loan->own);
+}
+
+/* Those of threads, and those on the shelf, are in the list as well. */
+void host_loans_close(struct host_loans *loans)
+{
+    struct hub_list *link;
+
+    host_shelf_close(&loans->spare);
+    hub_mutex_lock(&loans->lock);
+    while ((link = hub_list_pop(&loans->all))) {
+        struct host_loan *loan = HUB_LIST_ITEM(link, struct host_loan, link);
+
+        if (hub_peek64(&loan->serial) != 0)
+            release(loan);
+        free(loan);
+    }
+    hub_mutex_unlock(&loans->lock);
+}
+
+/* NULL for one that is gone, also where a copy of it is asked for. */
+static struct host_loan *loan_of(const struct rapahub_loan *loan)
+{
+    struct host_loan *own = (struct host_loan *)(uintptr_t)loan->handle[0];
+
+    return own && hub_peek64(&own->serial) == loan->handle[1] ? own : NULL;
+}
+
+/* Of an offer of the host there is nothing to save: its method reads the caller's memory. */
+static int take_own(size_t size, struct host_loan *loan)
+{
+    loan->own = aligned_alloc(LINE, (size / LINE + 1) * LINE);
+    if (!loan->own)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan of %zu bytes", size);
+    loan->slot = (struct hub_loan){.data = loan->own, .room = size};
+    return 0;
+}
+
+/* The route is used by this thread, so its life may be held without the lock of routes. */
+static int fill(const struct host_route *route, size_t size, struct host_loan *loan)
+{
+    int r;
+
+    if (route->container->offer)
+        return take_own(size, loan);
+    r = hub_loan_take(route->life->connection.link, size, &loan->slot);
+    if (r == -EAGAIN)
+        return rapahub_fail(RAPAHUB_EAGAIN, "", "%s has no slot for %zu bytes now", route->name,
+                            size);
+    if (r < 0)
+        return r;
+    loan->life = route->life;
+    host_life_hold(loan->life);
+    return 0;
+}
+
+static int find_target(struct host_call *host, struct rapahub_container_id target,
+                       struct host_route *route)
+{
+    uint64_t deadline = hub_clock_after(host->process.options.call_timeout_ns);
+    int r;
+
+    while ((r = host_route_find(host, target, route)) == -EAGAIN) {
+        r = host_route_wait(host, route, deadline);
+        host_route_drop(route);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+/* Where this thread called last; what goes wrong there the ordinary way finds, too. The owner, who
+ * alone frees a life, takes no turn here. */
+static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
+                        struct host_loan *loan)
+{
+    struct host_scratch *scratch = host_route_cache_find(host, target);
+    bool owner = scratch && pthread_equal(host->process.owner.threads.owner, scratch->thread),
+         taken;
+
+    if (!scratch || (!owner && !host_route_cache_go_in(host, scratch)))
+        return false;
+    taken = hub_loan_take(host_scratch_life(scratch)->connection.link, size, &loan->slot) == 0;
+    if (taken) {
+        loan->life = host_scratch_life(scratch);
+        host_life_hold(loan->life);
+    }
+    if (!owner)
+        host_route_cache_leave(host, scratch);
+    return taken;
+}
+
+static __attribute__((noinline)) int take(struct host_call *host,
+                                          struct rapahub_container_id target, size_t size,
+                                          struct host_loan *loan)
+{
+    struct host_route route;
+    int r = find_target(host, target, &route);
+
+    if (r == 0)
+        r = fill(&route, size, loan);
+    host_route_drop(&route);
+    return r;
+}
+
+__attribute__((flatten)) int host_loans_take(struct host_call *host,
+                                             struct rapahub_container_id target, size_t size,
+                                             struct rapahub_loan *out)
+{
+    struct host_loan *loan = take_record(host);
+    int r = 0;
+
+    *out = (struct rapahub_loan){.data = NULL};
+    if (!loan)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
+    loan->life = NULL;
+    loan->own = NULL;
+    if (!take_cached(host, target, size, loan))
+        r = take(host, target, size, loan);
+    if (r == -EAGAIN)
+        host_corks_push(host); /* what is held back may have the slots */
+    if (r < 0) {
+        give_back(host, loan);
+        return r;
+    }
+    hub_note64(&loan->serial, ++loan->last);
+    *out = (struct rapahub_loan){.data = loan->slot.data,
+                                 .size = loan->slot.room,
+                                 .handle = {(uint64_t)(uintptr_t)loan, loan->last}};
+    return 0;
+}
+
+static void forget(struct host_call *host, struct host_loan *own, struct rapahub_loan *loan)
+{
+    *loan = (struct rapahub_loan){.data = NULL};
+    hub_note64(&own->serial, 0);
+    release(own);
+    give_back(host, own);
+}
+
+void host_loans_drop(struct host_call *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+
+    if (own)
+        forget(host, own, loan);
+    else
+        *loan = (struct rapahub_loan){.data = NULL};
+}
+
+static bool lies_in(const struct host_loan *own, const struct rapahub_bytes *last)
+{
+    return own && own->slot.data && last->data == own->slot.data && last->size <= own->slot.room;
+}
+
+struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct host_life *life,
+                               const struct rapahub_bytes *last)
+{
+    struct host_loan *own = loan_of(loan);
+
+    return lies_in(own, last) && own->life == life ? &own->slot : NULL;
+}
+
+int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
+                    const struct rapahub_bytes *last, struct hub_loan **out)
+{
+    struct host_loan *own = loan_of(loan);
+
+    *out = NULL;
+    if (!lies_in(own, last))
+        return rapahub_fail(RAPAHUB_EINVAL, "hub.loan.align",
+                            "the last argument is not what begins where the loan does");
+    if (own->life != route->life)
+        return rapahub_fail(RAPAHUB_ESTALE, "hub.loan.align",
+                            "the loan is of a life of %s that is over", route->name);
+    if (own->life)
+        *out = &own->slot;
+    return 0;
+}
+
+struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+    struct host_life *life;
+
+    if (!own || own->slot.data)
+        return NULL;
+    life = own->life;
+    own->life = NULL;
+    forget(host, own, loan);
+    return life;
+}
+
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch *scratch,
+                                     struct rapahub_loan *loan, struct hub_loan *slot)
+{
+    struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
+    struct host_life *life = own->life;
+
+    loan->data = NULL;
+    loan->size = 0;
+    loan->handle[0] = loan->handle[1] = 0;
+    own->life = NULL;
+    hub_note64(&own->serial, 0);
+    put_by(host, scratch, own);
+    return life;
+}
+
+void host_loans_settle(struct host_call *host, struct rapahub_loan *loan)
+{
+    struct host_loan *own = loan_of(loan);
+
+    if (own && !own->slot.data)
+        host_loans_drop(host, loan);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/route.h"
+
+#include <string.h>
+
+#include "host/call/call.h"
+#include "host/call/offer.h"
+#include "host/owner/caller.h"
+#include "host/process/guest.h"
+#include "hub/base/clock.h"
+
+static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
+                         struct host_route *out)
+{
+    if (guest->state == HOST_GUEST_READY && container->state == HOST_CONTAINER_READY) {
+        out->life = guest->life;
+        host_life_hold(guest->life);
+        return 0;
+    }
+    return HOST_CALL(guest->host)->hooks->look(guest, &out->uncalled);
+}
+
+static int look(const struct host_call *host, struct rapahub_container_id target,
+                struct host_route *out)
+{
+    struct host_container *container =
+        host_containers_find(&host->process.owner.registry.containers, target);
+    const struct host_guest *guest;
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (!container || (!container->guest && !container->offer))
+        return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s",
+                            host_containers_print(target, id));
+    out->held = container->state == HOST_CONTAINER_HELD;
+    hub_add(out->held ? &container->held : &container->users, 1);
+    out->container = container;
+    if (container->offer) {
+        out->methods = host_methods_hold(host_offer_methods(container->offer));
+        memcpy(out->name, "host", sizeof "host");
+        return 0;
+    }
+    guest = container->guest;
+    out->methods = host_methods_hold(guest->methods);
+    memcpy(out->name, guest->name, sizeof out->name);
+    out->handle = guest->containers.next == guest->containers.previous ? 0 : container->handle;
+    if (container->state == HOST_CONTAINER_PLUGGED)
+        return rapahub_fail(RAPAHUB_EPLUGGED, "", "container %s of %s is plugged",
+                            host_containers_print(target, id), guest->name);
+    return out->held ? -EAGAIN : look_at_guest(guest, container, out);
+}
+
+int host_route_find(struct host_call *host, struct rapahub_container_id target,
+                    struct host_route *out)
+{
+    int r;
+
+    out->container = NULL;
+    out->life = NULL;
+    out->methods = NULL;
+    out->uncalled = out->held = false;
+    out->changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
+    host_routes_read(&HOST_REGISTRY(host)->routes);
+    out->version = hub_peek(&HOST_REGISTRY(host)->routes.version);
+    r = look(host, target, out);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    if (out->uncalled && host_caller_is_owner(&host->process.owner))
+        (void)host->hooks->call(host, target, 0);
+    return r;
+}
+
+void host_route_drop(struct host_route *route)
+{
+    if (route->life)
+        host_life_drop(route->life);
+    if (route->container && route->held)
+        hub_add(&route->container->held, UINT32_MAX);
+    else if (route->container)
+        host_containers_drop(route->container);
+    host_methods_release(&route->methods);
+    route->life = NULL;
+    route->container = NULL;
+}
+
+void host_route_count(const struct host_route *route, bool *counted)
+{
+    if (!route->held || *counted)
+        return;
+    *counted = true;
+    hub_add(&route->container->held_ever, 1);
+}
+
+uint64_t host_route_deadline(const struct host_call *host, const struct rapahub_call *call)
+{
+    return hub_clock_after(call->timeout_ns ? call->timeout_ns
+                                            : host->process.options.call_timeout_ns);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* route_call: a call that is waited for, by the shortest way that it can go. Any thread. */
+#ifndef HOST_CALL_ROUTE_CALL_H
+#define HOST_CALL_ROUTE_CALL_H
+
+#include <rapahub/host.h>
+
+struct host_call;
+
+/* The whole of rapahub_host_call. */
+int host_route_call(struct host_call *host, const struct rapahub_call *call, void *result);
+
+#endif

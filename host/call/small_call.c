@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/small_call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/call/call.h"
+#include "host/call/corks.h"
+#include "host/call/exchange.h"
+#include "host/call/route_cache.h"
+#include "host/owner/caller.h"
+#include "hub/call/direct_call.h"
+#include "hub/wire/payload.h"
+
+#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+
+/* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
+ * there is nothing else to look for. A description of bytes that is not the library's own goes the
+ * way of all others. */
+static bool is_raw(const struct rapahub_call *call)
+{
+    const struct rapahub_type *const *types = call->types;
+
+    return types && types[0] == &rapahub_type_bytes && types[1] == &rapahub_type_bytes &&
+           !types[2] && call->method_id && call->arguments && !call->loan && !call->view;
+}
+
+static uint64_t known_id(const struct rapahub_call *call)
+{
+    return hub_peek64((const struct hub_a64 *)(const void *)call->method_id);
+}
+
+static bool takes_streams(const struct rapahub_type *const *types)
+{
+    while (*types && !hub_signature_is_stream(*types))
+        types++;
+    return *types != NULL;
+}
+
+uint64_t host_small_call_id(const struct rapahub_call *call)
+{
+    bool plain = call->method_id && call->types && !call->loan && !call->view &&
+                 (call->arguments || !call->types[1]) && !takes_streams(call->types + 1);
+
+    return plain ? known_id(call) : 0;
+}
+
+int host_small_call_encode(struct host_call *host, const struct host_scratch *scratch,
+                           const struct rapahub_call *call, struct hub_writer *writer)
+{
+    static const void *const none[] = {NULL};
+
+    if (host_caller_is_owner(&host->process.owner) &&
+        host->chain.value != 0) /* the long way names it */
+        return -EAGAIN;
+    if (scratch->handle == 0)
+        hub_writer_byte(writer, 0); /* no metadata */
+    else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
+        writer->size = host_exchange_head(scratch->handle, 0, writer->data);
+    else
+        return -EAGAIN;
+    hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
+    return writer->failure < 0 ? -EAGAIN : 0;
+}
+
+size_t host_small_call_aligned(const struct rapahub_call *call)
+{
+    return call->arguments ? hub_payload_from_largest(call->types + 1, call->arguments) : 0;
+}
+
+/* One call to where the thread called before; inside. */
+struct small_call {
+    struct host_call *host;
+    struct host_scratch *scratch;
+    struct host_life *life;
+    const struct rapahub_call *call;
+    uint64_t id, timeout_ns;
+    void *result;
+    bool owner;
+};
+
+static __attribute__((noinline)) int encode(const struct small_call *small,
+                                            struct hub_writer *writer)
+{
+    return host_small_call_encode(small->host, small->scratch, small->call, writer);
+}
+
+static __attribute__((noinline)) int take(const struct small_call *small, struct hub_answer *answer)
+{
+    return host_exchange_take(small->life, answer, small->call->method, small->call->types[0],
+                              small->result);
+}
+
+/* Why it was not sent, or has not ended well; of what is tried again nothing need be said. */
+static int explain(const struct small_call *small, int r)
+{
+    return r == -EAGAIN || r == RAPAHUB_ESTALE
+               ? r
+               : host_life_explain(small->life, r, small->call->method);
+}
+
+static __attribute__((noinline)) int wait_and_take(const struct small_call *small, uint64_t number)
+{
+    struct hub_calls *calls = small->life->connection.calls;
+    int r = host_exchange_wait(small->host, calls, number, false);
+
+    return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
+}
+
+static bool is_for_the_long_way(int r)
+{
+    return r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD;
+}
+
+static bool encode_small(const struct small_call *small, struct hub_descriptor *message)
+{
+    struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
+
+    if (encode(small, &writer) < 0)
+        return false;
+    message->payload_len = (uint32_t)writer.size;
+    return true;
+}
+
+/* What came in a descriptor, of this size. */
+static int take_small(const struct small_call *small, uint32_t size)
+{
+    struct hub_answer *answer = &small->scratch->few;
+
+    answer->size = size;
+    return take(small, answer);
+}
+
+static int take_message(const struct small_call *small, const struct hub_descriptor *message)
+{
+    if (message->payload_slot != HUB_INLINE)
+        return take(small, &small->scratch->quick);
+    memcpy(host_scratch_small(small->scratch), message->inline_payload,
+           HUB_INLINE_SIZE); /* all: cheaper */
+    return take_small(small, message->payload_len);
+}
+
+/* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. NULL: the payload
+ * is in the message. */
+static int call_directly(const struct small_call *small, struct hub_descriptor *message,
+                         const struct hub_parts *payload)
+{
+    const struct hub_direct_order order = {.timeout_ns = small->timeout_ns,
+                                           .answer = &small->scratch->quick,
+                                           .looks_soon = small->owner,
+                                           .payload = payload};
+    uint64_t number;
+
+    if (!payload && !encode_small(small, message))
+        return -EAGAIN;
+    switch (hub_direct_call(small->life->connection.calls, message, &order, &number)) {
+    case HUB_DIRECT_ANSWERED:
+        return take_message(small, message);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(small, number);
+    default:
+        return -EAGAIN;
+    }
+}
+
+/* What is too large for a message goes directly through a slot. Kept apart, so that what is quick
+ * stays small. */
+static __attribute__((noinline)) int call_any(const struct small_call *small)
+{
+    struct hub_descriptor message = {.method_id = small->id};
+    uint8_t data[SMALL];
+    struct hub_writer writer = {.data = data, .capacity = sizeof data};
+    uint64_t number;
+    int r = encode(small, &writer);
+
+    if (r < 0)
+        return r;
+    const struct hub_call request = {
+        .method_id = small->id,
+        .payload = {.head = {data, writer.size}, .aligned = host_small_call_aligned(small->call)},
+        .timeout_ns = small->timeout_ns,
+        .answer = &small->scratch->quick,
+        .at_once = true};
+
+    if (writer.size > HUB_INLINE_SIZE)
+        r = call_directly(small, &message, &request.payload);
+    if (writer.size > HUB_INLINE_SIZE && r != -EAGAIN)
+        return r;
+    r = hub_calls_begin(small->life->connection.calls, &request, &number);
+    return r < 0 ? explain(small, r) : wait_and_take(small, number);
+}
+
+static struct small_call describe(struct host_call *host, struct host_scratch *scratch,
+                                  const struct rapahub_call *call, void *result)
+{
+    return (struct small_call){
+        .host = host,
+        .scratch = scratch,
+        .life = host_scratch_life(scratch),
+        .call = call,
+        .id = known_id(call),
+        .timeout_ns = call->timeout_ns ? call->timeout_ns : host->process.options.call_timeout_ns,
+        .result = result,
+        .owner = pthread_equal(host->process.owner.threads.owner, scratch->thread)};
+}
+
+static __attribute__((noinline)) int call_there(struct host_call *host,
+                                                struct host_scratch *scratch,
+                                                const struct rapahub_call *call, void *result)
+{
+    const struct small_call small = describe(host, scratch, call, result);
+    struct hub_descriptor message = {.method_id = small.id};
+    int r = call_directly(&small, &message, NULL);
+
+    return r == -EAGAIN ? call_any(&small) : r;
+}
+
+/* ---- bytes there and back ---- */
+
+/* No metadata, a result, one byte of length, and as many as it says: of less than three bytes none
+ * say that. */
+static bool take_raw(struct host_scratch *scratch, uint64_t size, struct rapahub_bytes *result)
+{
+    const uint8_t *data = host_scratch_small(scratch);
+    uint32_t head;
+
+    memcpy(&head, data, sizeof head);
+    if ((head & 0xFFFFFF) + (UINT64_C(3) << 16) != size << 16 || !result)
+        return false;
+    *result = (struct rapahub_bytes){data + HUB_RAW_RESPONSE, size - HUB_RAW_RESPONSE};
+    return true;
+}
+
+/* What became of it, where it has not just been answered with such bytes. */
+static int end_raw(const struct small_call *small, struct hub_direct_end end)
+{
+    switch (end.outcome) {
+    case HUB_DIRECT_ANSWERED:
+        return take_small(small, (uint32_t)end.of);
+    case HUB_DIRECT_IN_ANSWER:
+        return take(small, &small->scratch->quick);
+    case HUB_DIRECT_SENT:
+        return wait_and_take(small, end.of);
+    default:
+        return call_any(small);
+    }
+}
+
+/* The owner has not entered for what took no turn, in which alone a life ends; from here on it may
+ * take one. */
+static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_scratch *scratch,
+                                               const struct rapahub_call *call, void *result,
+                                               struct hub_direct_end end)
+{
+    const struct small_call small = describe(host, scratch, call, result);
+    int r;
+
+    if (small.owner)
+        host_scratch_enter(scratch);
+    r = end_raw(&small, end);
+    if (small.owner)
+        host_route_cache_leave(host, scratch);
+    return r;
+}
+
+static __attribute__((noinline)) int go_on_answered(struct host_call *host,
+                                                    struct host_scratch *scratch,
+                                                    const struct rapahub_call *call, void *result,
+                                                    int size)
+{
+    const struct hub_direct_end end = {HUB_DIRECT_ANSWERED, (uint64_t)size};
+
+    return go_on_raw(host, scratch, call, result, end);
+}
+
+static inline int call_raw(struct host_call *host, struct host_scratch *scratch,
+                           const struct rapahub_call *call, void *result, bool owner)
+{
+    struct hub_calls *calls = host_scratch_life(scratch)->connection.calls;
+    const struct rapahub_bytes *in = call->arguments[0];
+    struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
+    int size;
+
+    if ((scratch->handle | (owner ? host->chain.value : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
+        return go_on_raw(host, scratch, call, result, end);
+    scratch->order.timeout_ns = call->timeout_ns;
+    scratch->order.method_id = known_id(call);
+    size = hub_direct_call_bytes(calls, in, &scratch->order, owner, &end);
+    if (size < 0)
+        return go_on_raw(host, scratch, call, result, end);
+    return take_raw(scratch, (uint64_t)size, result)
+               ? 0
+               : go_on_answered(host, scratch, call, result, size);
+}
+
+/* Each function that is not marked as one that goes on elsewhere becomes a part of these three: a
+ * call takes some thirty, and to enter and to leave them was half of its work. */
+static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *host,
+                                                              struct host_scratch *scratch,
+                                                              const struct rapahub_call *call,
+                                                              void *result)
+{
+    int r;
+
+    if (!host_route_cache_go_in(host, scratch))
+        return -EAGAIN;
+    r = call_raw(host, scratch, call, result, false);
+    host_route_cache_leave(host, scratch);
+    return r;
+}
+
+/* What was not executed is tried again, the long way; also to say what is wrong. */
+static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *host,
+                                                              const struct rapahub_call *call,
+                                                              void *result)
+{
+    struct host_scratch *scratch =
+        host_small_call_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
+    int r;
+
+    if (!scratch)
+        return -EAGAIN;
+    host_corks_push(host);
+    if (!host_route_cache_go_in(host, scratch))
+        return -EAGAIN;
+    r = call_there(host, scratch, call, result);
+    host_route_cache_leave(host, scratch);
+    return is_for_the_long_way(r) ? -EAGAIN : r;
+}
+
+/* Where the arguments may lie in what is shown the long way encodes them before it gives that back.
+ */
+__attribute__((flatten)) int host_small_call(struct host_call *host,
+                                             const struct rapahub_call *call, void *result)
+{
+    struct host_scratch *scratch;
+    int r;
+
+    if (!is_raw(call))
+        return call_any_inside(host, call, result);
+    scratch = known_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
+    if (!scratch)
+        return -EAGAIN;
+    host_corks_push(host);
+    r = pthread_equal(host->process.owner.threads.owner, scratch->thread)
+            ? call_raw(host, scratch, call, result, true)
+            : call_raw_inside(host, scratch, call, result);
+    return is_for_the_long_way(r) ? -EAGAIN : r;
+}

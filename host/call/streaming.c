@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/streaming.h"
+
+#include "host/call/call.h"
+#include "host/call/requests.h"
+#include "host/call/route.h"
+#include "host/call/route_wait.h"
+#include "host/owner/caller.h"
+#include "host/owner/verdict.h"
+#include "host/owner/wait.h"
+#include "hub/base/clock.h"
+#include "hub/wire/response.h"
+
+#define SLICE_MS   10 /* of the owner, between two looks at what no event tells it */
+#define WAIT_SLICE (100 * HUB_MILLISECOND) /* of a thread, between two looks at a cancel */
+#define NOTICE     (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+
+/* ---- the owner ---- */
+
+static bool is_owner(void *user)
+{
+    return host_caller_is_owner(&(((struct host_life *)user)->host)->owner);
+}
+
+/* The owner serves all its guests while a method it offers reads or writes a stream. */
+static int wait_in_turns(void *user, struct hub_link *link, const struct hub_link_until *until)
+{
+    struct host_life *life = user;
+    uint64_t slice = hub_clock_after(SLICE_MS * HUB_MILLISECOND);
+
+    while (!until->done(until->user) && !hub_link_closed(link) &&
+           hub_clock_left(until->deadline_ns) > 0) {
+        uint64_t end = until->deadline_ns < slice ? until->deadline_ns : slice;
+        int r = host_wait_until(&life->host->owner, end);
+
+        if (r < 0)
+            return r;
+        slice = hub_clock_after(SLICE_MS * HUB_MILLISECOND);
+    }
+    return 0;
+}
+
+int host_streaming_connect(struct host_call *host, struct host_life *life)
+{
+    const struct hub_channels_manner manner = {is_owner, wait_in_turns, life};
+
+    life->host = &host->process;
+    return host_life_connect(life, host_requests_streams, &manner);
+}
+
+/* ---- one call ---- */
+
+static bool is_good(const struct hub_answer *answer)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, answer->data, answer->size);
+    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+}
+
+/* What the method wrote is written on until its end; the owner serves meanwhile. The call itself is
+ * over, so a cancel of it finds only this. */
+static int settle(struct host_call *host, const struct host_exchange *exchange,
+                  struct hub_streams *streams)
+{
+    bool owner = host_caller_is_owner(&host->process.owner);
+
+    while (!hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE))) {
+        if (exchange->is_cancelled && exchange->is_cancelled(exchange->user)) {
+            hub_streams_close(streams, false);
+            return RAPAHUB_ECANCELED;
+        }
+        if (owner && host_wait_turn(&host->process.owner, SLICE_MS) < 0)
+            return 0;
+    }
+    return 0;
+}
+
+/* The owner is in its loop while the last bytes are written. */
+static void wake_owner(void *user)
+{
+    host_loop_wake(&((struct host_call *)user)->process.owner.loop);
+}
+
+int host_streaming_run(struct host_call *host, const struct host_exchange *exchange,
+                       const struct hub_stream_marks *marks, struct hub_answer *answer)
+{
+    const struct hub_streams_order order = {
+        .connection = &exchange->life->connection,
+        .marks = marks,
+        .arguments = exchange->arguments,
+        .deadline_ns = exchange->deadline_ns,
+        .patience_ns = hub_clock_left(exchange->deadline_ns),
+        .on_end = host_caller_is_owner(&host->process.owner) ? wake_owner : NULL,
+        .user = host};
+    struct host_exchange with = *exchange;
+    struct host_verdict verdict = {0};
+    struct hub_streams *streams;
+    int r = hub_streams_open(&order, &streams);
+    int failure, settled;
+
+    if (r < 0)
+        return host_life_explain(exchange->life, r, exchange->method);
+    with.streams = streams;
+    with.arguments = hub_streams_arguments(streams);
+    r = host_exchange_run(host, &with, answer);
+    if (r < 0)
+        host_verdict_take(&verdict, r);
+    hub_streams_close(streams, r == 0 && is_good(answer));
+    settled = settle(host, exchange, streams);
+    failure = hub_streams_finish(&streams);
+    if (failure < 0 && r != RAPAHUB_ESTALE)
+        return failure;
+    if (settled < 0 && r == 0)
+        return rapahub_fail(settled, "", "%s was cancelled", exchange->method);
+    return r < 0 ? host_verdict_give(&verdict) : 0;
+}
+
+/* ---- calls nobody waits for ---- */
+
+/* On the stack of its thread, until the owner has told the end. */
+struct errand {
+    struct host_async *async;
+    struct hub_answer answer;
+    struct host_verdict verdict;
+    int code;
+};
+
+static void on_begun(void *user, uint64_t number)
+{
+    host_asyncs_begun(user, number);
+}
+
+static bool is_cancelled(void *user)
+{
+    return host_asyncs_cancelled(user) < 0;
+}
+
+static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
+{
+    struct host_call *host = async->host;
+    struct host_exchange to = {.method_id = async->method_id,
+                               .arguments = async->arguments,
+                               .deadline_ns = async->deadline_ns,
+                               .method = async->method,
+                               .on_begun = on_begun,
+                               .is_cancelled = is_cancelled,
+                               .user = async};
+    int r = host_route_find(host, async->target, route);
+
+    host_route_count(route, &async->held);
+    if (r == -EAGAIN)
+        return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
+    if (r < 0)
+        return r;
+    if (!route->life)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams and is now served by the host",
+                            async->method);
+    to.life = route->life;
+    to.container = route->handle;
+    host_asyncs_bound(async, route->life);
+    r = host_streaming_run(host, &to, async->marks, answer);
+    host_asyncs_bound(async, NULL);
+    return r;
+}
+
+static int tell_end(struct host_owner *owner, void *argument)
+{
+    struct errand *errand = argument;
+
+    (void)owner;
+    if (errand->code < 0)
+        (void)host_verdict_give(&errand->verdict);
+    host_asyncs_end(errand->async, errand->code, &errand->answer);
+    return 0;
+}
+
+/* One try: true where the call has ended, and the owner has told it. The answer is read while the
+ * route still holds the life. */
+static bool carry_out(struct errand *errand)
+{
+    struct host_async *async = errand->async;
+    struct host_call *host = async->host;
+    struct host_route route = {0};
+    int r = host_asyncs_cancelled(async);
+
+    if (r == 0)
+        r = try_call(async, &route, &errand->answer);
+    if (r == RAPAHUB_ESTALE && host_route_wait(host, &route, hub_clock_after(NOTICE)) == 0)
+        r = -EAGAIN; /* nothing was executed, and the owner has noticed what follows */
+    if (r != -EAGAIN) {
+        errand->code = r;
+        if (r < 0)
+            host_verdict_take(&errand->verdict, r);
+        async->life = route.life;
+        (void)host_threads_ask(&host->process.owner, tell_end, errand, HUB_NEVER);
+    }
+    host_route_drop(&route);
+    return r != -EAGAIN;
+}
+
+static void run(void *user)
+{
+    struct errand errand = {.async = user};
+    struct host_call *host = errand.async->host;
+
+    rapahub_clear_error();
+    while (!carry_out(&errand))
+        continue;
+    hub_answers_fini(&errand.answer);
+    hub_add(&host->streaming, UINT32_MAX);
+}
+
+int host_streaming_start(struct host_call *host, struct host_async *async)
+{
+    int r;
+
+    hub_add(&host->streaming, 1);
+    r = hub_crew_run(&host->waiters, run, async);
+    if (r < 0) {
+        hub_add(&host->streaming, UINT32_MAX);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread for a call with streams: %s",
+                            rapahub_error_text(r));
+    }
+    return 0;
+}
+
+void host_streaming_end(struct host_call *host)
+{
+    host_asyncs_give_up(host);
+    while (hub_observe(&host->streaming) != 0)
+        if (host_wait_turn(&host->process.owner, 1) < 0)
+            return;
+    hub_crew_fini(&host->waiters);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/guest/guest_record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/guest/finish.h"
+#include "host/guest/supervision.h"
+#include "host/process/confinement.h"
+#include "host/process/keep.h"
+#include "host/process/module.h"
+#include "host/supervise/lint.h"
+#include "hub/base/own.h"
+#include "hub/base/rlimit.h"
+
+static char **copy_list(const char *const *list)
+{
+    size_t count = 0;
+    char **copy;
+
+    while (list[count])
+        count++;
+    copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = strdup(list[i]);
+    return copy;
+}
+
+/* The caller's name; else, until the module tells its own, the file's. */
+static void take_name(struct host_guest *guest, const struct rapahub_guest_options *options)
+{
+    const char *slash = strrchr(options->chimod, '/');
+    const char *file = slash ? slash + 1 : options->chimod;
+    size_t size = strlen(file);
+
+    guest->named = options->name ? HOST_GUEST_NAMED_BY_CALLER : HOST_GUEST_UNNAMED;
+    if (size > 3 && !strcmp(file + size - 3, ".so"))
+        size -= 3;
+    if (options->name)
+        snprintf(guest->name, sizeof guest->name, "%s", options->name);
+    else
+        host_output_escape(file, size, guest->name, sizeof guest->name);
+}
+
+static struct host_guest *new_guest(struct host_supervision *host, enum rapahub_trust trust)
+{
+    struct host_guest *guest = calloc(1, sizeof *guest);
+
+    if (!guest)
+        return NULL;
+    guest->host = &host->call.process;
+    guest->module = -1;
+    guest->child = HOST_TREE_NONE;
+    guest->rule = "";
+    guest->trust = trust;
+    guest->initial = true;
+    hub_list_init(&guest->containers);
+    return guest;
+}
+
+int host_guest_record_create(struct host_supervision *host,
+                             const struct rapahub_guest_options *options, struct host_guest **out)
+{
+    OWN(host_guest_record) struct host_guest *guest = new_guest(host, options->trust);
+    int r;
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    r = host_limits_take(options->limits, &guest->limits);
+    if (r == 0)
+        r = host_confinement_check(&host->call.process, options->supervision);
+    if (r == 0)
+        r = host_finish_create(guest, options->supervision, &guest->finish);
+    if (r == 0)
+        r = host_keep_create(options->supervision, host->call.process.closer, &guest->keep);
+    if (r < 0)
+        return r;
+    guest->on_death = options->on_death;
+    guest->on_death_user = options->user;
+    guest->chimod = strdup(options->chimod);
+    guest->plain = options->plain ? copy_list(options->plain) : NULL;
+    if (!guest->chimod || (options->plain && !guest->plain))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    take_name(guest, options);
+    r = guest->trust == RAPAHUB_TRUST_TRUSTED
+            ? host_modules_open(&host->call.process.modules, guest->chimod, &guest->module)
+            : host_module_open(guest->chimod, &guest->module);
+    if (r < 0)
+        return hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
+    *out = TAKE(guest);
+    return 0;
+}
+
+int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
+                                       struct host_guest **out)
+{
+    OWN(host_guest_record) struct host_guest *guest = new_guest(host, RAPAHUB_TRUST_TRUSTED);
+    int r;
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    guest->anonymous = true;
+    guest->chimod = strdup("");
+    if (!guest->chimod)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    snprintf(guest->name, sizeof guest->name, "pid-%d", (int)pid);
+    r = host_lint_child(guest->name, NULL, NULL, &guest->supervision);
+    if (r < 0)
+        return r;
+    *out = TAKE(guest);
+    return 0;
+}
+
+void host_guest_record_release(struct host_guest **pointer)
+{
+    struct host_guest *guest = *pointer;
+
+    *pointer = NULL;
+    if (!guest)
+        return;
+    host_loop_clear(&guest->timer);
+    host_finish_release(&guest->finish);
+    host_keep_release(&guest->keep);
+    for (size_t i = 0; guest->plain && guest->plain[i]; i++)
+        free(guest->plain[i]);
+    free(guest->plain);
+    free(guest->chimod);
+    hub_fd_release(&guest->module);
+    host_tail_release(&guest->tail);
+    free(guest->reports);
+    host_methods_release(&guest->methods);
+    free(guest);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/lives/death.h"
+
+#include <sys/epoll.h>
+
+#include "host/call/requests.h"
+#include "host/guest/probes.h"
+#include "host/guest/progress.h"
+#include "host/guest/watch.h"
+#include "host/lives/guests.h"
+#include "host/observe/observe.h"
+#include "host/observe/observer.h"
+#include "host/process/confinement.h"
+#include "host/process/keep.h"
+#include "hub/base/clock.h"
+#include "hub/call/call_ends.h"
+
+#define BATCH       64                      /* messages of one guest, before the next one's turn */
+#define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all it has started are gone */
+#define OUTPUT_END  (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
+
+/* Proven dead and its link closed: all calls have ended, be it by another thread, which may be on
+ * its way through them still. What follows is told and decided.
+ * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] r[impl supervise.pending] */
+static void settle(struct host_life *life)
+{
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
+
+    if (life->settled || life->proven_ns == 0 || !hub_connection_over(&life->connection))
+        return;
+    life->settled = true;
+    host_life_note_exit(life);
+    host_keep_hear(life);
+    host_keep_close(life);
+    host_guests_blame(life);
+    life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
+    host_output_finish(&life->output);
+    hub_list_remove(&life->link);
+    hub_list_append(&HOST_PROCESS(host)->ended, &life->link);
+    host_requests_forget(&host->supervision.call, life);
+    host_guests_ended(life);
+    hub_call_ends_deliver(life->connection.calls);
+}
+
+static void end_watches(struct host_life *life)
+{
+    life->proven_ns = hub_clock_now();
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_loop_unwatch(life->loop, &life->on_bell);
+    host_life_look_away(life);
+    host_progress_end(life);
+    host_probes_end(life);
+}
+
+static void prove(struct host_life *life)
+{
+    if (host_life_said_goodbye(life)) {
+        life->detached = life->anonymous;
+        hub_publish(&life->leaving, 1); /* however soon it ended then */
+    }
+    end_watches(life);
+    host_life_finish(life);
+    host_life_part(life);
+    settle(life);
+}
+
+/* It may still write: so whatever it can reach is never used again. r[impl hub.death.quarantine] */
+static void quarantine(struct host_life *life)
+{
+    life->quarantined = true;
+    end_watches(life);
+    host_life_part(life);
+    hub_link_close(life->connection.link, RAPAHUB_EDIED, "hub.death.quarantine");
+    rapahub_log(RAPAHUB_LOG_ERROR, "death",
+                "%s: attached without a lock, so nobody can prove that it is dead; its entry %u "
+                "stays out of use",
+                life->name, life->id.peer);
+    settle(life);
+}
+
+/* Of one that holds no lock nothing else can come than its own goodbye; when its time is over, or
+ * it broke a rule, it is put away. */
+static bool is_hopeless(const struct host_life *life)
+{
+    return life->anonymous && !life->locked && hub_observe(&life->cause) != HOST_CAUSE_NONE;
+}
+
+void host_death_look(struct host_life *life)
+{
+    if (life->proven_ns != 0)
+        return;
+    if (host_life_proven(life))
+        prove(life);
+    else if (is_hopeless(life))
+        quarantine(life);
+    else if (hub_observe(&life->parted) != 0 && !life->killed)
+        host_guests_end(life, HOST_CAUSE_NONE, "it is being killed");
+}
+
+/* The process of a stranger is dead, and its lock is not free: somebody it forked still has it. It
+ * is asked for by timer from now on: the pidfd would say the same for ever. */
+void host_death_on_pidfd(void *user, uint32_t events)
+{
+    struct host_life *life = user;
+
+    (void)events;
+    host_death_look(life);
+    if (life->proven_ns != 0 || !life->anonymous)
+        return;
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_guests_end(life, HOST_CAUSE_NONE, "its process is dead");
+}
+
+void host_death_on_bell(void *user, uint32_t events)
+{
+    struct host_life *life = user;
+
+    /* Most who hang up are dead: then there is nothing to read, to kill or to look at again. */
+    if (events & (EPOLLHUP | EPOLLRDHUP))
+        host_death_look(life);
+    if (life->proven_ns != 0)
+        return;
+    (void)hub_link_rung(life->connection.link, BATCH);
+    host_watch_listen(life);
+    host_watch_look(life);
+}
+
+void host_death_closed(struct host_life *life)
+{
+    if (hub_link_broken(life->connection.link))
+        host_guests_violated(life);
+    else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->proven_ns == 0)
+        host_guests_end(life, HOST_CAUSE_NONE, "its link is closed");
+    settle(life);
+}
+
+/* r[impl supervise.pending] */
+int host_death_deliver(struct host_observe *host)
+{
+    int count = 0;
+
+    HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (hub_clear_bits(&life->work, HOST_WORK_ANSWER) & HOST_WORK_ANSWER)
+            count += (int)hub_call_ends_deliver(life->connection.calls);
+    }
+    return count;
+}
+
+/* A grandchild may hold the pipes: then what it still prints is waited for, a moment. */
+static bool is_over(struct host_observe *host, struct host_life *life)
+{
+    uint64_t until = life->proven_ns + OUTPUT_END;
+    bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
+
+    if (hub_observe(&life->users) != 0 ||
+        host_scratch_inside_life(&HOST_REGISTRY(host)->scratches, life) != 0 ||
+        (hub_observe(&life->work) & HOST_WORK_ANSWER) != 0)
+        return false;
+    if (host_confinement_lasts(life)) {
+        until = hub_clock_after(PURGE_AGAIN);
+        if (!host_loop_is_set(&HOST_PROCESS(host)->linger))
+            host_loop_set(&HOST_OWNER(host)->loop, &HOST_PROCESS(host)->linger, until);
+        return false;
+    }
+    if (!open || HOST_PROCESS(host)->closing || hub_clock_left(until) == 0)
+        return true;
+    if (!host_loop_is_set(&HOST_PROCESS(host)->linger))
+        host_loop_set(&HOST_OWNER(host)->loop, &HOST_PROCESS(host)->linger, until);
+    return false;
+}
+
+/* Those whose cgroup empties itself are waited for, within the bound of that; there may be several,
+ * and the end of the host is no time to begin to watch them. */
+void host_death_sweep_all(struct host_observe *host)
+{
+    bool lasts;
+
+    do {
+        lasts = false;
+        host_death_sweep(host);
+        HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link)
+            lasts = lasts || host_confinement_lasts(HUB_LIST_ITEM(link, struct host_life, link));
+        if (lasts)
+            hub_clock_pause(HUB_MILLISECOND);
+    } while (lasts);
+    host_death_sweep(host);
+}
+
+void host_death_sweep(struct host_observe *host)
+{
+    HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link) {
+        struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
+
+        if (!is_over(host, life))
+            continue;
+        host_guests_blame(life); /* a last user of it may have found out after it was settled */
+        hub_list_remove(&life->link);
+        host_observer_reaped(host, life);
+        host_life_release(&life);
+    }
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/lives/startup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/exchange.h"
+#include "host/guest/places.h"
+#include "host/guest/probes.h"
+#include "host/lives/decide.h"
+#include "host/observe/observe.h"
+#include "host/registry/containers.h"
+#include "hub/base/clock.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+static void begin_next(struct host_life *life);
+
+void host_startup_fail(struct host_life *life, int code)
+{
+    struct host_guest *guest = life->guest;
+
+    if (guest->verdict.code == 0)
+        host_verdict_take(&guest->verdict, code);
+    snprintf(life->why, sizeof life->why, "%s", rapahub_last_error()->text);
+    host_life_kill(life, HOST_CAUSE_NONE);
+}
+
+static bool is_by_attach(const struct host_life *life)
+{
+    return life->guest->supervision.ready == RAPAHUB_READY_ATTACH;
+}
+
+/* One that is READY by having attached is up already, and its start goes on all the same. */
+static bool is_starting(const struct host_life *life)
+{
+    return life->guest->state == HOST_GUEST_ATTACHED ||
+           (is_by_attach(life) && host_guest_is_up(life->guest));
+}
+
+/* Is this answer still of interest? A life may have ended meanwhile. */
+static bool goes_on(struct host_life *life, int code)
+{
+    if (life->settled || life->guest->life != life || !is_starting(life) || code == RAPAHUB_EDIED ||
+        code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
+        return false;
+    if (code == 0)
+        return true;
+    host_startup_fail(life, host_life_explain(life, code, "its start"));
+    return false;
+}
+
+static uint64_t deadline_of(const struct host_life *life)
+{
+    return is_by_attach(life) ? life->startup.deadline_ns : life->guest->timer.due_ns;
+}
+
+/* One for all of its containers, and for all lists of its methods. r[impl sec.call.time] */
+static void begin_time(struct host_life *life)
+{
+    life->startup.deadline_ns = hub_clock_after(life->guest->supervision.start_timeout_ns);
+}
+
+static void finish(struct host_life *life)
+{
+    if (is_by_attach(life))
+        HOST_SUPERVISION(life->host)->hooks->lives.open(life);
+    else if (host_probes_begin(life))
+        HOST_SUPERVISION(life->host)->hooks->lives.ready(life);
+}
+
+/* ---- containers ---- */
+
+static void step(struct host_life *life)
+{
+    life->startup.next = life->startup.next->next;
+    begin_next(life);
+}
+
+static struct host_container *current(const struct host_life *life)
+{
+    return HUB_LIST_ITEM(life->startup.next, struct host_container, of_guest);
+}
+
+static void on_plugged(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+
+    (void)answer;
+    if (goes_on(life, code))
+        step(life);
+}
+
+/* A container that was plugged before the death stays so. */
+static void restore_plug(struct host_life *life)
+{
+    const bool plugged = true;
+    const void *const arguments[] = {&current(life)->handle, &plugged, NULL};
+    int r = host_exchange_post(life, HUB_LIFECYCLE_PLUG, arguments, on_plugged, deadline_of(life));
+
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+/* One that need not be of this library may know no containers: then it has begun them. */
+static int take_begun(struct host_life *life, struct hub_answer *answer)
+{
+    int r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+
+    if (r != RAPAHUB_ENOMETHOD || !is_by_attach(life))
+        return r;
+    rapahub_clear_error();
+    return 0;
+}
+
+static void on_begun(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+    int r;
+
+    if (!goes_on(life, code))
+        return;
+    r = take_begun(life, answer);
+    current(life)->is_new = current(life)->is_new && r < 0;
+    if (r < 0)
+        host_startup_fail(life, r);
+    else if (current(life)->plugged)
+        restore_plug(life);
+    else
+        step(life);
+}
+
+/* A container that comes to life for the first time belongs to who begins it. */
+static void begin_next(struct host_life *life)
+{
+    const struct hub_list *all = &life->guest->containers;
+    const void *arguments[] = {NULL, NULL};
+    struct hub_begin begin;
+    int r;
+
+    while (life->startup.next != all && current(life)->state != HOST_CONTAINER_STARTING)
+        life->startup.next = life->startup.next->next;
+    if (life->startup.next == all) {
+        finish(life);
+        return;
+    }
+    host_containers_describe(current(life), &begin);
+    begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
+    arguments[0] = &begin;
+    r = host_exchange_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+static void begin_all(struct host_life *life)
+{
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
+
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    HUB_LIST_EACH (&life->guest->containers, link)
+        host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
+                             HOST_CONTAINER_STARTING, "its guest restarts");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    life->startup.next = life->guest->containers.next;
+    begin_next(life);
+}
+
+/* r[impl supervise.ready.attach] */
+void host_startup_attached(struct host_life *life)
+{
+    struct host_guest *guest = life->guest;
+
+    if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
+        host_routes_write(&guest->host->owner.registry.routes);
+        host_places_name(guest);
+        memcpy(life->name, guest->name, sizeof life->name);
+        host_routes_unlock(&guest->host->owner.registry.routes);
+    }
+    HOST_SUPERVISION(life->host)->hooks->lives.ready(life);
+    (void)host_probes_begin(life);
+    begin_time(life);
+    begin_all(life);
+}
+
+/* ---- methods ---- */
+
+static void ask_methods(struct host_life *life);
+
+static int take_methods(struct host_life *life, struct hub_answer *answer)
+{
+    struct host_methods *methods = life->startup.methods;
+    uint32_t before = methods->count;
+    struct rapahub_string lines;
+    int r = host_exchange_take(life, answer, "methods", &rapahub_type_string, &lines);
+
+    if (r == 0)
+        r = host_methods_add_lines(methods, lines);
+    if (r == 0 && methods->count == before && before < life->startup.methods_max)
+        r = rapahub_fail(RAPAHUB_EPROTOCOL, "", "%s announced %u methods and listed %u", life->name,
+                         life->startup.methods_max, before);
+    return r;
+}
+
+static void on_methods(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+    int r;
+
+    if (!goes_on(life, code))
+        return;
+    r = take_methods(life, answer);
+    if (r < 0)
+        host_startup_fail(life, r);
+    else
+        ask_methods(life);
+}
+
+static void publish_methods(struct host_life *life)
+{
+    struct host_observe *host = HOST_OBSERVE(life->guest->host);
+
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    host_methods_release(&life->guest->methods);
+    life->guest->methods = host_methods_hold(life->startup.methods);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_loop_wake(&HOST_OWNER(host)->loop); /* requests may wait for them */
+}
+
+static void ask_methods(struct host_life *life)
+{
+    uint32_t from = life->startup.methods->count;
+    const void *const arguments[] = {&from, NULL};
+    int r;
+
+    if (from >= life->startup.methods_max) {
+        publish_methods(life);
+        if (!is_by_attach(life))
+            begin_all(life);
+        return;
+    }
+    r = host_exchange_post(life, HUB_LIFECYCLE_METHODS, arguments, on_methods, deadline_of(life));
+    if (r < 0)
+        host_startup_fail(life, r);
+}
+
+/* ---- ready ---- */
+
+static void tell_renamed(const struct host_guest *guest)
+{
+    if (guest->module_name[0] && strcmp(guest->name, guest->module_name) != 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "guests",
+                    "%s: it says that it is %s, and another guest bears that name (sec.name.own)",
+                    guest->name, guest->module_name);
+}
+
+/* The first time counts: who has a name keeps it over all its lives, whatever the next one says. */
+static void take_name(struct host_life *life, struct rapahub_string name)
+{
+    struct host_guest *guest = life->guest;
+
+    host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
+    if (guest->named == HOST_GUEST_UNNAMED) {
+        host_routes_write(&guest->host->owner.registry.routes);
+        if (name.size > 0)
+            host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
+        host_places_name(guest);
+        guest->named = HOST_GUEST_NAMED_BY_ITSELF;
+        host_routes_unlock(&guest->host->owner.registry.routes);
+        tell_renamed(guest);
+    }
+    memcpy(life->name, guest->name, sizeof life->name);
+}
+
+static int check_ready(struct host_life *life, const struct hub_ready *ready)
+{
+    if (ready->abi != RAPAHUB_CHIMOD_ABI)
+        return rapahub_fail(RAPAHUB_EABI, "", "%s was built for abi %u, this host has %u",
+                            life->name, ready->abi, RAPAHUB_CHIMOD_ABI);
+    if (ready->methods > HOST_METHODS_MAX)
+        return rapahub_fail(RAPAHUB_EABI, "", "%s has %u methods; a chimod has at most %d",
+                            life->name, ready->methods, HOST_METHODS_MAX);
+    life->startup.methods = host_methods_create();
+    if (!life->startup.methods)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the methods of %s", life->name);
+    return 0;
+}
+
+void host_startup_ready(struct host_call *host, struct host_life *life, struct hub_request *request)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_response invalid = {.kind = HUB_RESPONSE_INVALID_PAYLOAD};
+    const struct rapahub_bytes nothing = {NULL, 0};
+    struct hub_ready ready = {0};
+    struct hub_reader reader;
+    bool valid;
+    int r = 0;
+
+    (void)host;
+    HOST_SUPERVISION(life->host)->hooks->lives.attached(life);
+    hub_reader_init(&reader, request->arguments.data, request->arguments.size);
+    hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
+    valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);
+    if (valid) {
+        life->startup.ready_seen = true;
+        begin_time(life);
+        life->startup.methods_max = ready.methods;
+        take_name(life, ready.name);
+        host_output_escape(ready.version.data, ready.version.size, life->guest->version,
+                           sizeof life->guest->version);
+        r = check_ready(life, &ready);
+    }
+    (void)hub_served_answer(life->connection.served, request, valid ? &ok : &invalid, nothing);
+    if (r < 0)
+        host_startup_fail(life, r);
+    else if (valid)
+        ask_methods(life);
+}
+
+/* ---- why it failed ---- */
+
+/* "start: CODE TEXT", as a guest says it that cannot start. */
+static bool take_start_reason(struct host_guest *guest, const char *reason)
+{
+    char name[40];
+    int code, size = 0;
+
+    if (strncmp(reason, "start: ", 7) != 0 || sscanf(reason + 7, "%39s %n", name, &size) < 1)
+        return false;
+    code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
+    if (code >= 0)
+        code = RAPAHUB_ESTART;
+    host_verdict_take(&guest->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
+    return true;
+}
+
+static const char *how_far(const struct host_life *life)
+{
+    if (life->peer_state == HUB_PEER_RESERVED)
+        return "it never attached";
+    return life->startup.ready_seen ? "its containers, or its probes, were not"
+                                    : "still in a constructor";
+}
+
+void host_startup_explain(struct host_life *life, const struct host_end *end)
+{
+    struct host_guest *guest = life->guest;
+    char last[256];
+    int code = RAPAHUB_ESTART;
+
+    if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
+        return;
+    if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
+        rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
+                     guest->supervision.start_timeout_ns / HUB_MILLISECOND, how_far(life));
+    else {
+        host_output_last(&life->output, last, sizeof last);
+        rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
+                     last[0] ? ": " : "", last);
+    }
+    host_verdict_take(&guest->verdict, code);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop: a life of a guest is ended from outside, and with it the guest. */
+#include <rapahub/error.h>
+
+#include "host/guest/finish.h"
+#include "host/guest/places.h"
+#include "host/lives/guests.h"
+#include "host/observe/observe.h"
+#include "host/owner/detached.h"
+#include "hub/base/clock.h"
+
+struct stop {
+    struct rapahub_guest_id id;
+
+    struct host_guest *guest; /* pinned; the rest is set when it begins */
+    struct host_timer due;
+};
+
+static int refuse_stale(void)
+{
+    return rapahub_fail(RAPAHUB_ESTALE, "", "this life of the guest has ended already");
+}
+
+static int begin(struct host_owner *owner, void *argument)
+{
+    struct host_observe *host = HOST_OBSERVE(owner);
+    struct stop *stop = argument;
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), stop->id);
+
+    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
+        return refuse_stale();
+    stop->guest = guest;
+    guest->pins++;
+    stop->due.on = host_threads_on_due;
+    host_loop_set(&HOST_OWNER(host)->loop, &stop->due, host_guests_stop(guest));
+    return 0;
+}
+
+static bool is_over(const void *argument)
+{
+    const struct stop *stop = argument;
+
+    return !host_places_is_used(stop->guest) || hub_clock_left(stop->due.due_ns) == 0;
+}
+
+static int end(struct host_owner *owner, void *argument)
+{
+    struct stop *stop = argument;
+    struct host_guest *guest = stop->guest;
+
+    (void)owner;
+    host_loop_clear(&stop->due);
+    guest->pins--;
+    if (host_places_is_used(guest))
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
+    /* It never served, and who spawned it has gone before. */
+    if (guest->initial && guest->child != HOST_TREE_NONE && guest->pins == 0)
+        host_places_drop(guest);
+    return 0;
+}
+
+static const struct host_threads_task task = {begin, is_over, end};
+
+int rapahub_host_stop(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    struct stop stop = {.id = guest};
+
+    return host_threads_await(HOST_OWNER(host), &task, &stop);
+}
+
+int rapahub_host_stop_async(struct rapahub_host *host, struct rapahub_guest_id guest,
+                            rapahub_on_done *on_done, void *user)
+{
+    const struct stop stop = {.id = guest};
+
+    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
+                                                    &task, &stop, sizeof stop, on_done, user});
+}
+
+static int run_kill(struct host_owner *owner, void *argument)
+{
+    struct host_observe *host = HOST_OBSERVE(owner);
+    const struct rapahub_guest_id *id = argument;
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), *id);
+
+    if (!guest || !guest->life)
+        return refuse_stale();
+    /* One that cannot be killed is put out of use. */
+    host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
+                                    ? HOST_CAUSE_STOP_TIMEOUT
+                                    : HOST_CAUSE_NONE);
+    return 0;
+}
+
+int rapahub_host_kill(struct rapahub_host *host, struct rapahub_guest_id guest)
+{
+    return host_threads_run(HOST_OWNER(host), run_kill, &guest);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report: what is known of the last ends of a child: taken down at each, completed by what was
+ * decided, kept over its lives. Owner. */
+#ifndef HOST_OBSERVE_REPORT_H
+#define HOST_OBSERVE_REPORT_H
+
+#include "host/process/end.h"
+#include "host/process/guest.h"
+#include "host/supervise/machine.h"
+
+#define HOST_REPORT_KEPT 8
+
+/* A life has ended, or (`life` NULL) could not begin; the guest is still in the state in which that
+ * happened. Where there is no memory nothing is kept. */
+void host_report_ended(struct host_guest *guest, struct host_life *life,
+                       const struct host_end *end);
+
+/* What follows it. */
+void host_report_decided(struct host_guest *guest, const struct host_decision *decision);
+
+#endif

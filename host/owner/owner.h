@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* owner: the second floor of a host: the thread that owns it, what it waits for, and what it tells
+ * the embedder. What other threads may touch says so; the rest is the owner's. */
+#ifndef HOST_OWNER_OWNER_H
+#define HOST_OWNER_OWNER_H
+
+#include "host/owner/events.h"
+#include "host/owner/futexes.h"
+#include "host/owner/lookout.h"
+#include "host/owner/loop.h"
+#include "host/owner/threads.h"
+#include "host/owner/wait.h"
+#include "host/registry/registry.h"
+#include "hub/base/atomic.h"
+
+struct host_owner {
+    struct host_registry registry;
+    struct host_threads threads; /* any thread */
+    struct host_loop loop;
+    struct host_lookout lookout; /* open from the first guest on */
+    struct host_futexes futexes; /* its thread runs from the first guest on that needs it */
+    struct host_events events;
+    struct hub_list detached;       /* tasks that nobody waits for */
+    const struct host_turns *turns; /* how it waits; constant */
+    uint32_t depth;                 /* turns inside of turns */
+    uint32_t nested;                /* requests served inside of waits, without a turn */
+    uint32_t callbacks;             /* the embedder's code that runs now */
+    struct hub_a32 shown;           /* 1: others may wait for the loop's descriptor; any thread */
+};
+
+#define HOST_OWNER(host) HOST_FLOOR(host_owner, host)
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/process/life.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/owner/caller.h"
+#include "host/owner/wait.h"
+#include "host/process/confinement.h"
+#include "host/process/guest.h"
+#include "host/process/keep.h"
+#include "host/process/process.h"
+#include "hub/base/clock.h"
+#include "hub/base/lock.h"
+#include "hub/base/own.h"
+#include "hub/base/proof.h"
+#include "hub/shm/doorbell.h"
+#include "hub/shm/peer_table.h"
+
+#define NAP       (10 * HUB_MILLISECOND)  /* of an owner that somebody wakes for what comes */
+#define NAP_BLIND (500 * HUB_MICROSECOND) /* of one whose others wait as long as that */
+#define TO_GROUP  4                       /* PIDFD_SIGNAL_PROCESS_GROUP */
+
+struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
+{
+    struct host_life *life = calloc(1, sizeof *life);
+
+    if (!life)
+        return NULL;
+    life->guest = guest;
+    life->loop = loop;
+    life->doorbell = life->pidfd = life->on_death.fd = life->on_bell.fd = -1;
+    life->on_keep.fd = -1;
+    life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
+    hub_list_init(&life->link);
+    hub_list_init(&life->chains.begun);
+    hub_list_init(&life->chains.seats);
+    return life;
+}
+
+static void give_back_entry(struct host_life *life, bool born)
+{
+    if (life->quarantined)
+        host_group_quarantine(life->group, life->id.peer);
+    else if (born || life->anonymous)
+        host_group_leave(life->group, life->id.peer);
+    else
+        host_group_abandon(life->group, life->id.peer);
+}
+
+/* One that took no descriptors holds none. r[impl hub.descriptor.elsewhere] */
+static void close_doorbell(struct host_life *life)
+{
+    if (life->doorbell < 0 || hub_doorbell_is_sealed(life->doorbell))
+        hub_fd_release(&life->doorbell);
+    else
+        hub_closer_give_end(life->host->closer, &life->doorbell);
+}
+
+/* r[impl shm.crash.recovery] r[impl shm.death.recovery] */
+void host_life_release(struct host_life **pointer)
+{
+    struct host_life *life = *pointer;
+    bool born = life && life->pidfd >= 0;
+
+    *pointer = NULL;
+    if (!life)
+        return;
+    host_loop_unwatch(life->loop, &life->on_death);
+    host_loop_unwatch(life->loop, &life->on_bell);
+    host_life_look_away(life);
+    host_keep_close(life);
+    host_output_close(&life->output);
+    if (life->open)
+        hub_connection_close(&life->connection);
+    if (born && !life->anonymous)
+        host_zombies_reap(&life->host->zombies, &life->pidfd);
+    close_doorbell(life);
+    hub_fd_release(&life->pidfd);
+    host_confinement_leave(life);
+    if (life->entered)
+        give_back_entry(life, born);
+    if (life->group && !life->group->shared)
+        host_group_release(&life->group);
+    host_methods_release(&life->startup.methods);
+    free(life);
+}
+
+/* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
+static bool will_look(const struct host_life *life)
+{
+    return host_caller_is_owner(&life->host->owner) && life->loop->handling &&
+           life->host->owner.depth + life->host->owner.nested <= HOST_WAIT_DEPTH_MAX;
+}
+
+static void note(struct host_life *life, uint32_t bit)
+{
+    uint32_t before = hub_peek(&life->work);
+
+    if ((before & bit) == 0)
+        hub_arm(&life->work, bit);
+    if (!will_look(life))
+        host_loop_wake(life->loop);
+}
+
+static void on_request(void *user)
+{
+    note(user, HOST_WORK_REQUEST);
+}
+
+static void on_ready(void *user)
+{
+    note(user, HOST_WORK_ANSWER);
+}
+
+/* Asked for at the end of each turn at receiving, behind a fence: who has not looked at the bit yet
+ * will look at the ring behind it. */
+static void on_pending(void *user)
+{
+    struct host_life *life = user;
+
+    if ((hub_peek(&life->work) & HOST_WORK_SWEEP) == 0)
+        note(life, HOST_WORK_SWEEP);
+}
+
+static void on_close(void *user)
+{
+    note(user, HOST_WORK_CLOSED);
+}
+
+static void on_goodbye(void *user, const char *reason)
+{
+    struct host_life *life = user;
+
+    if (hub_exchange(&life->leaving, 1) == 0 || !life->reason[0])
+        snprintf(life->reason, sizeof life->reason, "%s", reason);
+    note(life, HOST_WORK_GOODBYE);
+}
+
+static bool is_leaving(const struct host_life *life)
+{
+    return hub_observe(&life->leaving) != 0 ||
+           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+}
+
+/* Whoever sees the hang-up may kill, and end the calls where the death is proven: callers must not
+ * wait for an owner that is busy. r[impl hub.death.proof] */
+static void on_hint(void *user)
+{
+    struct host_life *life = user;
+
+    if (host_life_proven(life))
+        host_life_finish(life);
+    else if (!is_leaving(life))
+        host_life_kill(life, HOST_CAUSE_NONE);
+    note(life, HOST_WORK_HINT);
+}
+
+void host_life_look_away(struct host_life *life)
+{
+    if (!life->host)
+        return;
+    host_lookout_forget(&life->host->owner.lookout, &life->post);
+    host_futexes_forget(&life->host->owner.futexes, &life->futex);
+}
+
+/* Timers that were set inside of this turn are heard, too. */
+static uint64_t on_nap(void *user)
+{
+    struct host_life *life = user;
+
+    if (!host_lookout_nap(&life->host->owner.lookout, &life->post))
+        return NAP_BLIND;
+    host_loop_arm(life->loop);
+    return NAP;
+}
+
+int host_life_connect(struct host_life *life, hub_served_streams *streams,
+                      const struct hub_channels_manner *manner)
+{
+    const struct hub_link_options options = {
+        .role = HUB_ROLE_HOST,
+        .segment = life->group->segment,
+        .view = &life->view,
+        .pool = &life->group->pool,
+        .peer = life->id.peer,
+        .epoch = life->id.epoch,
+        .doorbell = life->doorbell,
+        .waiting = life->waiting,
+        .pidfd = life->pidfd,
+        .watched = !life->anonymous,
+        .pended = &life->work,
+        .pended_bits = HOST_WORK_SWEEP,
+    };
+    const struct hub_connection_events events = {on_request, on_ready,   on_pending, on_close,
+                                                 on_hint,    on_goodbye, life,       streams};
+    int r = hub_connection_open(&life->connection, &options, &events);
+
+    life->open = r == 0;
+    if (r < 0)
+        return r;
+    hub_channels_set_manner(life->connection.channels, manner);
+    hub_calls_on_nap(life->connection.calls, on_nap, life);
+    life->post.connection = &life->connection;
+    life->post.pidfd = life->pidfd;
+    life->futex.link = life->connection.link;
+    return 0;
+}
+
+int host_life_listen(struct host_life *life)
+{
+    return host_loop_watch(life->loop, &life->on_bell, EPOLLIN | EPOLLRDHUP | EPOLLET);
+}
+
+void host_life_hold(struct host_life *life)
+{
+    hub_add(&life->users, 1);
+}
+
+void host_life_drop(struct host_life *life)
+{
+    struct host_loop *loop = life->loop;
+    bool ended = hub_link_closed(life->connection.link);
+
+    /* Behind the last drop the owner may free it. */
+    if (hub_add(&life->users, UINT32_MAX) == 1 && ended)
+        host_loop_wake(loop);
+}
+
+bool host_life_said_goodbye(const struct host_life *life)
+{
+    return hub_observe(&life->parted) == 0 &&
+           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+}
+
+/* The pidfd of our own child says it all. A stranger has told us itself which process it is: so the
+ * lock must be free too, which the kernel frees when its last mapping is gone. The lock alone is
+ * enough where it said goodbye, and where its process was gone before we could get hold of it.
+ * r[impl hub.death.recycle] r[impl hub.file.lock] */
+bool host_life_proven(const struct host_life *life)
+{
+    if (!life->anonymous)
+        return hub_proof_of_death(life->pidfd);
+    if (!life->locked)
+        return false;
+    if (life->pidfd >= 0 && !host_life_said_goodbye(life) && !hub_proof_of_death(life->pidfd))
+        return false;
+    return hub_lock_seize_peer(life->group->segment->mapping.fd, life->id.peer) == 0;
+}
+
+/* One that has left said so by its state, whatever else it sent. r[impl shm.goodbye.guest] */
+void host_life_finish(struct host_life *life)
+{
+    if (host_life_said_goodbye(life))
+        hub_link_detached(life->connection.link);
+    else
+        hub_link_dead(life->connection.link);
+}
+
+/* In this order: who sees the state knows whose it is. */
+void host_life_part(struct host_life *life)
+{
+    hub_publish(&life->parted, 1);
+    hub_peer_table_goodbye(life->view.entry);
+}
+
+/* A stranger is known by its lock: one that looks for a free entry has the lock of each for a
+ * moment, and may have been seen just then. Who has it no more is not killed for the entry.
+ * r[impl hub.file.lock] */
+static bool is_the_one(const struct host_life *life)
+{
+    pid_t pid = 0;
+
+    return !life->anonymous ||
+           (hub_lock_ask_peer(life->group->segment->mapping.fd, life->id.peer, &pid) == 1 &&
+            pid == life->pid);
+}
+
+void host_life_signal(const struct host_life *life, int number)
+{
+    if (is_the_one(life))
+        syscall(SYS_pidfd_send_signal, life->pidfd, number, NULL, 0);
+}
+
+/* r[impl shm.crash.recovery] */
+void host_life_kill(struct host_life *life, enum host_cause cause)
+{
+    hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
+    host_life_signal(life, SIGKILL);
+    if (!host_life_said_goodbye(life))
+        host_life_part(life);
+}
+
+/* Nobody but its parent knows how it ended; what the host did to it, the host knows. */
+static enum rapahub_exit_class stranger_ended(const struct host_life *life, char *to, size_t size)
+{
+    static const struct hub_exit killed = {.code = CLD_KILLED, .status = SIGKILL};
+    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum rapahub_exit_class class = host_exits_class(&killed, cause);
+
+    if (life->quarantined)
+        snprintf(to, size, "it has no lock: nobody can prove that it is dead");
+    else if (life->detached)
+        snprintf(to, size, "detached%s%s", life->reason[0] ? ": " : "", life->reason);
+    else if (cause != HOST_CAUSE_NONE)
+        host_exits_print(class, &killed, to, size);
+    else
+        snprintf(to, size, "died; only its parent knows how");
+    if (cause != HOST_CAUSE_NONE)
+        return class;
+    return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
+}
+
+/* By its pidfd, which names the group that it led, also where somebody else has taken the status
+ * and the number is another's by now. A kernel before 6.9 knows numbers only: `held`, the status is
+ * there to be taken, and so nobody else has the number.
+ * r[impl supervise.kill-mode] r[impl supervise.signal] */
+static void end_group(const struct host_life *life, bool held)
+{
+    if (life->anonymous || life->guest->supervision.kill_mode != RAPAHUB_KILL_GROUP)
+        return;
+    if (syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, TO_GROUP) < 0 &&
+        errno == EINVAL && held)
+        (void)kill(-life->pid, SIGKILL);
+}
+
+void host_life_note_exit(struct host_life *life)
+{
+    bool held;
+
+    if (hub_peek(&life->exit_known) != 0)
+        return;
+    held = hub_proof_status(life->pidfd, &life->exit) == 0;
+    if (held) {
+        (void)hub_proof_usage(life->pidfd, &life->usage);
+        hub_publish(&life->exit_known, 1);
+    }
+    end_group(life, held);
+    host_confinement_ended(life);
+}
+
+/* A caller may find the link closed before the owner has noted it, or while it does. */
+static bool take_exit(const struct host_life *life, struct hub_exit *out)
+{
+    if (hub_observe(&life->exit_known) == 0 && hub_proof_status(life->pidfd, out) == 0)
+        return true;
+    if (hub_observe(&life->exit_known) == 0)
+        return false;
+    *out = life->exit;
+    return true;
+}
+
+enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t size)
+{
+    struct hub_exit exit;
+    bool known = take_exit(life, &exit);
+    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum rapahub_exit_class class = host_exits_class(known ? &exit : NULL, cause);
+
+    if (life->why[0])
+        snprintf(to, size, "%s", life->why);
+    else if (life->anonymous)
+        return stranger_ended(life, to, size);
+    else if (class == RAPAHUB_EXIT_WATCHDOG)
+        snprintf(to, size, "%s", host_exits_stuck(cause));
+    else
+        host_exits_print(class, known ? &exit : NULL, to, size);
+    return class;
+}
+
+int host_life_explain(struct host_life *life, int code, const char *method)
+{
+    char cause[256];
+
+    switch (code) {
+    case RAPAHUB_EDIED:
+        host_life_ended(life, cause, sizeof cause);
+        return rapahub_fail(code, "", "the guest %s died during %s: %s", life->name, method, cause);
+    case RAPAHUB_ECLOSED:
+        return rapahub_fail(code, "", "the guest %s said goodbye during %s%s%s", life->name, method,
+                            life->reason[0] ? ": " : "", life->reason);
+    case RAPAHUB_EPROTOCOL:
+        return rapahub_fail(code, hub_link_rule(life->connection.link),
+                            "the guest %s broke a rule of the protocol during %s%s%s", life->name,
+                            method, hub_link_rule(life->connection.link)[0] ? ": " : "",
+                            hub_link_rule(life->connection.link));
+    case RAPAHUB_ESTALE:
+        return rapahub_fail(code, "", "the guest %s has ended; %s was not executed", life->name,
+                            method);
+    case RAPAHUB_ETIMEDOUT:
+        return rapahub_fail(code, "", "%s did not answer %s in time", life->name, method);
+    case RAPAHUB_ECANCELED:
+        return rapahub_fail(code, "", "%s was cancelled", method);
+    case RAPAHUB_ENOMEM:
+        return rapahub_fail(code, "", "no memory for %s or its answer", method);
+    default:
+        return code; /* its diagnosis was written where it was refused */
+    }
+}

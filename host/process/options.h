@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options: what callers ask for, checked, with the defaults filled in. */
+#ifndef HOST_PROCESS_OPTIONS_H
+#define HOST_PROCESS_OPTIONS_H
+
+#include <rapahub/host.h>
+
+#include "hub/shm/geometry.h"
+
+#define HOST_OPTIONS_PARAMS_MAX 32768
+#define HOST_OPTIONS_NAME_MAX   63
+#define HOST_OPTIONS_PLAIN_MAX  256
+
+/* A host's options as they hold; the strings are its own. */
+struct host_options {
+    char *name, *guest_program, *path; /* path NULL: a new one */
+    char *cgroup;                      /* NULL: its own */
+    bool own_thread, anonymous;
+    enum rapahub_waiting waiting;
+    struct hub_limits limits;
+    uint64_t call_timeout_ns;
+    uint32_t starts_parallel_max, starts_burst, starts_per_s;
+    void (*on_event)(void *user, const struct rapahub_event *event);
+    void *user;
+};
+
+/* -EINVAL where one is out of range, or where `reserved` is not zero. `given` may be NULL. */
+int host_options_take(const struct rapahub_host_options *given, struct host_options *out);
+void host_options_fini(struct host_options *options);
+
+/* -EINVAL; RAPAHUB_ESANDBOX where the level of trust cannot be kept. */
+int host_options_check_guest(const struct rapahub_guest_options *options);
+int host_options_check_container(const struct rapahub_container_options *options);
+
+#endif

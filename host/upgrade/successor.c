@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/upgrade/successor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/guest/guest_record.h"
+#include "host/guest/places.h"
+#include "host/guest/supervision.h"
+#include "host/guest/watch.h"
+#include "host/lives/guests.h"
+#include "host/lives/launch.h"
+#include "host/lives/printed.h"
+#include "host/observe/observe.h"
+#include "host/process/keep.h"
+
+#define NAME_MOST 57 /* bytes of the name it is made from */
+
+static void set_name(struct host_guest *successor, const char *name, const char *suffix)
+{
+    snprintf(successor->name, sizeof successor->name, "%.*s%s", NAME_MOST, name, suffix);
+}
+
+int host_successor_create(const struct host_guest *of, const char *chimod, struct host_guest **out)
+{
+    const struct rapahub_guest_options options = {.chimod = chimod,
+                                                  .name = of->name,
+                                                  .plain = (const char *const *)of->plain,
+                                                  .trust = of->trust};
+    struct host_guest *successor = NULL;
+    uint32_t place;
+    int r = host_options_check_guest(&options);
+
+    if (r == 0)
+        r = host_guest_record_create(HOST_SUPERVISION(of->host), &options, &successor);
+    if (r < 0)
+        return r;
+    host_keep_hear(of->life); /* what it gave before somebody asked for this */
+    r = host_keep_copy(of->keep, &successor->keep);
+    if (r < 0) {
+        host_guest_record_release(&successor);
+        return r;
+    }
+    set_name(successor, of->name, ".next");
+    successor->supervision = of->supervision;
+    if (successor->supervision.ready == RAPAHUB_READY_ATTACH)
+        successor->supervision.ready = RAPAHUB_READY_MESSAGE; /* that says its name and methods */
+    successor->limits = of->limits;
+    successor->lives = of->lives;
+    r = host_places_enter(successor, &place);
+    if (r < 0) {
+        host_guest_record_release(&successor);
+        return r;
+    }
+    host_routes_write(&of->host->owner.registry.routes);
+    host_places_name(successor);
+    host_routes_unlock(&of->host->owner.registry.routes);
+    *out = successor;
+    return 0;
+}
+
+int host_successor_start(struct host_guest *successor)
+{
+    struct host_life *life;
+    int r = host_launch(successor, &life);
+
+    if (r < 0)
+        return r;
+    successor->lives++;
+    host_printed_begin(life);
+    host_guest_move(successor, HOST_GUEST_STARTING, "beside the one it follows");
+    host_guests_begin(life);
+    host_watch_begin(HOST_SUPERVISION(successor->host));
+    return 0;
+}
+
+#define EXCHANGE(a, b)                 \
+    do {                               \
+        __typeof__(a) exchanged = (a); \
+                                       \
+        (a) = (b);                     \
+        (b) = exchanged;               \
+    } while (0)
+
+static void exchange_text(char *a, char *b, size_t size)
+{
+    char kept[128];
+
+    memcpy(kept, a, size);
+    memcpy(a, b, size);
+    memcpy(b, kept, size);
+}
+
+/* What the guest has counted stays its own; what its old process has is added now. */
+static void take_figures(struct host_guest *guest, const struct host_life *old)
+{
+    guest->calls += hub_calls_answered(old->connection.calls);
+    host_figures_add(&guest->figures, &old->connection);
+}
+
+/* r[impl supervise.upgrade.child] */
+void host_successor_exchange(struct host_guest *guest, struct host_guest *successor)
+{
+    _Static_assert(sizeof guest->version <= 128, "room for what is exchanged");
+    take_figures(guest, guest->life);
+    EXCHANGE(guest->life, successor->life);
+    EXCHANGE(guest->id, successor->id);
+    EXCHANGE(guest->methods, successor->methods);
+    EXCHANGE(guest->module, successor->module);
+    EXCHANGE(guest->build_id, successor->build_id);
+    EXCHANGE(guest->chimod, successor->chimod);
+    exchange_text(guest->version, successor->version, sizeof guest->version);
+    exchange_text(guest->module_name, successor->module_name, sizeof guest->module_name);
+    guest->life->guest = guest;
+    successor->life->guest = successor;
+    guest->lives = successor->lives;
+    guest->life->incarnation = guest->incarnation;
+    memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has seen it yet */
+    set_name(successor, guest->name, ".old");
+    host_places_name(successor);
+}
+
+void host_successor_retire(struct host_guest *successor)
+{
+    successor->asked = true;
+    host_guests_ask(successor);
+}
+
+/* One that ends by itself already is left to its time-outs: its last words, and how it ended, would
+ * be lost. */
+void host_successor_kill(struct host_guest *successor)
+{
+    successor->asked = true;
+    if (successor->life && hub_observe(&successor->life->leaving) == 0)
+        host_guests_end(successor->life, HOST_CAUSE_NONE, "it is not to take over");
+}
+
+/* One that somebody still waits for leaves its place when that is wanted. */
+void host_successor_drop(struct host_guest *successor)
+{
+    if (!successor->life && successor->pins == 0)
+        host_places_drop(successor);
+}

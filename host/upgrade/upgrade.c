@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/upgrade/upgrade.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/guest/supervision.h"
+#include "host/lives/decide.h"
+#include "host/observe/observe.h"
+#include "host/process/keep.h"
+#include "host/supervise/lint.h"
+#include "host/upgrade/successor.h"
+#include "host/upgrade/upgrade_moves.h"
+#include "hub/base/clock.h"
+
+#define TIMEOUT    (30 * HUB_SECOND)
+#define HOLD       (5 * HUB_SECOND)
+#define TICK       (2 * HUB_MILLISECOND) /* looks for what nobody tells */
+#define CLEAR_MOST HUB_SECOND
+#define PROOF_MOST (10 * HUB_SECOND) /* for a process that was killed */
+
+static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event);
+static void fails(struct host_upgrade *upgrade, int code);
+
+/* ---- what was found ---- */
+
+static bool is_lost(const struct host_guest *guest, const struct host_life *life)
+{
+    return guest->life != life || !host_guest_is_up(guest) ||
+           hub_link_closed(life->connection.link) || host_life_proven(life);
+}
+
+static bool is_new_lost(const struct host_upgrade *upgrade)
+{
+    const struct host_guest *successor = upgrade->successor;
+
+    if (upgrade->state != HOST_UPGRADE_STARTING)
+        return is_lost(successor, upgrade->to);
+    return upgrade->to &&
+           (successor->life != upgrade->to || successor->state == HOST_GUEST_STOPPING ||
+            hub_link_closed(upgrade->to->connection.link));
+}
+
+/* What failed first is the reason. */
+static void note_failure(struct host_upgrade *upgrade, int code)
+{
+    if (upgrade->verdict.code < 0 || !host_upgrade_steps_undecided(upgrade->state))
+        return;
+    upgrade->failed = upgrade->state;
+    host_verdict_take(&upgrade->verdict, code);
+}
+
+static void lose_old(struct host_upgrade *upgrade)
+{
+    note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the running version ended meanwhile"));
+    happens(upgrade, HOST_UPGRADE_OLD_LOST);
+}
+
+static int compare_methods(struct host_upgrade *upgrade)
+{
+    const struct host_methods *before = upgrade->guest->methods;
+    const struct host_methods *after = upgrade->successor->methods;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < before->count; i++)
+        kept += host_methods_of_id(after, before->list[i]->id) != NULL;
+    upgrade->result.methods_kept = kept;
+    upgrade->result.methods_lost = before->count - kept;
+    upgrade->result.methods_new = after->count - kept;
+    return 0;
+}
+
+/* r[impl supervise.upgrade.state] */
+static int compare(struct host_upgrade *upgrade)
+{
+    const struct host_guest *guest = upgrade->guest, *successor = upgrade->successor;
+
+    snprintf(upgrade->result.version_after, sizeof upgrade->result.version_after, "%s",
+             successor->version);
+    upgrade->result.start_ns = hub_clock_now() - upgrade->began_ns;
+    compare_methods(upgrade);
+    if (!guest->plain && strcmp(guest->module_name, successor->module_name) != 0)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s",
+                            successor->chimod, successor->module_name, guest->name,
+                            guest->module_name);
+    return 0;
+}
+
+/* ---- what is done ---- */
+
+static int list_containers(struct host_upgrade *upgrade)
+{
+    int r = host_holding_init(&upgrade->holding, upgrade->guest);
+
+    upgrade->held_before = host_holding_calls(&upgrade->holding);
+    upgrade->result.containers = upgrade->holding.count;
+    return r;
+}
+
+static void begin(struct host_upgrade *upgrade)
+{
+    int r = list_containers(upgrade);
+
+    if (r < 0)
+        fails(upgrade, r);
+    else
+        host_upgrade_moves_begin(upgrade);
+}
+
+static void hold(struct host_upgrade *upgrade)
+{
+    uint64_t most = upgrade->options->hold_ns ? upgrade->options->hold_ns : HOLD;
+
+    upgrade->held_ns = hub_clock_now();
+    upgrade->hold_until_ns = upgrade->held_ns + most;
+    if (upgrade->hold_until_ns > upgrade->deadline_ns)
+        upgrade->hold_until_ns = upgrade->deadline_ns;
+    host_holding_begin(upgrade->host, &upgrade->holding);
+    host_upgrade_moves_plug(upgrade);
+}
+
+static void note_released(struct host_upgrade *upgrade)
+{
+    upgrade->result.blackout_ns = hub_clock_now() - upgrade->held_ns;
+}
+
+static int may_switch(struct host_upgrade *upgrade)
+{
+    if (is_lost(upgrade->successor, upgrade->to))
+        return rapahub_fail(RAPAHUB_EDIED, "", "the new version ended meanwhile");
+    if (!host_holding_is_whole(&upgrade->holding, upgrade->guest))
+        return rapahub_fail(RAPAHUB_ESTATE, "", "the containers of %s changed meanwhile",
+                            upgrade->guest->name);
+    return host_supervision_replaced(upgrade->guest);
+}
+
+/* The new one is what its own probes say; whatever the old one was. Calls are still held, so none
+ * is refused for that. r[impl supervise.upgrade.degraded] */
+static void show_health(struct host_guest *guest)
+{
+    if (!guest->life->probes.set.serves) /* nobody could be told before */
+        host_supervision_degraded(guest);
+    else if (guest->state == HOST_GUEST_DEGRADED)
+        host_supervision_ready(guest);
+}
+
+/* A call finds either the old one, where it waits, or the new one.
+ * r[impl supervise.upgrade.hold] */
+static void change_over(struct host_upgrade *upgrade)
+{
+    struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
+    int r;
+
+    host_keep_hear(upgrade->from); /* what breaks a rule ends its link */
+    host_keep_hear(upgrade->to);
+    if (is_lost(upgrade->guest, upgrade->from)) {
+        lose_old(upgrade);
+        return;
+    }
+    r = may_switch(upgrade);
+    if (r < 0) {
+        fails(upgrade, r);
+        return;
+    }
+    host_keep_change_over(upgrade->guest, upgrade->successor);
+    host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
+    host_successor_exchange(upgrade->guest, upgrade->successor);
+    host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
+    host_decide_tell(upgrade->guest, &event); /* before what it may say of its health */
+    show_health(upgrade->guest);
+    host_holding_end(upgrade->host, &upgrade->holding);
+    note_released(upgrade);
+    rapahub_log(RAPAHUB_LOG_INFO, "upgrade",
+                "%s: version %s took over from %s, %" PRIu64 " bytes of state, calls held for "
+                "%" PRIu64 " us",
+                upgrade->guest->name, upgrade->guest->version, upgrade->successor->version,
+                upgrade->result.state_bytes, upgrade->result.blackout_ns / HUB_MICROSECOND);
+    happens(upgrade, HOST_UPGRADE_SWITCHED);
+}
+
+static void retire(struct host_upgrade *upgrade)
+{
+    upgrade->end_by_ns =
+        hub_clock_after(host_lint_stop_ns(&upgrade->successor->supervision) + PROOF_MOST);
+    host_successor_retire(upgrade->successor);
+}
+
+/* While calls are held for it, its end is not waited for as long. */
+static void end_new(struct host_upgrade *upgrade)
+{
+    upgrade->end_by_ns =
+        hub_clock_after(host_upgrade_steps_holds(upgrade->state) ? CLEAR_MOST : PROOF_MOST);
+    host_successor_kill(upgrade->successor);
+}
+
+static void let_go(struct host_upgrade *upgrade)
+{
+    host_holding_end(upgrade->host, &upgrade->holding);
+    note_released(upgrade);
+    end_new(upgrade);
+}
+
+static void finish(struct host_upgrade *upgrade)
+{
+    host_loop_clear(&upgrade->timer);
+    host_loop_wake(&HOST_OWNER(upgrade->host)->loop);
+}
+
+static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
+{
+    static void (*const actions[])(struct host_upgrade *) = {
+        [HOST_UPGRADE_BEGIN] = begin,
+        [HOST_UPGRADE_HOLD] = hold,
+        [HOST_UPGRADE_DRAIN] = host_upgrade_moves_drain,
+        [HOST_UPGRADE_SAVE] = host_upgrade_moves_save,
+        [HOST_UPGRADE_LOAD] = host_upgrade_moves_load,
+        [HOST_UPGRADE_SWITCH] = change_over,
+        [HOST_UPGRADE_RETIRE] = retire,
+        [HOST_UPGRADE_RETURN] = host_upgrade_moves_return,
+        [HOST_UPGRADE_LET_GO] = let_go,
+        [HOST_UPGRADE_END_NEW] = end_new,
+        [HOST_UPGRADE_FINISH] = finish,
+    };
+
+    if (actions[action])
+        actions[action](upgrade);
+}
+
+static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event)
+{
+    struct host_upgrade_step step;
+
+    if (!host_upgrade_steps_find(upgrade->state, event, &step))
+        return;
+    upgrade->state = step.next;
+    upgrade->again = NULL;
+    act(upgrade, step.action);
+}
+
+static void fails(struct host_upgrade *upgrade, int code)
+{
+    note_failure(upgrade, code);
+    happens(upgrade, HOST_UPGRADE_FAILED);
+}
+
+/* r[impl sec.call.time] */
+static void late(struct host_upgrade *upgrade)
+{
+    bool holds = upgrade->hold_until_ns != 0;
+    uint64_t began = holds ? upgrade->held_ns : upgrade->began_ns;
+    uint64_t until = holds ? upgrade->hold_until_ns : upgrade->deadline_ns;
+
+    note_failure(upgrade, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.upgrade.deadline",
+                                       "%s: %" PRIu64 " ms were over, which %s; raise them, or "
+                                       "let there be less to do",
+                                       upgrade->guest->name, (until - began) / HUB_MILLISECOND,
+                                       holds ? "calls may be held for (hold_ns, and timeout_ns)"
+                                             : "it may last (timeout_ns)"));
+    happens(upgrade, HOST_UPGRADE_LATE);
+}
+
+/* ---- what nobody tells ---- */
+
+/* Why it ended is known when its process is dead. */
+static void lose_new(struct host_upgrade *upgrade)
+{
+    upgrade->new_lost = upgrade->verdict.code == 0;
+    note_failure(upgrade, rapahub_fail(RAPAHUB_EDIED, "", "the new version ended"));
+    happens(upgrade, HOST_UPGRADE_NEW_LOST);
+}
+
+static bool is_late(const struct host_upgrade *upgrade)
+{
+    uint64_t until = upgrade->hold_until_ns ? upgrade->hold_until_ns : upgrade->deadline_ns;
+
+    return host_upgrade_steps_undecided(upgrade->state) && hub_clock_left(until) == 0;
+}
+
+/* The process may have found no entry, that of a guest that has just ended. */
+static void start(struct host_upgrade *upgrade)
+{
+    int r = host_successor_start(upgrade->successor);
+
+    if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(upgrade->host)->ended)) {
+        host_upgrade_moves_again(upgrade, start);
+    } else if (r < 0) {
+        fails(upgrade, r);
+    } else {
+        upgrade->to = upgrade->successor->life;
+        host_life_hold(upgrade->to);
+    }
+}
+
+static void look_for_ready(struct host_upgrade *upgrade)
+{
+    int r;
+
+    if (upgrade->state != HOST_UPGRADE_STARTING || !upgrade->to ||
+        upgrade->successor->state != HOST_GUEST_READY)
+        return;
+    r = compare(upgrade);
+    if (r < 0) {
+        fails(upgrade, r);
+        upgrade->failed = upgrade->state; /* it did start */
+        return;
+    }
+    happens(upgrade, upgrade->options->check ? HOST_UPGRADE_MATCHES : HOST_UPGRADE_READY);
+}
+
+/* One that does not die, though killed, is left to the host. */
+static void look_for_end(struct host_upgrade *upgrade)
+{
+    if (upgrade->end_by_ns != 0 &&
+        (!upgrade->successor->life || hub_clock_left(upgrade->end_by_ns) == 0))
+        happens(upgrade, HOST_UPGRADE_GONE);
+}
+
+/* r[impl supervise.upgrade.deadline] */
+static void look(struct host_upgrade *upgrade)
+{
+    bool undecided = host_upgrade_steps_undecided(upgrade->state);
+
+    if (undecided && is_new_lost(upgrade))
+        lose_new(upgrade);
+    else if ((undecided || host_upgrade_steps_holds(upgrade->state)) &&
+             is_lost(upgrade->guest, upgrade->from))
+        lose_old(upgrade);
+    else if (is_late(upgrade))
+        late(upgrade);
+    look_for_ready(upgrade);
+    look_for_end(upgrade);
+}
+
+static void on_time(void *user)
+{
+    struct host_upgrade *upgrade = user;
+    void (*again)(struct host_upgrade *) = upgrade->again;
+
+    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(TICK));
+    look(upgrade);
+    if (again && upgrade->again == again) {
+        upgrade->again = NULL;
+        again(upgrade);
+    }
+    if (host_upgrade_steps_over(upgrade->state))
+        host_loop_clear(&upgrade->timer);
+}
+
+/* ---- the task ---- */
+
+static int check_options(const struct rapahub_upgrade_options *options)
+{
+    static const uint64_t nothing[8];
+
+    if (!options || !options->chimod)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no module is named to upgrade to");
+    if (memcmp(options->reserved, nothing, sizeof nothing) != 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "",
+                            "the upgrade options ask for something this release does not know");
+    return 0;
+}
+
+static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
+                      struct host_guest **out)
+{
+    struct host_guest *guest = host_guest_find(HOST_PROCESS(host), id);
+
+    *out = guest;
+    if (!guest || !guest->life)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    if (guest->child == HOST_TREE_NONE)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s was not started by this host", guest->name);
+    if (guest->upgrade)
+        return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded already", guest->name);
+    if (is_lost(guest, guest->life))
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s does not serve now", guest->name);
+    if (!guest->methods) /* ready by having attached */
+        return rapahub_fail(RAPAHUB_ESTATE, "", "%s has not said yet which methods it has",
+                            guest->name);
+    return 0;
+}
+
+static const struct host_upgrade_events events = {happens, fails, late};
+
+static int begin_task(struct host_owner *owner, void *argument)
+{
+    struct host_observe *host = HOST_OBSERVE(owner);
+    struct host_upgrade *upgrade = argument;
+    uint64_t timeout;
+    int r = check_options(upgrade->options);
+
+    if (r == 0)
+        r = find_guest(host, upgrade->id, &upgrade->guest);
+    if (r == 0)
+        r = host_successor_create(upgrade->guest, upgrade->options->chimod, &upgrade->successor);
+    if (r < 0)
+        return r;
+    timeout = upgrade->options->timeout_ns ? upgrade->options->timeout_ns : TIMEOUT;
+    upgrade->events = &events;
+    upgrade->host = host;
+    upgrade->guest->pins++;
+    upgrade->successor->pins++;
+    upgrade->guest->upgrade = upgrade;
+    upgrade->from = upgrade->guest->life;
+    host_life_hold(upgrade->from);
+    upgrade->began_ns = hub_clock_now();
+    upgrade->deadline_ns = hub_clock_after(timeout);
+    upgrade->timer.on = on_time;
+    upgrade->timer.user = upgrade;
+    memcpy(upgrade->result.version_before, upgrade->guest->version,
+           sizeof upgrade->result.version_before);
+    host_loop_set(&HOST_OWNER(host)->loop, &upgrade->timer, hub_clock_after(TICK));
+    start(upgrade);
+    return 0;
+}
+
+/* What was asked and not answered may still be, and names this upgrade. */
+static bool is_over(const void *argument)
+{
+    const struct host_upgrade *upgrade = argument;
+
+    return host_upgrade_steps_over(upgrade->state) && upgrade->awaited == 0;
+}
+
+static void explain_new_lost(struct host_upgrade *upgrade)
+{
+    const struct host_guest *successor = upgrade->successor;
+
+    if (successor->verdict.code < 0)
+        upgrade->verdict = successor->verdict;
+    else
+        host_verdict_take(&upgrade->verdict,
+                          rapahub_fail(RAPAHUB_EDIED, "", "it ended: %s", successor->cause));
+}
+
+static int refuse(struct host_upgrade *upgrade)
+{
+    const char *word = host_upgrade_steps_word(upgrade->failed);
+    char text[sizeof upgrade->verdict.text];
+
+    if (upgrade->new_lost)
+        explain_new_lost(upgrade);
+    snprintf(text, sizeof text, "%s%s%.900s", word, word[0] ? ": " : "", upgrade->verdict.text);
+    memcpy(upgrade->verdict.text, text, sizeof text);
+    rapahub_log(RAPAHUB_LOG_WARN, "upgrade", "%s: not upgraded: %s", upgrade->guest->name, text);
+    return host_verdict_give(&upgrade->verdict);
+}
+
+static int end_task(struct host_owner *owner, void *argument)
+{
+    struct host_upgrade *upgrade = argument;
+    struct host_guest *guest = upgrade->guest;
+    int r = upgrade->state == HOST_UPGRADE_REFUSED ? refuse(upgrade) : 0;
+
+    (void)owner;
+    upgrade->result.guest = guest->id;
+    upgrade->result.calls_held = host_holding_calls(&upgrade->holding) - upgrade->held_before;
+    host_loop_clear(&upgrade->timer);
+    host_holding_fini(&upgrade->holding);
+    host_life_drop(upgrade->from);
+    if (upgrade->to)
+        host_life_drop(upgrade->to);
+    free(upgrade->piece);
+    guest->upgrade = NULL;
+    guest->pins--;
+    upgrade->successor->pins--;
+    host_successor_drop(upgrade->successor);
+    return r;
+}
+
+const struct host_threads_task host_upgrade_task = {begin_task, is_over, end_task};
+
+int rapahub_host_upgrade(struct rapahub_host *host, struct rapahub_guest_id guest,
+                         const struct rapahub_upgrade_options *options,
+                         struct rapahub_upgrade_result *out)
+{
+    struct host_upgrade upgrade = {.id = guest, .options = options};
+    int r = host_threads_await(HOST_OWNER(host), &host_upgrade_task, &upgrade);
+
+    if (out)
+        *out = upgrade.result;
+    return r;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "host/call/call.h"
+#include "host/call/route_cache.h"
+#include "hub/base/clock.h"
+#include "tests/support/testing.h"
+
+#define CHANGES 10000
+#define LOOKS   1000 /* for a thread that enters */
+
+static const struct rapahub_container_id here = {{1, 0}, 0};
+
+/* A host as far as a thread that enters looks at it, and where that has called. */
+struct place {
+    struct host_call host;
+    struct host_life lives[2]; /* in turn: a changed life is not called any more */
+    struct host_container container;
+    struct hub_a32 over;
+};
+
+static struct place *make_place(void)
+{
+    struct place *place = calloc(1, sizeof *place);
+
+    assert_non_null(place);
+    place->host.process.owner.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_true(place->host.process.owner.loop.bell >= 0);
+    host_routes_init(&place->host.process.owner.registry.routes);
+    assert_int_equal(host_scratch_open(&place->host.process.owner.registry.scratches), 0);
+    return place;
+}
+
+static void free_place(struct place *place)
+{
+    host_scratch_close(&place->host.process.owner.registry.scratches);
+    host_routes_fini(&place->host.process.owner.registry.routes);
+    close(place->host.process.owner.loop.bell);
+    free(place);
+}
+
+static struct host_life *life_of(struct place *place, uint32_t version)
+{
+    return &place->lives[version % 2];
+}
+
+static void note(struct place *place)
+{
+    struct host_scratch *scratch = host_scratch_get(&place->host.process.owner.registry.scratches);
+    uint32_t version = hub_observe(&place->host.process.owner.registry.routes.version);
+
+    scratch->target = here;
+    host_scratch_set_place(scratch, life_of(place, version), &place->container, version);
+}
+
+static bool is_inside(struct place *place, uint32_t version)
+{
+    return host_scratch_inside_life(&place->host.process.owner.registry.scratches,
+                                    life_of(place, version)) != 0;
+}
+
+static void change(struct place *place)
+{
+    host_routes_write(&place->host.process.owner.registry.routes);
+    host_routes_unlock(&place->host.process.owner.registry.routes);
+}
+
+static bool is_woken(struct place *place)
+{
+    return hub_exchange(&place->host.process.owner.loop.woken, 0) != 0;
+}
+
+static void one_enters_where_it_called_last_and_nothing_changed(void **state)
+{
+    struct place *place = make_place();
+    struct host_scratch *scratch;
+
+    (void)state;
+    assert_null(host_route_cache_enter(&place->host, here));
+    note(place);
+    assert_null(host_route_cache_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}));
+    scratch = host_route_cache_enter(&place->host, here);
+    assert_non_null(scratch);
+    assert_true(is_inside(place, 1));
+    assert_null(host_route_cache_enter(&place->host, here)); /* a call inside of a call */
+    host_route_cache_leave(&place->host, scratch);
+    assert_false(is_inside(place, 1));
+    assert_false(is_woken(place));
+    change(place);
+    assert_null(host_route_cache_enter(&place->host, here));
+    free_place(place);
+}
+
+static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
+{
+    struct place *place = make_place();
+    struct host_scratch *scratch;
+
+    (void)state;
+    note(place);
+    scratch = host_route_cache_enter(&place->host, here);
+    assert_non_null(scratch);
+    change(place);
+    assert_false(is_woken(place));
+    host_route_cache_leave(&place->host, scratch);
+    assert_true(is_woken(place));
+    free_place(place);
+}
+
+static void *enter_and_leave(void *user)
+{
+    struct place *place = user;
+
+    while (hub_observe(&place->over) == 0) {
+        struct host_scratch *scratch = host_route_cache_enter(&place->host, here);
+
+        if (scratch)
+            host_route_cache_leave(&place->host, scratch);
+        else
+            note(place);
+    }
+    return NULL;
+}
+
+static bool is_woken_soon(struct place *place)
+{
+    uint64_t deadline = hub_clock_after(10 * HUB_SECOND);
+
+    while (!is_woken(place))
+        if (hub_clock_left(deadline) == 0)
+            return false;
+    return true;
+}
+
+/* The owner changes the version and then checks which threads are inside; a thread that leaves says
+ * so and then checks the version. One of the two must see the other. */
+static void no_wake_up_is_lost(void **state)
+{
+    struct place *place = make_place();
+    pthread_t thread;
+
+    (void)state;
+    pthread_create(&thread, NULL, enter_and_leave, place);
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        uint32_t before = hub_peek(&place->host.process.owner.registry.routes.version);
+
+        for (int n = 0; n < LOOKS && !is_inside(place, before); n++)
+            hub_pause();
+        (void)is_woken(place);
+        change(place);
+        if (is_inside(place, before))
+            assert_true(is_woken_soon(place));
+    }
+    hub_publish(&place->over, 1);
+    pthread_join(thread, NULL);
+    free_place(place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_enters_where_it_called_last_and_nothing_changed),
+        cmocka_unit_test(who_leaves_wakes_the_owner_where_the_host_changed),
+        cmocka_unit_test(no_wake_up_is_lost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
