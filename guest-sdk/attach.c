@@ -7,9 +7,9 @@
 #include "guest-sdk/serve.h"
 #include "hub/base/lock.h"
 #include "hub/base/random.h"
+#include "hub/shm/anonymous.h"
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
-#include "hub/shm/stranger.h"
 
 #define CHAIN_SHORTER 22 /* bits; a shorter number is encoded in 6 bytes in each call */
 
@@ -64,7 +64,7 @@ static int open_connection(struct guest *guest)
     int r = hub_connection_open(&guest->connection, &options, &events);
 
     if (r == 0) /* a guest trusts its host */
-        hub_served_let_view(guest->connection.served);
+        hub_inbound_calls_let_view(guest->connection.served);
     return r;
 }
 
@@ -95,8 +95,8 @@ static int enter(struct guest *guest)
 {
     if (guest->ticket.peer != 0)
         return enter_by_ticket(guest);
-    return hub_stranger_enter(guest->ticket.hub_path, &guest->segment, &guest->view,
-                              &guest->ticket.peer);
+    return hub_anonymous_enter(guest->ticket.hub_path, &guest->segment, &guest->view,
+                               &guest->ticket.peer);
 }
 
 int guest_attach_open(struct guest *guest, int argc, char **argv)
@@ -107,7 +107,7 @@ int guest_attach_open(struct guest *guest, int argc, char **argv)
         r = enter(guest);
     if (r == 0)
         r = hub_slots_init_guest(&guest->pool, guest->segment, &guest->view, guest->ticket.peer);
-    guest->epoch = r == 0 ? hub_peek(&guest->view.entry->epoch) : 0;
+    guest->epoch = r == 0 ? hub_load_relaxed(&guest->view.entry->epoch) : 0;
     if (r == 0)
         r = open_connection(guest);
     if (r == 0)

@@ -9,7 +9,7 @@
 /* Reads the ticket, maps and checks the segment, and attaches to the entry; without a ticket, to
  * the first Empty entry. Errors: RAPAHUB_EFORMAT if the ticket or the segment is not valid,
  * RAPAHUB_ESTALE if the entry is not reserved for this process, RAPAHUB_EDIED if the host is
- * already gone, and those of hub_stranger_enter. r[impl shm.spawn.guest-init]
+ * already gone, and those of hub_anonymous_enter. r[impl shm.spawn.guest-init]
  * r[impl shm.guest.attach] */
 int guest_attach_open(struct guest *guest, int argc, char **argv);
 

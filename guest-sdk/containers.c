@@ -14,7 +14,7 @@ int guest_containers_init(struct guest_containers *containers)
 
 static void free_container(struct guest_container *container)
 {
-    guest_carry_fini(&container->carry);
+    guest_state_transfer_fini(&container->carry);
     free(container->pool_name);
     free(container->self);
     free(container);

@@ -8,7 +8,7 @@
 
 #include <rapahub/chimod.h>
 
-#include "guest-sdk/carry.h"
+#include "guest-sdk/state_transfer.h"
 #include "hub/base/id_map.h"
 #include "hub/base/list.h"
 #include "hub/wire/lifecycle.h"
@@ -23,7 +23,7 @@ struct guest_container {
     bool live;     /* begin, and load if it follows, succeeded: calls may reach the container */
     uint64_t open; /* running calls of the container */
     uint32_t held; /* running callbacks of the container */
-    struct guest_carry carry;
+    struct guest_state_transfer carry;
     struct hub_list link; /* in the order of their begin */
 };
 

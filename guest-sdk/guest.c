@@ -178,7 +178,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     guest->file = -1;
     guest->raw.method = &guest->raw;
     guest_current_set(guest);
-    r = guest_keep_open(&guest->keep, argc, argv);
+    r = guest_fd_store_open(&guest->keep, argc, argv);
     if (r == 0 && !chimod)
         r = open_file(guest, argc, argv, &name);
     if (r == 0)
@@ -193,7 +193,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     guest_containers_fini(&guest->containers, NULL);
     guest_load_close(&guest->module);
     hub_fd_release(&guest->file);
-    guest_keep_close(&guest->keep);
+    guest_fd_store_close(&guest->keep);
     free(guest->scratch);
     free(guest);
     return status;

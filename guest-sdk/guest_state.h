@@ -7,10 +7,10 @@
 #include <rapahub/chimod.h>
 
 #include "guest-sdk/containers.h"
+#include "guest-sdk/fd_store.h"
 #include "guest-sdk/heartbeat.h"
-#include "guest-sdk/hold.h"
-#include "guest-sdk/keep.h"
 #include "guest-sdk/load.h"
+#include "guest-sdk/response_batch.h"
 #include "hub/connection/connection.h"
 #include "hub/wire/ticket.h"
 
@@ -50,8 +50,8 @@ struct guest {
     struct hub_connection connection;
     uint32_t epoch;
     struct guest_heartbeat heartbeat;
-    struct guest_hold hold;
-    struct guest_keep keep;
+    struct guest_response_batch hold;
+    struct guest_fd_store keep;
     struct guest_module module;
     bool loaded; /* the module is loaded; before that it can serve nothing */
     struct guest_containers containers;

@@ -20,7 +20,7 @@
 static bool has_unread(const struct guest_heartbeat *heartbeat)
 {
     return hub_observe(&heartbeat->entry->host_to_guest_head) !=
-           hub_peek(&heartbeat->entry->host_to_guest_tail);
+           hub_load_relaxed(&heartbeat->entry->host_to_guest_tail);
 }
 
 /* A message that lay in the ring at the last check still does, and the loop made no step. */
@@ -39,7 +39,7 @@ static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
     if (heartbeat->link)
         (void)hub_link_sweep(heartbeat->link, UINT32_MAX);
     if (!heartbeat->served ||
-        !hub_served_is_cancelled(heartbeat->served, hub_peek(&heartbeat->running))) {
+        !hub_inbound_calls_is_cancelled(heartbeat->served, hub_load_relaxed(&heartbeat->running))) {
         heartbeat->cancelled_ns = 0;
         return true;
     }
@@ -165,7 +165,7 @@ int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
         order->interval_ns < INTERVAL_MOST ? order->interval_ns : INTERVAL_MOST;
     heartbeat->on_end = order->on_end;
     heartbeat->user = order->user;
-    hub_note64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
+    hub_store_relaxed64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
     return start_thread(heartbeat);
 }
 

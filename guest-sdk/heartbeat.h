@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "hub/base/atomic.h"
-#include "hub/call/served.h"
+#include "hub/call/inbound_calls.h"
 #include "hub/shm/layout.h"
 
 #define GUEST_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may run on */
@@ -43,7 +43,7 @@ struct guest_heartbeat {
     void *user;
     struct hub_peer_entry *entry;
     struct hub_link *link; /* NULL: none */
-    struct hub_served *served;
+    struct hub_inbound_calls *served;
     uint32_t epoch;
     uint64_t interval_ns;
 
@@ -60,9 +60,10 @@ struct guest_heartbeat {
 struct guest_heartbeat_order {
     struct hub_peer_entry *entry;
     uint32_t epoch;
-    struct hub_link *link;     /* received from while a method runs, so that a Cancel is seen */
-    struct hub_served *served; /* says which requests were cancelled; not NULL if the link is not */
-    uint64_t interval_ns;      /* 0: the host wants no beat */
+    struct hub_link *link; /* received from while a method runs, so that a Cancel is seen */
+    struct hub_inbound_calls
+        *served;          /* says which requests were cancelled; not NULL if the link is not */
+    uint64_t interval_ns; /* 0: the host wants no beat */
     void (*on_end)(
         void *user); /* called on the beat thread if the serving thread has ended; NULL: no call */
     void *user;
@@ -80,7 +81,7 @@ void guest_heartbeat_stop(struct guest_heartbeat *heartbeat);
 static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
                                                                enum guest_heartbeat_stage stage)
 {
-    uint64_t before = hub_peek64(&heartbeat->pulse);
+    uint64_t before = hub_load_relaxed64(&heartbeat->pulse);
 
     hub_publish64(&heartbeat->pulse, (before | GUEST_HEARTBEAT_STAGES) + 1 + stage);
     return (enum guest_heartbeat_stage)(before & GUEST_HEARTBEAT_STAGES);
@@ -95,7 +96,7 @@ static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_hear
  */
 static inline void guest_heartbeat_run(struct guest_heartbeat *heartbeat, uint32_t id)
 {
-    hub_note(&heartbeat->running, id);
+    hub_store_relaxed(&heartbeat->running, id);
 }
 
 #endif

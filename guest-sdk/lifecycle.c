@@ -19,7 +19,7 @@ struct order {
 
 static int take(struct hub_reader *arguments, const struct rapahub_type *type, void *value)
 {
-    hub_payload_take(arguments, type, value);
+    hub_payload_decode(arguments, type, value);
     return arguments->failure < 0 ? RAPAHUB_EARGUMENTS : 0;
 }
 
@@ -115,7 +115,7 @@ static int write_state(struct order *order)
     struct rapahub_bytes piece;
     int r = take_last(order, &rapahub_type_bytes, &piece);
 
-    return r == 0 ? guest_carry_write(&order->container->carry, piece) : r;
+    return r == 0 ? guest_state_transfer_write(&order->container->carry, piece) : r;
 }
 
 /* A call that serves to answer one of this container's own calls must not save, load or end the
@@ -140,8 +140,8 @@ static int load_state(struct order *order)
     if (r < 0)
         return r;
     order->container->held++;
-    r = guest_carry_load(&order->container->carry, &guest->module.ops, order->container->self,
-                         version);
+    r = guest_state_transfer_load(&order->container->carry, &guest->module.ops,
+                                  order->container->self, version);
     order->container->held--;
     if (r == 0)
         order->container->live = true;
@@ -160,8 +160,8 @@ static int save_state(struct order *order)
     if (r < 0)
         return r;
     order->container->held++;
-    r = guest_carry_save(&order->container->carry, &order->guest->module.ops,
-                         order->container->self, &saved);
+    r = guest_state_transfer_save(&order->container->carry, &order->guest->module.ops,
+                                  order->container->self, &saved);
     order->container->held--;
     if (r == 0)
         hub_payload_put(order->result, &rapahub_type_hub_saved, &saved);
@@ -171,16 +171,16 @@ static int save_state(struct order *order)
 static int read_state(struct order *order)
 {
     struct rapahub_bytes piece = {.size = piece_size(order->guest)};
-    struct guest_carry *carry = &order->container->carry;
+    struct guest_state_transfer *carry = &order->container->carry;
     uint64_t offset;
     int r = take_last(order, &rapahub_type_u64, &offset);
 
     if (r == 0)
-        r = guest_carry_read(carry, offset, &piece);
+        r = guest_state_transfer_read(carry, offset, &piece);
     if (r < 0)
         return r;
     hub_postcard_put_bytes(order->result, piece);
-    guest_carry_settle(carry, offset + piece.size);
+    guest_state_transfer_settle(carry, offset + piece.size);
     return 0;
 }
 

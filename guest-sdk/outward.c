@@ -54,7 +54,7 @@ static int open_answer(const struct errand *errand, struct hub_reader *reader)
     int r;
 
     hub_reader_init(reader, errand->answer->data, errand->answer->size);
-    r = hub_response_take(reader, &response);
+    r = hub_response_decode(reader, &response);
     if (r == 0 && response.kind == HUB_RESPONSE_USER && response.fault == HUB_FAULT_ROUTE)
         return fail_as_host(&response);
     if (r == 0 && response.kind != HUB_RESPONSE_OK)
@@ -83,7 +83,7 @@ static bool is_known(struct errand *errand)
 
     if (!call->method_id || !call->types)
         return false;
-    errand->id = hub_peek64((const struct hub_a64 *)(const void *)call->method_id);
+    errand->id = hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id);
     errand->types = call->types;
     errand->name = call->method;
     return errand->id != 0;
@@ -99,7 +99,7 @@ static int find_method(struct errand *errand)
     errand->types = errand->signature->types;
     errand->name = errand->signature->name;
     if (errand->call->method_id)
-        hub_note64((struct hub_a64 *)(void *)errand->call->method_id, errand->id);
+        hub_store_relaxed64((struct hub_a64 *)(void *)errand->call->method_id, errand->id);
     return 0;
 }
 
@@ -132,7 +132,7 @@ static bool has_news(void *user)
 {
     struct errand *errand = user;
 
-    return hub_peek(&errand->guest->arrived) != 0 ||
+    return hub_load_relaxed(&errand->guest->arrived) != 0 ||
            hub_calls_ended(errand->guest->connection.calls, errand->number);
 }
 
@@ -149,12 +149,12 @@ static int wait_for_answer(struct errand *errand)
             .stage = HUB_WAIT_SLEEP,
             .deadline_ns = hub_call_deadline_of(guest->connection.calls, errand->number)};
 
-        hub_note(&guest->arrived, 0);
+        hub_store_relaxed(&guest->arrived, 0);
         if (!guest_serve_one(guest, is_ours) &&
             !hub_calls_ended(guest->connection.calls, errand->number))
             (void)hub_link_wait(guest->connection.link, &until);
     }
-    hub_note(&guest->arrived, 1); /* others may have come meanwhile */
+    hub_store_relaxed(&guest->arrived, 1); /* others may have come meanwhile */
     return r;
 }
 
@@ -183,7 +183,7 @@ static int call_directly(struct errand *errand, struct rapahub_bytes payload)
     enum hub_direct_outcome outcome;
 
     if (order.timeout_ns == 0 ||
-        !hub_answers_reserve(errand->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
+        !hub_responses_reserve(errand->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return -EAGAIN;
     if (small) {
         message.payload_len = (uint32_t)payload.size;
@@ -233,7 +233,7 @@ static bool is_good(const struct hub_answer *answer)
     struct hub_reader reader;
 
     hub_reader_init(&reader, answer->data, answer->size);
-    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+    return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
 /* The same with streams, moved by threads while this one waits. Of two failures that of the
@@ -311,7 +311,7 @@ static int take_result(const struct errand *errand, void *result)
     if (r < 0)
         return r;
     if (type->kind != RAPAHUB_KIND_VOID)
-        hub_payload_take(&reader, type, result);
+        hub_payload_decode(&reader, type, result);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
                             "the answer to %s cannot be read", errand->name);
@@ -375,5 +375,5 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
 void guest_outward_fini(struct guest *guest)
 {
     for (uint32_t i = 0; i < GUEST_DEPTH_MAX; i++)
-        hub_answers_fini(&guest->answers[i]);
+        hub_responses_fini(&guest->answers[i]);
 }

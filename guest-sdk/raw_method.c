@@ -14,7 +14,7 @@ static __attribute__((noinline)) struct rapahub_bytes take_any(const struct hub_
     struct hub_reader reader;
 
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    bytes = hub_postcard_take_bytes(&reader);
+    bytes = hub_postcard_read_bytes(&reader);
     if (reader.failure != 0 || hub_reader_left(&reader) != 0 || !hub_line_begins(bytes.data))
         bytes.data = NULL;
     return bytes;
@@ -28,7 +28,7 @@ static struct rapahub_bytes take_many(const struct hub_request *request)
 
     if (from->size < sizeof(uint64_t))
         return take_any(request);
-    head = hub_postcard_take_short((uint32_t)hub_atomic_peek_bytes(from->data), &size);
+    head = hub_postcard_read_short((uint32_t)hub_atomic_peek_bytes(from->data), &size);
     if (head == 0 || size != from->size - head ||
         !hub_line_begins((const uint8_t *)from->data + head))
         return take_any(request);
@@ -69,7 +69,7 @@ static void enter(struct guest *guest, struct guest_container *container,
 
     frame->request = request;
     frame->container = container;
-    hub_settle_for_signals(); /* the last words look at it from one */
+    hub_fence_for_signals(); /* the last words look at it from one */
     guest->frame = frame;
     guest_heartbeat_run(&guest->heartbeat, request->id);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);

@@ -37,8 +37,8 @@ int guest_serve_streams(void *user, struct hub_request *request,
         return 0;
     if (!invoke && guest_lifecycle_serves(hub_lifecycle_of_id(request->method_id)))
         return 0;
-    return hub_served_names(invoke ? hub_invoke_signature(invoke)->types + 1 : NULL, request,
-                            names);
+    return hub_inbound_names(invoke ? hub_invoke_signature(invoke)->types + 1 : NULL, request,
+                             names);
 }
 
 /* A method gets what its own request named. */
@@ -134,9 +134,9 @@ static void run_any(struct guest *guest, struct guest_answer *answer)
 
 static bool waits(const struct guest *guest)
 {
-    const struct hub_served *served = guest->connection.served;
+    const struct hub_inbound_calls *served = guest->connection.served;
 
-    return hub_direct_serve_waits(served) || hub_served_waits(served);
+    return hub_direct_serve_waits(served) || hub_inbound_calls_waits(served);
 }
 
 bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request)
@@ -145,14 +145,14 @@ bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *reque
 
     if (guest->frame || (guest->hold.held == 0 && !waits(guest)))
         return false;
-    if (guest_hold_begin(&guest->hold, request->method_id))
+    if (guest_response_batch_begin(&guest->hold, request->method_id))
         hub_link_push(connection->link);
     return true;
 }
 
 bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request)
 {
-    return guest_hold_end(&guest->hold, request->method_id, waits(guest));
+    return guest_response_batch_end(&guest->hold, request->method_id, waits(guest));
 }
 
 /* r[impl call.lifecycle.single-response] */
@@ -167,8 +167,8 @@ __attribute__((noinline)) void guest_serve_request(struct guest *guest, struct h
     run_any(guest, &answer);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     answer.body.more = in_line && guest_serve_end_hold(guest, request);
-    (void)hub_served_answer_parts(guest->connection.served, request, &answer.response,
-                                  &answer.body);
+    (void)hub_inbound_calls_answer_parts(guest->connection.served, request, &answer.response,
+                                         &answer.body);
     guest_frame_leave(guest, &frame);
 }
 
@@ -182,8 +182,8 @@ static __attribute__((noinline)) void answer_any_bytes(struct guest *guest, int 
         guest_answer_failure(guest, status, &answer);
     else
         guest_answer_bytes(guest->frame, &result, &answer);
-    (void)hub_served_answer_parts(guest->connection.served, guest->frame->request, &answer.response,
-                                  &answer.body);
+    (void)hub_inbound_calls_answer_parts(guest->connection.served, guest->frame->request,
+                                         &answer.response, &answer.body);
 }
 
 __attribute__((noinline, flatten)) bool guest_serve_answer_bytes(struct guest *guest, int status,
@@ -199,7 +199,7 @@ __attribute__((noinline, flatten)) bool guest_serve_answer_bytes(struct guest *g
 bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request))
 {
-    struct hub_request *request = hub_served_next(guest->connection.served, may, guest);
+    struct hub_request *request = hub_inbound_calls_next(guest->connection.served, may, guest);
 
     if (request)
         guest_serve_request(guest, request);
@@ -213,7 +213,7 @@ bool guest_serve_queued(struct guest *guest)
 {
     bool served = false;
 
-    hub_note(&guest->arrived, 0);
+    hub_store_relaxed(&guest->arrived, 0);
     while (hub_link_ours(guest->connection.link) && guest_serve_one(guest, NULL))
         served = true;
     hub_link_push(guest->connection.link);
@@ -305,7 +305,7 @@ static int await_ready(struct guest *guest, const struct hub_call *call)
     if (r < 0)
         return r;
     hub_reader_init(&reader, call->answer->data, call->answer->size);
-    r = hub_response_take(&reader, &response);
+    r = hub_response_decode(&reader, &response);
     if (r == 0 && response.kind != HUB_RESPONSE_OK)
         r = hub_response_code(&response, "rapahub.ready");
     return r;
@@ -336,6 +336,6 @@ int guest_serve_announce(struct guest *guest)
         return rapahub_fail(RAPAHUB_EABI, "", "%s: its .version is no UTF-8 text of fitting length",
                             guest->module.name);
     r = await_ready(guest, &call);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     return r;
 }

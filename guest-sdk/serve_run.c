@@ -14,7 +14,7 @@
 
 static bool has_arrived(void *user)
 {
-    return hub_peek(&((struct guest *)user)->arrived) != 0;
+    return hub_load_relaxed(&((struct guest *)user)->arrived) != 0;
 }
 
 static int exit_status(const struct guest *guest)

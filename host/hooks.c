@@ -3,16 +3,16 @@
  * where it is declared, in the floor that calls through it. */
 #include "host/hooks.h"
 
-#include "host/call/nested.h"
+#include "host/call/nested_upcall.h"
 #include "host/call/streaming.h"
-#include "host/guest/demand.h"
-#include "host/guest/finish.h"
+#include "host/guest/activation.h"
+#include "host/guest/exit_command.h"
 #include "host/host.h"
+#include "host/lives/after_exit.h"
+#include "host/lives/anonymous.h"
 #include "host/lives/death.h"
-#include "host/lives/decide.h"
 #include "host/lives/guests.h"
 #include "host/lives/startup.h"
-#include "host/lives/visitors.h"
 #include "host/observe/observer.h"
 #include "host/turn.h"
 
@@ -31,14 +31,14 @@ static const struct host_turns turns = {.turn = turn, .until = turn_until};
 static int activate(struct host_call *host, struct rapahub_container_id target,
                     uint64_t deadline_ns)
 {
-    return host_demand_call(HOST_SUPERVISION(host), target, deadline_ns);
+    return host_activation_call(HOST_SUPERVISION(host), target, deadline_ns);
 }
 
 static const struct host_call_hooks of_call = {
-    .look = host_demand_look,
+    .look = host_activation_look,
     .call = activate,
-    .serve = host_nested_serve,
-    .serve_queued = host_nested_serve_queued,
+    .serve = host_nested_upcall_serve,
+    .serve_queued = host_nested_upcall_serve_queued,
     .stream = host_streaming_start,
     .ready = host_startup_ready,
 };
@@ -60,7 +60,7 @@ static void decided(struct host_supervision *host, const struct host_decision *d
 
 static bool visitors(struct host_supervision *host)
 {
-    return host_visitors_look(HOST_OBSERVE(host));
+    return host_anonymous_look(HOST_OBSERVE(host));
 }
 
 static const struct host_supervision_hooks of_supervision = {
@@ -73,9 +73,9 @@ static const struct host_supervision_hooks of_supervision = {
               .on_pidfd = host_death_on_pidfd,
               .on_bell = host_death_on_bell},
     .decisions = {.start = host_guests_start,
-                  .move = host_decide_moved,
+                  .move = host_after_exit_moved,
                   .ask = host_guests_ask,
-                  .finish = host_finish_kill,
+                  .finish = host_exit_command_kill,
                   .end = host_guests_end},
     .listeners = {.added = added, .deciding = deciding, .decided = decided},
     .visitors = visitors,

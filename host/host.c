@@ -8,31 +8,31 @@
 
 #include "host/call/async_call.h"
 #include "host/call/corks.h"
-#include "host/call/nested.h"
-#include "host/call/offer.h"
+#include "host/call/nested_upcall.h"
 #include "host/call/route.h"
 #include "host/call/route_call.h"
+#include "host/call/service.h"
 #include "host/call/streaming.h"
-#include "host/container/care.h"
+#include "host/container/container_lifecycle.h"
 #include "host/forked_end.h"
+#include "host/guest/activation.h"
+#include "host/guest/admission.h"
 #include "host/guest/children.h"
-#include "host/guest/demand.h"
-#include "host/guest/enrol.h"
-#include "host/guest/finish.h"
+#include "host/guest/exit_command.h"
 #include "host/guest/status.h"
 #include "host/guest/supervision.h"
 #include "host/guest/watch.h"
 #include "host/hooks.h"
+#include "host/lives/after_exit.h"
+#include "host/lives/anonymous.h"
 #include "host/lives/death.h"
-#include "host/lives/decide.h"
 #include "host/lives/guests.h"
 #include "host/lives/startup.h"
-#include "host/lives/visitors.h"
 #include "host/observe/observer.h"
-#include "host/owner/caller.h"
 #include "host/owner/detached.h"
 #include "host/owner/forked.h"
 #include "host/owner/owner.h"
+#include "host/owner/ownership.h"
 #include "host/turn.h"
 #include "hub/base/clock.h"
 #include "hub/base/mapping.h"
@@ -47,7 +47,7 @@ static void free_offers(struct rapahub_host *host)
 {
     for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++)
         HUB_LIST_EACH (&HOST_REGISTRY(host)->containers.buckets[i], link)
-            host_offer_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
+            host_service_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
 }
 
 static void free_host(struct rapahub_host *host)
@@ -64,7 +64,7 @@ static void free_host(struct rapahub_host *host)
     host_containers_fini(&HOST_REGISTRY(host)->containers);
     host_events_fini(&HOST_OWNER(host)->events);
     host_asyncs_close(&HOST_CALL(host)->asyncs);
-    host_scratch_close(&HOST_REGISTRY(host)->scratches);
+    host_caller_close(&HOST_REGISTRY(host)->scratches);
     hub_mutex_fini(&HOST_CALL(host)->loans.lock);
     host_loop_fini(&HOST_OWNER(host)->loop);
     host_threads_fini(&HOST_OWNER(host)->threads);
@@ -100,7 +100,7 @@ static struct rapahub_host *new_host(void)
     host_containers_init(&HOST_REGISTRY(host)->containers);
     host_events_init(&HOST_OWNER(host)->events);
     host_futexes_init(&HOST_OWNER(host)->futexes);
-    hub_crew_init(&HOST_CALL(host)->waiters);
+    hub_thread_pool_init(&HOST_CALL(host)->waiters);
     hub_list_init(&HOST_PROCESS(host)->lives);
     hub_list_init(&HOST_PROCESS(host)->ended);
     hub_list_init(&HOST_OWNER(host)->detached);
@@ -138,7 +138,7 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
     if (r == 0)
         r = host_options_take(options, &HOST_PROCESS(host)->options);
     if (r == 0)
-        r = host_scratch_open(&HOST_REGISTRY(host)->scratches);
+        r = host_caller_open(&HOST_REGISTRY(host)->scratches);
     if (r < 0)
         return r;
     HOST_OWNER(host)->events.on_event = HOST_PROCESS(host)->options.on_event;
@@ -193,7 +193,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     while (host_events_deliver(HOST_OWNER(host)) > 0)
         continue;
     host_loans_close(&HOST_CALL(host)->loans);
-    host_scratch_hide_all(&HOST_REGISTRY(host)->scratches);
+    host_caller_hide_all(&HOST_REGISTRY(host)->scratches);
     HOST_OWNER(host)->depth = 1;
     host_death_sweep_all(HOST_OBSERVE(host));
     host_zombies_close(&HOST_PROCESS(host)->zombies);
@@ -206,9 +206,9 @@ static int run_destroy(struct rapahub_host *host, void *argument)
 /* The library's thread is stopped by another one, never by itself. */
 static int check_may_destroy(struct rapahub_host *host)
 {
-    return HOST_OWNER(host)->threads.own && !host_caller_is_owner(HOST_OWNER(host))
+    return HOST_OWNER(host)->threads.own && !host_ownership_is_owner(HOST_OWNER(host))
                ? 0
-               : host_caller_check(HOST_OWNER(host));
+               : host_ownership_check(HOST_OWNER(host));
 }
 
 void rapahub_host_destroy(struct rapahub_host *host)
@@ -234,9 +234,9 @@ void rapahub_host_destroy(struct rapahub_host *host)
 int rapahub_host_spawn(struct rapahub_host *host, const struct rapahub_guest_options *options,
                        struct rapahub_guest_id *out)
 {
-    struct host_enrol_spawn spawn = {.options = options, .out = out};
+    struct host_admission_spawn spawn = {.options = options, .out = out};
 
-    return host_threads_await(HOST_OWNER(host), &host_enrol_spawn_task, &spawn);
+    return host_threads_await(HOST_OWNER(host), &host_admission_spawn_task, &spawn);
 }
 
 const char *rapahub_host_path(const struct rapahub_host *host)
@@ -258,13 +258,13 @@ uint32_t rapahub_host_quarantined(const struct rapahub_host *host)
 
 static int run_add(struct host_owner *host, void *argument)
 {
-    return host_care_begin(HOST_CALL(host), argument);
+    return host_container_lifecycle_begin(HOST_CALL(host), argument);
 }
 
 int rapahub_host_add_container(struct rapahub_host *host, struct rapahub_guest_id guest,
                                const struct rapahub_container_options *options)
 {
-    struct host_care_begin begin = {guest, options, RAPAHUB_BEGIN_INIT, NULL};
+    struct host_container_lifecycle_begin begin = {guest, options, RAPAHUB_BEGIN_INIT, NULL};
 
     return host_threads_run(HOST_OWNER(host), run_add, &begin);
 }
@@ -279,7 +279,7 @@ static int run_offer(struct host_owner *host, void *argument)
 {
     const struct offer_job *job = argument;
 
-    return host_care_offer(HOST_CALL(host), job->options, job->methods, job->self);
+    return host_container_lifecycle_offer(HOST_CALL(host), job->options, job->methods, job->self);
 }
 
 int rapahub_host_offer(struct rapahub_host *host, const struct rapahub_container_options *options,
@@ -463,7 +463,7 @@ int rapahub_host_fd(const struct rapahub_host *host)
 
 int rapahub_host_dispatch(struct rapahub_host *host, int timeout_ms)
 {
-    int r = host_caller_check(HOST_OWNER(host));
+    int r = host_ownership_check(HOST_OWNER(host));
 
     return r < 0 ? r : host_turn(host, timeout_ms);
 }

@@ -3,15 +3,15 @@
 
 #include "host/call/async_pieces.h"
 #include "host/call/asyncs.h"
-#include "host/call/requests.h"
+#include "host/call/upcalls.h"
 #include "host/guest/watch.h"
 #include "host/host.h"
 #include "host/lives/death.h"
 #include "host/lives/guests.h"
 #include "host/observe/observe.h"
-#include "host/owner/caller.h"
 #include "host/owner/detached.h"
 #include "host/owner/events.h"
+#include "host/owner/ownership.h"
 #include "host/owner/threads.h"
 #include "host/owner/wait.h"
 #include "host/process/nap.h"
@@ -45,7 +45,7 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
         return 0;
     }
     if (work & HOST_WORK_REQUEST)
-        count += (int)host_requests_serve(HOST_CALL(host), life, HOST_REQUESTS_BATCH);
+        count += (int)host_upcalls_serve(HOST_CALL(host), life, HOST_UPCALLS_BATCH);
     if (work & HOST_WORK_ANSWER)
         count += (int)hub_call_ends_deliver(life->connection.calls);
     return count;
@@ -67,10 +67,10 @@ static bool is_polling(const struct rapahub_host *host)
 /* Who shows the descriptor behind this fence wakes the loop, or is seen here. */
 static void begin_to_poll(struct rapahub_host *host)
 {
-    if (hub_peek(&host->polled) != 0)
+    if (hub_load_relaxed(&host->polled) != 0)
         return;
-    hub_note(&host->polled, 1);
-    hub_settle(&host->polled);
+    hub_store_relaxed(&host->polled, 1);
+    hub_fence(&host->polled);
 }
 
 void host_turn_show(struct rapahub_host *host)
@@ -93,7 +93,7 @@ static void listen_again(struct rapahub_host *host)
             continue;
         life->unheard = false;
         hub_link_listen(life->connection.link);
-        if (hub_peek(&life->work) & HOST_WORK_SWEEP)
+        if (hub_load_relaxed(&life->work) & HOST_WORK_SWEEP)
             host_loop_wake(&HOST_OWNER(host)->loop);
     }
 }
@@ -172,7 +172,7 @@ static int serve_lives(struct rapahub_host *host)
         if (n < HUB_GUESTS_MAX)
             all[n++] = HUB_LIST_ITEM(link, struct host_life, link);
     for (int i = 0; i < n; i++)
-        if (hub_peek(&all[i]->work) != 0)
+        if (hub_load_relaxed(&all[i]->work) != 0)
             count += serve_life(host, all[i]);
     return count;
 }
@@ -222,7 +222,7 @@ static void set_overdue(struct rapahub_host *host)
 
 static bool is_inside(void *user, const struct host_container *container)
 {
-    return host_scratch_inside_container(user, container) != 0;
+    return host_caller_inside_container(user, container) != 0;
 }
 
 static void sweep_containers(struct rapahub_host *host)
@@ -242,7 +242,7 @@ static void look_again(struct rapahub_host *host)
     bool noted = false;
 
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
-        noted = noted || hub_peek(&HUB_LIST_ITEM(link, struct host_life, link)->work) != 0;
+        noted = noted || hub_load_relaxed(&HUB_LIST_ITEM(link, struct host_life, link)->work) != 0;
     if (noted)
         host_loop_wake(&HOST_OWNER(host)->loop);
 }
@@ -271,7 +271,7 @@ static int work(struct rapahub_host *host)
     if (!is_deep(host)) {
         count += host_death_deliver(HOST_OBSERVE(host));
         count += host_threads_serve(HOST_OWNER(host), false);
-        host_requests_look(HOST_CALL(host));
+        host_upcalls_look(HOST_CALL(host));
         count += host_asyncs_serve(HOST_CALL(host));
         count += host_detached_settle(HOST_OWNER(host));
         count += host_events_deliver(HOST_OWNER(host));
@@ -366,7 +366,7 @@ int host_turn_until(struct rapahub_host *host, uint64_t deadline_ns)
 
 void host_turn_expect(struct rapahub_host *host, uint64_t due_ns)
 {
-    if (!host_caller_is_owner(HOST_OWNER(host))) {
+    if (!host_ownership_is_owner(HOST_OWNER(host))) {
         host_loop_wake(&HOST_OWNER(host)->loop);
         return;
     }

@@ -9,13 +9,13 @@
 #include "host/call/asyncs.h"
 #include "host/call/call.h"
 #include "host/call/corks.h"
-#include "host/call/exchange.h"
 #include "host/call/prepared.h"
+#include "host/call/request.h"
 #include "host/call/route.h"
 #include "host/call/route_cache.h"
 #include "host/call/small_call.h"
-#include "host/owner/caller.h"
 #include "host/owner/forked.h"
+#include "host/owner/ownership.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/call/call_small.h"
@@ -55,7 +55,7 @@ static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
 {
     return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
            hub_line_begins(answer->data + HUB_RAW_RESPONSE) &&
-           hub_raw_take_response(answer->data, answer->size, piece->result);
+           hub_raw_decode_response(answer->data, answer->size, piece->result);
 }
 
 static void on_done(struct host_async *async, int code, struct hub_answer *answer)
@@ -63,7 +63,7 @@ static void on_done(struct host_async *async, int code, struct hub_answer *answe
     struct piece *piece = piece_of(async);
 
     if (code == 0 && !take_raw(piece, answer))
-        code = host_exchange_take(async->life, answer, async->method, piece->type, piece->result);
+        code = host_request_decode(async->life, answer, async->method, piece->type, piece->result);
     async->host->process.owner.callbacks++;
     piece->on_done(piece->user, code, code == 0 && piece->type->size > 0 ? piece->result : NULL);
     async->host->process.owner.callbacks--;
@@ -171,7 +171,7 @@ static int begin_slowly(struct host_call *host, const struct host_async_call_ord
     if (r < 0)
         return r;
     out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
-    if (host_caller_is_owner(&host->process.owner) && host->chain.value != 0) {
+    if (host_ownership_is_owner(&host->process.owner) && host->chain.value != 0) {
         piece->async.seat = host_chains_reserve(host, &host->chain);
         if (!piece->async.seat) {
             host_async_pieces_free(&piece->async);
@@ -186,7 +186,7 @@ static int begin_slowly(struct host_call *host, const struct host_async_call_ord
 /* Inside, or the owner. */
 struct quick {
     struct host_call *host;
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
     const struct host_async_call_order *order;
     struct host_async_begun *out;
     uint64_t method_id;
@@ -227,7 +227,7 @@ static bool fill(const struct quick *quick, struct piece *piece)
 /* Entered, and counted where it goes: a piece that nobody has but the caller. */
 static struct piece *take_quick(const struct quick *quick)
 {
-    struct host_container *container = host_scratch_container(quick->scratch);
+    struct host_container *container = host_caller_container(quick->scratch);
     struct piece *piece = take_piece(quick->host, quick->order);
 
     if (!piece)
@@ -236,7 +236,7 @@ static struct piece *take_quick(const struct quick *quick)
         host_async_pieces_free(&piece->async);
         return NULL;
     }
-    piece->async.life = host_scratch_life(quick->scratch);
+    piece->async.life = host_caller_life(quick->scratch);
     piece->async.container = container;
     piece->async.mine = quick->owner;
     if (quick->owner)
@@ -285,7 +285,7 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
 /* Behind a success the piece may be another call's already. */
 static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
 {
-    struct host_life *life = host_scratch_life(quick->scratch);
+    struct host_life *life = host_caller_life(quick->scratch);
     struct piece *piece = take_quick(quick);
     int r;
 
@@ -303,7 +303,7 @@ static int send_small(const struct quick *quick, struct hub_descriptor *message,
 /* The same of what goes into a slot. */
 static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
 {
-    struct host_life *life = host_scratch_life(quick->scratch);
+    struct host_life *life = host_caller_life(quick->scratch);
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     struct piece *piece;
@@ -335,7 +335,7 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
 /* What cannot be sent now, be it for want of space, goes the long way. */
 static int begin_there(const struct quick *quick)
 {
-    struct host_container *container = host_scratch_container(quick->scratch);
+    struct host_container *container = host_caller_container(quick->scratch);
     struct hub_descriptor message = {.method_id = quick->method_id};
     bool more = host_corks_holds(container);
     int r;
@@ -344,7 +344,7 @@ static int begin_there(const struct quick *quick)
         return -EAGAIN;
     r = encode_small(quick, &message) ? send_small(quick, &message, more) : send_large(quick, more);
     if (r == 0 && more)
-        host_corks_sent(quick->host, container, host_scratch_life(quick->scratch));
+        host_corks_sent(quick->host, container, host_caller_life(quick->scratch));
     return r;
 }
 
@@ -356,7 +356,7 @@ static int begin_quickly(struct host_call *host, const struct host_async_call_or
                           order,
                           out,
                           host_small_call_id(order->call),
-                          host_caller_is_owner(&host->process.owner)};
+                          host_ownership_is_owner(&host->process.owner)};
     int r;
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)

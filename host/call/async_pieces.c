@@ -6,7 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/call/call.h"
-#include "host/owner/caller.h"
+#include "host/owner/ownership.h"
 
 #define HOT         448  /* bytes of a piece that each call writes, and a line more */
 #define LINE        64   /* bytes of one */
@@ -35,7 +35,7 @@ static struct host_async *new_piece(struct host_call *host)
 
 static void forget(struct host_async *async)
 {
-    hub_answers_fini(&async->answer);
+    hub_responses_fini(&async->answer);
     free(async);
 }
 
@@ -107,7 +107,7 @@ static struct host_async *take_spare(struct host_call *host)
     struct host_asyncs *asyncs = &host->asyncs;
     struct host_async *async;
 
-    if (host_caller_is_owner(&host->process.owner))
+    if (host_ownership_is_owner(&host->process.owner))
         return take_ready(asyncs);
     hub_mutex_lock(&asyncs->lock);
     async = host_async_table_take(&asyncs->table);
@@ -141,7 +141,7 @@ struct host_async *host_async_pieces_take(struct host_call *host)
 static void clean(struct host_async *async)
 {
     if (async->answer.capacity > ANSWER_KEPT || async->answer.aligned.capacity > ANSWER_KEPT)
-        hub_answers_fini(&async->answer);
+        hub_responses_fini(&async->answer);
     async->marks = NULL;
     async->owned = async->data = NULL;
     async->fini = NULL;
@@ -166,7 +166,7 @@ static bool waits_for_end_of_turn(struct host_async *async)
 {
     struct host_call *host = async->host;
 
-    if (!async->piece || !host_caller_is_owner(&host->process.owner) ||
+    if (!async->piece || !host_ownership_is_owner(&host->process.owner) ||
         host->process.owner.depth == 0)
         return false;
     async->next = host->asyncs.over;

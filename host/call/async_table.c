@@ -24,7 +24,7 @@ void host_async_table_close(struct host_async_table *table)
 
     while ((spare = table->spare)) {
         table->spare = spare->next;
-        hub_answers_fini(&spare->answer);
+        hub_responses_fini(&spare->answer);
         free(spare);
     }
     if (table->places)

@@ -7,9 +7,9 @@
 #include "host/call/async_pieces.h"
 #include "host/call/call.h"
 #include "host/call/corks.h"
-#include "host/call/exchange.h"
-#include "host/call/offers.h"
+#include "host/call/request.h"
 #include "host/call/route.h"
+#include "host/call/services.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -111,10 +111,10 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     struct host_chain_seat *seat = async->seat;
     uint64_t number = async->number, call = 0;
     uint64_t chain = seat ? host_chains_take(seat, life) : 0;
-    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    uint8_t head[HOST_REQUEST_HEAD_MAX];
     const struct hub_call wanted = {
         .method_id = async->method_id,
-        .payload = {.head = {head, host_exchange_head(route->handle, chain, head)},
+        .payload = {.head = {head, host_request_head(route->handle, chain, head)},
                     .tail = async->arguments,
                     .more = more,
                     .aligned = async->aligned},
@@ -160,7 +160,7 @@ static int park(struct host_call *host, struct host_async *async)
     closed = host->asyncs.closed;
     if (!closed) {
         hub_list_append(&host->asyncs.parked, &async->parked);
-        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+        hub_store_relaxed(&host->asyncs.waiting, hub_load_relaxed(&host->asyncs.waiting) + 1);
     }
     hub_mutex_unlock(&host->asyncs.lock);
     if (closed)
@@ -181,7 +181,7 @@ static bool same_target(const struct host_async *a, const struct host_async *b)
 static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async,
                        const struct host_life *life)
 {
-    bool found = async->foreign && hub_peek(&life->foreign) >= HOST_ASYNCS_FOREIGN_MAX;
+    bool found = async->foreign && hub_load_relaxed(&life->foreign) >= HOST_ASYNCS_FOREIGN_MAX;
 
     if (found)
         return true;
@@ -321,7 +321,7 @@ static struct host_async *take_parked(struct host_asyncs *asyncs, struct hub_lis
 static void note_looked(struct host_asyncs *asyncs)
 {
     hub_mutex_lock(&asyncs->lock);
-    hub_note(&asyncs->waiting, hub_peek(&asyncs->waiting) - 1);
+    hub_store_relaxed(&asyncs->waiting, hub_load_relaxed(&asyncs->waiting) - 1);
     hub_mutex_unlock(&asyncs->lock);
 }
 
@@ -333,11 +333,11 @@ static bool serve_offer(struct host_call *host, struct host_async *async)
     bool is_offer = r == 0 && where.container->offer;
 
     if (is_offer) {
-        const struct host_offers_request request = {async->method_id, async->arguments, NULL};
+        const struct host_services_request request = {async->method_id, async->arguments, NULL};
 
-        r = host_offers_answer(host, where.container, &request, &answer);
+        r = host_services_answer(host, where.container, &request, &answer);
         host_asyncs_end(async, r, &answer);
-        hub_answers_fini(&answer);
+        hub_responses_fini(&answer);
     }
     host_route_drop(&where);
     return is_offer;
@@ -358,7 +358,7 @@ static int serve_one(struct host_call *host, struct host_async *async)
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         hub_mutex_lock(&host->asyncs.lock);
         hub_list_append(&host->asyncs.parked, &async->parked);
-        hub_note(&host->asyncs.waiting, hub_peek(&host->asyncs.waiting) + 1);
+        hub_store_relaxed(&host->asyncs.waiting, hub_load_relaxed(&host->asyncs.waiting) + 1);
         hub_mutex_unlock(&host->asyncs.lock);
         return 0;
     }

@@ -85,7 +85,7 @@ void host_asyncs_close(struct host_asyncs *asyncs);
 /* Must a call that comes now wait behind another? Any thread. */
 static inline bool host_asyncs_queue(const struct host_asyncs *asyncs)
 {
-    return hub_peek(&asyncs->waiting) != 0;
+    return hub_load_relaxed(&asyncs->waiting) != 0;
 }
 
 /* A call of the table of `async->life`, with `async` as its user, ended so. Its answer is in the

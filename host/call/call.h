@@ -9,7 +9,7 @@
 #include "host/call/chains.h"
 #include "host/call/loans.h"
 #include "host/process/process.h"
-#include "hub/base/crew.h"
+#include "hub/base/thread_pool.h"
 
 struct host_async;
 struct host_guest;
@@ -22,7 +22,7 @@ struct host_call_hooks {
     /* A call met a guest that takes none now: see demand.h. */
     int (*look)(const struct host_guest *guest, bool *calls);
     int (*call)(struct host_call *host, struct rapahub_container_id target, uint64_t deadline_ns);
-    /* What the owner serves while it waits for an answer: see nested.h. */
+    /* What the owner serves while it waits for an answer: see nested_upcall.h. */
     uint32_t (*serve)(struct host_call *host, struct host_life *life, uint32_t most);
     uint32_t (*serve_queued)(struct host_call *host, struct host_life *life, uint32_t most);
     /* An asynchronous call with streams begins: see streaming.h. */
@@ -38,8 +38,8 @@ struct host_call {
     struct hub_a32 held;       /* calls are, perhaps: see corks.h */
     struct hub_list relays;    /* requests of guests that were sent on; the rest is the owner's */
     struct hub_a32 streaming;  /* asynchronous calls with streams; any thread */
-    struct hub_crew waiters;   /* the threads that wait for these */
-    uint64_t chains;           /* the number of the last chain that began */
+    struct hub_thread_pool waiters;      /* the threads that wait for these */
+    uint64_t chains;                     /* the number of the last chain that began */
     struct host_chain_claim chain;       /* of the request an offer answers now; 0: none */
     struct host_timer overdue;           /* asynchronous calls without an answer in time */
     const struct host_call_hooks *hooks; /* constant */

@@ -27,7 +27,7 @@ int host_corks_set(struct host_call *host, struct rapahub_container_id target, b
 
 bool host_corks_holds(const struct host_container *container)
 {
-    return hub_peek(&container->corked) != 0;
+    return hub_load_relaxed(&container->corked) != 0;
 }
 
 void host_corks_sent(struct host_call *host, const struct host_container *container,
@@ -55,6 +55,6 @@ static __attribute__((noinline)) void push_all(struct host_call *host)
 
 void host_corks_push(struct host_call *host)
 {
-    if (hub_peek(&host->held) != 0)
+    if (hub_load_relaxed(&host->held) != 0)
         push_all(host);
 }

@@ -8,8 +8,8 @@
 
 #include "host/call/call.h"
 #include "host/call/corks.h"
-#include "host/call/exchange.h"
 #include "host/call/loans.h"
+#include "host/call/request.h"
 #include "host/call/route_cache.h"
 #include "host/call/small_call.h"
 #include "hub/call/direct_call.h"
@@ -20,7 +20,7 @@
 /* Who calls, and where. */
 struct caller {
     struct host_call *host;
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
     struct host_life *life;
     bool owner;
     bool inside; /* of the life */
@@ -29,7 +29,7 @@ struct caller {
 /* One call. */
 struct loan_call {
     struct host_call *host;
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
     struct host_life *life;
     const struct rapahub_call *call;
     void *result;
@@ -114,7 +114,7 @@ static int encode(struct loan_call *it)
 
 static __attribute__((noinline)) int take(const struct loan_call *it, struct hub_answer *answer)
 {
-    return host_exchange_take(it->life, answer, it->call->method, it->call->types[0], it->result);
+    return host_request_decode(it->life, answer, it->call->method, it->call->types[0], it->result);
 }
 
 static __attribute__((noinline)) int take_inline(const struct loan_call *it,
@@ -135,9 +135,9 @@ static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_
     int r;
 
     if (!it->inside)
-        host_scratch_enter(it->scratch);
+        host_caller_enter(it->scratch);
     it->inside = true;
-    r = host_exchange_wait(it->host, it->life->connection.calls, number, false);
+    r = host_request_wait(it->host, it->life->connection.calls, number, false);
     return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
 }
 
@@ -147,7 +147,7 @@ static int take_answered(const struct loan_call *it, const struct hub_descriptor
 {
     if (message->payload_slot == HUB_INLINE)
         return take_inline(it, message);
-    if (answer->view.link && host_exchange_take_shown(answer, it->call->types[0], it->result))
+    if (answer->view.link && host_request_decode_shown(answer, it->call->types[0], it->result))
         return 0;
     return take(it, answer);
 }
@@ -191,9 +191,9 @@ static void show(const struct loan_call *it, struct hub_answer *answer)
     if (it->call->loan)
         life = host_loans_inherit(it->host, it->call->loan);
     if (life)
-        host_scratch_show_held(it->scratch, answer, life);
+        host_caller_show_held(it->scratch, answer, life);
     else
-        host_scratch_show_of(it->scratch, answer, it->life);
+        host_caller_show_of(it->scratch, answer, it->life);
 }
 
 /* The arguments may be of the last result, which is lost when they are encoded. */
@@ -204,10 +204,10 @@ static int call_there(struct loan_call *it, uint64_t id)
 
     if (r < 0)
         return r;
-    if (host_scratch_shows(it->scratch))
-        host_scratch_hide(it->scratch); /* else its slot is not there for this answer */
+    if (host_caller_shows(it->scratch))
+        host_caller_hide(it->scratch); /* else its slot is not there for this answer */
     host_corks_push(it->host);
-    answer = host_scratch_answer(it->scratch);
+    answer = host_caller_answer(it->scratch);
     r = run(it, id, &answer);
     if (r == -EAGAIN)
         it->scratch->spare = answer;
@@ -261,7 +261,7 @@ static bool is_plain(const struct caller *by, const struct rapahub_call *call, c
 static __attribute__((noinline)) int go_on(struct caller by, const struct rapahub_call *call,
                                            struct hub_direct_open *open, uint64_t id, void *result)
 {
-    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct hub_answer answer = host_caller_answer(by.scratch);
     struct hub_direct_order order;
     struct loan_call it;
     uint64_t number;
@@ -281,7 +281,7 @@ static __attribute__((noinline)) int go_on(struct caller by, const struct rapahu
 static __attribute__((noinline)) int take_shown(struct caller by, const struct rapahub_call *call,
                                                 void *result)
 {
-    struct hub_answer answer = host_scratch_answer(by.scratch);
+    struct hub_answer answer = host_caller_answer(by.scratch);
     struct loan_call it;
     int r;
 
@@ -306,8 +306,8 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
 
     if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* behind no metadata */
         return call_any(*by, call, id, result);
-    if (host_scratch_shows(by->scratch))
-        host_scratch_hide(by->scratch);
+    if (host_caller_shows(by->scratch))
+        host_caller_hide(by->scratch);
     host_corks_push(by->host);
     switch (hub_direct_call_lent(by->life->connection.calls, &order, &lent, &open, &shown->view)) {
     case HUB_DIRECT_ANSWERED:
@@ -318,10 +318,10 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
         return call_any(*by, call, id, result);
     }
     shown->size = shown->view.size;
-    if (!host_exchange_take_shown(shown, call->types[0], result))
+    if (!host_request_decode_shown(shown, call->types[0], result))
         return take_shown(*by, call, result);
-    host_scratch_show_there(by->scratch,
-                            host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
+    host_caller_show_there(by->scratch,
+                           host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
     if (by->inside)
         host_route_cache_leave(by->host, by->scratch);
     return 0;
@@ -332,7 +332,7 @@ __attribute__((noinline, flatten)) int host_loan_call(struct host_call *host,
 {
     struct caller by = {.host = host};
     uint64_t id = call->method_id && call->types
-                      ? hub_peek64((const struct hub_a64 *)(const void *)call->method_id)
+                      ? hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id)
                       : 0;
 
     by.scratch = id != 0 ? host_route_cache_find(host, call->target) : NULL;
@@ -342,7 +342,7 @@ __attribute__((noinline, flatten)) int host_loan_call(struct host_call *host,
     by.inside = !by.owner && host_route_cache_go_in(host, by.scratch);
     if (!by.owner && !by.inside)
         return -EAGAIN;
-    by.life = host_scratch_life(by.scratch);
+    by.life = host_caller_life(by.scratch);
     return is_plain(&by, call, result) ? lend(&by, call, id, result)
                                        : call_any(by, call, id, result);
 }

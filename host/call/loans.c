@@ -27,31 +27,31 @@ struct host_loan {
 void host_loans_open(struct host_loans *loans)
 {
     hub_mutex_init(&loans->lock, HUB_MUTEX_LOANS);
-    host_shelf_open(&loans->spare);
+    host_free_list_open(&loans->spare);
     hub_mutex_lock(&loans->lock);
     hub_list_init(&loans->all);
     hub_mutex_unlock(&loans->lock);
 }
 
 /* A thread takes and gives back mostly one at a time: that one is its own. */
-static void put_by(struct host_call *host, struct host_scratch *scratch, struct host_loan *loan)
+static void put_by(struct host_call *host, struct host_caller *scratch, struct host_loan *loan)
 {
     if (scratch && !scratch->piece) {
         scratch->piece = loan;
         scratch->shelf = &host->loans.spare;
         return;
     }
-    host_shelf_give(&host->loans.spare, loan);
+    host_free_list_give(&host->loans.spare, loan);
 }
 
 static void give_back(struct host_call *host, struct host_loan *loan)
 {
-    put_by(host, host_scratch_get(&HOST_REGISTRY(host)->scratches), loan);
+    put_by(host, host_caller_get(&HOST_REGISTRY(host)->scratches), loan);
 }
 
 static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
 {
-    struct host_loan *loan = host_shelf_pop(&loans->spare);
+    struct host_loan *loan = host_free_list_pop(&loans->spare);
 
     if (loan)
         return loan;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) struct host_loan *new_record(struct host_loans 
 
 static struct host_loan *take_record(struct host_call *host)
 {
-    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
     struct host_loan *loan = scratch ? scratch->piece : NULL;
 
     if (!loan)
@@ -91,12 +91,12 @@ void host_loans_close(struct host_loans *loans)
 {
     struct hub_list *link;
 
-    host_shelf_close(&loans->spare);
+    host_free_list_close(&loans->spare);
     hub_mutex_lock(&loans->lock);
     while ((link = hub_list_pop(&loans->all))) {
         struct host_loan *loan = HUB_LIST_ITEM(link, struct host_loan, link);
 
-        if (hub_peek64(&loan->serial) != 0)
+        if (hub_load_relaxed64(&loan->serial) != 0)
             release(loan);
         free(loan);
     }
@@ -108,7 +108,7 @@ static struct host_loan *loan_of(const struct rapahub_loan *loan)
 {
     struct host_loan *own = (struct host_loan *)(uintptr_t)loan->handle[0];
 
-    return own && hub_peek64(&own->serial) == loan->handle[1] ? own : NULL;
+    return own && hub_load_relaxed64(&own->serial) == loan->handle[1] ? own : NULL;
 }
 
 /* Of an offer of the host there is nothing to save: its method reads the caller's memory. */
@@ -159,15 +159,15 @@ static int find_target(struct host_call *host, struct rapahub_container_id targe
 static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
                         struct host_loan *loan)
 {
-    struct host_scratch *scratch = host_route_cache_find(host, target);
+    struct host_caller *scratch = host_route_cache_find(host, target);
     bool owner = scratch && pthread_equal(host->process.owner.threads.owner, scratch->thread),
          taken;
 
     if (!scratch || (!owner && !host_route_cache_go_in(host, scratch)))
         return false;
-    taken = hub_loan_take(host_scratch_life(scratch)->connection.link, size, &loan->slot) == 0;
+    taken = hub_loan_take(host_caller_life(scratch)->connection.link, size, &loan->slot) == 0;
     if (taken) {
-        loan->life = host_scratch_life(scratch);
+        loan->life = host_caller_life(scratch);
         host_life_hold(loan->life);
     }
     if (!owner)
@@ -208,7 +208,7 @@ __attribute__((flatten)) int host_loans_take(struct host_call *host,
         give_back(host, loan);
         return r;
     }
-    hub_note64(&loan->serial, ++loan->last);
+    hub_store_relaxed64(&loan->serial, ++loan->last);
     *out = (struct rapahub_loan){.data = loan->slot.data,
                                  .size = loan->slot.room,
                                  .handle = {(uint64_t)(uintptr_t)loan, loan->last}};
@@ -218,7 +218,7 @@ __attribute__((flatten)) int host_loans_take(struct host_call *host,
 static void forget(struct host_call *host, struct host_loan *own, struct rapahub_loan *loan)
 {
     *loan = (struct rapahub_loan){.data = NULL};
-    hub_note64(&own->serial, 0);
+    hub_store_relaxed64(&own->serial, 0);
     release(own);
     give_back(host, own);
 }
@@ -276,7 +276,7 @@ struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan
     return life;
 }
 
-struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch *scratch,
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *scratch,
                                      struct rapahub_loan *loan, struct hub_loan *slot)
 {
     struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
@@ -286,7 +286,7 @@ struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch
     loan->size = 0;
     loan->handle[0] = loan->handle[1] = 0;
     own->life = NULL;
-    hub_note64(&own->serial, 0);
+    hub_store_relaxed64(&own->serial, 0);
     put_by(host, scratch, own);
     return life;
 }

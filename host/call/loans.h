@@ -6,8 +6,8 @@
 
 #include <rapahub/host.h>
 
+#include "host/call/free_list.h"
 #include "host/call/route.h"
-#include "host/call/shelf.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/link/loan.h"
@@ -19,7 +19,7 @@ struct host_call;
 struct host_loans {
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
-    struct host_shelf spare; /* and one in the scratch of each thread */
+    struct host_free_list spare; /* and one in the scratch of each thread */
 };
 
 void host_loans_open(struct host_loans *loans);
@@ -48,7 +48,7 @@ void host_loans_settle(struct host_call *host, struct rapahub_loan *loan);
 struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan);
 
 /* The same where the slot of this loan was sent by who has this scratch. */
-struct host_life *host_loans_pass_on(struct host_call *host, struct host_scratch *scratch,
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *scratch,
                                      struct rapahub_loan *loan, struct hub_loan *slot);
 
 #endif

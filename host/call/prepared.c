@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "host/call/call.h"
-#include "host/call/exchange.h"
 #include "host/call/loans.h"
+#include "host/call/request.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
 #define ENCODE_FIRST   4096 /* bytes tried at first */
 #define IN_PLACE_LEAST 4096 /* bytes: fewer are copied twice in no time */
-#define HEAD_ROOM      HOST_EXCHANGE_HEAD_MAX
+#define HEAD_ROOM      HOST_REQUEST_HEAD_MAX
 
 static int resolve_text(const struct rapahub_call *call, struct host_prepared *out,
                         const struct rapahub_type *const **types)
@@ -46,7 +46,7 @@ static int check_served(const struct rapahub_call *call, const struct host_route
     if (!host_methods_of_id(route->methods, out->method_id))
         return host_methods_refuse(route->methods, route->name, text);
     if (call->method_id)
-        hub_note64(cache_of(call), out->method_id);
+        hub_store_relaxed64(cache_of(call), out->method_id);
     return 0;
 }
 
@@ -77,7 +77,7 @@ static int resolve_name(const struct rapahub_call *call, const struct host_route
     memcpy(out->name, call->method, size + 1);
     if (!types)
         return refuse_untyped(call, route);
-    out->method_id = call->method_id ? hub_peek64(cache_of(call)) : 0;
+    out->method_id = call->method_id ? hub_load_relaxed64(cache_of(call)) : 0;
     return out->method_id != 0 ? 0 : check_served(call, route, types, out);
 }
 
@@ -181,21 +181,21 @@ static int encode_before(const struct rapahub_call *call, const struct rapahub_t
 static bool encode_in_place(struct host_call *host, const struct rapahub_call *call,
                             const struct rapahub_type *const *types, struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
     size_t count = count_of(types);
     const struct rapahub_bytes *last = count > 0 ? call->arguments[count - 1] : NULL;
 
     if (!last || count > HUB_SIGNATURE_ARGUMENTS_MAX || out->of_offer || !scratch ||
         types[count - 1]->kind != RAPAHUB_KIND_BYTES || last->size < IN_PLACE_LEAST ||
         last->size + 2 * HEAD_ROOM > host->process.options.limits.payload_max ||
-        host_scratch_lends(scratch, last->data) ||
-        !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+        host_caller_lends(scratch, last->data) ||
+        !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
         return false;
     if (encode_before(call, types, count, out) == 0 && out->marks.count == 0 &&
-        out->arguments.size <= HOST_EXCHANGE_BEFORE_MAX)
+        out->arguments.size <= HOST_REQUEST_BEFORE_MAX)
         return true;
     out->apart = (struct rapahub_bytes){NULL, 0};
-    host_scratch_give(&out->buffer);
+    host_caller_give(&out->buffer);
     return false;
 }
 
@@ -204,7 +204,7 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
                         const struct host_route *route, const struct rapahub_type *const *types,
                         struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
     size_t count = count_of(types);
     int r;
 
@@ -216,7 +216,7 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
     r = host_loans_find(call->loan, route, call->arguments[count - 1], &out->loan);
     if (r < 0 || !out->loan)
         return r;
-    if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+    if (!scratch || !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
     return encode_before(call, types, count, out);
 }
@@ -224,10 +224,10 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
 static int encode(struct host_call *host, const struct rapahub_type *const *types,
                   const void *const *arguments, struct host_prepared *out)
 {
-    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
     struct hub_writer writer;
 
-    if (!scratch || !host_scratch_take(scratch, ENCODE_FIRST, &out->buffer))
+    if (!scratch || !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
     hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
     put_arguments(&writer, types, arguments, out);
@@ -236,8 +236,8 @@ static int encode(struct host_call *host, const struct rapahub_type *const *type
         put_arguments(&writer, types, arguments, out);
         if (writer.size > host->process.options.limits.payload_max - HEAD_ROOM)
             return refuse_size(host, types, arguments, writer.size);
-        host_scratch_give(&out->buffer);
-        if (!host_scratch_take(scratch, writer.size, &out->buffer))
+        host_caller_give(&out->buffer);
+        if (!host_caller_take(scratch, writer.size, &out->buffer))
             return RAPAHUB_ENOMEM;
         hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
         put_arguments(&writer, types, arguments, out);
@@ -278,5 +278,5 @@ int host_prepared_make(struct host_call *host, const struct rapahub_call *call,
 void host_prepared_release(struct host_prepared *prepared)
 {
     hub_signature_release(&prepared->storage);
-    host_scratch_give(&prepared->buffer);
+    host_caller_give(&prepared->buffer);
 }

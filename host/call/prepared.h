@@ -3,8 +3,8 @@
 #ifndef HOST_CALL_PREPARED_H
 #define HOST_CALL_PREPARED_H
 
+#include "host/call/caller.h"
 #include "host/call/route.h"
-#include "host/call/scratch.h"
 #include "hub/wire/stream_ids.h"
 
 struct host_call;

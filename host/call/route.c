@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "host/call/call.h"
-#include "host/call/offer.h"
-#include "host/owner/caller.h"
+#include "host/call/service.h"
+#include "host/owner/ownership.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
 
@@ -35,7 +35,7 @@ static int look(const struct host_call *host, struct rapahub_container_id target
     hub_add(out->held ? &container->held : &container->users, 1);
     out->container = container;
     if (container->offer) {
-        out->methods = host_methods_hold(host_offer_methods(container->offer));
+        out->methods = host_methods_hold(host_service_methods(container->offer));
         memcpy(out->name, "host", sizeof "host");
         return 0;
     }
@@ -60,10 +60,10 @@ int host_route_find(struct host_call *host, struct rapahub_container_id target,
     out->uncalled = out->held = false;
     out->changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
     host_routes_read(&HOST_REGISTRY(host)->routes);
-    out->version = hub_peek(&HOST_REGISTRY(host)->routes.version);
+    out->version = hub_load_relaxed(&HOST_REGISTRY(host)->routes.version);
     r = look(host, target, out);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
-    if (out->uncalled && host_caller_is_owner(&host->process.owner))
+    if (out->uncalled && host_ownership_is_owner(&host->process.owner))
         (void)host->hooks->call(host, target, 0);
     return r;
 }

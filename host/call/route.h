@@ -5,7 +5,7 @@
 
 #include <rapahub/host.h>
 
-#include "host/call/scratch.h"
+#include "host/call/caller.h"
 #include "host/process/life.h"
 #include "host/registry/containers.h"
 #include "host/registry/methods.h"

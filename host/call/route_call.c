@@ -2,13 +2,13 @@
 #include "host/call/route_call.h"
 
 #include "host/call/call.h"
-#include "host/call/exchange.h"
 #include "host/call/loan_call.h"
 #include "host/call/loans.h"
-#include "host/call/offers.h"
 #include "host/call/prepared.h"
+#include "host/call/request.h"
 #include "host/call/route_cache.h"
 #include "host/call/route_wait.h"
+#include "host/call/services.h"
 #include "host/call/small_call.h"
 #include "host/call/streaming.h"
 #include "host/owner/forked.h"
@@ -38,27 +38,27 @@ static bool look_again(struct host_call *host, struct host_route *route, struct 
 static int call_guest(struct host_call *host, const struct host_route *route,
                       const struct host_prepared *prepared, uint64_t deadline, void *result)
 {
-    struct host_scratch *scratch = host_scratch_get(&HOST_REGISTRY(host)->scratches);
-    const struct host_exchange exchange = {.life = route->life,
-                                           .method_id = prepared->method_id,
-                                           .container = route->handle,
-                                           .arguments = prepared->arguments,
-                                           .loan = prepared->loan,
-                                           .apart = prepared->apart,
-                                           .aligned = prepared->aligned,
-                                           .view = prepared->view,
-                                           .deadline_ns = deadline,
-                                           .method = prepared->name};
-    struct hub_answer answer = host_scratch_answer(scratch);
+    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    const struct host_request exchange = {.life = route->life,
+                                          .method_id = prepared->method_id,
+                                          .container = route->handle,
+                                          .arguments = prepared->arguments,
+                                          .loan = prepared->loan,
+                                          .apart = prepared->apart,
+                                          .aligned = prepared->aligned,
+                                          .view = prepared->view,
+                                          .deadline_ns = deadline,
+                                          .method = prepared->name};
+    struct hub_answer answer = host_caller_answer(scratch);
     int r;
 
-    host_scratch_hide(scratch); /* else its slot is not there for this answer */
+    host_caller_hide(scratch); /* else its slot is not there for this answer */
     r = prepared->marks.count > 0 ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
-                                  : host_exchange_run(host, &exchange, &answer);
+                                  : host_request_run(host, &exchange, &answer);
 
     if (r == 0)
-        r = host_exchange_take(route->life, &answer, prepared->name, prepared->result, result);
-    host_scratch_show_of(scratch, &answer, route->life);
+        r = host_request_decode(route->life, &answer, prepared->name, prepared->result, result);
+    host_caller_show_of(scratch, &answer, route->life);
     if (r == RAPAHUB_ENOMETHOD)
         return host_methods_refuse(route->methods, route->name, prepared->name);
     return r;
@@ -80,7 +80,7 @@ static int try_call(struct host_call *host, const struct rapahub_call *call,
     host_route_cache_note(host, route);
     r = host_prepared_make(host, call, route, true, &prepared);
     if (r == 0 && route->container->offer)
-        r = host_offers_call(host, route->container, &prepared, deadline, result);
+        r = host_services_call(host, route->container, &prepared, deadline, result);
     else if (r == 0)
         r = call_guest(host, route, &prepared, deadline, result);
     host_prepared_release(&prepared);

@@ -3,7 +3,7 @@
 
 #include "host/call/call.h"
 #include "host/call/corks.h"
-#include "host/owner/caller.h"
+#include "host/owner/ownership.h"
 #include "host/owner/wait.h"
 #include "hub/base/clock.h"
 
@@ -11,7 +11,7 @@ int host_route_wait(struct host_call *host, const struct host_route *route, uint
 {
     if (hub_clock_left(deadline_ns) == 0)
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not ready in time", route->name);
-    if (host_caller_is_owner(&host->process.owner)) {
+    if (host_ownership_is_owner(&host->process.owner)) {
         int r = host_wait_until(&host->process.owner, deadline_ns);
 
         return r < 0 ? r : 0;

@@ -6,9 +6,9 @@
 
 #include "host/call/call.h"
 #include "host/call/corks.h"
-#include "host/call/exchange.h"
+#include "host/call/request.h"
 #include "host/call/route_cache.h"
-#include "host/owner/caller.h"
+#include "host/owner/ownership.h"
 #include "hub/call/direct_call.h"
 #include "hub/wire/payload.h"
 
@@ -27,7 +27,7 @@ static bool is_raw(const struct rapahub_call *call)
 
 static uint64_t known_id(const struct rapahub_call *call)
 {
-    return hub_peek64((const struct hub_a64 *)(const void *)call->method_id);
+    return hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id);
 }
 
 static bool takes_streams(const struct rapahub_type *const *types)
@@ -45,18 +45,18 @@ uint64_t host_small_call_id(const struct rapahub_call *call)
     return plain ? known_id(call) : 0;
 }
 
-int host_small_call_encode(struct host_call *host, const struct host_scratch *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_caller *scratch,
                            const struct rapahub_call *call, struct hub_writer *writer)
 {
     static const void *const none[] = {NULL};
 
-    if (host_caller_is_owner(&host->process.owner) &&
+    if (host_ownership_is_owner(&host->process.owner) &&
         host->chain.value != 0) /* the long way names it */
         return -EAGAIN;
     if (scratch->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */
-    else if (writer->capacity >= HOST_EXCHANGE_HEAD_MAX)
-        writer->size = host_exchange_head(scratch->handle, 0, writer->data);
+    else if (writer->capacity >= HOST_REQUEST_HEAD_MAX)
+        writer->size = host_request_head(scratch->handle, 0, writer->data);
     else
         return -EAGAIN;
     hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
@@ -71,7 +71,7 @@ size_t host_small_call_aligned(const struct rapahub_call *call)
 /* One call to where the thread called before; inside. */
 struct small_call {
     struct host_call *host;
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
     struct host_life *life;
     const struct rapahub_call *call;
     uint64_t id, timeout_ns;
@@ -87,8 +87,8 @@ static __attribute__((noinline)) int encode(const struct small_call *small,
 
 static __attribute__((noinline)) int take(const struct small_call *small, struct hub_answer *answer)
 {
-    return host_exchange_take(small->life, answer, small->call->method, small->call->types[0],
-                              small->result);
+    return host_request_decode(small->life, answer, small->call->method, small->call->types[0],
+                               small->result);
 }
 
 /* Why it was not sent, or has not ended well; of what is tried again nothing need be said. */
@@ -102,7 +102,7 @@ static int explain(const struct small_call *small, int r)
 static __attribute__((noinline)) int wait_and_take(const struct small_call *small, uint64_t number)
 {
     struct hub_calls *calls = small->life->connection.calls;
-    int r = host_exchange_wait(small->host, calls, number, false);
+    int r = host_request_wait(small->host, calls, number, false);
 
     return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
 }
@@ -135,7 +135,7 @@ static int take_message(const struct small_call *small, const struct hub_descrip
 {
     if (message->payload_slot != HUB_INLINE)
         return take(small, &small->scratch->quick);
-    memcpy(host_scratch_small(small->scratch), message->inline_payload,
+    memcpy(host_caller_small(small->scratch), message->inline_payload,
            HUB_INLINE_SIZE); /* all: cheaper */
     return take_small(small, message->payload_len);
 }
@@ -190,13 +190,13 @@ static __attribute__((noinline)) int call_any(const struct small_call *small)
     return r < 0 ? explain(small, r) : wait_and_take(small, number);
 }
 
-static struct small_call describe(struct host_call *host, struct host_scratch *scratch,
+static struct small_call describe(struct host_call *host, struct host_caller *scratch,
                                   const struct rapahub_call *call, void *result)
 {
     return (struct small_call){
         .host = host,
         .scratch = scratch,
-        .life = host_scratch_life(scratch),
+        .life = host_caller_life(scratch),
         .call = call,
         .id = known_id(call),
         .timeout_ns = call->timeout_ns ? call->timeout_ns : host->process.options.call_timeout_ns,
@@ -204,8 +204,7 @@ static struct small_call describe(struct host_call *host, struct host_scratch *s
         .owner = pthread_equal(host->process.owner.threads.owner, scratch->thread)};
 }
 
-static __attribute__((noinline)) int call_there(struct host_call *host,
-                                                struct host_scratch *scratch,
+static __attribute__((noinline)) int call_there(struct host_call *host, struct host_caller *scratch,
                                                 const struct rapahub_call *call, void *result)
 {
     const struct small_call small = describe(host, scratch, call, result);
@@ -219,9 +218,9 @@ static __attribute__((noinline)) int call_there(struct host_call *host,
 
 /* No metadata, a result, one byte of length, and as many as it says: of less than three bytes none
  * say that. */
-static bool take_raw(struct host_scratch *scratch, uint64_t size, struct rapahub_bytes *result)
+static bool take_raw(struct host_caller *scratch, uint64_t size, struct rapahub_bytes *result)
 {
-    const uint8_t *data = host_scratch_small(scratch);
+    const uint8_t *data = host_caller_small(scratch);
     uint32_t head;
 
     memcpy(&head, data, sizeof head);
@@ -248,7 +247,7 @@ static int end_raw(const struct small_call *small, struct hub_direct_end end)
 
 /* The owner has not entered for what took no turn, in which alone a life ends; from here on it may
  * take one. */
-static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_scratch *scratch,
+static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_caller *scratch,
                                                const struct rapahub_call *call, void *result,
                                                struct hub_direct_end end)
 {
@@ -256,7 +255,7 @@ static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct ho
     int r;
 
     if (small.owner)
-        host_scratch_enter(scratch);
+        host_caller_enter(scratch);
     r = end_raw(&small, end);
     if (small.owner)
         host_route_cache_leave(host, scratch);
@@ -264,7 +263,7 @@ static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct ho
 }
 
 static __attribute__((noinline)) int go_on_answered(struct host_call *host,
-                                                    struct host_scratch *scratch,
+                                                    struct host_caller *scratch,
                                                     const struct rapahub_call *call, void *result,
                                                     int size)
 {
@@ -273,10 +272,10 @@ static __attribute__((noinline)) int go_on_answered(struct host_call *host,
     return go_on_raw(host, scratch, call, result, end);
 }
 
-static inline int call_raw(struct host_call *host, struct host_scratch *scratch,
+static inline int call_raw(struct host_call *host, struct host_caller *scratch,
                            const struct rapahub_call *call, void *result, bool owner)
 {
-    struct hub_calls *calls = host_scratch_life(scratch)->connection.calls;
+    struct hub_calls *calls = host_caller_life(scratch)->connection.calls;
     const struct rapahub_bytes *in = call->arguments[0];
     struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
     int size;
@@ -296,7 +295,7 @@ static inline int call_raw(struct host_call *host, struct host_scratch *scratch,
 /* Each function that is not marked as one that goes on elsewhere becomes a part of these three: a
  * call takes some thirty, and to enter and to leave them was half of its work. */
 static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *host,
-                                                              struct host_scratch *scratch,
+                                                              struct host_caller *scratch,
                                                               const struct rapahub_call *call,
                                                               void *result)
 {
@@ -314,7 +313,7 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *
                                                               const struct rapahub_call *call,
                                                               void *result)
 {
-    struct host_scratch *scratch =
+    struct host_caller *scratch =
         host_small_call_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
     int r;
 
@@ -333,7 +332,7 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *
 __attribute__((flatten)) int host_small_call(struct host_call *host,
                                              const struct rapahub_call *call, void *result)
 {
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
     int r;
 
     if (!is_raw(call))

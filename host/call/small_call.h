@@ -4,13 +4,13 @@
  * it cannot do the long way does, host/call/route.h.
  *
  * While it runs the thread is inside, unless it is the owner and takes no turn: that stands in its
- * scratch (host_scratch_enter), and keeps the life and the container as a count of users would. */
+ * scratch (host_caller_enter), and keeps the life and the container as a count of users would. */
 #ifndef HOST_CALL_SMALL_CALL_H
 #define HOST_CALL_SMALL_CALL_H
 
 #include <rapahub/host.h>
 
-#include "host/call/scratch.h"
+#include "host/call/caller.h"
 
 struct host_call;
 
@@ -19,7 +19,7 @@ struct host_call;
  * line (struct hub_parts); and metadata and arguments: -EAGAIN where there is no room. */
 uint64_t host_small_call_id(const struct rapahub_call *call);
 size_t host_small_call_aligned(const struct rapahub_call *call);
-int host_small_call_encode(struct host_call *host, const struct host_scratch *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_caller *scratch,
                            const struct rapahub_call *call, struct hub_writer *writer);
 
 /* 0 or a failure as rapahub_host_call; -EAGAIN: nothing was executed, it is to go the long way. */

@@ -2,10 +2,10 @@
 #include "host/call/streaming.h"
 
 #include "host/call/call.h"
-#include "host/call/requests.h"
 #include "host/call/route.h"
 #include "host/call/route_wait.h"
-#include "host/owner/caller.h"
+#include "host/call/upcalls.h"
+#include "host/owner/ownership.h"
 #include "host/owner/verdict.h"
 #include "host/owner/wait.h"
 #include "hub/base/clock.h"
@@ -19,7 +19,7 @@
 
 static bool is_owner(void *user)
 {
-    return host_caller_is_owner(&(((struct host_life *)user)->host)->owner);
+    return host_ownership_is_owner(&(((struct host_life *)user)->host)->owner);
 }
 
 /* The owner serves all its guests while a method it offers reads or writes a stream. */
@@ -45,7 +45,7 @@ int host_streaming_connect(struct host_call *host, struct host_life *life)
     const struct hub_channels_manner manner = {is_owner, wait_in_turns, life};
 
     life->host = &host->process;
-    return host_life_connect(life, host_requests_streams, &manner);
+    return host_life_connect(life, host_upcalls_streams, &manner);
 }
 
 /* ---- one call ---- */
@@ -56,15 +56,15 @@ static bool is_good(const struct hub_answer *answer)
     struct hub_reader reader;
 
     hub_reader_init(&reader, answer->data, answer->size);
-    return hub_response_take(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+    return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
 /* What the method wrote is written on until its end; the owner serves meanwhile. The call itself is
  * over, so a cancel of it finds only this. */
-static int settle(struct host_call *host, const struct host_exchange *exchange,
+static int settle(struct host_call *host, const struct host_request *exchange,
                   struct hub_streams *streams)
 {
-    bool owner = host_caller_is_owner(&host->process.owner);
+    bool owner = host_ownership_is_owner(&host->process.owner);
 
     while (!hub_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(WAIT_SLICE))) {
         if (exchange->is_cancelled && exchange->is_cancelled(exchange->user)) {
@@ -83,7 +83,7 @@ static void wake_owner(void *user)
     host_loop_wake(&((struct host_call *)user)->process.owner.loop);
 }
 
-int host_streaming_run(struct host_call *host, const struct host_exchange *exchange,
+int host_streaming_run(struct host_call *host, const struct host_request *exchange,
                        const struct hub_stream_marks *marks, struct hub_answer *answer)
 {
     const struct hub_streams_order order = {
@@ -92,9 +92,9 @@ int host_streaming_run(struct host_call *host, const struct host_exchange *excha
         .arguments = exchange->arguments,
         .deadline_ns = exchange->deadline_ns,
         .patience_ns = hub_clock_left(exchange->deadline_ns),
-        .on_end = host_caller_is_owner(&host->process.owner) ? wake_owner : NULL,
+        .on_end = host_ownership_is_owner(&host->process.owner) ? wake_owner : NULL,
         .user = host};
-    struct host_exchange with = *exchange;
+    struct host_request with = *exchange;
     struct host_verdict verdict = {0};
     struct hub_streams *streams;
     int r = hub_streams_open(&order, &streams);
@@ -104,7 +104,7 @@ int host_streaming_run(struct host_call *host, const struct host_exchange *excha
         return host_life_explain(exchange->life, r, exchange->method);
     with.streams = streams;
     with.arguments = hub_streams_arguments(streams);
-    r = host_exchange_run(host, &with, answer);
+    r = host_request_run(host, &with, answer);
     if (r < 0)
         host_verdict_take(&verdict, r);
     hub_streams_close(streams, r == 0 && is_good(answer));
@@ -140,13 +140,13 @@ static bool is_cancelled(void *user)
 static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
 {
     struct host_call *host = async->host;
-    struct host_exchange to = {.method_id = async->method_id,
-                               .arguments = async->arguments,
-                               .deadline_ns = async->deadline_ns,
-                               .method = async->method,
-                               .on_begun = on_begun,
-                               .is_cancelled = is_cancelled,
-                               .user = async};
+    struct host_request to = {.method_id = async->method_id,
+                              .arguments = async->arguments,
+                              .deadline_ns = async->deadline_ns,
+                              .method = async->method,
+                              .on_begun = on_begun,
+                              .is_cancelled = is_cancelled,
+                              .user = async};
     int r = host_route_find(host, async->target, route);
 
     host_route_count(route, &async->held);
@@ -208,7 +208,7 @@ static void run(void *user)
     rapahub_clear_error();
     while (!carry_out(&errand))
         continue;
-    hub_answers_fini(&errand.answer);
+    hub_responses_fini(&errand.answer);
     hub_add(&host->streaming, UINT32_MAX);
 }
 
@@ -217,7 +217,7 @@ int host_streaming_start(struct host_call *host, struct host_async *async)
     int r;
 
     hub_add(&host->streaming, 1);
-    r = hub_crew_run(&host->waiters, run, async);
+    r = hub_thread_pool_run(&host->waiters, run, async);
     if (r < 0) {
         hub_add(&host->streaming, UINT32_MAX);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread for a call with streams: %s",
@@ -232,5 +232,5 @@ void host_streaming_end(struct host_call *host)
     while (hub_observe(&host->streaming) != 0)
         if (host_wait_turn(&host->process.owner, 1) < 0)
             return;
-    hub_crew_fini(&host->waiters);
+    hub_thread_pool_fini(&host->waiters);
 }

@@ -7,16 +7,16 @@
 #include <rapahub/host.h>
 
 #include "host/call/asyncs.h"
-#include "host/call/exchange.h"
+#include "host/call/request.h"
 
 struct host_call;
 
 /* Opens the link of a life; its channels are waited for by the owner in turns. */
 int host_streaming_connect(struct host_call *host, struct host_life *life);
 
-/* As host_exchange_run, with the streams marked in the arguments. Of two failures that of the
+/* As host_request_run, with the streams marked in the arguments. Of two failures that of the
  * caller's own stream is told. Its deadline begins anew with each byte that moves. */
-int host_streaming_run(struct host_call *host, const struct host_exchange *exchange,
+int host_streaming_run(struct host_call *host, const struct host_request *exchange,
                        const struct hub_stream_marks *marks, struct hub_answer *answer);
 
 /* Carries out a call of asyncs that has marks: on a thread of its own; the end is the owner's. */

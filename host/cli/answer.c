@@ -70,7 +70,7 @@ int cli_answer_value(struct cli_answer *answer, const struct rapahub_type *type,
     if (!value)
         return no_memory();
     hub_reader_init(&reader, answer->payload.data, answer->payload.size);
-    hub_payload_take(&reader, type, value);
+    hub_payload_decode(&reader, type, value);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "the result is malformed");
     *out = answer->value = value;

@@ -17,10 +17,10 @@
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
 #include "host/cli/program.h"
+#include "host/cli/run_anonymous.h"
 #include "host/cli/run_events.h"
 #include "host/cli/run_options.h"
 #include "host/cli/run_tree.h"
-#include "host/cli/run_visitors.h"
 #include "host/cli/runtime.h"
 #include "host/config/module.h"
 #include "hub/base/clock.h"
@@ -34,7 +34,7 @@ struct running {
     struct cli_run_tree *tree; /* in place of files; NULL: none */
     struct cli_run_options options;
     struct cli_run_events events;
-    struct cli_run_visitors visitors;
+    struct cli_run_anonymous visitors;
     struct rapahub_guest_id *lives; /* the first of each guest */
     struct rapahub_host *host;
     struct rapahub_control *control;
@@ -244,7 +244,7 @@ static int turn(struct running *running)
     cli_run_events_settle(&running->events);
     if (running->tree)
         cli_run_tree_watch(running->tree, &running->events);
-    cli_run_visitors_settle(&running->visitors);
+    cli_run_anonymous_settle(&running->visitors);
     return r < 0 ? r : 0;
 }
 

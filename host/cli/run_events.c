@@ -10,7 +10,7 @@
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
-#include "host/cli/run_visitors.h"
+#include "host/cli/run_anonymous.h"
 #include "host/config/units.h"
 #include "host/supervise/defaults.h"
 #include "hub/base/clock.h"
@@ -232,7 +232,7 @@ void cli_run_events_take(void *user, const struct rapahub_event *event)
 
     if (cli_json_wanted(events->cli) && event->kind != RAPAHUB_EVENT_OUTPUT)
         write_json(events, event);
-    if (events->visitors && cli_run_visitors_take(events->visitors, event))
+    if (events->visitors && cli_run_anonymous_take(events->visitors, event))
         return;
     if (!guest)
         return;

@@ -9,7 +9,7 @@
 #include <rapahub/host.h>
 
 struct cli;
-struct cli_run_visitors;
+struct cli_run_anonymous;
 
 #define CLI_RUN_NAME 64
 
@@ -39,7 +39,7 @@ struct cli_run_events {
     unsigned downs; /* deaths */
     /* The last that ended otherwise than it was asked to, and was not started again; NULL: none. */
     const struct cli_run_guest *culprit;
-    struct cli_run_visitors *visitors; /* that come by themselves; NULL: none may */
+    struct cli_run_anonymous *visitors; /* that come by themselves; NULL: none may */
 };
 
 /* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */

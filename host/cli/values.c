@@ -178,7 +178,7 @@ static int decode_arguments(const struct hub_signature *signature, struct cli_va
 
         if (!value)
             return no_memory();
-        hub_payload_take(&reader, type, value);
+        hub_payload_decode(&reader, type, value);
         values->values[i] = value;
     }
     if (hub_postcard_end(&reader) < 0)

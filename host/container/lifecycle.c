@@ -3,14 +3,14 @@
 #include <rapahub/lifecycle.h>
 
 #include "host/call/call.h"
-#include "host/container/care.h"
+#include "host/container/container_lifecycle.h"
 #include "host/owner/threads.h"
 #include "hub/base/clock.h"
 
 /* The arguments of any of them, on their way to the owner. */
 struct job {
     struct rapahub_container_id target;
-    struct host_care_begin begin;
+    struct host_container_lifecycle_begin begin;
     bool plugged;
     uint64_t timeout_ns;
     struct rapahub_sink *to;
@@ -23,7 +23,7 @@ static int run_begin(struct host_owner *owner, void *argument)
 {
     struct host_call *host = HOST_CALL(owner);
 
-    return host_care_begin(host, &((struct job *)argument)->begin);
+    return host_container_lifecycle_begin(host, &((struct job *)argument)->begin);
 }
 
 int rapahub_host_begin(struct rapahub_host *host, struct rapahub_guest_id guest,
@@ -40,7 +40,7 @@ static int run_plug(struct host_owner *owner, void *argument)
     struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
-    return host_care_plug(host, job->target, job->plugged);
+    return host_container_lifecycle_plug(host, job->target, job->plugged);
 }
 
 int rapahub_host_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged)
@@ -55,7 +55,7 @@ static int run_drain(struct host_owner *owner, void *argument)
     struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
-    return host_care_drain(host, job->target, job->timeout_ns);
+    return host_container_lifecycle_drain(host, job->target, job->timeout_ns);
 }
 
 int rapahub_host_drain(struct rapahub_host *host, struct rapahub_container_id target,
@@ -71,7 +71,7 @@ static int run_save(struct host_owner *owner, void *argument)
     struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
-    return host_care_save(host, job->target, job->to);
+    return host_container_lifecycle_save(host, job->target, job->to);
 }
 
 int rapahub_host_save(struct rapahub_host *host, struct rapahub_container_id target,
@@ -86,7 +86,7 @@ static int run_remove(struct host_owner *owner, void *argument)
 {
     struct host_call *host = HOST_CALL(owner);
 
-    return host_care_remove(host, ((const struct job *)argument)->target);
+    return host_container_lifecycle_remove(host, ((const struct job *)argument)->target);
 }
 
 int rapahub_host_remove_container(struct rapahub_host *host, struct rapahub_container_id target)
@@ -101,7 +101,8 @@ static int run_ask(struct host_owner *owner, void *argument)
     struct host_call *host = HOST_CALL(owner);
     const struct job *job = argument;
 
-    return host_care_ask(host, job->target, job->method, job->arguments, job->result);
+    return host_container_lifecycle_ask(host, job->target, job->method, job->arguments,
+                                        job->result);
 }
 
 int rapahub_host_work_remaining(struct rapahub_host *host, struct rapahub_container_id target,

@@ -9,8 +9,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/control/errand.h"
 #include "host/control/invocation.h"
+#include "host/control/operation.h"
 #include "host/control/reply.h"
 #include "hub/base/clock.h"
 #include "hub/wire/postcard.h"
@@ -218,9 +218,9 @@ static void restart(struct rapahub_control *control, struct host_server_client *
     int r = find_child(control, record->name.name, &child);
 
     if (r == 0)
-        host_errand_wish(
+        host_operation_wish(
             control, client,
-            &(const struct host_errand_wish){control->host.restart, child, RESTART_NS});
+            &(const struct host_operation_wish){control->host.restart, child, RESTART_NS});
     else
         host_reply_end(control, client, r);
 }
@@ -315,8 +315,9 @@ static void rest(struct rapahub_control *control, struct host_server_client *cli
     int r = find_child(control, name, &child);
 
     if (r == 0)
-        host_errand_wish(control, client,
-                         &(const struct host_errand_wish){control->host.rest, child, REST_NS});
+        host_operation_wish(
+            control, client,
+            &(const struct host_operation_wish){control->host.rest, child, REST_NS});
     else
         host_reply_end(control, client, r);
 }
@@ -328,7 +329,7 @@ static void stop_guest(struct rapahub_control *control, struct host_server_clien
     int r = find_guest(control, name, &guest);
 
     if (r == 0)
-        host_errand_stop(control, client, guest);
+        host_operation_stop(control, client, guest);
     else
         host_reply_end(control, client, r);
 }
@@ -380,7 +381,7 @@ static void upgrade(struct rapahub_control *control, struct host_server_client *
     else if (r == 0 && !take_path(record->upgrade.chimod, path, sizeof path))
         r = rapahub_fail(RAPAHUB_EINVAL, "", "that is no path of a module");
     if (r == 0)
-        host_errand_upgrade(control, client, guest, &options);
+        host_operation_upgrade(control, client, guest, &options);
     else
         host_reply_end(control, client, r);
 }

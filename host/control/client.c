@@ -88,7 +88,7 @@ static int next_frame(struct host_client *client, uint64_t deadline_ns, int inte
     int r = 0;
 
     while (r == 0) {
-        r = host_frame_take(&client->in, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, record);
+        r = host_frame_decode(&client->in, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, record);
         if (r != 0)
             return r;
         r = host_frame_fill(&client->in, client->fd);

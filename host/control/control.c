@@ -9,9 +9,9 @@
 
 #include <rapahub/control.h>
 
-#include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
+#include "host/control/operation.h"
 #include "host/control/reply.h"
 #include "host/control/server.h"
 #include "hub/base/own.h"
@@ -111,7 +111,7 @@ static void let_go(struct rapahub_control *control)
             host_server_drop(control, &control->clients[i]);
     }
     forget_calls(control);
-    host_errand_forget_all(control);
+    host_operation_forget_all(control);
     if (control->path[0])
         unlink(control->path);
     /* clients that were not accepted may have sent descriptors */

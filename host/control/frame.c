@@ -184,8 +184,8 @@ static void open_body(const struct host_frame_buffer *buffer, struct hub_reader 
     hub_reader_init(reader, frame + HEAD, length_at(frame));
 }
 
-int host_frame_take(struct host_frame_buffer *buffer, enum host_frame_kind first,
-                    enum host_frame_kind end, union host_frame_record *out)
+int host_frame_decode(struct host_frame_buffer *buffer, enum host_frame_kind first,
+                      enum host_frame_kind end, union host_frame_record *out)
 {
     struct hub_reader reader;
     uint64_t kind;
@@ -194,12 +194,12 @@ int host_frame_take(struct host_frame_buffer *buffer, enum host_frame_kind first
     if (r <= 0)
         return r;
     open_body(buffer, &reader);
-    kind = hub_postcard_take_unsigned(&reader, 32);
+    kind = hub_postcard_read_unsigned(&reader, 32);
     if (reader.failure < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a frame without a kind");
     if (kind < first || kind >= end)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a frame of unknown kind %u", (unsigned)kind);
-    hub_payload_take(&reader, type_of((enum host_frame_kind)kind), out);
+    hub_payload_decode(&reader, type_of((enum host_frame_kind)kind), out);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a malformed frame of kind %u", (unsigned)kind);
     return 1;
@@ -210,7 +210,7 @@ enum host_frame_kind host_frame_kind(const struct host_frame_buffer *buffer)
     struct hub_reader reader;
 
     open_body(buffer, &reader);
-    return (enum host_frame_kind)hub_postcard_take_unsigned(&reader, 32);
+    return (enum host_frame_kind)hub_postcard_read_unsigned(&reader, 32);
 }
 
 void host_frame_drop(struct host_frame_buffer *buffer)

@@ -160,8 +160,8 @@ int host_frame_put(struct host_frame_buffer *buffer, enum host_frame_kind kind, 
 
 /* The first whole frame: 1; 0 where there is none yet; RAPAHUB_EPROTOCOL where it is none of those
  * from `first` on below `end`. */
-int host_frame_take(struct host_frame_buffer *buffer, enum host_frame_kind first,
-                    enum host_frame_kind end, union host_frame_record *out);
+int host_frame_decode(struct host_frame_buffer *buffer, enum host_frame_kind first,
+                      enum host_frame_kind end, union host_frame_record *out);
 
 /* The kind of the first frame, which is there, and its end. */
 enum host_frame_kind host_frame_kind(const struct host_frame_buffer *buffer);

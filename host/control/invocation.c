@@ -112,7 +112,7 @@ static int decode(const struct hub_signature *signature, struct rapahub_bytes by
 
         if (!value)
             return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for arguments");
-        hub_payload_take(&reader, signature->types[1 + i], value);
+        hub_payload_decode(&reader, signature->types[1 + i], value);
         values[i] = value;
     }
     if (hub_postcard_end(&reader) < 0)

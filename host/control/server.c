@@ -13,9 +13,9 @@
 #include <rapahub/error.h>
 
 #include "host/control/answer.h"
-#include "host/control/errand.h"
 #include "host/control/invocation.h"
 #include "host/control/listener.h"
+#include "host/control/operation.h"
 #include "host/control/reply.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -23,7 +23,7 @@
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client)
 {
     host_invocation_abandon(control, client);
-    host_errand_abandon(client);
+    host_operation_abandon(client);
     (void)epoll_ctl(control->epoll, EPOLL_CTL_DEL, client->fd, NULL);
     (void)shutdown(client->fd, SHUT_RDWR); /* it need not wait for what it sent to be closed */
     hub_closer_give_end(control->closer, &client->fd);
@@ -100,7 +100,7 @@ static void take_requests(struct rapahub_control *control, struct host_server_cl
     int r = 1;
 
     while (!client->doomed && r > 0) {
-        r = host_frame_take(&client->in, 0, HOST_FRAME_REQUESTS, &record);
+        r = host_frame_decode(&client->in, 0, HOST_FRAME_REQUESTS, &record);
         if (r < 0)
             host_reply_doom(control, client, rapahub_last_error()->text);
         if (r <= 0)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/container/care.h"
-#include "host/guest/enrol.h"
+#include "host/container/container_lifecycle.h"
+#include "host/guest/admission.h"
 #include "host/guest/supervision.h"
 #include "host/owner/threads.h"
 #include "host/owner/wait.h"
@@ -225,12 +225,12 @@ static int run_add(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
     struct job *job = argument;
-    struct host_enrol_plan plan = {.options = job->guest, .kept = true};
+    struct host_admission_plan plan = {.options = job->guest, .kept = true};
     struct host_guest *guest;
     int r = host_children_find_supervisor(job->supervisor, &plan.supervisor);
 
     if (r == 0)
-        r = host_enrol(host, &plan, &guest);
+        r = host_admission(host, &plan, &guest);
     if (r == 0)
         job->child.number = child_of(guest)->number;
     return r;
@@ -280,10 +280,11 @@ static int run_add_container(struct host_owner *owner, void *argument)
     guest->pins++;
     r = await_rest(guest, hub_clock_after(host->call.process.options.call_timeout_ns));
     if (r == 0 && is_down(guest))
-        r = host_care_keep(guest, job->container);
+        r = host_container_lifecycle_keep(guest, job->container);
     else if (r == 0)
-        r = host_care_begin(
-            &host->call, &(struct host_care_begin){.guest = guest->id, .options = job->container});
+        r = host_container_lifecycle_begin(
+            &host->call, &(struct host_container_lifecycle_begin){.guest = guest->id,
+                                                                  .options = job->container});
     guest->pins--;
     return r;
 }

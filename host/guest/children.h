@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* children: the functions of <rapahub/supervise.h> by which children and supervisors come; what is
- * asked of them then is in wishes.c. */
+ * asked of them then is in operations.c. */
 #ifndef HOST_GUEST_CHILDREN_H
 #define HOST_GUEST_CHILDREN_H
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/guest/finish.h"
+#include "host/guest/exit_command.h"
 #include "host/guest/supervision.h"
 #include "host/process/confinement.h"
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 #include "host/process/module.h"
 #include "host/supervise/lint.h"
 #include "hub/base/own.h"
@@ -71,9 +71,9 @@ int host_guest_record_create(struct host_supervision *host,
     if (r == 0)
         r = host_confinement_check(&host->call.process, options->supervision);
     if (r == 0)
-        r = host_finish_create(guest, options->supervision, &guest->finish);
+        r = host_exit_command_create(guest, options->supervision, &guest->finish);
     if (r == 0)
-        r = host_keep_create(options->supervision, host->call.process.closer, &guest->keep);
+        r = host_fd_store_create(options->supervision, host->call.process.closer, &guest->keep);
     if (r < 0)
         return r;
     guest->on_death = options->on_death;
@@ -120,8 +120,8 @@ void host_guest_record_release(struct host_guest **pointer)
     if (!guest)
         return;
     host_loop_clear(&guest->timer);
-    host_finish_release(&guest->finish);
-    host_keep_release(&guest->keep);
+    host_exit_command_release(&guest->finish);
+    host_fd_store_release(&guest->keep);
     for (size_t i = 0; guest->plain && guest->plain[i]; i++)
         free(guest->plain[i]);
     free(guest->plain);

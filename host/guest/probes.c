@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/guest/probes.h"
 
-#include "host/call/exchange.h"
+#include "host/call/request.h"
 #include "host/guest/supervision.h"
 #include "host/guest/watch.h"
 #include "hub/base/clock.h"
@@ -68,7 +68,7 @@ static void carry_out(struct host_life *life, enum host_probe_news news)
 static bool is_well(struct host_life *life, enum host_probe_kind kind, struct hub_answer *answer)
 {
     uint8_t health = HEALTH_READY;
-    int r = host_exchange_take(life, answer, "rapahub.ping", &rapahub_type_u8, &health);
+    int r = host_request_decode(life, answer, "rapahub.ping", &rapahub_type_u8, &health);
 
     if (r < 0)
         return r == RAPAHUB_ENOMETHOD;
@@ -94,9 +94,9 @@ static void on_answer(void *user, int code, struct hub_answer *answer)
 static bool send(struct host_life *life, enum host_probe_kind kind)
 {
     struct host_probes_seat *seat = &life->probes.seats[kind];
-    uint8_t head[HOST_EXCHANGE_HEAD_MAX];
+    uint8_t head[HOST_REQUEST_HEAD_MAX];
     const struct hub_call call = {.method_id = hub_lifecycle_id(HUB_LIFECYCLE_PING),
-                                  .payload = {.head = {head, host_exchange_head(0, 0, head)}},
+                                  .payload = {.head = {head, host_request_head(0, 0, head)}},
                                   .deadline_ns = HUB_NEVER,
                                   .at_once = true,
                                   .done = on_answer,

@@ -12,8 +12,9 @@ static bool waits_for_host(const struct host_life *life)
 {
     const struct hub_connection *connection = &life->connection;
 
-    return (hub_peek(&life->view.entry->guest_wait) & (HUB_WAIT_RX | HUB_WAIT_TX)) != 0 ||
-           hub_served_open(connection->served) > 0 || hub_channels_count(connection->channels) > 0;
+    return (hub_load_relaxed(&life->view.entry->guest_wait) & (HUB_WAIT_RX | HUB_WAIT_TX)) != 0 ||
+           hub_inbound_calls_open(connection->served) > 0 ||
+           hub_channels_count(connection->channels) > 0;
 }
 
 /* What is held back for it, it cannot take: so that goes out first. */

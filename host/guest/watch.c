@@ -64,7 +64,7 @@ bool host_watch_is_excused(struct host_life *life)
 static void judge(struct host_life *life, uint64_t now, uint64_t interval)
 {
     const struct host_pulse_sight sight = {
-        .beat_ns = hub_peek64(&life->view.entry->last_heartbeat),
+        .beat_ns = hub_load_relaxed64(&life->view.entry->last_heartbeat),
         .now_ns = now,
         .most_ns = host_pulse_most(interval, life->guest->supervision.heartbeat_misses)};
 
@@ -118,7 +118,7 @@ static bool is_silent(const struct host_life *life)
     if (life->anonymous)
         return life->proven_ns == 0;
     return life->proven_ns == 0 && !hub_link_closed(life->connection.link) &&
-           (hub_peek(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
+           (hub_load_relaxed(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
 }
 
 /* Nobody tells when the lock of a stranger is free; and not even the process of one that died
@@ -139,7 +139,8 @@ static bool is_deaf(const struct host_life *life, uint64_t now)
 static uint64_t look_at_silent(struct host_life *life, uint64_t now)
 {
     const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
-    uint64_t traffic = hub_peek64(&counters->sent) + hub_peek64(&counters->received);
+    uint64_t traffic =
+        hub_load_relaxed64(&counters->sent) + hub_load_relaxed64(&counters->received);
 
     HOST_SUPERVISION(life->host)->rests = false;
     if (traffic != life->traffic) {
@@ -194,7 +195,7 @@ static bool has_open(struct host_life *life)
     if (life->proven_ns != 0 || hub_link_closed(connection->link))
         return false;
     return !host_guest_is_up(life->guest) || hub_calls_open(connection->calls) > 0 ||
-           hub_served_open(connection->served) > 0 ||
+           hub_inbound_calls_open(connection->served) > 0 ||
            hub_channels_count(connection->channels) > 0 || hub_connection_owes(connection);
 }
 

@@ -3,7 +3,7 @@
 
 #include <sys/epoll.h>
 
-#include "host/call/requests.h"
+#include "host/call/upcalls.h"
 #include "host/guest/probes.h"
 #include "host/guest/progress.h"
 #include "host/guest/watch.h"
@@ -11,7 +11,7 @@
 #include "host/observe/observe.h"
 #include "host/observe/observer.h"
 #include "host/process/confinement.h"
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
 
@@ -30,14 +30,14 @@ static void settle(struct host_life *life)
         return;
     life->settled = true;
     host_life_note_exit(life);
-    host_keep_hear(life);
-    host_keep_close(life);
+    host_fd_store_hear(life);
+    host_fd_store_close(life);
     host_guests_blame(life);
     life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
     host_output_finish(&life->output);
     hub_list_remove(&life->link);
     hub_list_append(&HOST_PROCESS(host)->ended, &life->link);
-    host_requests_forget(&host->supervision.call, life);
+    host_upcalls_forget(&host->supervision.call, life);
     host_guests_ended(life);
     hub_call_ends_deliver(life->connection.calls);
 }
@@ -155,7 +155,7 @@ static bool is_over(struct host_observe *host, struct host_life *life)
     bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
 
     if (hub_observe(&life->users) != 0 ||
-        host_scratch_inside_life(&HOST_REGISTRY(host)->scratches, life) != 0 ||
+        host_caller_inside_life(&HOST_REGISTRY(host)->scratches, life) != 0 ||
         (hub_observe(&life->work) & HOST_WORK_ANSWER) != 0)
         return false;
     if (host_confinement_lasts(life)) {

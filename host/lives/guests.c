@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/guest/places.h"
+#include "host/guest/guest_table.h"
 #include "host/guest/progress.h"
 #include "host/guest/supervision.h"
 #include "host/guest/watch.h"
-#include "host/lives/decide.h"
+#include "host/lives/after_exit.h"
 #include "host/lives/launch.h"
 #include "host/lives/printed.h"
 #include "host/lives/startup.h"
@@ -54,7 +54,7 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
 static bool is_in_use(struct host_guest *guest)
 {
     return hub_calls_open(guest->life->connection.calls) > 0 ||
-           host_scratch_inside_life(&guest->host->owner.registry.scratches, guest->life) > 0;
+           host_caller_inside_life(&guest->host->owner.registry.scratches, guest->life) > 0;
 }
 
 /* Calls still run in it, and their time is not over: it is looked at again in a moment. */
@@ -143,7 +143,7 @@ static void start_failed(struct host_guest *guest, int code)
     host_verdict_take(&guest->verdict, code);
     rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->verdict.text);
     host_report_ended(guest, NULL, &end);
-    host_decide(guest, &end);
+    host_after_exit(guest, &end);
 }
 
 /* The entry of the last life is still used, by a call that returns in a moment. */
@@ -160,7 +160,7 @@ static void keep_name(struct host_guest *guest)
     if (guest->named != HOST_GUEST_NAMED_BY_ITSELF)
         return;
     host_routes_write(&guest->host->owner.registry.routes);
-    host_places_name(guest);
+    host_guest_table_name(guest);
     host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
@@ -253,7 +253,7 @@ void host_guests_ready(struct host_life *life)
     host_guests_open(life);
     host_supervision_ready(guest);
     host_progress_begin(life);
-    host_decide_tell(guest, &event);
+    host_after_exit_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: ready in %" PRIu64 " us, pid %d, epoch %u",
                 guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND, (int)life->pid,
                 life->id.epoch);
@@ -394,7 +394,7 @@ void host_guests_ended(struct host_life *life)
     host_report_ended(guest, life, &end);
     part(life);
     tell_death(life, &end);
-    host_decide(guest, &end);
+    host_after_exit(guest, &end);
 }
 
 /* ---- stop ---- */
@@ -424,9 +424,9 @@ static int wait_stopped(struct host_guest *guest, uint64_t deadline)
     int r = 0;
 
     guest->pins++;
-    while (r >= 0 && host_places_is_used(guest)) {
+    while (r >= 0 && host_guest_table_is_used(guest)) {
         r = host_wait_until(&guest->host->owner, deadline);
-        if (r >= 0 && host_places_is_used(guest) && hub_clock_left(deadline) == 0)
+        if (r >= 0 && host_guest_table_is_used(guest) && hub_clock_left(deadline) == 0)
             r = rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     }
     guest->pins--;
@@ -472,5 +472,5 @@ void host_guests_free_all(struct host_observe *host)
 {
     for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
         if (HOST_REGISTRY(host)->guests[i] && !HOST_REGISTRY(host)->guests[i]->life)
-            host_places_forget(&host->supervision, i);
+            host_guest_table_forget(&host->supervision, i);
 }

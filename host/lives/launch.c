@@ -11,13 +11,13 @@
 #include "host/call/streaming.h"
 #include "host/observe/observe.h"
 #include "host/process/confinement.h"
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
 #include "hub/base/rlimit.h"
-#include "hub/shm/deposit.h"
 #include "hub/shm/doorbell.h"
+#include "hub/shm/fd_store.h"
 #include "hub/wire/ticket.h"
 
 #define PROOF_WITHIN (5 * HUB_SECOND)
@@ -37,7 +37,7 @@ enum {
 
 extern char **environ;
 
-_Static_assert(FD_KEPT + HUB_DEPOSIT_NAMES_MAX == HOST_SPAWN_DESCRIPTORS, "room for all of them");
+_Static_assert(FD_KEPT + HUB_FD_STORE_NAMES_MAX == HOST_SPAWN_DESCRIPTORS, "room for all of them");
 
 /* What only the start needs; the child has its own copies. */
 struct launch {
@@ -93,7 +93,7 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
         .waiting = guest->host->options.waiting,
     };
     size_t plain = count_of(guest->plain), at;
-    char **list = calloc(plain + HUB_TICKET_ARGUMENTS + HOST_KEEP_ARGUMENTS + 2, sizeof *list);
+    char **list = calloc(plain + HUB_TICKET_ARGUMENTS + HOST_FD_STORE_ARGUMENTS + 2, sizeof *list);
     int r;
 
     launch->arguments = list;
@@ -106,8 +106,8 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
     for (size_t i = 0; i < plain; i++)
         if (!(list[at + i] = join("--plain=", guest->plain[i])))
             return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a ticket");
-    return host_keep_arguments(guest->keep, (struct host_keep_numbers){FD_KEEP, FD_KEPT},
-                               list + at + plain);
+    return host_fd_store_arguments(guest->keep, (struct host_fd_store_numbers){FD_KEEP, FD_KEPT},
+                                   list + at + plain);
 }
 
 /* ---- environment ---- */
@@ -180,7 +180,7 @@ static int make_descriptors(struct host_life *life, struct launch *launch)
         return r;
     r = host_output_open(&life->output, life->loop, launch->output);
     if (r == 0)
-        r = host_keep_open(life, &launch->keep);
+        r = host_fd_store_open(life, &launch->keep);
     if (r < 0)
         return r;
     launch->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -214,7 +214,7 @@ static void number_descriptors(const struct host_guest *guest, const struct host
     order->count = FD_ORDINARY;
     if (launch->keep >= 0)
         order->count =
-            FD_KEPT + (int)host_keep_descriptors(guest->keep, order->descriptors + FD_KEPT);
+            FD_KEPT + (int)host_fd_store_descriptors(guest->keep, order->descriptors + FD_KEPT);
 }
 
 /* r[impl hub.spawn.fds] r[impl shm.spawn.ticket] */
@@ -271,7 +271,7 @@ static int watch(struct host_life *life)
     if (r == 0)
         r = host_life_listen(life);
     if (r == 0)
-        r = host_keep_watch(life);
+        r = host_fd_store_watch(life);
     if (r == 0)
         r = look_out(HOST_OBSERVE(life->host), &life->post);
     return r == 0 ? host_output_watch(&life->output) : r;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "host/guest/children.h"
-#include "host/lives/decide.h"
+#include "host/lives/after_exit.h"
 #include "host/observe/observe.h"
 #include "host/owner/threads.h"
 
@@ -19,7 +19,7 @@ static void take_line(void *user, const char *line)
     if (!life->guest)
         return;
     host_tail_add(&life->guest->tail, life->guest->supervision.log_ring, line);
-    host_decide_tell(life->guest, &event);
+    host_after_exit_tell(life->guest, &event);
 }
 
 /* r[impl supervise.log] */

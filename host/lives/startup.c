@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/call/exchange.h"
-#include "host/guest/places.h"
+#include "host/call/request.h"
+#include "host/guest/guest_table.h"
 #include "host/guest/probes.h"
-#include "host/lives/decide.h"
+#include "host/lives/after_exit.h"
 #include "host/observe/observe.h"
 #include "host/registry/containers.h"
 #include "hub/base/clock.h"
@@ -99,7 +99,7 @@ static void restore_plug(struct host_life *life)
 {
     const bool plugged = true;
     const void *const arguments[] = {&current(life)->handle, &plugged, NULL};
-    int r = host_exchange_post(life, HUB_LIFECYCLE_PLUG, arguments, on_plugged, deadline_of(life));
+    int r = host_request_post(life, HUB_LIFECYCLE_PLUG, arguments, on_plugged, deadline_of(life));
 
     if (r < 0)
         host_startup_fail(life, r);
@@ -108,7 +108,7 @@ static void restore_plug(struct host_life *life)
 /* One that need not be of this library may know no containers: then it has begun them. */
 static int take_begun(struct host_life *life, struct hub_answer *answer)
 {
-    int r = host_exchange_take(life, answer, "restart", &rapahub_type_void, NULL);
+    int r = host_request_decode(life, answer, "restart", &rapahub_type_void, NULL);
 
     if (r != RAPAHUB_ENOMETHOD || !is_by_attach(life))
         return r;
@@ -150,7 +150,7 @@ static void begin_next(struct host_life *life)
     host_containers_describe(current(life), &begin);
     begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
     arguments[0] = &begin;
-    r = host_exchange_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
+    r = host_request_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
     if (r < 0)
         host_startup_fail(life, r);
 }
@@ -175,7 +175,7 @@ void host_startup_attached(struct host_life *life)
 
     if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
         host_routes_write(&guest->host->owner.registry.routes);
-        host_places_name(guest);
+        host_guest_table_name(guest);
         memcpy(life->name, guest->name, sizeof life->name);
         host_routes_unlock(&guest->host->owner.registry.routes);
     }
@@ -194,7 +194,7 @@ static int take_methods(struct host_life *life, struct hub_answer *answer)
     struct host_methods *methods = life->startup.methods;
     uint32_t before = methods->count;
     struct rapahub_string lines;
-    int r = host_exchange_take(life, answer, "methods", &rapahub_type_string, &lines);
+    int r = host_request_decode(life, answer, "methods", &rapahub_type_string, &lines);
 
     if (r == 0)
         r = host_methods_add_lines(methods, lines);
@@ -241,7 +241,7 @@ static void ask_methods(struct host_life *life)
             begin_all(life);
         return;
     }
-    r = host_exchange_post(life, HUB_LIFECYCLE_METHODS, arguments, on_methods, deadline_of(life));
+    r = host_request_post(life, HUB_LIFECYCLE_METHODS, arguments, on_methods, deadline_of(life));
     if (r < 0)
         host_startup_fail(life, r);
 }
@@ -266,7 +266,7 @@ static void take_name(struct host_life *life, struct rapahub_string name)
         host_routes_write(&guest->host->owner.registry.routes);
         if (name.size > 0)
             host_output_escape(name.data, name.size, guest->name, sizeof guest->name);
-        host_places_name(guest);
+        host_guest_table_name(guest);
         guest->named = HOST_GUEST_NAMED_BY_ITSELF;
         host_routes_unlock(&guest->host->owner.registry.routes);
         tell_renamed(guest);
@@ -301,7 +301,7 @@ void host_startup_ready(struct host_call *host, struct host_life *life, struct h
     (void)host;
     HOST_SUPERVISION(life->host)->hooks->lives.attached(life);
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    hub_payload_take(&reader, &rapahub_type_hub_ready, &ready);
+    hub_payload_decode(&reader, &rapahub_type_hub_ready, &ready);
     valid = hub_postcard_end(&reader) == 0 && !life->startup.ready_seen && is_starting(life);
     if (valid) {
         life->startup.ready_seen = true;
@@ -312,7 +312,8 @@ void host_startup_ready(struct host_call *host, struct host_life *life, struct h
                            sizeof life->guest->version);
         r = check_ready(life, &ready);
     }
-    (void)hub_served_answer(life->connection.served, request, valid ? &ok : &invalid, nothing);
+    (void)hub_inbound_calls_answer(life->connection.served, request, valid ? &ok : &invalid,
+                                   nothing);
     if (r < 0)
         host_startup_fail(life, r);
     else if (valid)

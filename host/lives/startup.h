@@ -5,7 +5,7 @@
 #define HOST_LIVES_STARTUP_H
 
 #include "host/process/life.h"
-#include "hub/call/served.h"
+#include "hub/call/inbound_calls.h"
 
 struct host_call;
 

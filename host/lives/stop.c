@@ -2,8 +2,8 @@
 /* stop: a life of a guest is ended from outside, and with it the guest. */
 #include <rapahub/error.h>
 
-#include "host/guest/finish.h"
-#include "host/guest/places.h"
+#include "host/guest/exit_command.h"
+#include "host/guest/guest_table.h"
 #include "host/lives/guests.h"
 #include "host/observe/observe.h"
 #include "host/owner/detached.h"
@@ -27,7 +27,8 @@ static int begin(struct host_owner *owner, void *argument)
     struct stop *stop = argument;
     struct host_guest *guest = host_guest_find(HOST_PROCESS(host), stop->id);
 
-    if (!guest || (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_finish_runs(guest)))
+    if (!guest ||
+        (!guest->life && guest->state != HOST_GUEST_BACKOFF && !host_exit_command_runs(guest)))
         return refuse_stale();
     stop->guest = guest;
     guest->pins++;
@@ -40,7 +41,7 @@ static bool is_over(const void *argument)
 {
     const struct stop *stop = argument;
 
-    return !host_places_is_used(stop->guest) || hub_clock_left(stop->due.due_ns) == 0;
+    return !host_guest_table_is_used(stop->guest) || hub_clock_left(stop->due.due_ns) == 0;
 }
 
 static int end(struct host_owner *owner, void *argument)
@@ -51,11 +52,11 @@ static int end(struct host_owner *owner, void *argument)
     (void)owner;
     host_loop_clear(&stop->due);
     guest->pins--;
-    if (host_places_is_used(guest))
+    if (host_guest_table_is_used(guest))
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     /* It never served, and who spawned it has gone before. */
     if (guest->initial && guest->child != HOST_TREE_NONE && guest->pins == 0)
-        host_places_drop(guest);
+        host_guest_table_drop(guest);
     return 0;
 }
 

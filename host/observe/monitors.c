@@ -6,7 +6,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/call/exchange.h"
+#include "host/call/request.h"
 #include "host/guest/children.h"
 #include "host/observe/observe.h"
 #include "host/owner/threads.h"
@@ -54,8 +54,8 @@ static int tell_container(struct host_observe *host, struct host_life *life,
 {
     const void *const arguments[] = {&container->handle, down, NULL};
 
-    return host_exchange_tell(life, HUB_LIFECYCLE_DOWN, arguments,
-                              hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
+    return host_request_tell(life, HUB_LIFECYCLE_DOWN, arguments,
+                             hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
 }
 
 /* False: there is no room for a message to it now, and no container was told. Where it fills up

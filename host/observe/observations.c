@@ -21,8 +21,8 @@ void host_observations_fini(struct host_observations *ring)
  * to it that fitted. r[impl supervise.observer.overflow] */
 void host_observations_put(struct host_observations *ring, const struct rapahub_observation *what)
 {
-    uint32_t at = hub_peek(&ring->written);
-    uint64_t sequence = hub_peek64(&ring->sequence) + 1;
+    uint32_t at = hub_load_relaxed(&ring->written);
+    uint64_t sequence = hub_load_relaxed64(&ring->sequence) + 1;
 
     if (at - hub_observe(&ring->read) < ring->max) {
         ring->cells[at % ring->max] = *what;
@@ -47,7 +47,7 @@ size_t host_observations_take(struct host_observations *ring, struct rapahub_obs
                               size_t max)
 {
     uint64_t last = hub_observe64(&ring->sequence);
-    uint32_t at = hub_peek(&ring->read), end = hub_observe(&ring->written);
+    uint32_t at = hub_load_relaxed(&ring->read), end = hub_observe(&ring->written);
     size_t count = 0;
 
     for (; count < max && at != end; at++, count++) {

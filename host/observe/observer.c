@@ -175,7 +175,7 @@ static struct rapahub_observer *make(uint32_t max)
         return NULL;
     }
     hub_list_init(&made->link);
-    hub_note(&made->holders, 1);
+    hub_store_relaxed(&made->holders, 1);
     made->process = getpid(); /* a forked child has none of it */
     made->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->bell < 0)
@@ -298,7 +298,7 @@ static uint64_t sequence_of(struct host_observe *host, uint32_t number)
             HUB_LIST_ITEM(link, struct rapahub_observer, link);
 
         if (observer->number == number)
-            return hub_peek64(&observer->ring.sequence);
+            return hub_load_relaxed64(&observer->ring.sequence);
     }
     return 0;
 }

@@ -17,7 +17,7 @@
 
 /* The first page is wiped, and the host begins so that its first line is the last of that. */
 _Static_assert(offsetof(struct host_registry, scratches) == 0, "the number comes first");
-_Static_assert(offsetof(struct host_scratches, key) == HOST_SCRATCH_LINE, "and is alone there");
+_Static_assert(offsetof(struct host_callers, key) == HOST_CALLER_LINE, "and is alone there");
 
 static size_t page_size(void)
 {
@@ -33,13 +33,13 @@ void *host_forked_new(size_t host_size)
         return NULL;
     memset(block, 0, size);
     (void)madvise(block, page, MADV_WIPEONFORK);
-    return block + page - HOST_SCRATCH_LINE;
+    return block + page - HOST_CALLER_LINE;
 }
 
 void host_forked_free(void *host)
 {
     size_t page = page_size();
-    uint8_t *block = (uint8_t *)host + HOST_SCRATCH_LINE - page;
+    uint8_t *block = (uint8_t *)host + HOST_CALLER_LINE - page;
 
     (void)madvise(block, page, MADV_KEEPONFORK);
     free(block);

@@ -30,7 +30,8 @@ uint64_t host_futexes_look(struct host_futex *futex, const struct hub_a32 *woken
     out->value = hub_observe(out->word);
     if (out->value != futex->seen || woken == out->word)
         hub_flood_note(&futex->flood, now,
-                       hub_peek64(&counters->sent) + hub_peek64(&counters->received));
+                       hub_load_relaxed64(&counters->sent) +
+                           hub_load_relaxed64(&counters->received));
     futex->seen = out->value;
     return hub_flood_until(&futex->flood);
 }
@@ -98,7 +99,8 @@ static void tell(struct host_futexes *futexes)
 /* A sleep on a word with another value shows at once whether the kernel supports it. */
 static int start(struct host_futexes *futexes)
 {
-    const struct hub_futex_look other = {&futexes->changes, ~hub_peek(&futexes->changes), false};
+    const struct hub_futex_look other = {&futexes->changes, ~hub_load_relaxed(&futexes->changes),
+                                         false};
     int r = hub_futex_wait_any(&other, 1, HUB_NEVER);
 
     return r == -EAGAIN ? hub_thread_start(&futexes->thread, run_thread, futexes) : r;

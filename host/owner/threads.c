@@ -3,9 +3,9 @@
 
 #include <rapahub/error.h>
 
-#include "host/owner/caller.h"
 #include "host/owner/forked.h"
 #include "host/owner/owner.h"
+#include "host/owner/ownership.h"
 #include "host/owner/verdict.h"
 #include "host/owner/wait.h"
 #include "hub/base/clock.h"
@@ -185,9 +185,9 @@ static int wait_for(struct host_owner *host, struct job *job, uint64_t deadline)
 int host_threads_run(struct host_owner *host, host_threads_job *job, void *argument)
 {
     struct job posted = {.run = job, .argument = argument};
-    int r = host_caller_check(host);
+    int r = host_ownership_check(host);
 
-    if (host_caller_is_owner(host))
+    if (host_ownership_is_owner(host))
         return r < 0 ? r : job(host, argument);
     if (!host->threads.own || host_forked_check(host) < 0)
         return r;
@@ -199,7 +199,7 @@ int host_threads_look(struct host_owner *host, host_threads_job *job, void *argu
 {
     int r = host_forked_check(host);
 
-    if (r < 0 || !host_caller_is_owner(host))
+    if (r < 0 || !host_ownership_is_owner(host))
         return r < 0 ? r : host_threads_run(host, job, argument);
     return job(host, argument);
 }
@@ -221,9 +221,9 @@ int host_threads_await(struct host_owner *host, const struct host_threads_task *
                        void *argument)
 {
     struct job posted = {.task = task, .argument = argument};
-    int r = host_caller_check(host);
+    int r = host_ownership_check(host);
 
-    if (host_caller_is_owner(host))
+    if (host_ownership_is_owner(host))
         return r < 0 ? r : await_as_owner(host, task, argument);
     if (!host->threads.own || host_forked_check(host) < 0)
         return r;
@@ -241,7 +241,7 @@ int host_threads_ask(struct host_owner *host, host_threads_job *job, void *argum
 {
     struct job posted = {.run = job, .argument = argument, .in_turn = true};
 
-    if (host_caller_is_owner(host))
+    if (host_ownership_is_owner(host))
         return job(host, argument);
     post(host, &posted);
     return wait_for(host, &posted, deadline_ns);

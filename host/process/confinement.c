@@ -91,7 +91,7 @@ int host_confinement_enter(struct host_guest *guest, struct host_life *life)
 void host_confinement_ended(struct host_life *life)
 {
     const struct rapahub_supervision *how = &life->guest->supervision;
-    bool killed = hub_peek(&life->exit_known) != 0 && life->exit.code == CLD_KILLED &&
+    bool killed = hub_load_relaxed(&life->exit_known) != 0 && life->exit.code == CLD_KILLED &&
                   life->exit.status == SIGKILL;
     bool oom = killed && !life->guest->told && host_cgroup_ooms(&life->cgroup) > 0;
 

@@ -111,7 +111,7 @@ int host_group_admit(struct host_group *group, uint32_t peer, uint32_t *epoch)
     if (r < 0)
         return r;
     hub_segment_view(group->segment, peer, &view);
-    *epoch = hub_peek(&view.entry->epoch);
+    *epoch = hub_load_relaxed(&view.entry->epoch);
     sit_down(group, peer, *epoch);
     return 0;
 }

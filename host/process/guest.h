@@ -22,7 +22,7 @@
 #include "host/supervise/tree.h"
 #include "hub/base/states.h"
 
-struct host_finish;
+struct host_exit_command;
 struct host_process;
 
 /* No start of a guest takes more descriptors of its host than that at once. */
@@ -64,9 +64,9 @@ struct host_guest {
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
     struct host_limits limits;
-    struct host_finish *finish;   /* NULL: none */
-    struct host_keep *keep;       /* NULL: none */
-    bool told_unconfined;         /* that limits of its cgroup are not enforced */
+    struct host_exit_command *finish; /* NULL: none */
+    struct host_fd_store *keep;       /* NULL: none */
+    bool told_unconfined;             /* that limits of its cgroup are not enforced */
     uint32_t child;               /* its place in the tree; HOST_TREE_NONE: it is not supervised */
     uint64_t incarnation;         /* of the present or last life */
     uint32_t group;               /* place of its supervisor */

@@ -12,11 +12,11 @@
 
 #include <rapahub/error.h>
 
-#include "host/owner/caller.h"
+#include "host/owner/ownership.h"
 #include "host/owner/wait.h"
 #include "host/process/confinement.h"
+#include "host/process/fd_store.h"
 #include "host/process/guest.h"
-#include "host/process/keep.h"
 #include "host/process/process.h"
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
@@ -77,7 +77,7 @@ void host_life_release(struct host_life **pointer)
     host_loop_unwatch(life->loop, &life->on_death);
     host_loop_unwatch(life->loop, &life->on_bell);
     host_life_look_away(life);
-    host_keep_close(life);
+    host_fd_store_close(life);
     host_output_close(&life->output);
     if (life->open)
         hub_connection_close(&life->connection);
@@ -97,13 +97,13 @@ void host_life_release(struct host_life **pointer)
 /* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
 static bool will_look(const struct host_life *life)
 {
-    return host_caller_is_owner(&life->host->owner) && life->loop->handling &&
+    return host_ownership_is_owner(&life->host->owner) && life->loop->handling &&
            life->host->owner.depth + life->host->owner.nested <= HOST_WAIT_DEPTH_MAX;
 }
 
 static void note(struct host_life *life, uint32_t bit)
 {
-    uint32_t before = hub_peek(&life->work);
+    uint32_t before = hub_load_relaxed(&life->work);
 
     if ((before & bit) == 0)
         hub_arm(&life->work, bit);
@@ -127,7 +127,7 @@ static void on_pending(void *user)
 {
     struct host_life *life = user;
 
-    if ((hub_peek(&life->work) & HOST_WORK_SWEEP) == 0)
+    if ((hub_load_relaxed(&life->work) & HOST_WORK_SWEEP) == 0)
         note(life, HOST_WORK_SWEEP);
 }
 
@@ -183,7 +183,7 @@ static uint64_t on_nap(void *user)
     return NAP;
 }
 
-int host_life_connect(struct host_life *life, hub_served_streams *streams,
+int host_life_connect(struct host_life *life, hub_inbound_calls_streams *streams,
                       const struct hub_channels_manner *manner)
 {
     const struct hub_link_options options = {
@@ -280,7 +280,7 @@ static bool is_the_one(const struct host_life *life)
     pid_t pid = 0;
 
     return !life->anonymous ||
-           (hub_lock_ask_peer(life->group->segment->mapping.fd, life->id.peer, &pid) == 1 &&
+           (hub_lock_test_peer(life->group->segment->mapping.fd, life->id.peer, &pid) == 1 &&
             pid == life->pid);
 }
 
@@ -336,7 +336,7 @@ void host_life_note_exit(struct host_life *life)
 {
     bool held;
 
-    if (hub_peek(&life->exit_known) != 0)
+    if (hub_load_relaxed(&life->exit_known) != 0)
         return;
     held = hub_proof_status(life->pidfd, &life->exit) == 0;
     if (held) {

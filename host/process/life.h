@@ -47,7 +47,7 @@ struct host_startup {
 };
 
 /* The method of an offer that the guest called last inside of a call; see nested.h. */
-struct host_nested {
+struct host_nested_upcall {
     uint32_t version; /* of the routes, which it is good for; 0: none */
     uint64_t method_id;
     struct host_container *container;
@@ -95,7 +95,7 @@ struct host_life {
     struct host_output output;
     struct host_cgroup cgroup;
     bool purged; /* all in its cgroup were killed behind its death */
-    struct host_watch on_death, on_bell, on_keep; /* see keep.h */
+    struct host_watch on_death, on_bell, on_keep; /* see fd_store.h */
     struct host_post post;
     struct host_futex futex;
 
@@ -125,7 +125,7 @@ struct host_life {
     struct host_stall progress; /* see progress.h */
     struct host_timer progress_timer;
     struct host_probes probes;
-    struct host_nested nested;
+    struct host_nested_upcall nested;
     struct host_chains chains;
     uint32_t relayed;       /* requests of it that are under way to other guests */
     struct hub_a32 foreign; /* requests of other guests that are open in it */
@@ -146,7 +146,7 @@ void host_life_release(struct host_life **life);
 
 /* Opens the link; the pidfd is known. `streams` finds the channels of the guest's requests; the
  * owner waits for channels by `manner`. Both get the life as their user. */
-int host_life_connect(struct host_life *life, hub_served_streams *streams,
+int host_life_connect(struct host_life *life, hub_inbound_calls_streams *streams,
                       const struct hub_channels_manner *manner);
 
 /* Owner: its end is looked out for no more; nor is it, where the owner naps in its futex; nor what

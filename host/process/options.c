@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 #include "host/supervise/defaults.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -215,7 +215,7 @@ int host_options_check_guest(const struct rapahub_guest_options *options)
         r = check_plain(options->plain);
     if (r == 0)
         r = check_trust(options->trust);
-    return r == 0 ? host_keep_check(options) : r;
+    return r == 0 ? host_fd_store_check(options) : r;
 }
 
 int host_options_check_container(const struct rapahub_container_options *options)

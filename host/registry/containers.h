@@ -28,14 +28,14 @@ enum host_container_state {
 extern const struct hub_states host_containers_states;
 
 struct host_guest;
-struct host_offer;
+struct host_service;
 
 struct host_container {
     struct rapahub_container_id id;
-    uint32_t state;           /* enum host_container_state */
-    struct host_guest *guest; /* NULL: an offer */
-    struct host_offer *offer; /* NULL: in a guest */
-    uint64_t handle;          /* by which its guest knows it; the same in all lives */
+    uint32_t state;             /* enum host_container_state */
+    struct host_guest *guest;   /* NULL: an offer */
+    struct host_service *offer; /* NULL: in a guest */
+    uint64_t handle;            /* by which its guest knows it; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool plugged;                /* kept across a restart */
@@ -86,15 +86,15 @@ void host_containers_move(struct host_container *container, enum host_container_
 /* Owner: returns the number of users. */
 static inline uint32_t host_containers_users(const struct host_container *container)
 {
-    return hub_observe(&container->users) + hub_peek(&container->own_users);
+    return hub_observe(&container->users) + hub_load_relaxed(&container->own_users);
 }
 static inline void host_containers_hold_own(struct host_container *container)
 {
-    hub_note(&container->own_users, hub_peek(&container->own_users) + 1);
+    hub_store_relaxed(&container->own_users, hub_load_relaxed(&container->own_users) + 1);
 }
 static inline void host_containers_drop_own(struct host_container *container)
 {
-    hub_note(&container->own_users, hub_peek(&container->own_users) - 1);
+    hub_store_relaxed(&container->own_users, hub_load_relaxed(&container->own_users) - 1);
 }
 
 void host_containers_drop(struct host_container *container); /* any thread */

@@ -17,7 +17,7 @@ struct host_methods *host_methods_create(void)
     struct host_methods *methods = calloc(1, sizeof *methods);
 
     if (methods)
-        hub_note(&methods->holders, 1);
+        hub_store_relaxed(&methods->holders, 1);
     return methods;
 }
 

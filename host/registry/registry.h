@@ -13,7 +13,7 @@
 struct host_guest;
 
 struct host_registry {
-    struct host_scratches scratches; /* first: see forked.h */
+    struct host_callers scratches; /* first: see forked.h */
     struct host_routes routes;
     struct host_containers containers; /* routes */
     uint32_t guests_max;

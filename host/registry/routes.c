@@ -8,8 +8,8 @@
 void host_routes_init(struct host_routes *routes)
 {
     pthread_rwlock_init(&routes->lock, NULL);
-    hub_note(&routes->version, 1);
-    hub_note(&routes->changes, 0);
+    hub_store_relaxed(&routes->version, 1);
+    hub_store_relaxed(&routes->changes, 0);
 }
 
 void host_routes_fini(struct host_routes *routes)
@@ -29,7 +29,7 @@ void host_routes_write(struct host_routes *routes)
     pthread_rwlock_wrlock(&routes->lock);
     if (hub_add(&routes->version, 1) == UINT32_MAX)
         hub_add(&routes->version, 1); /* 0 is a version that was never seen */
-    hub_settle(&routes->version);
+    hub_fence(&routes->version);
 }
 
 void host_routes_unlock(struct host_routes *routes)

@@ -11,11 +11,11 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 
-#define HOST_SCRATCH_LINE HUB_LINE
+#define HOST_CALLER_LINE HUB_LINE
 
-struct host_scratches {
+struct host_callers {
     uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
-    uint8_t alone[HOST_SCRATCH_LINE - sizeof(uint64_t)];
+    uint8_t alone[HOST_CALLER_LINE - sizeof(uint64_t)];
     pthread_key_t key;
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);

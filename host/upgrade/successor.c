@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "host/guest/guest_record.h"
-#include "host/guest/places.h"
+#include "host/guest/guest_table.h"
 #include "host/guest/supervision.h"
 #include "host/guest/watch.h"
 #include "host/lives/guests.h"
 #include "host/lives/launch.h"
 #include "host/lives/printed.h"
 #include "host/observe/observe.h"
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 
 #define NAME_MOST 57 /* bytes of the name it is made from */
 
@@ -35,8 +35,8 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
         r = host_guest_record_create(HOST_SUPERVISION(of->host), &options, &successor);
     if (r < 0)
         return r;
-    host_keep_hear(of->life); /* what it gave before somebody asked for this */
-    r = host_keep_copy(of->keep, &successor->keep);
+    host_fd_store_hear(of->life); /* what it gave before somebody asked for this */
+    r = host_fd_store_copy(of->keep, &successor->keep);
     if (r < 0) {
         host_guest_record_release(&successor);
         return r;
@@ -47,13 +47,13 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
         successor->supervision.ready = RAPAHUB_READY_MESSAGE; /* that says its name and methods */
     successor->limits = of->limits;
     successor->lives = of->lives;
-    r = host_places_enter(successor, &place);
+    r = host_guest_table_enter(successor, &place);
     if (r < 0) {
         host_guest_record_release(&successor);
         return r;
     }
     host_routes_write(&of->host->owner.registry.routes);
-    host_places_name(successor);
+    host_guest_table_name(successor);
     host_routes_unlock(&of->host->owner.registry.routes);
     *out = successor;
     return 0;
@@ -117,7 +117,7 @@ void host_successor_exchange(struct host_guest *guest, struct host_guest *succes
     guest->life->incarnation = guest->incarnation;
     memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has seen it yet */
     set_name(successor, guest->name, ".old");
-    host_places_name(successor);
+    host_guest_table_name(successor);
 }
 
 void host_successor_retire(struct host_guest *successor)
@@ -139,5 +139,5 @@ void host_successor_kill(struct host_guest *successor)
 void host_successor_drop(struct host_guest *successor)
 {
     if (!successor->life && successor->pins == 0)
-        host_places_drop(successor);
+        host_guest_table_drop(successor);
 }

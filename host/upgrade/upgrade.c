@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "host/guest/supervision.h"
-#include "host/lives/decide.h"
+#include "host/lives/after_exit.h"
 #include "host/observe/observe.h"
-#include "host/process/keep.h"
+#include "host/process/fd_store.h"
 #include "host/supervise/lint.h"
 #include "host/upgrade/successor.h"
-#include "host/upgrade/upgrade_moves.h"
+#include "host/upgrade/upgrade_transfer.h"
 #include "hub/base/clock.h"
 
 #define TIMEOUT    (30 * HUB_SECOND)
@@ -92,9 +92,9 @@ static int compare(struct host_upgrade *upgrade)
 
 static int list_containers(struct host_upgrade *upgrade)
 {
-    int r = host_holding_init(&upgrade->holding, upgrade->guest);
+    int r = host_gate_init(&upgrade->holding, upgrade->guest);
 
-    upgrade->held_before = host_holding_calls(&upgrade->holding);
+    upgrade->held_before = host_gate_calls(&upgrade->holding);
     upgrade->result.containers = upgrade->holding.count;
     return r;
 }
@@ -106,7 +106,7 @@ static void begin(struct host_upgrade *upgrade)
     if (r < 0)
         fails(upgrade, r);
     else
-        host_upgrade_moves_begin(upgrade);
+        host_upgrade_transfer_begin(upgrade);
 }
 
 static void hold(struct host_upgrade *upgrade)
@@ -117,8 +117,8 @@ static void hold(struct host_upgrade *upgrade)
     upgrade->hold_until_ns = upgrade->held_ns + most;
     if (upgrade->hold_until_ns > upgrade->deadline_ns)
         upgrade->hold_until_ns = upgrade->deadline_ns;
-    host_holding_begin(upgrade->host, &upgrade->holding);
-    host_upgrade_moves_plug(upgrade);
+    host_gate_begin(upgrade->host, &upgrade->holding);
+    host_upgrade_transfer_plug(upgrade);
 }
 
 static void note_released(struct host_upgrade *upgrade)
@@ -130,7 +130,7 @@ static int may_switch(struct host_upgrade *upgrade)
 {
     if (is_lost(upgrade->successor, upgrade->to))
         return rapahub_fail(RAPAHUB_EDIED, "", "the new version ended meanwhile");
-    if (!host_holding_is_whole(&upgrade->holding, upgrade->guest))
+    if (!host_gate_is_whole(&upgrade->holding, upgrade->guest))
         return rapahub_fail(RAPAHUB_ESTATE, "", "the containers of %s changed meanwhile",
                             upgrade->guest->name);
     return host_supervision_replaced(upgrade->guest);
@@ -153,8 +153,8 @@ static void change_over(struct host_upgrade *upgrade)
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
     int r;
 
-    host_keep_hear(upgrade->from); /* what breaks a rule ends its link */
-    host_keep_hear(upgrade->to);
+    host_fd_store_hear(upgrade->from); /* what breaks a rule ends its link */
+    host_fd_store_hear(upgrade->to);
     if (is_lost(upgrade->guest, upgrade->from)) {
         lose_old(upgrade);
         return;
@@ -164,13 +164,13 @@ static void change_over(struct host_upgrade *upgrade)
         fails(upgrade, r);
         return;
     }
-    host_keep_change_over(upgrade->guest, upgrade->successor);
+    host_fd_store_change_over(upgrade->guest, upgrade->successor);
     host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
     host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
-    host_decide_tell(upgrade->guest, &event); /* before what it may say of its health */
+    host_after_exit_tell(upgrade->guest, &event); /* before what it may say of its health */
     show_health(upgrade->guest);
-    host_holding_end(upgrade->host, &upgrade->holding);
+    host_gate_end(upgrade->host, &upgrade->holding);
     note_released(upgrade);
     rapahub_log(RAPAHUB_LOG_INFO, "upgrade",
                 "%s: version %s took over from %s, %" PRIu64 " bytes of state, calls held for "
@@ -197,7 +197,7 @@ static void end_new(struct host_upgrade *upgrade)
 
 static void let_go(struct host_upgrade *upgrade)
 {
-    host_holding_end(upgrade->host, &upgrade->holding);
+    host_gate_end(upgrade->host, &upgrade->holding);
     note_released(upgrade);
     end_new(upgrade);
 }
@@ -213,12 +213,12 @@ static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
     static void (*const actions[])(struct host_upgrade *) = {
         [HOST_UPGRADE_BEGIN] = begin,
         [HOST_UPGRADE_HOLD] = hold,
-        [HOST_UPGRADE_DRAIN] = host_upgrade_moves_drain,
-        [HOST_UPGRADE_SAVE] = host_upgrade_moves_save,
-        [HOST_UPGRADE_LOAD] = host_upgrade_moves_load,
+        [HOST_UPGRADE_DRAIN] = host_upgrade_transfer_drain,
+        [HOST_UPGRADE_SAVE] = host_upgrade_transfer_save,
+        [HOST_UPGRADE_LOAD] = host_upgrade_transfer_load,
         [HOST_UPGRADE_SWITCH] = change_over,
         [HOST_UPGRADE_RETIRE] = retire,
-        [HOST_UPGRADE_RETURN] = host_upgrade_moves_return,
+        [HOST_UPGRADE_RETURN] = host_upgrade_transfer_return,
         [HOST_UPGRADE_LET_GO] = let_go,
         [HOST_UPGRADE_END_NEW] = end_new,
         [HOST_UPGRADE_FINISH] = finish,
@@ -284,7 +284,7 @@ static void start(struct host_upgrade *upgrade)
     int r = host_successor_start(upgrade->successor);
 
     if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(upgrade->host)->ended)) {
-        host_upgrade_moves_again(upgrade, start);
+        host_upgrade_transfer_again(upgrade, start);
     } else if (r < 0) {
         fails(upgrade, r);
     } else {
@@ -456,9 +456,9 @@ static int end_task(struct host_owner *owner, void *argument)
 
     (void)owner;
     upgrade->result.guest = guest->id;
-    upgrade->result.calls_held = host_holding_calls(&upgrade->holding) - upgrade->held_before;
+    upgrade->result.calls_held = host_gate_calls(&upgrade->holding) - upgrade->held_before;
     host_loop_clear(&upgrade->timer);
-    host_holding_fini(&upgrade->holding);
+    host_gate_fini(&upgrade->holding);
     host_life_drop(upgrade->from);
     if (upgrade->to)
         host_life_drop(upgrade->to);

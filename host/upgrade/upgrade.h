@@ -9,14 +9,14 @@
 
 #include "host/owner/threads.h"
 #include "host/process/guest.h"
-#include "host/upgrade/holding.h"
+#include "host/upgrade/gate.h"
 #include "host/upgrade/upgrade_steps.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_observe;
 struct host_upgrade;
 
-/* Where the steps of upgrade_moves.h tell what came of them: one table, of upgrade.c. */
+/* Where the steps of upgrade_transfer.h tell what came of them: one table, of upgrade.c. */
 struct host_upgrade_events {
     /* What happened; where something follows from it, that is done. */
     void (*happens)(struct host_upgrade *upgrade, enum host_upgrade_event event);
@@ -36,7 +36,7 @@ struct host_upgrade {
     struct host_guest *guest; /* pinned */
     struct host_guest *successor;
     struct host_life *from, *to; /* held; `to` NULL: not yet */
-    struct host_holding holding;
+    struct host_gate holding;
     enum host_upgrade_state state;
     uint32_t at;            /* container that is told, asked, moved */
     struct hub_saved saved; /* of it: what the old process announced */

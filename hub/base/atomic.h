@@ -67,28 +67,28 @@ static inline bool hub_claim_pair(struct hub_a32 *first, uint64_t expected, uint
 }
 
 /* Orders all earlier stores before the later ones for a signal handler of this thread. */
-static inline void hub_settle_for_signals(void)
+static inline void hub_fence_for_signals(void)
 {
     __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
 /* Relaxed load and store. */
-static inline uint32_t hub_peek(const struct hub_a32 *from)
+static inline uint32_t hub_load_relaxed(const struct hub_a32 *from)
 {
     return __atomic_load_n(&from->word, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t hub_peek64(const struct hub_a64 *from)
+static inline uint64_t hub_load_relaxed64(const struct hub_a64 *from)
 {
     return __atomic_load_n(&from->word, __ATOMIC_RELAXED);
 }
 
-static inline void hub_note(struct hub_a32 *to, uint32_t value)
+static inline void hub_store_relaxed(struct hub_a32 *to, uint32_t value)
 {
     __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
 }
 
-static inline void hub_note64(struct hub_a64 *to, uint64_t value)
+static inline void hub_store_relaxed64(struct hub_a64 *to, uint64_t value)
 {
     __atomic_store_n(&to->word, value, __ATOMIC_RELAXED);
 }
@@ -100,7 +100,7 @@ static inline void hub_count64(struct hub_a64 *counter, uint64_t more)
 #ifdef HUB_ATOMIC_X86_64
     __asm__("addq %1, %0" : "+m"(counter->word) : "er"(more) : "cc");
 #else
-    hub_note64(counter, hub_peek64(counter) + more);
+    hub_store_relaxed64(counter, hub_load_relaxed64(counter) + more);
 #endif
 }
 
@@ -157,7 +157,7 @@ static inline uint32_t hub_arm(struct hub_a32 *word, uint32_t bits)
 /* Full fence between a publication and the check of the other side's sleep bits, and between arming
  * and the last check of the resource. ThreadSanitizer knows no fences; for it this is a
  * read-modify-write of the word in question. */
-static inline void hub_settle(struct hub_a32 *word)
+static inline void hub_fence(struct hub_a32 *word)
 {
 #ifdef __SANITIZE_THREAD__
     __atomic_fetch_or(&word->word, 0, __ATOMIC_SEQ_CST);
@@ -169,13 +169,13 @@ static inline void hub_settle(struct hub_a32 *word)
 
 /* An exchange of another word, and then the same fence. Where every exchange is a full fence, no
  * second one is needed. */
-static inline uint32_t hub_exchange_and_settle(struct hub_a32 *to, uint32_t value,
-                                               struct hub_a32 *word)
+static inline uint32_t hub_exchange_and_fence(struct hub_a32 *to, uint32_t value,
+                                              struct hub_a32 *word)
 {
     uint32_t before = __atomic_exchange_n(&to->word, value, __ATOMIC_SEQ_CST);
 
 #ifndef HUB_ATOMIC_X86_64
-    hub_settle(word);
+    hub_fence(word);
 #else
     (void)word;
 #endif
@@ -186,7 +186,7 @@ static inline uint32_t hub_exchange_and_settle(struct hub_a32 *to, uint32_t valu
 static inline void hub_copy_in(uint64_t *to, const struct hub_a64 *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        to[i] = hub_peek64(&from[i]);
+        to[i] = hub_load_relaxed64(&from[i]);
 }
 
 /* The same for `count` pairs of words. Each word is loaded once, alone or with its pair, and may be
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
     typedef uint64_t __attribute__((aligned(1), may_alias)) anywhere;
 
     for (size_t i = 0; i < 2 * count; i++)
-        ((anywhere *)to)[i] = hub_peek64(&from[i]);
+        ((anywhere *)to)[i] = hub_load_relaxed64(&from[i]);
 #endif
 }
 
@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) void hub_copy_in_pairs(void *to,
 static inline void hub_copy_out(struct hub_a64 *to, const uint64_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        hub_note64(&to[i], from[i]);
+        hub_store_relaxed64(&to[i], from[i]);
 }
 
 /* Copies foreign payload bytes into private memory once. Only the copy may be examined. */

@@ -10,7 +10,7 @@ struct hub_budget *hub_budget_create(uint64_t limit)
     if (!budget)
         return NULL;
     budget->limit = limit;
-    hub_note(&budget->holders, 1);
+    hub_store_relaxed(&budget->holders, 1);
     return budget;
 }
 
@@ -34,7 +34,7 @@ bool hub_budget_take(struct hub_budget *budget, size_t bytes)
     uint64_t used;
 
     do {
-        used = hub_peek64(&budget->used);
+        used = hub_load_relaxed64(&budget->used);
         if (used > budget->limit || bytes > budget->limit - used)
             return false;
     } while (!hub_claim64(&budget->used, used, used + bytes));
@@ -53,7 +53,7 @@ void hub_budget_give(struct hub_budget *budget, size_t bytes)
 
 bool hub_budget_has_half(const struct hub_budget *budget, size_t own)
 {
-    uint64_t used = hub_peek64(&budget->used);
+    uint64_t used = hub_load_relaxed64(&budget->used);
 
     return used <= own || used - own <= budget->limit / 2;
 }

@@ -133,7 +133,7 @@ int hub_closer_create(struct hub_closer **out)
     if (!closer)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for who closes descriptors");
     hub_mutex_init(&closer->lock, HUB_MUTEX_CLOSER);
-    hub_note(&closer->users, 1);
+    hub_store_relaxed(&closer->users, 1);
     *out = closer;
     return 0;
 }
@@ -198,7 +198,7 @@ void hub_closer_settle(struct hub_closer *closer)
     uint64_t until = hub_clock_after(SETTLE_MOST);
     uint32_t all = hub_observe(&closer->given), seen;
 
-    if (!has_closed(closer, hub_peek(&closer->due)))
+    if (!has_closed(closer, hub_load_relaxed(&closer->due)))
         return;
     for (;;) {
         seen = hub_observe(&closer->done);
@@ -206,7 +206,7 @@ void hub_closer_settle(struct hub_closer *closer)
             break;
         (void)hub_futex_wait_private(&closer->done, seen, until);
     }
-    hub_note(&closer->due, all);
+    hub_store_relaxed(&closer->due, all);
 }
 
 /* If no thread could ever be started, the descriptors are closed here. */

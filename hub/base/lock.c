@@ -53,7 +53,7 @@ static int why_taken(int fd, uint32_t peer)
     return -EAGAIN;
 }
 
-int hub_lock_take_peer(int fd, uint32_t peer, pid_t pid)
+int hub_lock_acquire_peer(int fd, uint32_t peer, pid_t pid)
 {
     int r = hub_lock_try(fd, range_of(peer), 1 + (uint64_t)pid);
 
@@ -65,7 +65,7 @@ int hub_lock_drop_peer(int fd, uint32_t peer)
     return hub_lock_drop(fd, range_of(peer), HUB_LOCK_SPAN);
 }
 
-int hub_lock_ask_peer(int fd, uint32_t peer, pid_t *pid)
+int hub_lock_test_peer(int fd, uint32_t peer, pid_t *pid)
 {
     struct flock lock = range(F_WRLCK, range_of(peer), HUB_LOCK_SPAN);
 

@@ -24,12 +24,12 @@ int hub_lock_free(int fd, uint64_t start, uint64_t size);
 
 /* Guest: locks the range of `peer`, with its pid as the length. -EAGAIN if it is locked, -EACCES if
  * a host that admits no guests without a ticket holds it. */
-int hub_lock_take_peer(int fd, uint32_t peer, pid_t pid);
+int hub_lock_acquire_peer(int fd, uint32_t peer, pid_t pid);
 int hub_lock_drop_peer(int fd, uint32_t peer); /* either side */
 
 /* Host: returns 1 if a guest holds the range of `peer`, with the pid that it gave or 0 if it gave
  * none; 0 if the range is free; or a failure. */
-int hub_lock_ask_peer(int fd, uint32_t peer, pid_t *pid);
+int hub_lock_test_peer(int fd, uint32_t peer, pid_t *pid);
 
 /* Host: locks the range of `peer` for good, which proves that no guest holds it. Returns 0, also if
  * it was already locked here, or -EAGAIN. */

@@ -89,7 +89,7 @@ void hub_mutex_pass(struct hub_mutex *mutex, uint32_t was);
 
 static inline void hub_mutex_init(struct hub_mutex *mutex, enum hub_mutex_rank rank)
 {
-    hub_note(&mutex->word, HUB_MUTEX_FREE);
+    hub_store_relaxed(&mutex->word, HUB_MUTEX_FREE);
 #ifdef HUB_MUTEX_RANKS
     mutex->rank = rank;
 #else
@@ -115,7 +115,7 @@ static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct h
     uint32_t was;
 
     hub_lock_rank_leave(HUB_MUTEX_RANK_OF(mutex));
-    was = hub_exchange_and_settle(&mutex->word, HUB_MUTEX_FREE, word);
+    was = hub_exchange_and_fence(&mutex->word, HUB_MUTEX_FREE, word);
     if (__builtin_expect(was != HUB_MUTEX_HELD, 0))
         hub_mutex_pass(mutex, was);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hub/base/clock.h"
-#include "hub/base/far.h"
+#include "hub/base/streaming_copy.h"
 
 /* Copies in a row. Of a stream a row on trial first fills what a cache holds. */
 #define ALONE_TRIAL    8
@@ -137,7 +137,7 @@ void hub_way_copy(struct hub_way *way, void *to, const void *from, size_t size)
     uint64_t begun = timed ? hub_clock_now() : 0;
 
     if (way->now == HUB_WAY_FAR)
-        hub_far_stream(to, from, size);
+        hub_streaming_copy_stream(to, from, size);
     else
         memcpy(to, from, size);
     hub_way_note(way, size, begun, timed ? hub_clock_now() : 0);

@@ -15,7 +15,7 @@
 
 enum hub_way_kind {
     HUB_WAY_NEAR, /* stored as any bytes, into memory that was used last */
-    HUB_WAY_FAR,  /* past the caches (far.h) */
+    HUB_WAY_FAR,  /* past the caches (streaming_copy.h) */
     HUB_WAY_COLD, /* as any bytes, into memory that was used longest ago: no CPU has it in its own
                      cache */
     HUB_WAY_KINDS

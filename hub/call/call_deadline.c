@@ -10,8 +10,8 @@ void hub_call_deadline_extend(struct hub_calls *calls, uint64_t number, uint64_t
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
     if (entry && entry->state == HUB_CALL_OPEN && !entry->cancelled &&
-        hub_peek64(&entry->deadline_ns) < deadline_ns)
-        hub_note64(&entry->deadline_ns, deadline_ns);
+        hub_load_relaxed64(&entry->deadline_ns) < deadline_ns)
+        hub_store_relaxed64(&entry->deadline_ns, deadline_ns);
     hub_mutex_unlock(calls->lock);
 }
 
@@ -22,7 +22,7 @@ uint64_t hub_call_deadline_of(struct hub_calls *calls, uint64_t number)
 
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
-    deadline = entry ? hub_peek64(&entry->deadline_ns) : 0;
+    deadline = entry ? hub_load_relaxed64(&entry->deadline_ns) : 0;
     hub_mutex_unlock(calls->lock);
     return deadline;
 }

@@ -6,7 +6,7 @@
 
 static void count(const struct hub_call_entry *entry, struct hub_call_debt *debt)
 {
-    uint64_t deadline_ns = hub_peek64(&entry->deadline_ns);
+    uint64_t deadline_ns = hub_load_relaxed64(&entry->deadline_ns);
 
     switch (entry->state) {
     case HUB_CALL_ZOMBIE:

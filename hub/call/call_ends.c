@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "hub/base/clock.h"
-#include "hub/call/answers.h"
 #include "hub/call/call_table.h"
+#include "hub/call/responses.h"
 
 #define BATCH 16 /* ends collected under one lock */
 
@@ -22,7 +22,7 @@ static void expire(struct hub_calls *calls) REQUIRES(*calls->lock)
     calls->next_deadline = HUB_NEVER;
     for (uint32_t i = 0; i < calls->begun; i++) {
         struct hub_call_entry *entry = &calls->entries[i];
-        uint64_t deadline_ns = hub_peek64(&entry->deadline_ns);
+        uint64_t deadline_ns = hub_load_relaxed64(&entry->deadline_ns);
 
         if (entry->state != HUB_CALL_OPEN || !entry->done || !entry->sent)
             continue;
@@ -94,7 +94,7 @@ static void tell(struct hub_calls *calls, struct finished *finished)
         hub_calls_send_cancel(calls, finished->cancel);
     finished->done(finished->user, finished->code, finished->own ? &finished->answer : &none);
     if (finished->own)
-        hub_answers_fini(&finished->answer);
+        hub_responses_fini(&finished->answer);
 }
 
 /* If more calls than a table holds have ended meanwhile, the rest is left for another time. */

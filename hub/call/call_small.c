@@ -24,7 +24,7 @@ static int enter_and_put(struct hub_calls *calls, struct hub_descriptor *message
     hub_call_table_open(calls, entry, &opening);
     message->msg_type = HUB_REQUEST;
     message->id = entry->id;
-    *number = hub_peek64(&entry->number);
+    *number = hub_load_relaxed64(&entry->number);
     r = hub_direct_put(calls->link, message, call->more);
     if (r < 0)
         hub_call_table_forget(calls, entry);

@@ -101,7 +101,7 @@ static __attribute__((noinline)) struct hub_call_entry *find_free(struct hub_cal
 static void put_back(struct hub_calls *calls, struct hub_call_entry *entry) REQUIRES(*calls->lock)
 {
     entry->state = HUB_CALL_FREE;
-    hub_note64(&entry->number, 0);
+    hub_store_relaxed64(&entry->number, 0);
     calls->spare[calls->spare_count++] = (uint32_t)(entry - calls->entries);
 }
 
@@ -118,8 +118,9 @@ static __attribute__((noinline)) struct hub_call_entry *reserve_any(struct hub_c
         return NULL;
     entry->id = fresh_id(calls, (uint32_t)(entry - calls->entries));
     entry->state = HUB_CALL_DIRECT;
-    hub_note64(&entry->number, 0); /* before the entry is found again: the previous call is over */
-    hub_note(&entry->taken, 0);
+    hub_store_relaxed64(&entry->number,
+                        0); /* before the entry is found again: the previous call is over */
+    hub_store_relaxed(&entry->taken, 0);
     calls->last = entry;
     return entry;
 }
@@ -133,14 +134,15 @@ struct hub_call_entry *hub_call_table_reserve(struct hub_calls *calls)
     if (!entry || entry->state != HUB_CALL_DIRECT || hub_observe(&entry->taken) == 0)
         return reserve_any(calls);
     entry->id = fresh_id(calls, index_of(entry->id));
-    hub_note(&entry->taken, 0);
+    hub_store_relaxed(&entry->taken, 0);
     return entry;
 }
 
 void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
                          const struct hub_call_opening *opening)
 {
-    hub_note64(&entry->number, ++calls->opened << HUB_CALL_NUMBER_SHIFT | index_of(entry->id));
+    hub_store_relaxed64(&entry->number,
+                        ++calls->opened << HUB_CALL_NUMBER_SHIFT | index_of(entry->id));
     entry->state = HUB_CALL_OPEN;
     entry->sent = opening->done == NULL;
     entry->in_loop = entry->cancelled = false;
@@ -150,9 +152,9 @@ void hub_call_table_open(struct hub_calls *calls, struct hub_call_entry *entry,
     entry->answer = opening->answer ? opening->answer : &entry->own;
     entry->done = opening->done;
     entry->user = opening->user;
-    hub_note64(&entry->deadline_ns, opening->deadline_ns);
-    hub_note(&entry->ended, 0);
-    hub_note(&entry->word, HUB_CALL_AWAKE);
+    hub_store_relaxed64(&entry->deadline_ns, opening->deadline_ns);
+    hub_store_relaxed(&entry->ended, 0);
+    hub_store_relaxed(&entry->word, HUB_CALL_AWAKE);
 }
 
 struct hub_call_entry *hub_call_table_enter(struct hub_calls *calls, const struct hub_call *call)
@@ -187,7 +189,7 @@ struct hub_call_entry *hub_call_table_find(struct hub_calls *calls, uint64_t num
     uint64_t index = number & ((UINT64_C(1) << HUB_CALL_NUMBER_SHIFT) - 1);
 
     if (number == 0 || index >= calls->limit ||
-        hub_peek64(&calls->entries[index].number) != number ||
+        hub_load_relaxed64(&calls->entries[index].number) != number ||
         hub_observe(&calls->entries[index].taken) != 0)
         return NULL;
     return &calls->entries[index];
@@ -217,8 +219,8 @@ void hub_call_table_deliver(struct hub_calls *calls, struct hub_call_entry *entr
 void hub_call_table_note_sent(struct hub_calls *calls, struct hub_call_entry *entry)
 {
     entry->sent = true;
-    if (hub_peek64(&entry->deadline_ns) < calls->next_deadline)
-        calls->next_deadline = hub_peek64(&entry->deadline_ns);
+    if (hub_load_relaxed64(&entry->deadline_ns) < calls->next_deadline)
+        calls->next_deadline = hub_load_relaxed64(&entry->deadline_ns);
     if (entry->state == HUB_CALL_ENDED)
         hub_call_table_deliver(calls, entry);
 }

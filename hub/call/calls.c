@@ -11,9 +11,9 @@
 #include "hub/base/clock.h"
 #include "hub/base/memory.h"
 #include "hub/base/own.h"
-#include "hub/call/answers.h"
 #include "hub/call/call_table.h"
 #include "hub/call/follower.h"
+#include "hub/call/responses.h"
 
 /* limit of an owner's sleep: other events come as late as that */
 #define NAP (500 * HUB_MICROSECOND)
@@ -74,7 +74,7 @@ static void release_entry(struct hub_calls *calls, struct hub_call_entry *entry)
     if (entry->state != HUB_CALL_FREE)
         hub_call_table_forget(calls, entry);
     hub_mutex_unlock(calls->lock);
-    hub_answers_fini(&entry->own);
+    hub_responses_fini(&entry->own);
 }
 
 void hub_calls_release(struct hub_calls **calls)
@@ -144,7 +144,7 @@ static int enter_and_try(struct hub_calls *calls, const struct hub_call *call, u
     if (!entry)
         return -EBUSY;
     *id = message.id = entry->id;
-    *number = hub_peek64(&entry->number);
+    *number = hub_load_relaxed64(&entry->number);
     r = hub_link_try(calls->link, &message, &call->payload);
     if (r >= 0 && call->done)
         hub_call_table_note_sent(calls, entry);
@@ -167,7 +167,8 @@ static int begin_slowly(struct hub_calls *calls, const struct hub_call *call, ui
 /* The clock is read while the peer works already. No other thread knows of the call yet. */
 static void note_timeout(struct hub_calls *calls, const struct hub_call *call, uint64_t number)
 {
-    hub_note64(&hub_call_table_find(calls, number)->deadline_ns, hub_clock_after(call->timeout_ns));
+    hub_store_relaxed64(&hub_call_table_find(calls, number)->deadline_ns,
+                        hub_clock_after(call->timeout_ns));
 }
 
 /* r[impl call.initiate] r[impl core.call] r[impl call.pipelining.allowed] */
@@ -220,8 +221,8 @@ void hub_calls_cancel(struct hub_calls *calls, uint64_t number)
     entry = hub_call_table_find(calls, number);
     if (entry && entry->state == HUB_CALL_OPEN && !entry->cancelled) {
         entry->cancelled = true;
-        if (limit < hub_peek64(&entry->deadline_ns))
-            hub_note64(&entry->deadline_ns, limit);
+        if (limit < hub_load_relaxed64(&entry->deadline_ns))
+            hub_store_relaxed64(&entry->deadline_ns, limit);
         if (entry->done && limit < calls->next_deadline)
             calls->next_deadline = limit;
         id = entry->id;
@@ -287,10 +288,10 @@ static int take_end(struct waiting *waiting, bool in_loop, int *code)
     if (!ended) {
         hub_mutex_lock(calls->lock);
         ended = entry->state == HUB_CALL_ENDED;
-        waiting->deadline_ns = hub_peek64(&entry->deadline_ns);
+        waiting->deadline_ns = hub_load_relaxed64(&entry->deadline_ns);
         waiting->cancelled = entry->cancelled;
         entry->in_loop = in_loop;
-        hub_note(&entry->word, HUB_CALL_AWAKE);
+        hub_store_relaxed(&entry->word, HUB_CALL_AWAKE);
         hub_mutex_unlock(calls->lock);
     }
     if (ended)
@@ -397,11 +398,11 @@ int hub_calls_wait(struct hub_calls *calls, uint64_t number, bool spin_only)
 
     if (!waiting.entry)
         return RAPAHUB_ESTALE;
-    waiting.deadline_ns = hub_peek64(&waiting.entry->deadline_ns);
+    waiting.deadline_ns = hub_load_relaxed64(&waiting.entry->deadline_ns);
     r = wait_for_end(&waiting, spin_only);
     /* a thread that was woken to lead and left without leading must not leave the others asleep */
-    if (hub_peek(&calls->following) != 0 && !hub_link_receiving(calls->link))
-        hub_answers_hand_over(calls);
+    if (hub_load_relaxed(&calls->following) != 0 && !hub_link_receiving(calls->link))
+        hub_responses_hand_over(calls);
     return r;
 }
 
@@ -413,7 +414,7 @@ bool hub_calls_ended(struct hub_calls *calls, uint64_t number)
     hub_mutex_lock(calls->lock);
     entry = hub_call_table_find(calls, number);
     ended = !entry || entry->state == HUB_CALL_ENDED ||
-            hub_clock_left(hub_peek64(&entry->deadline_ns)) == 0;
+            hub_clock_left(hub_load_relaxed64(&entry->deadline_ns)) == 0;
     hub_mutex_unlock(calls->lock);
     return ended;
 }
@@ -432,8 +433,8 @@ void hub_calls_end_all(struct hub_calls *calls, int code)
         struct hub_call_entry *entry = &calls->entries[i];
 
         if (entry->state == HUB_CALL_OPEN) {
-            if (hub_peek64(&entry->number) < oldest) {
-                oldest = hub_peek64(&entry->number);
+            if (hub_load_relaxed64(&entry->number) < oldest) {
+                oldest = hub_load_relaxed64(&entry->number);
                 calls->lost_method = entry->method_id;
             }
             hub_add64(&calls->lost, 1);
@@ -468,15 +469,15 @@ uint32_t hub_calls_open(struct hub_calls *calls)
 
 uint64_t hub_calls_answered(const struct hub_calls *calls)
 {
-    return hub_peek64(&calls->answered);
+    return hub_load_relaxed64(&calls->answered);
 }
 
 uint64_t hub_calls_late(const struct hub_calls *calls)
 {
-    return hub_peek64(&calls->late);
+    return hub_load_relaxed64(&calls->late);
 }
 
 uint64_t hub_calls_lost(const struct hub_calls *calls)
 {
-    return hub_peek64(&calls->lost);
+    return hub_load_relaxed64(&calls->lost);
 }

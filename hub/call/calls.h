@@ -23,7 +23,7 @@
 #endif
 #define HUB_CALLS_CANCEL_WAIT (UINT64_C(1000000000))
 
-/* A growing buffer for an answer; zeroed at first, freed by hub_answers_fini. */
+/* A growing buffer for an answer; zeroed at first, freed by hub_responses_fini. */
 struct hub_answer {
     uint8_t *data; /* in `memory`, or the caller's if that is NULL */
     uint32_t size, capacity;
@@ -34,15 +34,15 @@ struct hub_answer {
 };
 
 /* Sets the budget of an empty answer: if it is exceeded, the call ends with RAPAHUB_EBUDGET. */
-void hub_answers_limit(struct hub_answer *answer, struct hub_budget *budget);
-void hub_answers_fini(struct hub_answer *answer);
+void hub_responses_limit(struct hub_answer *answer, struct hub_budget *budget);
+void hub_responses_fini(struct hub_answer *answer);
 
 /* Reserves space for `size` bytes, with the offset `phase` from a multiple of 64; the old content
  * may be lost. False if there is no memory. */
-bool hub_answers_grow(struct hub_answer *answer, uint32_t size);
-static inline bool hub_answers_reserve(struct hub_answer *answer, uint32_t size, uint32_t phase)
+bool hub_responses_grow(struct hub_answer *answer, uint32_t size);
+static inline bool hub_responses_reserve(struct hub_answer *answer, uint32_t size, uint32_t phase)
 {
-    if ((!answer->memory || size > answer->capacity) && !hub_answers_grow(answer, size))
+    if ((!answer->memory || size > answer->capacity) && !hub_responses_grow(answer, size))
         return false;
     answer->data = answer->memory + phase;
     return true;

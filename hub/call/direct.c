@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "hub/base/few.h"
+#include "hub/base/small_copy.h"
 #include "hub/link/link_state.h"
 #include "hub/link/receiver.h"
 #include "hub/link/send_queue.h"
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void attend(struct hub_link *link)
     if (hub_observe(&link->dead) != 0)
         hub_receiver_finish(link);
     events->after(events->user, false);
-    if (hub_peek(&link->crowd) != 0)
+    if (hub_load_relaxed(&link->crowd) != 0)
         hub_link_tell(link);
 }
 
@@ -52,11 +52,11 @@ void hub_direct_end(struct hub_link *link, bool looks_soon)
         hub_receiver_let_go(link, false);
         return;
     }
-    (void)hub_exchange_and_settle(&link->token, 0, link->wait.own);
+    (void)hub_exchange_and_fence(&link->token, 0, link->wait.own);
     if (hub_observe(&link->hindrances) != 0)
         attend(link);
     if ((looks_soon || hub_observe(&link->bell_pending) != 0) &&
-        (hub_peek(link->options.pended) & link->options.pended_bits) == 0)
+        (hub_load_relaxed(link->options.pended) & link->options.pended_bits) == 0)
         link->options.on_pending(link->options.user);
 }
 
@@ -111,7 +111,7 @@ UNCHECKED bool hub_direct_send(struct hub_link *link, struct hub_descriptor *mes
 /* An impossible tail is left for the ordinary way to report. */
 UNCHECKED int hub_direct_put(struct hub_link *link, struct hub_descriptor *message, bool more)
 {
-    if (!more && hub_peek(&link->held) == 0)
+    if (!more && hub_load_relaxed(&link->held) == 0)
         return hub_direct_send(link, message) ? 1 : -EAGAIN;
     message->payload_slot = HUB_INLINE;
     if (!hub_direct_may_send(link, message->msg_type) || hub_ring_room(&link->out) <= 0)
@@ -128,14 +128,14 @@ static inline void fill(struct hub_ring_cell *cell, const struct hub_message *me
     uint8_t *payload = (uint8_t *)cell + PAYLOAD * sizeof cell->words[0];
     uint64_t size = zeros + 1 + bytes.size;
 
-    hub_note64(&cell->words[0], message->type | (uint64_t)message->id << 32);
-    hub_note64(&cell->words[1], message->method_id);
-    hub_note64(&cell->words[2], HUB_INLINE);
-    hub_note64(&cell->words[3], size << 32);
-    hub_note64(&cell->words[PAYLOAD], (uint64_t)bytes.size << 8 * zeros);
+    hub_store_relaxed64(&cell->words[0], message->type | (uint64_t)message->id << 32);
+    hub_store_relaxed64(&cell->words[1], message->method_id);
+    hub_store_relaxed64(&cell->words[2], HUB_INLINE);
+    hub_store_relaxed64(&cell->words[3], size << 32);
+    hub_store_relaxed64(&cell->words[PAYLOAD], (uint64_t)bytes.size << 8 * zeros);
     for (size_t i = PAYLOAD + 1; i < HUB_DESCRIPTOR_WORDS; i++)
-        hub_note64(&cell->words[i], 0);
-    hub_few_copy(payload + zeros + 1, bytes.data, bytes.size);
+        hub_store_relaxed64(&cell->words[i], 0);
+    hub_small_copy_copy(payload + zeros + 1, bytes.data, bytes.size);
 }
 
 UNCHECKED bool hub_direct_send_bytes(struct hub_link *link, const struct hub_message *message,
@@ -218,10 +218,10 @@ bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to
         to->msg_type = 0; /* none */
         return false;
     }
-    first = hub_peek64(&cell->words[0]);
-    request->method_id = hub_peek64(&cell->words[1]);
-    slot = hub_peek64(&cell->words[2]);
-    place = hub_peek64(&cell->words[3]);
+    first = hub_load_relaxed64(&cell->words[0]);
+    request->method_id = hub_load_relaxed64(&cell->words[1]);
+    slot = hub_load_relaxed64(&cell->words[2]);
+    place = hub_load_relaxed64(&cell->words[3]);
     hub_copy_in_pairs(payload, &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
     if (!hub_link_state_ours(link)) {
         to->msg_type = 0;
@@ -250,9 +250,9 @@ int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t
     head = hub_ring_head(in);
     if (!hub_ring_reaches(in, head))
         return -EAGAIN;
-    place = hub_peek64(&cell->words[3]);
-    if (hub_peek64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
-        !is_inline(hub_peek64(&cell->words[2]), place))
+    place = hub_load_relaxed64(&cell->words[3]);
+    if (hub_load_relaxed64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
+        !is_inline(hub_load_relaxed64(&cell->words[2]), place))
         return -ENOMSG;
     hub_copy_in_pairs(to, &cell->words[PAYLOAD], (HUB_DESCRIPTOR_WORDS - PAYLOAD) / 2);
     if (!hub_link_state_ours(link))
@@ -280,9 +280,9 @@ int hub_direct_look_for_slot(struct hub_link *link, enum hub_message_type type, 
 
     if (!await(link, cell, head))
         return -EAGAIN;
-    slot = hub_peek64(&cell->words[2]);
-    place = hub_peek64(&cell->words[3]);
-    if (hub_peek64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
+    slot = hub_load_relaxed64(&cell->words[2]);
+    place = hub_load_relaxed64(&cell->words[3]);
+    if (hub_load_relaxed64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
         !is_large(&link->limits, slot, place))
         return -ENOMSG;
     words[2] = slot;

@@ -60,7 +60,7 @@ static bool take_slot(struct hub_link *link, const struct hub_descriptor *messag
     if (order->view && hub_view_may(link, message))
         taken = hub_direct_slot_show(link, message, head, &answer->view);
     else if (message->payload_len <= answer->capacity &&
-             hub_answers_reserve(answer, message->payload_len, hub_link_phase(link, message)))
+             hub_responses_reserve(answer, message->payload_len, hub_link_phase(link, message)))
         taken = hub_direct_slot_copy(link, message, head, answer->data);
     if (taken)
         answer->size = message->payload_len;
@@ -114,7 +114,7 @@ static __attribute__((noinline)) uint64_t go_on(struct hub_calls *calls,
 
     hub_mutex_lock(calls->lock);
     hub_call_table_open(calls, entry, &opening);
-    number = hub_peek64(&entry->number);
+    number = hub_load_relaxed64(&entry->number);
     if (calls->refusal != 0) {
         hub_add64(&calls->lost, 1); /* like the calls that were open then */
         calls->lost_method = method_id;

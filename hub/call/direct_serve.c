@@ -3,20 +3,20 @@
 
 #include <string.h>
 
-#include "hub/base/few.h"
+#include "hub/base/small_copy.h"
 #include "hub/call/direct.h"
 #include "hub/call/direct_slot_serve.h"
-#include "hub/call/owed.h"
-#include "hub/call/served_state.h"
+#include "hub/call/inbound_state.h"
+#include "hub/call/response_queue.h"
 #include "hub/link/receiver.h"
 
 #define HEAD 2 /* bytes before a result: no metadata, and kind OK */
 
 /* Overwrites the last request, which other threads examine only by its mark, and that is 0. */
-static void fill(struct hub_served *served, const struct hub_direct_request *from)
+static void fill(struct hub_inbound_calls *served, const struct hub_direct_request *from)
 {
     struct hub_request *request = &served->direct;
-    uint8_t *payload = hub_served_direct_inline(served);
+    uint8_t *payload = hub_inbound_calls_direct_inline(served);
 
     request->id = from->id;
     request->method_id = from->method_id;
@@ -29,7 +29,7 @@ static void fill(struct hub_served *served, const struct hub_direct_request *fro
     served->direct_again = false;
 }
 
-static bool needs_streams(struct hub_served *served)
+static bool needs_streams(struct hub_inbound_calls *served)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
 
@@ -46,7 +46,7 @@ static bool needs_streams(struct hub_served *served)
 }
 
 /* For another method than the last one, or after a request that was not in a message. */
-static __attribute__((noinline)) bool prepare(struct hub_served *served,
+static __attribute__((noinline)) bool prepare(struct hub_inbound_calls *served,
                                               struct hub_direct_request from)
 {
     fill(served, &from);
@@ -58,7 +58,7 @@ static __attribute__((noinline)) bool prepare(struct hub_served *served,
     return true;
 }
 
-static bool prepare_again(struct hub_served *served, const struct hub_direct_request *from)
+static bool prepare_again(struct hub_inbound_calls *served, const struct hub_direct_request *from)
 {
     struct hub_request *request = &served->direct;
 
@@ -71,10 +71,10 @@ static bool prepare_again(struct hub_served *served, const struct hub_direct_req
 }
 
 /* It is taken only if it needs nothing that the ordinary way would do for it. */
-static bool take(struct hub_served *served)
+static bool take(struct hub_inbound_calls *served)
 {
     struct hub_descriptor *message = &served->direct_message;
-    uint8_t *payload = hub_served_direct_inline(served);
+    uint8_t *payload = hub_inbound_calls_direct_inline(served);
     struct hub_direct_request from;
 
     if (!hub_direct_look_at_request(served->link, message, payload, &from))
@@ -88,27 +88,28 @@ static bool take(struct hub_served *served)
     return true;
 }
 
-struct hub_request *hub_direct_serve_next(struct hub_served *served)
+struct hub_request *hub_direct_serve_next(struct hub_inbound_calls *served)
 {
     struct hub_link *link = served->link;
     bool taken;
 
     served->direct_line = false;
-    if (hub_peek64(&served->direct.mark) != 0 || !hub_direct_begin(link, true))
+    if (hub_load_relaxed64(&served->direct.mark) != 0 || !hub_direct_begin(link, true))
         return NULL;
-    taken = hub_peek(&served->count) == 0 && take(served);
+    taken = hub_load_relaxed(&served->count) == 0 && take(served);
     hub_direct_end(link, false);
     return taken ? &served->direct : NULL;
 }
 
-bool hub_direct_serve_waits(const struct hub_served *served)
+bool hub_direct_serve_waits(const struct hub_inbound_calls *served)
 {
     return served->direct_line;
 }
 
 /* The request's mark is cleared first: the peer may reuse the id as soon as it has the Response.
  * r[impl call.response.encoding] */
-static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *message, bool more)
+static UNCHECKED bool send(struct hub_inbound_calls *served, struct hub_descriptor *message,
+                           bool more)
 {
     struct hub_mutex *lock = hub_link_lock(served->link);
     int r;
@@ -125,18 +126,18 @@ static UNCHECKED bool send(struct hub_served *served, struct hub_descriptor *mes
 }
 
 /* Sends after others that are held back, or to be held back itself. */
-static __attribute__((noinline)) bool send_behind(struct hub_served *served,
+static __attribute__((noinline)) bool send_behind(struct hub_inbound_calls *served,
                                                   const struct rapahub_bytes *bytes, bool more)
 {
     struct hub_descriptor message = {.payload_len = HEAD + 1 + (uint32_t)bytes->size};
 
     message.inline_payload[HEAD] = (uint8_t)bytes->size;
-    hub_few_copy(message.inline_payload + HEAD + 1, bytes->data, bytes->size);
+    hub_small_copy_copy(message.inline_payload + HEAD + 1, bytes->data, bytes->size);
     return send(served, &message, more);
 }
 
 /* Like send. */
-static UNCHECKED bool send_bytes(struct hub_served *served, struct rapahub_bytes bytes)
+static UNCHECKED bool send_bytes(struct hub_inbound_calls *served, struct rapahub_bytes bytes)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
     struct hub_link *link = served->link;
@@ -152,7 +153,7 @@ static UNCHECKED bool send_bytes(struct hub_served *served, struct rapahub_bytes
     return sent;
 }
 
-bool hub_direct_serve_bytes(struct hub_served *served, struct rapahub_bytes bytes, bool more)
+bool hub_direct_serve_bytes(struct hub_inbound_calls *served, struct rapahub_bytes bytes, bool more)
 {
     if (bytes.size > HUB_INLINE_SIZE - HEAD - 1)
         return false;
@@ -169,7 +170,7 @@ static bool is_small(const struct hub_response *response, const struct hub_parts
            HEAD + body->head.size + body->tail.size <= HUB_INLINE_SIZE;
 }
 
-static bool answer_small(struct hub_served *served, const struct hub_parts *body)
+static bool answer_small(struct hub_inbound_calls *served, const struct hub_parts *body)
 {
     struct hub_descriptor message = {0};
     uint8_t *to = message.inline_payload + HEAD;
@@ -182,7 +183,7 @@ static bool answer_small(struct hub_served *served, const struct hub_parts *body
     return send(served, &message, body->more);
 }
 
-int hub_direct_serve_answer(struct hub_served *served, const struct hub_response *response,
+int hub_direct_serve_answer(struct hub_inbound_calls *served, const struct hub_response *response,
                             const struct hub_parts *body)
 {
     int r = 0;
@@ -190,7 +191,7 @@ int hub_direct_serve_answer(struct hub_served *served, const struct hub_response
     if (!is_small(response, body) || !answer_small(served, body)) {
         hub_publish64(&served->direct.mark, 0);
         if (!hub_direct_slot_serve_answer(served, response, body))
-            r = hub_owed_send(served, served->direct.id, response, body);
+            r = hub_response_queue_send(served, served->direct.id, response, body);
     }
     hub_direct_slot_serve_end(served);
     return r;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "hub/call/direct.h"
-#include "hub/link/giving.h"
 #include "hub/link/link_state.h"
+#include "hub/link/slot_return.h"
 
 #define PAYLOAD 4 /* the word of a descriptor in which an inline payload begins */
 
@@ -33,13 +33,14 @@ static UNCHECKED void send(struct hub_link *link, const struct hub_message *mess
     struct hub_link_counters *counters = &link->counters;
     struct hub_ring_cell *cell = hub_ring_cell_to_fill(&link->out);
 
-    hub_note64(&cell->words[0], message->type | (uint64_t)message->id << 32);
-    hub_note64(&cell->words[1], message->method_id);
-    hub_note64(&cell->words[2], place->payload_slot | (uint64_t)place->payload_generation << 32);
-    hub_note64(&cell->words[3], place->payload_offset | (uint64_t)size << 32);
+    hub_store_relaxed64(&cell->words[0], message->type | (uint64_t)message->id << 32);
+    hub_store_relaxed64(&cell->words[1], message->method_id);
+    hub_store_relaxed64(&cell->words[2],
+                        place->payload_slot | (uint64_t)place->payload_generation << 32);
+    hub_store_relaxed64(&cell->words[3], place->payload_offset | (uint64_t)size << 32);
 #pragma GCC unroll 4
     for (size_t i = PAYLOAD; i < HUB_DESCRIPTOR_WORDS; i++)
-        hub_note64(&cell->words[i], 0);
+        hub_store_relaxed64(&cell->words[i], 0);
     hub_ring_show_filled(&link->out);
     hub_count64(&counters->sent, 1);
     hub_count64(&counters->sent_bytes, size);
@@ -96,7 +97,7 @@ __attribute__((noinline)) bool hub_direct_slot_copy(struct hub_link *link,
                                                     uint32_t head, void *to)
 {
     bool good = hub_slots_in_take(&link->slots, message, to) == 0 &&
-                hub_giving_back(link, message->payload_slot) == 0;
+                hub_slot_return_back(link, message->payload_slot) == 0;
 
     if (good)
         (void)hub_direct_take(link, message, head);

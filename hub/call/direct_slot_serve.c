@@ -2,7 +2,7 @@
 #include "hub/call/direct_slot_serve.h"
 
 #include "hub/call/direct_slot.h"
-#include "hub/call/served_state.h"
+#include "hub/call/inbound_state.h"
 #include "hub/wire/postcard.h"
 
 #define HEAD     2  /* bytes before a result: no metadata, and kind OK */
@@ -10,7 +10,7 @@
 
 /* Whether the method takes streams is checked before there are arguments: a method without streams
  * does not look at them. */
-static bool needs_streams(struct hub_served *served, const struct hub_descriptor *message)
+static bool needs_streams(struct hub_inbound_calls *served, const struct hub_descriptor *message)
 {
     struct hub_channel_name names[HUB_CHANNELS_OF_CALL];
     struct hub_request *request = &served->direct;
@@ -35,7 +35,7 @@ static bool needs_streams(struct hub_served *served, const struct hub_descriptor
 }
 
 /* A fault of the slot has closed the link. r[impl hub.slot.hold] */
-static bool fetch(struct hub_served *served, uint32_t head, bool shown)
+static bool fetch(struct hub_inbound_calls *served, uint32_t head, bool shown)
 {
     const struct hub_descriptor *message = &served->direct_message;
     struct hub_request *request = &served->direct;
@@ -52,7 +52,7 @@ static bool fetch(struct hub_served *served, uint32_t head, bool shown)
 }
 
 /* Decodes it like any request at its receipt. */
-static __attribute__((noinline)) bool read_metadata(struct hub_served *served)
+static __attribute__((noinline)) bool read_metadata(struct hub_inbound_calls *served)
 {
     struct hub_request *request = &served->direct;
     struct hub_reader reader;
@@ -69,7 +69,7 @@ static __attribute__((noinline)) bool read_metadata(struct hub_served *served)
 
 /* Most requests have no metadata: their first byte is 0. That byte is read once, since the peer
  * may still change a payload that is shown. */
-static bool read(struct hub_served *served)
+static bool read(struct hub_inbound_calls *served)
 {
     struct hub_request *request = &served->direct;
     const uint8_t *payload = request->payload;
@@ -86,7 +86,7 @@ static bool read(struct hub_served *served)
 
 /* Whether it may be shown depends partly on the peer, so that is decided once.
  * r[impl call.request-id.duplicate-detection] */
-__attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_served *served,
+__attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_inbound_calls *served,
                                                                    uint32_t head)
 {
     struct hub_descriptor *message = &served->direct_message;
@@ -96,12 +96,12 @@ __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_se
     if (!hub_direct_slot_look(served->link, HUB_REQUEST, message))
         return false;
     shown = served->views && hub_view_may(served->link, message);
-    return (shown || message->payload_len <= HUB_SERVED_COPY) && !needs_streams(served, message) &&
-           fetch(served, head, shown) && read(served);
+    return (shown || message->payload_len <= HUB_INBOUND_CALLS_COPY) &&
+           !needs_streams(served, message) && fetch(served, head, shown) && read(served);
 }
 
 /* Wakes the peer for a Response that was sent, and for the slot that returns with it. */
-static bool behind(struct hub_served *served, bool sent)
+static bool behind(struct hub_inbound_calls *served, bool sent)
 {
     if (sent && served->direct.view.link)
         hub_view_give_back_behind_message(&served->direct.view);
@@ -110,7 +110,7 @@ static bool behind(struct hub_served *served, bool sent)
     return sent;
 }
 
-static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *payload)
+static UNCHECKED bool send(struct hub_inbound_calls *served, const struct hub_parts *payload)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
     struct hub_mutex *lock = hub_link_lock(served->link);
@@ -124,7 +124,7 @@ static UNCHECKED bool send(struct hub_served *served, const struct hub_parts *pa
 }
 
 /* The same for a whole loan, with a length of the usual sizes. */
-static UNCHECKED bool lend(struct hub_served *served, const struct hub_direct_lent *lent)
+static UNCHECKED bool lend(struct hub_inbound_calls *served, const struct hub_direct_lent *lent)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
     struct hub_mutex *lock = hub_link_lock(served->link);
@@ -137,8 +137,8 @@ static UNCHECKED bool lend(struct hub_served *served, const struct hub_direct_le
 }
 
 /* r[impl call.response.encoding] */
-bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_response *response,
-                                  const struct hub_parts *body)
+bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
+                                  const struct hub_response *response, const struct hub_parts *body)
 {
     uint8_t head[HEAD + BODY_MAX];
     const struct hub_parts payload = {
@@ -154,7 +154,7 @@ bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_re
 }
 
 /* Sends a result of few or of very many bytes, or one that something hinders. */
-static __attribute__((noinline)) bool send_any(struct hub_served *served,
+static __attribute__((noinline)) bool send_any(struct hub_inbound_calls *served,
                                                struct rapahub_bytes bytes, struct hub_loan *loan)
 {
     uint8_t head[HEAD + BODY_MAX];
@@ -167,7 +167,7 @@ static __attribute__((noinline)) bool send_any(struct hub_served *served,
 }
 
 /* r[impl call.response.encoding] r[impl hub.loan.align] */
-bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+bool hub_direct_slot_serve_lent(struct hub_inbound_calls *served, struct rapahub_bytes bytes,
                                 struct hub_loan *loan)
 {
     struct hub_direct_lent lent = {.loan = loan, .size = bytes.size};
@@ -180,12 +180,12 @@ bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes 
 }
 
 /* Most requests have no view. */
-static __attribute__((noinline)) void give_back(struct hub_served *served)
+static __attribute__((noinline)) void give_back(struct hub_inbound_calls *served)
 {
     hub_view_give_back(&served->direct.view);
 }
 
-void hub_direct_slot_serve_end(struct hub_served *served)
+void hub_direct_slot_serve_end(struct hub_inbound_calls *served)
 {
     if (served->direct.view.link)
         give_back(served);

@@ -4,24 +4,25 @@
 #ifndef HUB_CALL_DIRECT_SLOT_SERVE_H
 #define HUB_CALL_DIRECT_SLOT_SERVE_H
 
-#include "hub/call/served.h"
+#include "hub/call/inbound_calls.h"
 
 /* Receives the next request, which hub_direct_look has left in direct_message, if it needs neither
  * streams nor more memory than there is: it becomes the direct request. Under the token, while no
  * request is open. */
-bool hub_direct_slot_serve_take(struct hub_served *served, uint32_t head);
+bool hub_direct_slot_serve_take(struct hub_inbound_calls *served, uint32_t head);
 
 /* Answers the direct request, whose mark is 0, with a result that is not inline: false, and nothing
  * was sent, if that is not possible at once. */
-bool hub_direct_slot_serve_answer(struct hub_served *served, const struct hub_response *response,
+bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
+                                  const struct hub_response *response,
                                   const struct hub_parts *body);
 
 /* The same for bytes in a loan, for a request whose mark is not 0 yet: false, with the mark 0, as
  * above. */
-bool hub_direct_slot_serve_lent(struct hub_served *served, struct rapahub_bytes bytes,
+bool hub_direct_slot_serve_lent(struct hub_inbound_calls *served, struct rapahub_bytes bytes,
                                 struct hub_loan *loan);
 
 /* The request has been answered: returns its slot, if it was shown. */
-void hub_direct_slot_serve_end(struct hub_served *served);
+void hub_direct_slot_serve_end(struct hub_inbound_calls *served);
 
 #endif

@@ -3,35 +3,37 @@
 
 #include <string.h>
 
-#include "hub/call/answers.h"
 #include "hub/call/call_table.h"
 #include "hub/call/direct.h"
 #include "hub/call/direct_slot.h"
-#include "hub/call/served_state.h"
+#include "hub/call/inbound_state.h"
+#include "hub/call/responses.h"
 
 /* r[impl call.complete] */
 static bool take_answer(const struct hub_direct_wait *wait, const struct hub_descriptor *message,
                         uint32_t head)
 {
-    if (!hub_answers_take(wait->calls, message->id, message->inline_payload, message->payload_len))
+    if (!hub_responses_take(wait->calls, message->id, message->inline_payload,
+                            message->payload_len))
         return false;
     (void)hub_direct_take(wait->calls->link, message, head);
     return true;
 }
 
 /* There is memory for one request if none is open, and the running one is then the only one. */
-static bool may_take(const struct hub_served *served, const struct hub_descriptor *message)
+static bool may_take(const struct hub_inbound_calls *served, const struct hub_descriptor *message)
 {
     struct hub_message checked;
 
-    return message->msg_type == HUB_REQUEST && message->payload_len <= HUB_SERVED_COPY &&
-           hub_peek(&served->count) == 0 && hub_peek64(&served->direct.mark) == 0 &&
+    return message->msg_type == HUB_REQUEST && message->payload_len <= HUB_INBOUND_CALLS_COPY &&
+           hub_load_relaxed(&served->count) == 0 && hub_load_relaxed64(&served->direct.mark) == 0 &&
            hub_message_check(message, hub_link_limits(served->link), &checked) == 0;
 }
 
 /* Copies and consumes it: false if a fault of the slot has closed the link.
  * r[impl hub.slot.hold] */
-static bool fetch(struct hub_served *served, const struct hub_descriptor *message, uint32_t head)
+static bool fetch(struct hub_inbound_calls *served, const struct hub_descriptor *message,
+                  uint32_t head)
 {
     uint8_t *to = served->direct_copy + hub_link_phase(served->link, message);
 
@@ -43,7 +45,7 @@ static bool fetch(struct hub_served *served, const struct hub_descriptor *messag
     return true;
 }
 
-static bool read(struct hub_served *served, const struct hub_descriptor *message)
+static bool read(struct hub_inbound_calls *served, const struct hub_descriptor *message)
 {
     struct hub_request *request = &served->direct;
     struct hub_reader reader;
@@ -63,15 +65,15 @@ static bool read(struct hub_served *served, const struct hub_descriptor *message
 
 /* A request that was received and cannot be run here continues as if it had come the ordinary
  * way. */
-static void hand_on(struct hub_served *served, const struct hub_descriptor *message)
+static void hand_on(struct hub_inbound_calls *served, const struct hub_descriptor *message)
 {
     const struct hub_message request = {HUB_REQUEST, message->id, message->method_id};
-    void *payload = hub_served_place(served, &request, message->payload_len,
-                                     hub_link_phase(served->link, message));
+    void *payload = hub_inbound_calls_place(served, &request, message->payload_len,
+                                            hub_link_phase(served->link, message));
 
     if (payload)
         memcpy(payload, served->direct.payload, message->payload_len);
-    if (hub_served_accept(served, &request, payload) < 0)
+    if (hub_inbound_calls_accept(served, &request, payload) < 0)
         (void)hub_link_violated(served->link);
 }
 
@@ -79,7 +81,7 @@ static void hand_on(struct hub_served *served, const struct hub_descriptor *mess
 static bool take_request(const struct hub_direct_wait *wait, const struct hub_descriptor *message,
                          uint32_t head)
 {
-    struct hub_served *served = wait->served;
+    struct hub_inbound_calls *served = wait->served;
 
     if (!may_take(served, message) || !fetch(served, message, head))
         return false;

@@ -7,11 +7,11 @@
 #define HUB_CALL_DIRECT_WAIT_H
 
 #include "hub/call/calls.h"
-#include "hub/call/served.h"
+#include "hub/call/inbound_calls.h"
 
 struct hub_direct_wait {
     struct hub_calls *calls;
-    struct hub_served *served;
+    struct hub_inbound_calls *served;
     /* Says whether this thread may run the request, whose arguments have no streams, now. Under the
      * token. */
     bool (*may)(void *user, struct hub_request *request);
@@ -21,7 +21,7 @@ struct hub_direct_wait {
 enum hub_direct_news {
     HUB_DIRECT_NOTHING,
     HUB_DIRECT_ANSWER, /* a call has ended, of this thread or another one */
-    HUB_DIRECT_REQUEST /* *request must be run, and answered by hub_served_answer */
+    HUB_DIRECT_REQUEST /* *request must be run, and answered by hub_inbound_calls_answer */
 };
 
 /* Only for the one thread of its side that serves. */

@@ -30,7 +30,7 @@ void hub_follower_follow(struct hub_calls *calls, struct hub_call_entry *entry,
     hub_add(&calls->following, 1);
     hub_mutex_unlock(calls->lock);
     /* after it, a thread that releases the token sees us, or we see the token free */
-    hub_settle(&calls->following);
+    hub_fence(&calls->following);
     if (asleep && hub_link_receiving(calls->link) && !hub_follower_has_ended(entry))
         hub_futex_wait_private(&entry->word, HUB_CALL_ASLEEP,
                                deadline_ns < slice ? deadline_ns : slice);

@@ -72,7 +72,7 @@ static inline void hub_batch_add(struct hub_batch *batch, const void *from, size
     batch->size += (uint32_t)size;
     batch->left -= (uint32_t)size;
     batch->count++;
-    hub_note64(&batch->writer, hub_batch_self());
+    hub_store_relaxed64(&batch->writer, hub_batch_self());
 }
 
 /* Says whether another write like the last one would not fit. */

@@ -9,7 +9,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/channel/channel_state.h"
-#include "hub/channel/outlet.h"
+#include "hub/channel/channel_writer.h"
 #include "hub/channel/window.h"
 
 /* ---- stream interfaces ---- */
@@ -51,17 +51,17 @@ static void leave_source(struct rapahub_source *source)
 
 static int write_face(struct rapahub_sink *sink, const void *from, size_t size)
 {
-    return hub_outlet_write(of_sink(sink), from, size);
+    return hub_channel_writer_write(of_sink(sink), from, size);
 }
 
 static int cork_face(struct rapahub_sink *sink, bool corked)
 {
-    return hub_outlet_cork(of_sink(sink), corked);
+    return hub_channel_writer_cork(of_sink(sink), corked);
 }
 
 static int end_face(struct rapahub_sink *sink)
 {
-    return hub_outlet_end(of_sink(sink));
+    return hub_channel_writer_end(of_sink(sink));
 }
 
 static void stop_sink(struct rapahub_sink *sink, bool stopped)
@@ -101,7 +101,7 @@ struct hub_channel *hub_channel_stream_create(struct hub_channels *set, bool sen
     hub_list_init(&channel->owing);
     hub_list_init(&channel->waiting);
     hub_list_init(&channel->joining);
-    hub_note(&channel->users, 1);
+    hub_store_relaxed(&channel->users, 1);
     return channel;
 }
 
@@ -148,7 +148,7 @@ static bool take(struct hub_channel *channel, uint32_t size) REQUIRES(channel->s
     uint32_t part =
         size < there ? (uint32_t)((uint64_t)channel->overhead * size / there) : channel->overhead;
 
-    hub_fifo_take(&channel->fifo, size);
+    hub_fifo_pop(&channel->fifo, size);
     channel->overhead -= part;
     channel->taken += size + part;
     channel->called = 0;

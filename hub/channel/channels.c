@@ -9,7 +9,7 @@
 #include "hub/base/own.h"
 #include "hub/channel/channel_state.h"
 #include "hub/channel/channel_stream.h"
-#include "hub/channel/outlet.h"
+#include "hub/channel/channel_writer.h"
 #include "hub/channel/window.h"
 
 /* The host's ids are even, from 2 on; the guest's are odd, from 1 on. */
@@ -50,7 +50,7 @@ void hub_channels_bind(struct hub_channels *set, struct hub_link *link,
                        struct hub_channel_entry *entries)
 {
     set->link = link;
-    set->longest = hub_outlet_longest(set->credit, hub_link_piece(link));
+    set->longest = hub_channel_writer_longest(set->credit, hub_link_piece(link));
     set->entries = entries;
 }
 
@@ -312,7 +312,7 @@ void hub_channels_answer(struct hub_channel_list *list, bool refused)
     for (uint32_t i = 0; i < list->count; i++) {
         struct hub_channel *channel = list->list[i];
 
-        hub_outlet_flush(channel);
+        hub_channel_writer_flush(channel);
         hub_mutex_lock(&channel->set->lock);
         if (channel->sends && channel->stage == HUB_CHANNEL_OPEN && !refused)
             hub_channel_table_close(hub_channel_entry_to_write(channel));
@@ -374,10 +374,10 @@ uint32_t hub_channels_count(struct hub_channels *set)
 
 uint64_t hub_channels_orphans(struct hub_channels *set)
 {
-    return hub_peek64(&set->orphans);
+    return hub_load_relaxed64(&set->orphans);
 }
 
 uint64_t hub_channels_waits(struct hub_channels *set)
 {
-    return hub_peek64(&set->waits);
+    return hub_load_relaxed64(&set->waits);
 }

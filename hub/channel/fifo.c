@@ -90,7 +90,7 @@ const uint8_t *hub_fifo_lend(struct hub_fifo *fifo, uint32_t *size)
     return fifo->data + (fifo->head & (fifo->capacity - 1));
 }
 
-void hub_fifo_take(struct hub_fifo *fifo, uint32_t size)
+void hub_fifo_pop(struct hub_fifo *fifo, uint32_t size)
 {
     fifo->head += size;
     fifo->lent = false;

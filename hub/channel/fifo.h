@@ -30,9 +30,9 @@ void hub_fifo_commit(struct hub_fifo *fifo, uint32_t size);
 uint32_t hub_fifo_size(const struct hub_fifo *fifo);
 
 /* hub_fifo_lend returns the first bytes, as many as lie in one piece, NULL if there are none;
- * hub_fifo_take then says how many of them are used up. */
+ * hub_fifo_pop then says how many of them are used up. */
 const uint8_t *hub_fifo_lend(struct hub_fifo *fifo, uint32_t *size);
-void hub_fifo_take(struct hub_fifo *fifo, uint32_t size);
+void hub_fifo_pop(struct hub_fifo *fifo, uint32_t size);
 
 /* Moves its memory and its content to another fifo, which has none. */
 void hub_fifo_move(struct hub_fifo *to, struct hub_fifo *from);

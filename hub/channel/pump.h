@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "hub/base/crew.h"
+#include "hub/base/thread_pool.h"
 #include "hub/channel/stream.h"
 
 struct hub_pump;
@@ -14,8 +14,8 @@ struct hub_pump;
 struct hub_pump_options {
     struct rapahub_source *source; /* both outlive the pump */
     struct rapahub_sink *sink;
-    struct hub_crew *crew; /* outlives it as well */
-    size_t piece;          /* bytes at once; more from a source that lends them and is fast */
+    struct hub_thread_pool *crew; /* outlives it as well */
+    size_t piece; /* bytes at once; more from a source that lends them and is fast */
     void (*on_moved)(void *user); /* when bytes moved, on the pump's thread */
     void (*on_end)(void *user);   /* last of all, on the pump's thread */
     void *user;

@@ -78,7 +78,7 @@ void hub_window_leave(struct hub_channel *channel)
     if (spare->capacity >= channel->fifo.capacity || channel->fifo.capacity > WIDEST)
         return;
     hub_fifo_fini(spare);
-    hub_fifo_take(&channel->fifo, hub_fifo_size(&channel->fifo));
+    hub_fifo_pop(&channel->fifo, hub_fifo_size(&channel->fifo));
     hub_fifo_move(spare, &channel->fifo);
     channel->set->spare_used = true;
 }

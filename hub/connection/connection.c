@@ -6,11 +6,11 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/call/answers.h"
 #include "hub/call/call_table.h"
-#include "hub/call/owed.h"
-#include "hub/channel/intake.h"
-#include "hub/channel/outlet.h"
+#include "hub/call/response_queue.h"
+#include "hub/call/responses.h"
+#include "hub/channel/channel_reader.h"
+#include "hub/channel/channel_writer.h"
 #include "hub/channel/window.h"
 
 #define BUDGET    ((size_t)24 << 20) /* bytes, at least, that may be stored for the peer */
@@ -22,12 +22,12 @@ static bool take(void *user, const struct hub_message *message, const void *payl
     struct hub_connection *connection = user;
 
     return message->type == HUB_RESPONSE &&
-           hub_answers_take(connection->calls, message->id, payload, size);
+           hub_responses_take(connection->calls, message->id, payload, size);
 }
 
 static uint32_t take_line(void *user, const struct hub_descriptor *list, uint32_t count)
 {
-    return hub_answers_take_line(((struct hub_connection *)user)->calls, list, count);
+    return hub_responses_take_line(((struct hub_connection *)user)->calls, list, count);
 }
 
 static void *place(void *user, const struct hub_message *message, uint32_t size, uint32_t phase)
@@ -36,9 +36,9 @@ static void *place(void *user, const struct hub_message *message, uint32_t size,
 
     switch (message->type) {
     case HUB_REQUEST:
-        return hub_served_place(connection->served, message, size, phase);
+        return hub_inbound_calls_place(connection->served, message, size, phase);
     case HUB_RESPONSE:
-        return hub_answers_place(connection->calls, message->id, size, phase);
+        return hub_responses_place(connection->calls, message->id, size, phase);
     case HUB_GOODBYE:
         return size <= sizeof connection->reason ? connection->reason : NULL;
     default:
@@ -65,24 +65,25 @@ static int accept(void *user, const struct hub_message *message, void *payload, 
 
     switch (message->type) {
     case HUB_REQUEST:
-        return hub_served_accept(connection->served, message, payload);
+        return hub_inbound_calls_accept(connection->served, message, payload);
     case HUB_RESPONSE:
-        hub_answers_accept(connection->calls, message->id, payload, size);
+        hub_responses_accept(connection->calls, message->id, payload, size);
         return 0;
     case HUB_CANCEL:
-        hub_served_cancel(connection->served, message->id);
+        hub_inbound_calls_cancel(connection->served, message->id);
         return 0;
     case HUB_GOODBYE:
         say_goodbye(connection, payload, size);
         return 0;
     default:
-        return hub_intake_accept(connection->channels, message);
+        return hub_channel_reader_accept(connection->channels, message);
     }
 }
 
-static int data(void *user, const struct hub_message *message, const struct hub_arrival *arrival)
+static int data(void *user, const struct hub_message *message,
+                const struct hub_receive_batch *arrival)
 {
-    return hub_intake_data(((struct hub_connection *)user)->channels, message, arrival);
+    return hub_channel_reader_data(((struct hub_connection *)user)->channels, message, arrival);
 }
 
 static bool wants_view(void *user, const struct hub_message *message, uint32_t size)
@@ -91,8 +92,8 @@ static bool wants_view(void *user, const struct hub_message *message, uint32_t s
 
     (void)size;
     if (message->type == HUB_RESPONSE)
-        return hub_answers_want_view(connection->calls, message->id);
-    return message->type == HUB_REQUEST && hub_served_wants_view(connection->served);
+        return hub_responses_want_view(connection->calls, message->id);
+    return message->type == HUB_REQUEST && hub_inbound_calls_wants_view(connection->served);
 }
 
 static int view(void *user, const struct hub_message *message, struct hub_view *view)
@@ -100,8 +101,8 @@ static int view(void *user, const struct hub_message *message, struct hub_view *
     struct hub_connection *connection = user;
 
     if (message->type == HUB_REQUEST)
-        return hub_served_view(connection->served, message, view);
-    hub_answers_view(connection->calls, message->id, view);
+        return hub_inbound_calls_view(connection->served, message, view);
+    hub_responses_view(connection->calls, message->id, view);
     return 0;
 }
 
@@ -110,21 +111,21 @@ static void drop(void *user, const struct hub_message *message, void *payload)
     struct hub_connection *connection = user;
 
     if (message->type == HUB_REQUEST)
-        hub_served_drop(connection->served, payload);
+        hub_inbound_calls_drop(connection->served, payload);
     else if (message->type == HUB_RESPONSE)
-        hub_answers_drop(connection->calls, message->id);
+        hub_responses_drop(connection->calls, message->id);
 }
 
 static bool full(void *user)
 {
-    return hub_served_full(((struct hub_connection *)user)->served);
+    return hub_inbound_calls_full(((struct hub_connection *)user)->served);
 }
 
 static __attribute__((noinline)) void settle(struct hub_connection *connection, bool queued)
 {
-    hub_answers_hand_over(connection->calls);
-    if (!queued && hub_owed_any(connection->served))
-        hub_owed_settle(connection->served);
+    hub_responses_hand_over(connection->calls);
+    if (!queued && hub_response_queue_any(connection->served))
+        hub_response_queue_settle(connection->served);
     if (hub_channel_owes(connection->channels))
         (void)hub_channel_settle(connection->channels);
 }
@@ -134,8 +135,8 @@ static void after(void *user, bool queued)
 {
     struct hub_connection *connection = user;
 
-    if (hub_peek(&connection->calls->following) != 0 || hub_owed_any(connection->served) ||
-        hub_channel_owes(connection->channels))
+    if (hub_load_relaxed(&connection->calls->following) != 0 ||
+        hub_response_queue_any(connection->served) || hub_channel_owes(connection->channels))
         settle(connection, queued);
 }
 
@@ -146,12 +147,12 @@ static bool granted(void *user)
 
 static void push(void *user, uint64_t deadline_ns)
 {
-    hub_outlet_push(((struct hub_connection *)user)->channels, deadline_ns);
+    hub_channel_writer_push(((struct hub_connection *)user)->channels, deadline_ns);
 }
 
 bool hub_connection_owes(struct hub_connection *connection)
 {
-    return hub_owed_any(connection->served);
+    return hub_response_queue_any(connection->served);
 }
 
 /* A thread in hub_link_wait may wait for one of these too. */
@@ -178,7 +179,7 @@ static void on_close(void *user)
     struct hub_connection *connection = user;
 
     hub_calls_end_all(connection->calls, hub_link_cause(connection->link));
-    hub_served_end_all(connection->served);
+    hub_inbound_calls_end_all(connection->served);
     hub_channel_end_all(connection->channels, hub_link_cause(connection->link));
     hub_publish(&connection->over, 1);
     connection->events.on_close(connection->events.user);
@@ -221,7 +222,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
-    hub_crew_init(&connection->crew);
+    hub_thread_pool_init(&connection->crew);
     of_link.events = (struct hub_link_events){.take = take,
                                               .take_line = take_line,
                                               .place = place,
@@ -241,7 +242,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     of_link.user = connection;
     r = hub_calls_create(HUB_CALLS_MAX, &connection->calls);
     if (r == 0)
-        r = hub_served_create(HUB_CALLS_MAX, budget(options), &connection->served);
+        r = hub_inbound_calls_create(HUB_CALLS_MAX, budget(options), &connection->served);
     if (r == 0)
         r = hub_channels_create(&options->segment->geometry.limits, options->role,
                                 &connection->channels);
@@ -254,11 +255,11 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     hub_calls_bind(connection->calls, connection->link);
     hub_calls_on_ready(connection->calls, on_ready, connection);
     hub_channels_bind(connection->channels, connection->link, options->view->channels);
-    hub_served_bind(connection->served, connection->link, connection->channels);
-    hub_served_on_request(connection->served, on_request, connection);
-    hub_served_find_streams(connection->served, events->streams, events->user);
+    hub_inbound_calls_bind(connection->served, connection->link, connection->channels);
+    hub_inbound_calls_on_request(connection->served, on_request, connection);
+    hub_inbound_calls_find_streams(connection->served, events->streams, events->user);
     if (options->role == HUB_ROLE_HOST)
-        hub_served_keep_answers(connection->served);
+        hub_inbound_calls_keep_answers(connection->served);
     else
         hub_calls_on_nap(connection->calls, nap_of_guest, NULL);
     return 0;
@@ -277,9 +278,9 @@ void hub_connection_trim(struct hub_connection *connection, bool at_once)
 void hub_connection_close(struct hub_connection *connection)
 {
     if (connection->calls) /* NULL: it was never opened, and has no threads */
-        hub_crew_fini(&connection->crew);
+        hub_thread_pool_fini(&connection->crew);
     hub_calls_release(&connection->calls);
-    hub_served_release(&connection->served);
+    hub_inbound_calls_release(&connection->served);
     hub_channels_release(&connection->channels);
     hub_link_release(&connection->link);
 }

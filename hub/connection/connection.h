@@ -4,36 +4,36 @@
 #ifndef HUB_CONNECTION_CONNECTION_H
 #define HUB_CONNECTION_CONNECTION_H
 
-#include "hub/base/crew.h"
+#include "hub/base/thread_pool.h"
 #include "hub/call/calls.h"
-#include "hub/call/served.h"
+#include "hub/call/inbound_calls.h"
 #include "hub/channel/channels.h"
 #include "hub/link/link.h"
 
 /* The callbacks for the room above; any thread, under the receive token or a lock: they must not
  * wait, send or close; they set a flag and wake a loop. All required. */
 struct hub_connection_events {
-    void (*on_request)(void *user); /* hub_served_next has something */
+    void (*on_request)(void *user); /* hub_inbound_calls_next has something */
     void (*on_ready)(void *user);   /* hub_call_ends_deliver has something */
     void (*on_pending)(void *user); /* sweep again */
     void (*on_close)(void *user);   /* the link is closed; all calls have ended */
     void (*on_hint)(void *user);    /* the peer hung up, or its pidfd says it ended */
     void (*on_goodbye)(void *user, const char *reason); /* the peer said goodbye; escaped */
     void *user;
-    hub_served_streams *streams; /* NULL: no method served here has streams */
+    hub_inbound_calls_streams *streams; /* NULL: no method served here has streams */
 };
 
 struct hub_connection {
     struct hub_link *link;
-    struct hub_calls *calls;   /* calls that this side makes */
-    struct hub_served *served; /* calls that this side serves */
+    struct hub_calls *calls;          /* calls that this side makes */
+    struct hub_inbound_calls *served; /* calls that this side serves */
     struct hub_channels *channels;
     struct hub_connection_events events;
-    struct hub_crew crew;   /* moves the streams of calls that this side makes */
-    struct hub_a64 unknown; /* requests that named no method; counted by the room above */
-    struct hub_a64 refused; /* requests of a peer that had its share; likewise */
-    struct hub_a32 over;    /* the link is closed, and everything on it has ended */
-    uint8_t reason[1040];   /* a Goodbye's, while it is received */
+    struct hub_thread_pool crew; /* moves the streams of calls that this side makes */
+    struct hub_a64 unknown;      /* requests that named no method; counted by the room above */
+    struct hub_a64 refused;      /* requests of a peer that had its share; likewise */
+    struct hub_a32 over;         /* the link is closed, and everything on it has ended */
+    uint8_t reason[1040];        /* a Goodbye's, while it is received */
 };
 
 /* Says whether the link is closed, and every call, request and stream has ended with it. The

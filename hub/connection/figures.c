@@ -41,14 +41,14 @@ static void read_link(const struct hub_link *link, uint64_t *values)
     struct hub_link_gauges gauges;
 
     hub_link_gauge(link, &gauges);
-    values[HUB_FIGURE_SENT] = hub_peek64(&counters->sent);
-    values[HUB_FIGURE_RECEIVED] = hub_peek64(&counters->received);
-    values[HUB_FIGURE_SENT_BYTES] = hub_peek64(&counters->sent_bytes);
-    values[HUB_FIGURE_RECEIVED_BYTES] = hub_peek64(&counters->received_bytes);
-    values[HUB_FIGURE_SENT_SLOTS] = hub_peek64(&counters->sent_slots);
-    values[HUB_FIGURE_RECEIVED_SLOTS] = hub_peek64(&counters->received_slots);
-    values[HUB_FIGURE_WAITS_RING] = hub_peek64(&counters->waits_ring);
-    values[HUB_FIGURE_WAITS_SLOT] = hub_peek64(&counters->waits_slot);
+    values[HUB_FIGURE_SENT] = hub_load_relaxed64(&counters->sent);
+    values[HUB_FIGURE_RECEIVED] = hub_load_relaxed64(&counters->received);
+    values[HUB_FIGURE_SENT_BYTES] = hub_load_relaxed64(&counters->sent_bytes);
+    values[HUB_FIGURE_RECEIVED_BYTES] = hub_load_relaxed64(&counters->received_bytes);
+    values[HUB_FIGURE_SENT_SLOTS] = hub_load_relaxed64(&counters->sent_slots);
+    values[HUB_FIGURE_RECEIVED_SLOTS] = hub_load_relaxed64(&counters->received_slots);
+    values[HUB_FIGURE_WAITS_RING] = hub_load_relaxed64(&counters->waits_ring);
+    values[HUB_FIGURE_WAITS_SLOT] = hub_load_relaxed64(&counters->waits_slot);
     values[HUB_FIGURE_RING_OUT] = gauges.ring_out;
     values[HUB_FIGURE_RING_IN] = gauges.ring_in;
     values[HUB_FIGURE_SLOTS_FREE] = gauges.slots.free;
@@ -59,17 +59,17 @@ static void read_link(const struct hub_link *link, uint64_t *values)
 
 static void read_wait(const struct hub_wait *wait, uint64_t *values)
 {
-    values[HUB_FIGURE_WAKES_FUTEX] = hub_peek64(&wait->wakes_futex);
-    values[HUB_FIGURE_WAKES_BELL] = hub_peek64(&wait->wakes_bell);
-    values[HUB_FIGURE_WAKES_SAVED] = hub_peek64(&wait->wakes_saved);
-    values[HUB_FIGURE_BELLS_OWED] = hub_peek64(&wait->bells_owed);
-    values[HUB_FIGURE_FLOODS] = hub_peek64(&wait->flood.count);
+    values[HUB_FIGURE_WAKES_FUTEX] = hub_load_relaxed64(&wait->wakes_futex);
+    values[HUB_FIGURE_WAKES_BELL] = hub_load_relaxed64(&wait->wakes_bell);
+    values[HUB_FIGURE_WAKES_SAVED] = hub_load_relaxed64(&wait->wakes_saved);
+    values[HUB_FIGURE_BELLS_OWED] = hub_load_relaxed64(&wait->bells_owed);
+    values[HUB_FIGURE_FLOODS] = hub_load_relaxed64(&wait->flood.count);
 }
 
 static void read_budget(const struct hub_budget *budget, uint64_t *values)
 {
-    values[HUB_FIGURE_REFUSED_BY_BUDGET] = hub_peek64(&budget->refused);
-    values[HUB_FIGURE_BYTES_KEPT] = hub_peek64(&budget->used);
+    values[HUB_FIGURE_REFUSED_BY_BUDGET] = hub_load_relaxed64(&budget->refused);
+    values[HUB_FIGURE_BYTES_KEPT] = hub_load_relaxed64(&budget->used);
 }
 
 void hub_figures_read(const struct hub_connection *connection, uint64_t values[HUB_FIGURES_COUNT])
@@ -79,11 +79,11 @@ void hub_figures_read(const struct hub_connection *connection, uint64_t values[H
     values[HUB_FIGURE_CALLS_ANSWERED] = hub_calls_answered(connection->calls);
     values[HUB_FIGURE_CALLS_LOST] = hub_calls_lost(connection->calls);
     values[HUB_FIGURE_CALLS_LATE] = hub_calls_late(connection->calls);
-    values[HUB_FIGURE_REQUESTS_UNKNOWN] = hub_peek64(&connection->unknown);
-    values[HUB_FIGURE_REQUESTS_REFUSED] = hub_peek64(&connection->refused);
-    read_budget(hub_served_budget(connection->served), values);
+    values[HUB_FIGURE_REQUESTS_UNKNOWN] = hub_load_relaxed64(&connection->unknown);
+    values[HUB_FIGURE_REQUESTS_REFUSED] = hub_load_relaxed64(&connection->refused);
+    read_budget(hub_inbound_calls_budget(connection->served), values);
     values[HUB_FIGURE_CALLS_OPEN] = hub_calls_open(connection->calls);
-    values[HUB_FIGURE_CALLS_SERVED] = hub_served_open(connection->served);
+    values[HUB_FIGURE_CALLS_SERVED] = hub_inbound_calls_open(connection->served);
     values[HUB_FIGURE_CHANNELS_OPEN] = hub_channels_count(connection->channels);
     values[HUB_FIGURE_ORPHANS] = hub_channels_orphans(connection->channels);
     values[HUB_FIGURE_WAITS_CREDIT] = hub_channels_waits(connection->channels);

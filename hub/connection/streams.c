@@ -112,10 +112,10 @@ static void on_moved(void *user)
     struct hub_streams *streams = user;
     uint64_t now = hub_clock_now();
 
-    hub_note64(&streams->moved_ns, now);
-    if (now - hub_peek64(&streams->extended_ns) < streams->patience_ns / EXTEND_PER)
+    hub_store_relaxed64(&streams->moved_ns, now);
+    if (now - hub_load_relaxed64(&streams->extended_ns) < streams->patience_ns / EXTEND_PER)
         return;
-    hub_note64(&streams->extended_ns, now);
+    hub_store_relaxed64(&streams->extended_ns, now);
     hub_call_deadline_extend(streams->connection->calls, streams->number,
                              hub_clock_after(streams->patience_ns));
 }
@@ -170,7 +170,7 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
 void hub_streams_begin(struct hub_streams *streams, uint64_t number)
 {
     streams->number = number;
-    hub_note64(&streams->moved_ns, hub_clock_now());
+    hub_store_relaxed64(&streams->moved_ns, hub_clock_now());
     for (uint32_t i = 0; i < streams->channels.count; i++) {
         int r = start_pump(streams, i);
 
@@ -191,7 +191,7 @@ void hub_streams_begin(struct hub_streams *streams, uint64_t number)
 void hub_streams_close(struct hub_streams *streams, bool good)
 {
     streams->good = good && streams->failure == 0;
-    hub_note64(&streams->moved_ns, hub_clock_now());
+    hub_store_relaxed64(&streams->moved_ns, hub_clock_now());
     for (uint32_t i = 0; i < streams->channels.count; i++)
         if (streams->pumps[i] && (!streams->good || !streams->marks->list[i].is_sink))
             hub_pump_stop(streams->pumps[i]);
@@ -200,7 +200,7 @@ void hub_streams_close(struct hub_streams *streams, bool good)
 /* A pump may note a later time than the one that is read here. */
 static bool is_stuck(const struct hub_streams *streams)
 {
-    uint64_t moved = hub_peek64(&streams->moved_ns), now = hub_clock_now();
+    uint64_t moved = hub_load_relaxed64(&streams->moved_ns), now = hub_clock_now();
 
     return now > moved && now - moved > streams->patience_ns;
 }

@@ -15,7 +15,7 @@
 /* Makes a leader that sleeps only for messages sleep for space too. */
 static void ask_for_space(struct hub_link *link)
 {
-    hub_settle(&link->armed);
+    hub_fence(&link->armed);
     if (hub_observe(&link->armed) & HUB_WAIT_TX)
         return;
     hub_publish(&link->rearm, 1);
@@ -51,7 +51,7 @@ void hub_bystander_follow(struct hub_link *link, const struct hub_link_until *un
     join(link);
     seen = hub_observe(&link->news);
     /* a thread that releases the token or tells afterwards sees us, or we see its effect */
-    hub_settle(&link->crowd);
+    hub_fence(&link->crowd);
     if (hub_link_state_receiving(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->space ? SPACE_SLICE : SLICE));
@@ -66,7 +66,7 @@ void hub_bystander_doze(struct hub_link *link, const struct hub_link_until *unti
 
     join(link);
     seen = hub_observe(&link->news);
-    hub_settle(&link->crowd);
+    hub_fence(&link->crowd);
     if (!hub_link_state_closed(link) && !until->done(until->user))
         hub_futex_wait_private(&link->news, seen,
                                end_of_slice(until, until->follows ? LED_SLICE : FULL_SLICE));

@@ -186,7 +186,7 @@ bool hub_link_host_left(const struct hub_link *link)
 /* r[impl hub.ring.cork] */
 static inline void push_own(struct hub_link *link, uint64_t deadline_ns)
 {
-    if (hub_peek(&link->corks) != 0)
+    if (hub_load_relaxed(&link->corks) != 0)
         link->options.events.push(link->options.events.user, deadline_ns);
 }
 
@@ -198,7 +198,7 @@ void hub_link_hinder(struct hub_link *link, bool begins)
 void hub_link_cork(struct hub_link *link, bool corked)
 {
     hub_link_hinder(link, corked);
-    hub_note(&link->corks, hub_peek(&link->corks) + (corked ? 1 : UINT32_MAX));
+    hub_store_relaxed(&link->corks, hub_load_relaxed(&link->corks) + (corked ? 1 : UINT32_MAX));
 }
 
 /* A thread that waits for space first sends what it holds back itself. */
@@ -207,7 +207,7 @@ static int send(struct hub_link *link, const struct hub_message *message,
 {
     int r;
 
-    if (deadline_ns == 0 || hub_peek(&link->corks) == 0)
+    if (deadline_ns == 0 || hub_load_relaxed(&link->corks) == 0)
         return hub_sender_send(link, message, payload, deadline_ns);
     r = hub_sender_send(link, message, payload, 0);
     if (r != -EAGAIN)
@@ -377,7 +377,7 @@ uint64_t hub_link_deaf_until(const struct hub_link *link)
 
 bool hub_link_was_rung(const struct hub_link *link)
 {
-    return (hub_peek(link->wait.own) & HUB_WAIT_RX_BELL) == 0;
+    return (hub_load_relaxed(link->wait.own) & HUB_WAIT_RX_BELL) == 0;
 }
 
 /* Work that other threads could not do without the token is done by the following turn. */

@@ -18,9 +18,9 @@
 
 #include "hub/base/atomic.h"
 #include "hub/base/mutex.h"
-#include "hub/link/arrival.h"
 #include "hub/link/loan.h"
 #include "hub/link/message.h"
+#include "hub/link/receive_batch.h"
 #include "hub/link/view.h"
 #include "hub/shm/segment.h"
 #include "hub/shm/slots.h"
@@ -45,8 +45,9 @@ struct hub_link_events {
      * again. Returns 0, or RAPAHUB_EPROTOCOL if the message breaks a rule. */
     int (*accept)(void *user, const struct hub_message *message, void *payload, uint32_t size);
     /* Receives Data of one channel, each byte of which is copied once to its place
-     * (hub_arrival_copy). Returns how soon its reader should know, or RAPAHUB_EPROTOCOL. */
-    int (*data)(void *user, const struct hub_message *message, const struct hub_arrival *arrival);
+     * (hub_receive_batch_copy). Returns how soon its reader should know, or RAPAHUB_EPROTOCOL. */
+    int (*data)(void *user, const struct hub_message *message,
+                const struct hub_receive_batch *arrival);
     /* Says whether this message should be shown in place, as long as the sender has slots. Then
      * `view` receives it instead of place and accept, with the view that pins it. NULL: nothing is
      * ever shown. */

@@ -43,8 +43,8 @@ void hub_link_state_close(struct hub_link *link, int code, const char *rule)
 
 __attribute__((noinline)) void hub_link_state_tell(struct hub_link *link)
 {
-    hub_settle(&link->crowd);
-    if (hub_peek(&link->crowd) == 0)
+    hub_fence(&link->crowd);
+    if (hub_load_relaxed(&link->crowd) == 0)
         return;
     hub_add(&link->news, 1);
     hub_futex_wake_private(&link->news);

@@ -5,8 +5,8 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/few.h"
 #include "hub/base/line.h"
+#include "hub/base/small_copy.h"
 #include "hub/link/link_state.h"
 #include "hub/link/send_queue.h"
 
@@ -43,14 +43,14 @@ static size_t lead_of(const struct hub_link *link)
 /* The bytes before the data count as payload too. Sizes of slots do not change. */
 static size_t largest(struct hub_link *link)
 {
-    size_t most = hub_peek64(&link->loan_most), slot;
+    size_t most = hub_load_relaxed64(&link->loan_most), slot;
 
     if (most > 0)
         return most;
     slot = hub_slots_largest(link->options.pool);
     most = slot < link->limits.payload_max ? slot : link->limits.payload_max;
     most = most > lead_of(link) ? most - lead_of(link) : 0;
-    hub_note64(&link->loan_most, most);
+    hub_store_relaxed64(&link->loan_most, most);
     return most;
 }
 
@@ -114,7 +114,7 @@ int hub_loan_place(struct hub_link *link, const struct hub_parts *payload,
     if (head > HUB_LOAN_HEAD || payload->tail.size > loan->room || payload->tail.data != loan->data)
         return refuse_place(payload);
     if (head <= FEW)
-        hub_few_copy(start, payload->head.data, head);
+        hub_small_copy_copy(start, payload->head.data, head);
     else
         memcpy(start, payload->head.data, head);
     descriptor->payload_slot = loan->slot.slot;

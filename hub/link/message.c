@@ -94,7 +94,7 @@ void hub_message_reason(const void *payload, size_t size, char *to, size_t capac
     size_t length = 0;
 
     hub_reader_init(&reader, payload, size);
-    string = hub_postcard_take_string(&reader);
+    string = hub_postcard_read_string(&reader);
     if (hub_postcard_end(&reader) == 0) {
         text = string.data;
         size = string.size;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "hub/base/far.h"
 #include "hub/base/line.h"
+#include "hub/base/streaming_copy.h"
 
 void hub_placement_init(struct hub_link *link)
 {
@@ -27,7 +27,7 @@ static struct hub_way *way_of(struct hub_link *link, const struct hub_parts *par
 {
     bool stream = type == HUB_DATA;
 
-    if (parts->tail.size < (stream ? HUB_FAR_STREAM : HUB_FAR_ALONE) ||
+    if (parts->tail.size < (stream ? HUB_STREAMING_COPY_STREAM : HUB_STREAMING_COPY_ALONE) ||
         !hub_wait_is_elsewhere(&link->wait))
         return NULL;
     return stream ? &link->stream : &link->alone;

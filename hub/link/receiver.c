@@ -8,10 +8,10 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/link/bystander.h"
-#include "hub/link/giving.h"
 #include "hub/link/link_state.h"
 #include "hub/link/post.h"
 #include "hub/link/send_queue.h"
+#include "hub/link/slot_return.h"
 #include "hub/shm/wait_for.h"
 
 #define ROUNDS 16 /* rounds of a leader between two readings of the clock */
@@ -87,7 +87,7 @@ static int handle(struct hub_link *link, const struct hub_message *checked,
                             hub_link_state_phase(link, descriptor));
     r = copy_payload(link, descriptor, payload);
     if (r == 0 && descriptor->payload_slot != HUB_INLINE)
-        r = hub_giving_back(link, descriptor->payload_slot);
+        r = hub_slot_return_back(link, descriptor->payload_slot);
     if (r < 0) {
         if (payload)
             events->drop(events->user, &message, payload);
@@ -102,7 +102,7 @@ static int handle_next(struct hub_link *link, uint32_t max)
 {
     const struct hub_descriptor *list = &link->batch[link->batch_at];
     uint32_t left = link->batch_count - link->batch_at, most = left < max ? left : max;
-    uint32_t line = hub_arrival_take_line(link, list, most);
+    uint32_t line = hub_receive_batch_take_line(link, list, most);
     struct hub_message message;
     int r;
 
@@ -112,7 +112,7 @@ static int handle_next(struct hub_link *link, uint32_t max)
     }
     r = hub_message_check(list, &link->limits, &message);
     if (r == 0 && message.type == HUB_DATA)
-        r = hub_arrival_receive(link, &message, list, most);
+        r = hub_receive_batch_receive(link, &message, list, most);
     else if (r == 0)
         r = handle(link, &message, list) < 0 ? RAPAHUB_EPROTOCOL : 1;
     link->batch_at += r > 0 ? (uint32_t)r : 1;
@@ -129,7 +129,7 @@ static int next_batch(struct hub_link *link)
         return 1;
     if (takes_part)
         hub_ring_trust(&link->in.convention);
-    n = hub_ring_take(&link->in, link->batch, HUB_RING_BATCH);
+    n = hub_ring_pop(&link->in, link->batch, HUB_RING_BATCH);
     if (n <= 0 || !hub_link_state_ours(link))
         return hub_link_state_ours(link) ? n : 0;
     link->batch_at = 0;
@@ -169,7 +169,7 @@ static int receive_batch(struct hub_link *link, uint32_t max)
     if (link->untold && r > 0 && r < FEW && link->batch_at == link->batch_count &&
         link->batch[link->batch_at - 1].payload_slot == HUB_INLINE)
         hub_wait_gap(&link->wait); /* a stream is faster in batches than one by one */
-    hub_giving_wake(link);
+    hub_slot_return_wake(link);
     return r < 0 ? hub_post_violated(link) : r;
 }
 
@@ -220,13 +220,13 @@ static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queue
             hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
         link->untold = false; /* they are told below */
         tail = link->in.tail_next;
-        hub_note(&link->taken, tail);
+        hub_store_relaxed(&link->taken, tail);
         left = link->batch_at < link->batch_count;
         hub_publish(&link->token, 0);
-        hub_settle(link->wait.own);
+        hub_fence(link->wait.own);
     } while (hub_observe(&link->dead) != 0 && !hub_link_state_closed(link) && take_token(link));
     events->after(events->user, queued);
-    if (hub_peek(&link->crowd) != 0) /* after the fence above */
+    if (hub_load_relaxed(&link->crowd) != 0) /* after the fence above */
         hub_link_state_tell(link);
     pending = looks_soon || hub_observe(&link->bell_pending) != 0 || left || has_moved(link, tail);
     if (pending && !hub_link_state_closed(link) && !events->full(events->user))
@@ -240,14 +240,14 @@ __attribute__((noinline)) void hub_receiver_let_go(struct hub_link *link, bool l
 
 bool hub_receiver_has_news(const struct hub_link *link)
 {
-    return hub_observe(&link->token) == 0 && has_moved(link, hub_peek(&link->taken));
+    return hub_observe(&link->token) == 0 && has_moved(link, hub_load_relaxed(&link->taken));
 }
 
 /* Everything is received: the peer may know it, and gets what it waits for. */
 static void rest(struct hub_link *link)
 {
     show_tail(link);
-    (void)hub_giving_attend(link);
+    (void)hub_slot_return_attend(link);
 }
 
 __attribute__((noinline)) void hub_receiver_finish(struct hub_link *link)
@@ -276,7 +276,7 @@ int hub_receiver_sweep(struct hub_link *link, uint32_t max, bool arms)
     if (!take_token(link))
         return -EBUSY;
     answer_bell(link);
-    (void)hub_giving_attend(link);
+    (void)hub_slot_return_attend(link);
     r = receive(link, max);
     show_tail(link);
     let_go(link, arms, false, false);
@@ -292,7 +292,7 @@ int hub_receiver_rung(struct hub_link *link, uint32_t max)
         hub_wait_note_bell(&link->wait);
     r = hub_receiver_sweep(link, max, true);
     if (r == -EBUSY)
-        (void)hub_giving_attend(link); /* the holder of the token may sleep */
+        (void)hub_slot_return_attend(link); /* the holder of the token may sleep */
     return r;
 }
 
@@ -322,14 +322,14 @@ static bool is_done(const struct leader *leader)
 static void note_look(struct leader *leader)
 {
     if (leader->looks < QUIET && ++leader->looks == QUIET)
-        hub_arrival_tell(leader->link);
+        hub_receive_batch_tell(leader->link);
 }
 
 /* A guest may have no slot for the very answer that is waited for. This is also checked after the
  * bits were armed, so that the asking guest sees these or is seen. r[impl hub.var.single-popper] */
 static void glance(struct leader *leader)
 {
-    if ((leader->rests || ++leader->glances % GLANCE == 0) && hub_giving_attend(leader->link))
+    if ((leader->rests || ++leader->glances % GLANCE == 0) && hub_slot_return_attend(leader->link))
         leader->glances = GLANCE - 1; /* there may be more to grant */
 }
 
@@ -357,7 +357,7 @@ static bool has_news(void *user)
     return hub_link_state_closed(link) || hub_observe(&link->dead) != 0 ||
            hub_observe(&link->hung_up) != 0 || is_done(leader) || hub_link_state_host_left(link) ||
            hub_observe(&link->rearm) != 0 ||
-           (hub_peek(&link->spacers) != 0 && has_space_come(link));
+           (hub_load_relaxed(&link->spacers) != 0 && has_space_come(link));
 }
 
 static void rest_of_leader(void *user)
@@ -366,7 +366,7 @@ static void rest_of_leader(void *user)
 
     leader->looks = QUIET;
     leader->rests = leader->link->wait.manner != HUB_WAIT_MANNER_POLL;
-    hub_arrival_tell(leader->link);
+    hub_receive_batch_tell(leader->link);
     rest(leader->link);
 }
 
@@ -394,7 +394,7 @@ static uint32_t choose_bits(struct hub_link *link)
 
     hub_publish(&link->armed, bits);
     hub_publish(&link->rearm, 0);
-    hub_settle(&link->armed);
+    hub_fence(&link->armed);
     if (hub_observe(&link->spacers) != 0)
         bits |= HUB_WAIT_TX;
     hub_publish(&link->armed, bits);
@@ -446,7 +446,7 @@ int hub_receiver_lead(struct hub_link *link, const struct hub_link_until *until)
                                            .hung_up = note_hang_up,
                                            .rest = rest_of_leader,
                                            .user = &leader};
-    if (hub_peek(&link->held) != 0)
+    if (hub_load_relaxed(&link->held) != 0)
         hub_send_queue_push(link); /* a waiting thread holds nothing back */
     if (!take_token(link))
         return -EBUSY;

@@ -9,7 +9,7 @@
 /* True if there was anything to publish. Messages held back in a lost entry are never seen. */
 bool hub_send_queue_show(struct hub_link *link)
 {
-    hub_note(&link->held, 0);
+    hub_store_relaxed(&link->held, 0);
     return hub_link_state_may_send(link) && hub_ring_publish(&link->out);
 }
 
@@ -18,7 +18,7 @@ UNCHECKED bool hub_send_queue_show_or_hold(struct hub_link *link, bool more)
 {
     bool holds = more && hub_ring_may_hold(&link->out, HELD_MAX);
 
-    hub_note(&link->held, holds);
+    hub_store_relaxed(&link->held, holds);
     if (!holds)
         hub_ring_publish(&link->out);
     return !holds;
@@ -33,7 +33,7 @@ void hub_send_queue_push(struct hub_link *link)
 {
     bool shown;
 
-    if (hub_peek(&link->held) == 0)
+    if (hub_load_relaxed(&link->held) == 0)
         return;
     hub_mutex_lock(&link->send);
     shown = hub_send_queue_show(link);

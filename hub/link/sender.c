@@ -127,7 +127,7 @@ UNCHECKED __attribute__((noinline)) int hub_sender_try(struct hub_link *link,
     if (size > link->limits.payload_max)
         return refuse_size(link, size);
     r = hub_list_empty(&link->senders) ? hub_post_try(link, message, payload) : -EAGAIN;
-    return r == 0 && hub_peek(&link->held) == 0 ? 1 : r;
+    return r == 0 && hub_load_relaxed(&link->held) == 0 ? 1 : r;
 }
 
 int hub_sender_send(struct hub_link *link, const struct hub_message *message,
@@ -150,7 +150,7 @@ int hub_sender_send(struct hub_link *link, const struct hub_message *message,
         waited = true;
     }
     /* The peer returns no place and no slot of a message that it does not see. */
-    shown = r == 0 ? hub_peek(&link->held) == 0 : r == -EAGAIN && hub_send_queue_show(link);
+    shown = r == 0 ? hub_load_relaxed(&link->held) == 0 : r == -EAGAIN && hub_send_queue_show(link);
     hub_mutex_unlock(&link->send);
     if (shown)
         hub_send_queue_wake(link);

@@ -3,10 +3,10 @@
 
 #include <rapahub/error.h>
 
-#include "hub/link/giving.h"
 #include "hub/link/link_state.h"
 #include "hub/link/post.h"
 #include "hub/link/send_queue.h"
+#include "hub/link/slot_return.h"
 
 bool hub_view_may(struct hub_link *link, const struct hub_descriptor *descriptor)
 {
@@ -41,7 +41,7 @@ void hub_view_give_back(struct hub_view *view)
 {
     struct hub_link *link = hide(view);
 
-    if (hub_link_state_may_send(link) && hub_giving_held_back(link, &view->slot) < 0)
+    if (hub_link_state_may_send(link) && hub_slot_return_held_back(link, &view->slot) < 0)
         (void)hub_post_violated(link);
 }
 
@@ -51,6 +51,6 @@ void hub_view_give_back_behind_message(struct hub_view *view)
 
     if (!hub_link_state_may_send(link))
         hub_send_queue_wake(link);
-    else if (hub_giving_held_behind_message(link, &view->slot) < 0)
+    else if (hub_slot_return_held_behind_message(link, &view->slot) < 0)
         (void)hub_post_violated(link);
 }

@@ -3,7 +3,7 @@
 
 void hub_channel_table_open(struct hub_channel_entry *entry, uint32_t credit)
 {
-    hub_note(&entry->granted_total, credit);
+    hub_store_relaxed(&entry->granted_total, credit);
     hub_publish(&entry->state, HUB_CHANNEL_ACTIVE);
 }
 

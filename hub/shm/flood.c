@@ -10,14 +10,14 @@
 
 static void begin_window(struct hub_flood *flood, uint64_t now, uint64_t traffic)
 {
-    hub_note64(&flood->since_ns, now);
-    hub_note64(&flood->wakes, 0);
-    hub_note64(&flood->traffic, traffic);
+    hub_store_relaxed64(&flood->since_ns, now);
+    hub_store_relaxed64(&flood->wakes, 0);
+    hub_store_relaxed64(&flood->traffic, traffic);
 }
 
 static uint64_t next_span(const struct hub_flood *flood, uint64_t now)
 {
-    uint64_t last = hub_peek64(&flood->span_ns);
+    uint64_t last = hub_load_relaxed64(&flood->span_ns);
 
     if (last == 0 || now - hub_flood_until(flood) > CALM)
         return DEAF_FIRST;
@@ -30,21 +30,21 @@ void hub_flood_note(struct hub_flood *flood, uint64_t now, uint64_t traffic)
 
     if (hub_flood_until(flood) > now)
         return; /* this wake-up was already on its way */
-    if (now - hub_peek64(&flood->since_ns) > WINDOW)
+    if (now - hub_load_relaxed64(&flood->since_ns) > WINDOW)
         begin_window(flood, now, traffic);
-    wakes = hub_peek64(&flood->wakes) + 1;
-    messages = traffic - hub_peek64(&flood->traffic);
-    hub_note64(&flood->wakes, wakes);
+    wakes = hub_load_relaxed64(&flood->wakes) + 1;
+    messages = traffic - hub_load_relaxed64(&flood->traffic);
+    hub_store_relaxed64(&flood->wakes, wakes);
     if (wakes < WAKES_MAX || wakes - WAKES_MAX < EXPLAINED * messages)
         return;
     span = next_span(flood, now);
-    hub_note64(&flood->span_ns, span);
-    hub_note64(&flood->deaf_until_ns, now + span);
-    hub_note64(&flood->count, hub_peek64(&flood->count) + 1);
+    hub_store_relaxed64(&flood->span_ns, span);
+    hub_store_relaxed64(&flood->deaf_until_ns, now + span);
+    hub_store_relaxed64(&flood->count, hub_load_relaxed64(&flood->count) + 1);
     begin_window(flood, now + span, traffic);
 }
 
 uint64_t hub_flood_until(const struct hub_flood *flood)
 {
-    return hub_peek64(&flood->deaf_until_ns);
+    return hub_load_relaxed64(&flood->deaf_until_ns);
 }

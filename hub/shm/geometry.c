@@ -205,10 +205,10 @@ void hub_geometry_place(const struct hub_geometry *geometry, uint32_t peer,
 
 static int check_identity(const struct hub_header *header, uint64_t file_size)
 {
-    if (hub_peek64(&header->magic) != HUB_MAGIC)
+    if (hub_load_relaxed64(&header->magic) != HUB_MAGIC)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.segment.magic",
                             "this is no segment: it begins with %016" PRIx64,
-                            hub_peek64(&header->magic));
+                            hub_load_relaxed64(&header->magic));
     if (header->version != 1)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.segment.header",
                             "the segment has version %" PRIu32 ", this side knows 1",

@@ -5,7 +5,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/atomic.h"
-#include "hub/shm/room.h"
+#include "hub/shm/commit.h"
 
 const struct hub_states hub_peer_table_states = {
     .name = "peer",
@@ -44,7 +44,7 @@ int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, ui
         hub_segment_view(segment, id, &view);
         if (!hub_claim(&view.entry->state, HUB_PEER_EMPTY, HUB_PEER_RESERVED))
             continue;
-        r = hub_room_take_peer(&segment->mapping, &segment->geometry, id);
+        r = hub_commit_peer(&segment->mapping, &segment->geometry, id);
         if (r < 0) {
             (void)hub_claim(&view.entry->state, HUB_PEER_RESERVED, HUB_PEER_EMPTY);
             return r;
@@ -62,8 +62,8 @@ int hub_peer_table_reserve(const struct hub_segment *segment, uint32_t *peer, ui
  * owner. An entry that is no longer Reserved keeps its state and is left to reclaim. */
 void hub_peer_table_unreserve(struct hub_peer_entry *entry)
 {
-    hub_note(&entry->guest_wait, 0);
-    hub_note(&entry->host_wait, 0);
+    hub_store_relaxed(&entry->guest_wait, 0);
+    hub_store_relaxed(&entry->host_wait, 0);
     (void)hub_claim(&entry->state, HUB_PEER_RESERVED, HUB_PEER_EMPTY);
 }
 

@@ -8,25 +8,25 @@
 
 static void reset_indices(struct hub_peer_entry *entry)
 {
-    hub_note(&entry->guest_to_host_head, 0);
-    hub_note(&entry->guest_to_host_tail, 0);
-    hub_note(&entry->host_to_guest_head, 0);
-    hub_note(&entry->host_to_guest_tail, 0);
+    hub_store_relaxed(&entry->guest_to_host_head, 0);
+    hub_store_relaxed(&entry->guest_to_host_tail, 0);
+    hub_store_relaxed(&entry->host_to_guest_head, 0);
+    hub_store_relaxed(&entry->host_to_guest_tail, 0);
 }
 
 static void reset_channels(struct hub_channel_entry *channels, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        hub_note(&channels[i].granted_total, 0);
-        hub_note(&channels[i].state, HUB_CHANNEL_FREE);
+        hub_store_relaxed(&channels[i].granted_total, 0);
+        hub_store_relaxed(&channels[i].state, HUB_CHANNEL_FREE);
     }
 }
 
 static void reset_words(struct hub_peer_entry *entry)
 {
-    hub_note64(&entry->last_heartbeat, 0);
-    hub_note(&entry->guest_wait, 0);
-    hub_note(&entry->host_wait, 0);
+    hub_store_relaxed64(&entry->last_heartbeat, 0);
+    hub_store_relaxed(&entry->guest_wait, 0);
+    hub_store_relaxed(&entry->host_wait, 0);
 }
 
 /* r[impl shm.segment.slot-ownership] */

@@ -20,13 +20,14 @@ static inline void put_cell(struct hub_ring_cell *cell, const struct hub_descrip
 {
     const aliased *payload = (const aliased *)(const void *)from->inline_payload;
 
-    hub_note64(&cell->words[0], from->msg_type | (uint64_t)from->id << 32);
-    hub_note64(&cell->words[1], from->method_id);
-    hub_note64(&cell->words[2], from->payload_slot | (uint64_t)from->payload_generation << 32);
-    hub_note64(&cell->words[3], from->payload_offset | (uint64_t)from->payload_len << 32);
+    hub_store_relaxed64(&cell->words[0], from->msg_type | (uint64_t)from->id << 32);
+    hub_store_relaxed64(&cell->words[1], from->method_id);
+    hub_store_relaxed64(&cell->words[2],
+                        from->payload_slot | (uint64_t)from->payload_generation << 32);
+    hub_store_relaxed64(&cell->words[3], from->payload_offset | (uint64_t)from->payload_len << 32);
 #pragma GCC unroll 4
     for (size_t i = 0; i < HUB_INLINE_SIZE / sizeof *payload; i++)
-        hub_note64(&cell->words[4 + i], payload[i]);
+        hub_store_relaxed64(&cell->words[4 + i], payload[i]);
 }
 
 static inline void take_cell(struct hub_descriptor *to, const struct hub_ring_cell *cell)
@@ -86,7 +87,7 @@ static void note_stop(struct hub_ring_producer *ring)
 void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell *cells,
                             uint32_t size, struct hub_a32 *head, const struct hub_a32 *tail)
 {
-    uint32_t own = hub_peek(head), theirs = hub_observe(tail);
+    uint32_t own = hub_load_relaxed(head), theirs = hub_observe(tail);
 
     CHECK(size >= 2 && (size & (size - 1)) == 0);
     *ring = (struct hub_ring_producer){
@@ -105,7 +106,7 @@ void hub_ring_producer_init(struct hub_ring_producer *ring, struct hub_ring_cell
 void hub_ring_consumer_init(struct hub_ring_consumer *ring, const struct hub_ring_cell *cells,
                             uint32_t size, const struct hub_a32 *head, struct hub_a32 *tail)
 {
-    uint32_t own = hub_peek(tail);
+    uint32_t own = hub_load_relaxed(tail);
 
     CHECK(size >= 2 && (size & (size - 1)) == 0);
     *ring = (struct hub_ring_consumer){
@@ -209,7 +210,7 @@ static int refresh_head(struct hub_ring_consumer *ring)
     return 0;
 }
 
-int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max)
+int hub_ring_pop(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max)
 {
     uint32_t count;
     int r = refresh_head(ring);

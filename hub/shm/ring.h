@@ -75,7 +75,7 @@ bool hub_ring_publish(struct hub_ring_producer *ring);
 
 /* Copies at most `max` descriptors, each word once. Returns their number or RAPAHUB_EPROTOCOL. The
  * new tail stays private. r[impl shm.ordering.ring-consume] r[impl hub.copy.descriptor] */
-int hub_ring_take(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max);
+int hub_ring_pop(struct hub_ring_consumer *ring, struct hub_descriptor *to, uint32_t max);
 
 /* Says whether there is a descriptor to receive: the last check before a sleep. True also for an
  * impossible head. */
@@ -114,7 +114,7 @@ void hub_ring_show_filled(struct hub_ring_producer *ring);
 
 /* Read a descriptor in place. hub_ring_cell_to_read returns its cell, each word of which is to be
  * read once. hub_ring_reaches says whether it has arrived, by a head that was read earlier or just
- * now; it is also false for an index that hub_ring_take must judge. hub_ring_skip consumes the
+ * now; it is also false for an index that hub_ring_pop must judge. hub_ring_skip consumes the
  * cell, given that head. r[impl hub.copy.descriptor] */
 static inline const struct hub_ring_cell *hub_ring_cell_to_read(
     const struct hub_ring_consumer *ring)

@@ -14,7 +14,7 @@
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-#include "hub/shm/room.h"
+#include "hub/shm/commit.h"
 #include "hub/shm/slot_pool.h"
 
 #define MAGIC_WAIT  (2 * HUB_SECOND)
@@ -153,7 +153,7 @@ static bool is_segment(const char *path)
     if (!is)
         return false;
     header = (const struct hub_header *)(const void *)mapping.data;
-    is = hub_peek64(&header->magic) == HUB_MAGIC;
+    is = hub_load_relaxed64(&header->magic) == HUB_MAGIC;
     hub_mapping_fini(&mapping);
     return is;
 }
@@ -190,7 +190,7 @@ int hub_segment_create_from(const struct hub_geometry *geometry, bool shared, co
     else
         r = hub_mapping_create_sealed(HUB_SEGMENT_PREFIX, size, &segment->mapping);
     if (r == 0)
-        r = hub_room_take_shared(&segment->mapping, &segment->geometry);
+        r = hub_commit_shared(&segment->mapping, &segment->geometry);
     if (r < 0)
         return r;
     write_segment(segment);
@@ -278,7 +278,7 @@ static int wait_for_magic(const struct hub_segment *segment, uint64_t deadline_n
 
 static int check_host_is_there(const struct hub_header *header)
 {
-    if (hub_peek(&header->host_goodbye) != 0)
+    if (hub_load_relaxed(&header->host_goodbye) != 0)
         return rapahub_fail(RAPAHUB_ECLOSED, "shm.goodbye.host", "the host is leaving");
     return 0;
 }
@@ -286,9 +286,10 @@ static int check_host_is_there(const struct hub_header *header)
 /* Checks a private copy of the entry. r[impl shm.ring.initialization] */
 static int check_rings(const struct hub_peer_entry *entry, uint32_t ring_size)
 {
-    uint32_t sent = hub_peek(&entry->guest_to_host_head);
-    uint32_t taken = hub_peek(&entry->guest_to_host_tail);
-    uint32_t waiting = hub_peek(&entry->host_to_guest_head) - hub_peek(&entry->host_to_guest_tail);
+    uint32_t sent = hub_load_relaxed(&entry->guest_to_host_head);
+    uint32_t taken = hub_load_relaxed(&entry->guest_to_host_tail);
+    uint32_t waiting =
+        hub_load_relaxed(&entry->host_to_guest_head) - hub_load_relaxed(&entry->host_to_guest_tail);
 
     if (sent != taken)
         return rapahub_fail(RAPAHUB_EFORMAT, "shm.ring.initialization",
@@ -340,7 +341,7 @@ static int check_extents(const struct hub_segment *segment)
 
 static int check_reserved(const struct hub_peer_entry *entry)
 {
-    uint32_t state = hub_peek(&entry->state);
+    uint32_t state = hub_load_relaxed(&entry->state);
 
     if (state != HUB_PEER_RESERVED)
         return rapahub_fail(RAPAHUB_ESTALE, "shm.spawn.guest-init",
@@ -350,7 +351,7 @@ static int check_reserved(const struct hub_peer_entry *entry)
 
 static int check_empty(const struct hub_peer_entry *entry)
 {
-    return hub_peek(&entry->state) == HUB_PEER_EMPTY ? 0 : RAPAHUB_EAGAIN;
+    return hub_load_relaxed(&entry->state) == HUB_PEER_EMPTY ? 0 : RAPAHUB_EAGAIN;
 }
 
 /* r[impl shm.topology.peer-id] */

@@ -31,8 +31,8 @@ struct hub_segment_view {
 };
 
 /* Host: makes a memfd (`shared` false; limits->guests_max must be 1) or a file. The magic is
- * written last. In a file only the shared parts have pages (room.h); -ENOSPC if there are too few.
- * r[impl shm.file.create] */
+ * written last. In a file only the shared parts have pages (commit.h); -ENOSPC if there are too
+ * few. r[impl shm.file.create] */
 int hub_segment_create(const struct hub_limits *limits, bool shared, struct hub_segment **out);
 
 /* The same for a file at this path. A segment whose host is dead, as its lock proves, is removed

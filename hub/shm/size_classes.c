@@ -111,7 +111,7 @@ static int read_class(const struct hub_size_class_header *header, uint32_t c, ui
 {
     *out = (struct hub_size_class){.slot_size = header->slot_size,
                                    .slots_per_extent = header->slots_per_extent,
-                                   .extent_count = hub_peek(&header->extent_count)};
+                                   .extent_count = hub_load_relaxed(&header->extent_count)};
     if (out->slot_size < SIZE_MIN || out->slot_size > SIZE_MAX_OF || out->slot_size % 64 != 0 ||
         out->slot_size <= smaller)
         return refuse("slot_size", c, out->slot_size);
@@ -120,7 +120,7 @@ static int read_class(const struct hub_size_class_header *header, uint32_t c, ui
     if (out->extent_count < 1 || out->extent_count > HUB_EXTENTS_MAX)
         return refuse("extent_count", c, out->extent_count);
     for (uint32_t e = 0; e < out->extent_count; e++) {
-        uint64_t offset = hub_peek64(&header->extent_offsets[e]);
+        uint64_t offset = hub_load_relaxed64(&header->extent_offsets[e]);
 
         out->extents[e] = offset;
         if (offset % 64 != 0 && (offset != HUB_EXTENT_OWN_MEMORY || e == 0))
@@ -157,9 +157,9 @@ static void format_class(const struct hub_size_class *size_class, uint8_t *memor
 
     header->slot_size = size_class->slot_size;
     header->slots_per_extent = size_class->slots_per_extent;
-    hub_note(&header->extent_count, size_class->extent_count);
-    hub_note64(&header->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, 0));
-    hub_note64(&header->extent_offsets[0], size_class->extents[0]);
+    hub_store_relaxed(&header->extent_count, size_class->extent_count);
+    hub_store_relaxed64(&header->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, 0));
+    hub_store_relaxed64(&header->extent_offsets[0], size_class->extents[0]);
 }
 
 static void format_block(const struct hub_size_classes *classes, uint8_t *memory)
@@ -167,7 +167,7 @@ static void format_block(const struct hub_size_classes *classes, uint8_t *memory
     struct hub_peer_class *of = (struct hub_peer_class *)(void *)memory;
 
     for (uint32_t c = 0; c < classes->count; c++)
-        hub_note64(&of[c].free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, 0));
+        hub_store_relaxed64(&of[c].free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, 0));
 }
 
 static struct hub_extent_header header_of(const struct hub_size_class *size_class,
@@ -193,7 +193,7 @@ void hub_size_classes_format_extent(const struct hub_size_class *size_class,
 
     memcpy(memory, &header, sizeof(header));
     for (uint32_t i = 0; i < size_class->slots_per_extent; i++)
-        hub_note(&metas[i].next_free, HUB_SLOT_REF_NONE);
+        hub_store_relaxed(&metas[i].next_free, HUB_SLOT_REF_NONE);
 }
 
 /* r[impl shm.varslot.extent-layout] */

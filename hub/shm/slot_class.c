@@ -6,7 +6,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/check.h"
-#include "hub/base/far.h"
+#include "hub/base/streaming_copy.h"
 
 #define TRIES 128 /* limit for a swap that others may prevent */
 
@@ -61,7 +61,7 @@ void hub_slot_class_add(struct hub_slot_map *map, struct hub_extent_name name,
     struct hub_slot_class *of = &map->of[name.size_class];
     struct hub_slot_extent *extent = extent_of(map, name);
 
-    CHECK(hub_peek(&extent->count) == 0);
+    CHECK(hub_load_relaxed(&extent->count) == 0);
     of->memory[name.extent] = *memory;
     hub_mapping_init(memory);
     place_at(extent, &map->places.of[name.size_class], of->memory[name.extent].data);
@@ -92,7 +92,7 @@ bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint3
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t old = hub_observe64(head);
 
-        hub_note(&meta->next_free, hub_slot_ref_first(old));
+        hub_store_relaxed(&meta->next_free, hub_slot_ref_first(old));
         if (hub_claim64(head, old, hub_slot_ref_head(ref, hub_slot_ref_tag(old) + 1)))
             return true;
     }
@@ -133,7 +133,7 @@ int hub_slot_class_pop(const struct hub_slot_map *map, struct hub_a64 *head, uin
         while (count < HUB_SLOT_ROUND && next >> 24 == size_class &&
                hub_slot_class_has(map, next)) {
             refs[count++] = next;
-            next = hub_peek(&hub_slot_class_meta(map, next)->next_free);
+            next = hub_load_relaxed(&hub_slot_class_meta(map, next)->next_free);
         }
         if (count == 0)
             return refuse_first(map, next, size_class);
@@ -188,7 +188,7 @@ int hub_slot_class_refuse_generation(const struct hub_descriptor *descriptor, ui
 int hub_slot_class_copy(const struct hub_slot_map *map, const struct hub_descriptor *descriptor,
                         void *to)
 {
-    hub_far_fetch(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
+    hub_streaming_copy_fetch(to, hub_slot_class_payload(map, descriptor), descriptor->payload_len);
     return hub_slot_class_check_generation(hub_slot_class_meta(map, descriptor->payload_slot),
                                            descriptor, "behind its payload");
 }

@@ -137,8 +137,8 @@ static inline struct hub_slot_loan hub_slot_class_loan(const struct hub_slot_map
  * is not moved until its writer is done with it, hence no lock. */
 static inline void hub_slot_class_sent(const struct hub_slot_loan *loan)
 {
-    CHECK(hub_peek(loan->state) == HUB_SLOT_RECORD_LOANED);
-    hub_note(&loan->meta->state, HUB_META_IN_FLIGHT);
+    CHECK(hub_load_relaxed(loan->state) == HUB_SLOT_RECORD_LOANED);
+    hub_store_relaxed(&loan->meta->state, HUB_META_IN_FLIGHT);
     hub_publish(loan->state, HUB_SLOT_RECORD_SENT);
 }
 

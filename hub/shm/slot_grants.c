@@ -4,8 +4,8 @@
 
 #include <rapahub/error.h>
 
-#include "hub/shm/slot_bank_state.h"
-#include "hub/shm/slot_stock.h"
+#include "hub/shm/committed_slots.h"
+#include "hub/shm/slot_allocator_state.h"
 
 /* Bytes granted at one attend; the slot that reaches them is the last. They cover two of the
  * largest slots, so that one can be held as a view while the other is written. */
@@ -14,7 +14,7 @@
 /* A failed push is retried at the next attend: a guest that prevents it forever harms itself. Until
  * then the slot stays held; otherwise a new descriptor could defer it twice, and the list would
  * become a circle. r[impl hub.slot.twice] */
-static void give_held(struct hub_slot_bank *bank, struct hub_bank_record *record,
+static void give_held(struct hub_slot_allocator *bank, struct hub_bank_record *record,
                       struct hub_slot_meta *meta, uint32_t ref) REQUIRES(bank->lock)
 {
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, record->peer, ref >> 24);
@@ -26,59 +26,61 @@ static void give_held(struct hub_slot_bank *bank, struct hub_bank_record *record
     bank->deferred = ref;
 }
 
-static void give(struct hub_slot_bank *bank, uint32_t ref) REQUIRES(bank->lock)
+static void give(struct hub_slot_allocator *bank, uint32_t ref) REQUIRES(bank->lock)
 {
-    give_held(bank, hub_slot_bank_record_of(bank, ref), hub_slot_class_meta(&bank->map, ref), ref);
+    give_held(bank, hub_slot_allocator_record_of(bank, ref), hub_slot_class_meta(&bank->map, ref),
+              ref);
 }
 
 /* Each gets one try. */
-static void give_deferred(struct hub_slot_bank *bank) REQUIRES(bank->lock)
+static void give_deferred(struct hub_slot_allocator *bank) REQUIRES(bank->lock)
 {
     uint32_t ref = bank->deferred;
 
     bank->deferred = HUB_SLOT_REF_NONE;
     while (ref != HUB_SLOT_REF_NONE) {
-        uint32_t next = hub_slot_bank_record_of(bank, ref)->next;
+        uint32_t next = hub_slot_allocator_record_of(bank, ref)->next;
 
         give(bank, ref);
         ref = next;
     }
 }
 
-static void grant_top(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+static void grant_top(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
     uint32_t ref = of->reserve[--of->in_reserve];
-    struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+    struct hub_bank_record *record = hub_slot_allocator_record_of(bank, ref);
     struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
 
     *record = (struct hub_bank_record){.generation = record->generation,
                                        .state = {HUB_BANK_GRANTED},
                                        .peer = (uint8_t)peer,
                                        .next = HUB_SLOT_REF_NONE};
-    hub_note(&meta->owner_peer, peer);
+    hub_store_relaxed(&meta->owner_peer, peer);
     of->granted_sum++;
     of->granted[peer]++;
-    hub_slot_bank_note_granted(bank, c, peer);
+    hub_slot_allocator_note_granted(bank, c, peer);
     give(bank, ref);
 }
 
 /* A guest never has more than half of a class, however much it asks for. */
-static bool has_all(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+static bool has_all(const struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
     return bank->of[c].granted[peer] >= bank->of[c].total / 2;
 }
 
-static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint32_t wanted)
+static uint32_t grant(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer, uint32_t wanted)
     REQUIRES(bank->lock)
 {
     struct hub_bank_class *of = &bank->of[c];
     uint32_t given = 0;
 
     if (of->in_reserve < wanted)
-        (void)hub_slot_bank_gather(bank, c);
-    while (given < wanted && !has_all(bank, c, peer) && hub_slot_bank_replenish(bank, c)) {
+        (void)hub_slot_allocator_gather(bank, c);
+    while (given < wanted && !has_all(bank, c, peer) && hub_slot_allocator_replenish(bank, c)) {
         grant_top(bank, c, peer);
         given++;
     }
@@ -86,32 +88,32 @@ static uint32_t grant(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uin
 }
 
 /* r[impl hub.file.room] */
-int hub_slot_grants_endow(struct hub_slot_bank *bank, uint32_t peer)
+int hub_slot_grants_endow(struct hub_slot_allocator *bank, uint32_t peer)
 {
-    bool few = hub_slot_stock_may_wait(bank);
-    int r = hub_slot_stock_share(bank, few);
+    bool few = hub_committed_slots_may_wait(bank);
+    int r = hub_committed_slots_share(bank, few);
 
     if (r < 0)
         return r;
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count; c++)
-        (void)grant(bank, c, peer, hub_slot_stock_first(bank, c, few));
+        (void)grant(bank, c, peer, hub_committed_slots_first(bank, c, few));
     hub_mutex_unlock(&bank->lock);
     return 0;
 }
 
 /* Called at each sweep, without the lock. At worst a grant is delayed to the next sweep. */
-static bool asks(const struct hub_slot_bank *bank, uint32_t peer)
+static bool asks(const struct hub_slot_allocator *bank, uint32_t peer)
 {
     for (uint32_t c = 0; c < bank->map.count; c++)
-        if (hub_peek(&hub_slot_class_peer(&bank->map, peer, c)->wanted) != 0)
+        if (hub_load_relaxed(&hub_slot_class_peer(&bank->map, peer, c)->wanted) != 0)
             return true;
     return false;
 }
 
 /* Returns the number of slots for a guest that asks: its share, or beyond that a quarter of the
  * class more, divided by the guests. */
-static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer)
+static uint32_t more(const struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
     REQUIRES(bank->lock)
 {
     uint32_t share = hub_slot_class_share(&bank->map, c, bank->guests_max);
@@ -122,32 +124,35 @@ static uint32_t more(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer
     return has + (part > 0 ? part : 1);
 }
 
-static bool lacks(const struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+static bool lacks(const struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
 {
     return bank->of[c].granted[peer] < bank->of[c].goal[peer];
 }
 
 /* Reads and clears the guest's request. A request that comes before an earlier one is met counts
  * once. */
-static void heed(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+static void heed(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
 {
     struct hub_peer_class *block = hub_slot_class_peer(&bank->map, peer, c);
 
-    if (hub_peek(&block->wanted) == 0)
+    if (hub_load_relaxed(&block->wanted) == 0)
         return;
-    hub_note(&block->wanted, 0);
+    hub_store_relaxed(&block->wanted, 0);
     give_deferred(bank);
-    (void)hub_slot_bank_gather(bank, c);
+    (void)hub_slot_allocator_gather(bank, c);
     if (!lacks(bank, c, peer))
         bank->of[c].goal[peer] = more(bank, c, peer);
 }
 
 /* Grants one more of the slots that it asked for. False if there is none to grant. */
-static bool grant_one(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQUIRES(bank->lock)
+static bool grant_one(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
+    REQUIRES(bank->lock)
 {
     if (!lacks(bank, c, peer))
         return false;
-    if (!has_all(bank, c, peer) && hub_slot_stock_spare(bank, c) && grant(bank, c, peer, 1) > 0)
+    if (!has_all(bank, c, peer) && hub_committed_slots_spare(bank, c) &&
+        grant(bank, c, peer, 1) > 0)
         return true;
     bank->of[c].goal[peer] = 0;
     return false;
@@ -155,8 +160,8 @@ static bool grant_one(struct hub_slot_bank *bank, uint32_t c, uint32_t peer) REQ
 
 /* Grants slots until ONCE_MOST bytes are reached, and returns their number. The rest is left to the
  * next attend, as if the guest had asked again. */
-static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t peer, uint64_t *bytes)
-    REQUIRES(bank->lock)
+static uint32_t attend_class(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer,
+                             uint64_t *bytes) REQUIRES(bank->lock)
 {
     uint32_t given = 0;
 
@@ -168,7 +173,7 @@ static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t pe
         hub_mutex_lock(&bank->lock);
     }
     if (lacks(bank, c, peer))
-        hub_note(&hub_slot_class_peer(&bank->map, peer, c)->wanted, 1);
+        hub_store_relaxed(&hub_slot_class_peer(&bank->map, peer, c)->wanted, 1);
     /* slots that it returns later must not be granted again unasked */
     else
         bank->of[c].goal[peer] = 0;
@@ -177,7 +182,7 @@ static uint32_t attend_class(struct hub_slot_bank *bank, uint32_t c, uint32_t pe
 
 /* Grants slots singly: their pages may have to be reserved, and other threads wait for the lock.
  * The number is bounded because the calling thread has other work. */
-uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
+uint32_t hub_slot_grants_attend(struct hub_slot_allocator *bank, uint32_t peer)
 {
     uint64_t bytes = 0;
     uint32_t given = 0;
@@ -191,7 +196,7 @@ uint32_t hub_slot_grants_attend(struct hub_slot_bank *bank, uint32_t peer)
     return given;
 }
 
-int hub_slot_grants_give_back(struct hub_slot_bank *bank, const struct hub_slot_held *slot)
+int hub_slot_grants_give_back(struct hub_slot_allocator *bank, const struct hub_slot_held *slot)
 {
     struct hub_bank_record *record = slot->record;
     struct hub_slot_meta *meta = slot->meta;
@@ -200,8 +205,8 @@ int hub_slot_grants_give_back(struct hub_slot_bank *bank, const struct hub_slot_
 
     hub_mutex_lock(&bank->lock);
     CHECK(record->held);
-    if (hub_peek(&meta->state) == HUB_META_IN_FLIGHT) {
-        hub_note(&meta->state, HUB_META_FREE);
+    if (hub_load_relaxed(&meta->state) == HUB_META_IN_FLIGHT) {
+        hub_store_relaxed(&meta->state, HUB_META_FREE);
         give_held(bank, record, meta, ref);
     } else {
         record->held = false;
@@ -211,7 +216,7 @@ int hub_slot_grants_give_back(struct hub_slot_bank *bank, const struct hub_slot_
     return r;
 }
 
-int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
+int hub_slot_grants_free(struct hub_slot_allocator *bank, uint32_t ref)
 {
     const struct hub_slot_held slot =
         hub_slot_class_held_of(&bank->map, ref, sizeof(struct hub_bank_record));
@@ -219,13 +224,13 @@ int hub_slot_grants_free(struct hub_slot_bank *bank, uint32_t ref)
     return hub_slot_grants_give_back(bank, &slot);
 }
 
-static void forget_deferred(struct hub_slot_bank *bank, uint32_t peer) REQUIRES(bank->lock)
+static void forget_deferred(struct hub_slot_allocator *bank, uint32_t peer) REQUIRES(bank->lock)
 {
     uint32_t ref = bank->deferred;
 
     bank->deferred = HUB_SLOT_REF_NONE;
     while (ref != HUB_SLOT_REF_NONE) {
-        struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+        struct hub_bank_record *record = hub_slot_allocator_record_of(bank, ref);
         uint32_t next = record->next;
 
         if (record->peer != peer) {
@@ -236,21 +241,21 @@ static void forget_deferred(struct hub_slot_bank *bank, uint32_t peer) REQUIRES(
     }
 }
 
-static uint32_t reclaim_extent(struct hub_slot_bank *bank, struct hub_slot_ref at, uint32_t peer)
-    REQUIRES(bank->lock)
+static uint32_t reclaim_extent(struct hub_slot_allocator *bank, struct hub_slot_ref at,
+                               uint32_t peer) REQUIRES(bank->lock)
 {
     uint32_t count = 0;
 
     for (at.index = 0; at.index < bank->map.of[at.size_class].per_extent; at.index++) {
         uint32_t ref = hub_slot_ref_pack(at);
-        struct hub_bank_record *record = hub_slot_bank_record_of(bank, ref);
+        struct hub_bank_record *record = hub_slot_allocator_record_of(bank, ref);
         uint32_t state = hub_observe(&record->state);
 
         if (record->peer != peer || (state != HUB_BANK_SENT && state != HUB_BANK_GRANTED))
             continue;
         record->held = false;
-        (void)hub_slot_bank_take_back(bank, ref);
-        hub_note(&hub_slot_class_meta(&bank->map, ref)->generation, ++record->generation);
+        (void)hub_slot_allocator_take_back(bank, ref);
+        hub_store_relaxed(&hub_slot_class_meta(&bank->map, ref)->generation, ++record->generation);
         count++;
     }
     return count;
@@ -258,23 +263,23 @@ static uint32_t reclaim_extent(struct hub_slot_bank *bank, struct hub_slot_ref a
 
 static void reset_block(struct hub_peer_class *block)
 {
-    uint32_t tag = hub_slot_ref_tag(hub_peek64(&block->free_head));
+    uint32_t tag = hub_slot_ref_tag(hub_load_relaxed64(&block->free_head));
 
-    hub_note64(&block->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, tag + 1));
-    hub_note(&block->wanted, 0);
-    hub_note(&block->granted, 0);
+    hub_store_relaxed64(&block->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, tag + 1));
+    hub_store_relaxed(&block->wanted, 0);
+    hub_store_relaxed(&block->granted, 0);
 }
 
 /* Slots that the dead peer returned itself are collected first. Violations found there are by
  * others and are ignored. r[impl shm.crash.recovery] */
-uint32_t hub_slot_grants_reclaim(struct hub_slot_bank *bank, uint32_t peer)
+uint32_t hub_slot_grants_reclaim(struct hub_slot_allocator *bank, uint32_t peer)
 {
     uint32_t count = 0;
 
     hub_mutex_lock(&bank->lock);
     forget_deferred(bank, peer);
     for (uint32_t c = 0; c < bank->map.count; c++) {
-        (void)hub_slot_bank_gather(bank, c);
+        (void)hub_slot_allocator_gather(bank, c);
         for (uint32_t e = 0;
              e < HUB_EXTENTS_MAX && bank->map.extents[c * HUB_EXTENTS_MAX + e].records; e++)
             count += reclaim_extent(bank, (struct hub_slot_ref){c, e, 0}, peer);

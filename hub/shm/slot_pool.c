@@ -55,7 +55,7 @@ static void read_records(struct hub_slot_pool *pool)
 {
     for (uint32_t slot = 0; slot < pool->count; slot++)
         pool->records[slot] = (struct hub_slot_record){
-            .generation = hub_peek(generation_of(pool, slot)), .state = HUB_SLOT_FREE};
+            .generation = hub_load_relaxed(generation_of(pool, slot)), .state = HUB_SLOT_FREE};
     for (uint32_t word = 0; word < words_of(pool->count); word++)
         pool->free[word] = valid_bits(pool->count, word);
 }
@@ -166,7 +166,8 @@ static int harvest_bit(struct hub_slot_pool *pool, uint32_t slot) REQUIRES(pool-
 /* Every bit removed from the segment is accounted for, even after one was denied. */
 static int harvest_word(struct hub_slot_pool *pool, uint32_t word) REQUIRES(pool->lock)
 {
-    uint64_t bits = hub_peek64(&pool->bitmap[word]) ? hub_exchange64(&pool->bitmap[word], 0) : 0;
+    uint64_t bits =
+        hub_load_relaxed64(&pool->bitmap[word]) ? hub_exchange64(&pool->bitmap[word], 0) : 0;
     uint64_t gone = pool->free[word] & ~bits;
     int verdict = 0;
 
@@ -214,7 +215,7 @@ static void loan_lowest(struct hub_slot_pool *pool, uint32_t peer, uint32_t *slo
     record->peer = (uint8_t)peer;
     record->generation++;
     pool->lent[peer]++;
-    hub_note(generation_of(pool, taken), record->generation);
+    hub_store_relaxed(generation_of(pool, taken), record->generation);
     *slot = taken;
     *generation = record->generation;
 }
@@ -242,7 +243,7 @@ int hub_slot_pool_loan(struct hub_slot_pool *pool, uint32_t peer, uint32_t *slot
 static bool word_promises(const struct hub_slot_pool *pool, uint32_t word, uint32_t peer, bool full)
     REQUIRES(pool->lock)
 {
-    uint64_t bits = hub_peek64(&pool->bitmap[word]);
+    uint64_t bits = hub_load_relaxed64(&pool->bitmap[word]);
 
     if (pool->free[word] && !full)
         return true;
@@ -335,7 +336,7 @@ uint32_t hub_slot_pool_reclaim(struct hub_slot_pool *pool, uint32_t peer)
         if (record->state != HUB_SLOT_SENT || record->peer != peer)
             continue;
         record->generation++;
-        hub_note(generation_of(pool, slot), record->generation);
+        hub_store_relaxed(generation_of(pool, slot), record->generation);
         end_loan(pool, slot);
         count++;
     }
@@ -350,7 +351,7 @@ uint32_t hub_slot_pool_free_count(struct hub_slot_pool *pool)
     hub_mutex_lock(&pool->lock);
     for (uint32_t slot = 0; slot < pool->count; slot++) {
         uint8_t state = pool->records[slot].state;
-        bool back = hub_peek64(&pool->bitmap[slot / WORD_BITS]) & bit_of(slot);
+        bool back = hub_load_relaxed64(&pool->bitmap[slot / WORD_BITS]) & bit_of(slot);
 
         count +=
             state == HUB_SLOT_FREE || state == HUB_SLOT_CACHED || (state == HUB_SLOT_SENT && back);
@@ -385,7 +386,7 @@ void hub_slot_pool_reset(const struct hub_geometry *geometry, uint8_t *memory)
     for (uint32_t slot = 0; slot < geometry->limits.slot_count; slot++) {
         struct hub_a32 *generation = generation_word(slots, geometry->limits.slot_size, slot);
 
-        hub_note(generation, hub_peek(generation) + 1);
+        hub_store_relaxed(generation, hub_load_relaxed(generation) + 1);
     }
     hub_slot_pool_format(geometry, memory);
 }

@@ -5,8 +5,8 @@
 
 #include "hub/base/atomic.h"
 #include "hub/base/check.h"
-#include "hub/base/far.h"
 #include "hub/base/memory.h"
+#include "hub/base/streaming_copy.h"
 #include "hub/shm/slot_pool.h"
 
 #define WORD_BITS       64
@@ -104,7 +104,7 @@ static int accept_slot(struct hub_slot_reader *reader, const struct hub_descript
 int hub_slot_reader_copy_part(const struct hub_slot_reader *reader,
                               const struct hub_descriptor *part, void *to)
 {
-    hub_far_fetch(to, hub_slot_reader_payload(reader, part), part->payload_len);
+    hub_streaming_copy_fetch(to, hub_slot_reader_payload(reader, part), part->payload_len);
     return check_generation(reader, part, "behind its payload");
 }
 

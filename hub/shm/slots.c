@@ -40,17 +40,17 @@ static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
                                               .current_size =
                                                   segment->shared ? &header->current_size : NULL,
                                               .most = geometry->limits.var_bytes_max};
-    OWN(hub_memory) struct hub_slot_bank *bank = calloc(1, sizeof *bank);
+    OWN(hub_memory) struct hub_slot_allocator *bank = calloc(1, sizeof *bank);
     int r;
 
     if (!bank)
         return no_memory();
-    r = hub_slot_bank_init(bank, geometry, segment->mapping.data, segment->shared);
+    r = hub_slot_allocator_init(bank, geometry, segment->mapping.data, segment->shared);
     if (r < 0)
         return r;
-    r = hub_slot_bank_let_grow(bank, &plan);
+    r = hub_slot_allocator_let_grow(bank, &plan);
     if (r < 0) {
-        hub_slot_bank_fini(bank);
+        hub_slot_allocator_fini(bank);
         return r;
     }
     slots->bank = TAKE(bank);
@@ -60,12 +60,12 @@ static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
 
 static int init_purse(struct hub_slots *slots, const struct hub_segment *segment, uint32_t peer)
 {
-    OWN(hub_memory) struct hub_slot_purse *purse = calloc(1, sizeof *purse);
+    OWN(hub_memory) struct hub_slot_cache *purse = calloc(1, sizeof *purse);
     int r;
 
     if (!purse)
         return no_memory();
-    r = hub_slot_purse_init(purse, &segment->geometry, &segment->mapping, peer);
+    r = hub_slot_cache_init(purse, &segment->geometry, &segment->mapping, peer);
     if (r < 0)
         return r;
     slots->purse = TAKE(purse);
@@ -95,10 +95,10 @@ const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
                                                    const struct hub_slots_line *line)
 {
     if (slots->kind == &hub_slots_classes_bank)
-        hub_slot_bank_set_bell(slots->bank, line->bell);
+        hub_slot_allocator_set_bell(slots->bank, line->bell);
     if (slots->kind != &hub_slots_classes_purse)
         return NULL;
-    hub_slot_purse_listen(slots->purse, line->hear, line->user);
+    hub_slot_cache_listen(slots->purse, line->hear, line->user);
     return &slots->purse->arrivals.inbox;
 }
 
@@ -116,7 +116,7 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
     uint32_t count = slots->pool.count;
 
     if (slots->kind == &hub_slots_classes_bank)
-        hub_slot_bank_set_quota(slots->bank, guests >= 2);
+        hub_slot_allocator_set_quota(slots->bank, guests >= 2);
     else
         hub_slot_pool_set_quota(&slots->pool, guests >= 2 ? count / 2 : count);
 }
@@ -183,7 +183,7 @@ bool hub_slots_ask(const struct hub_slots *slots)
 
 bool hub_slots_bare(const struct hub_slots *slots, size_t size)
 {
-    return slots->kind == &hub_slots_classes_purse && hub_slot_purse_bare(slots->purse, size);
+    return slots->kind == &hub_slots_classes_purse && hub_slot_cache_bare(slots->purse, size);
 }
 
 int hub_slots_endow(struct hub_slots *slots, uint32_t peer)
@@ -274,7 +274,7 @@ int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *desc
     if (r < 0)
         return r;
     shown = &in->shown[class_of(in, out->slot)];
-    hub_note(shown, hub_peek(shown) + 1); /* under the token */
+    hub_store_relaxed(shown, hub_load_relaxed(shown) + 1); /* under the token */
     return 0;
 }
 

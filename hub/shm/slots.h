@@ -5,9 +5,9 @@
 #define HUB_SHM_SLOTS_H
 
 #include "hub/shm/segment.h"
-#include "hub/shm/slot_bank.h"
+#include "hub/shm/slot_allocator.h"
+#include "hub/shm/slot_cache.h"
 #include "hub/shm/slot_pool.h"
-#include "hub/shm/slot_purse.h"
 
 struct hub_slots_kind;
 
@@ -16,8 +16,8 @@ struct hub_slots {
     const struct hub_slots_kind *kind;
     union {
         struct hub_slot_pool pool;
-        struct hub_slot_bank *bank; /* owned, like the next */
-        struct hub_slot_purse *purse;
+        struct hub_slot_allocator *bank; /* owned, like the next */
+        struct hub_slot_cache *purse;
     };
 };
 
@@ -138,7 +138,8 @@ static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t
     uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* not checked yet */
 
     return c < HUB_CLASSES_MAX &&
-           hub_peek(&in->shown[c]) - hub_peek(&in->hidden[c]) < hub_peek(in->most[c]);
+           hub_load_relaxed(&in->shown[c]) - hub_load_relaxed(&in->hidden[c]) <
+               hub_load_relaxed(in->most[c]);
 }
 int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                       struct hub_slot_held *out, const uint8_t **data);

@@ -7,20 +7,20 @@
 int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                                 struct hub_slot_loan *out)
 {
-    return hub_slot_bank_loan(slots->bank, peer, size, out);
+    return hub_slot_allocator_loan(slots->bank, peer, size, out);
 }
 
 static int bank_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
                           struct hub_slot_loan *out)
 {
-    return hub_slot_bank_loan_cold(slots->bank, peer, size, out);
+    return hub_slot_allocator_loan_cold(slots->bank, peer, size, out);
 }
 
 static int purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
                            struct hub_slot_loan *out)
 {
     (void)peer;
-    return hub_slot_purse_loan_cold(slots->purse, size, out);
+    return hub_slot_cache_loan_cold(slots->purse, size, out);
 }
 
 #define PIECE 65536 /* bytes; there are few larger slots */
@@ -51,17 +51,17 @@ static size_t bank_piece(const struct hub_slots *slots)
 
 static void bank_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_bank_drop(slots->bank, slot);
+    hub_slot_allocator_drop(slots->bank, slot);
 }
 
 static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
-    return hub_slot_bank_ready(slots->bank, peer, size);
+    return hub_slot_allocator_ready(slots->bank, peer, size);
 }
 
 static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
-    return hub_slot_bank_accept(in->own->bank, in->peer, descriptor, to);
+    return hub_slot_allocator_accept(in->own->bank, in->peer, descriptor, to);
 }
 
 static int bank_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
@@ -97,7 +97,7 @@ static UNCHECKED const struct hub_a32 *bank_holds(const struct hub_slots_in *in,
 int hub_slots_classes_bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                 struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_bank_show(in->own->bank, in->peer, descriptor, out, data);
+    return hub_slot_allocator_show(in->own->bank, in->peer, descriptor, out, data);
 }
 
 static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -112,12 +112,12 @@ static uint32_t bank_take_back(struct hub_slots *slots, uint32_t peer)
 
 static void bank_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    hub_slot_bank_count(slots->bank, out);
+    hub_slot_allocator_count(slots->bank, out);
 }
 
 static void bank_fini(struct hub_slots *slots)
 {
-    hub_slot_bank_fini(slots->bank);
+    hub_slot_allocator_fini(slots->bank);
     hub_memory_release(&slots->bank);
 }
 
@@ -125,7 +125,7 @@ int hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t 
                                  struct hub_slot_loan *out)
 {
     (void)peer;
-    return hub_slot_purse_loan(slots->purse, size, out);
+    return hub_slot_cache_loan(slots->purse, size, out);
 }
 
 static size_t purse_largest(const struct hub_slots *slots)
@@ -140,23 +140,23 @@ static size_t purse_piece(const struct hub_slots *slots)
 
 static void purse_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_purse_drop(slots->purse, slot);
+    hub_slot_cache_drop(slots->purse, slot);
 }
 
 static bool purse_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
     (void)peer;
-    return hub_slot_purse_ready(slots->purse, size);
+    return hub_slot_cache_ready(slots->purse, size);
 }
 
 static void purse_rest(struct hub_slots *slots)
 {
-    hub_slot_purse_rest(slots->purse);
+    hub_slot_cache_rest(slots->purse);
 }
 
 static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
-    return hub_slot_purse_accept(in->own->purse, descriptor, to);
+    return hub_slot_cache_accept(in->own->purse, descriptor, to);
 }
 
 static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
@@ -166,12 +166,12 @@ static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor
 
 static int purse_release(struct hub_slots_in *in, uint32_t slot)
 {
-    return hub_slot_purse_free(in->own->purse, slot);
+    return hub_slot_cache_free(in->own->purse, slot);
 }
 
 int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
 {
-    return hub_slot_purse_give_back(in->own->purse, slot);
+    return hub_slot_cache_give_back(in->own->purse, slot);
 }
 
 /* Half of the slots that the host has for each guest. */
@@ -182,14 +182,14 @@ static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t
     uint32_t c = slot >> 24;
 
     if (c < map->count)
-        hub_note(constant, hub_slot_class_share(map, c, in->own->purse->guests_max) / 2);
+        hub_store_relaxed(constant, hub_slot_class_share(map, c, in->own->purse->guests_max) / 2);
     return constant;
 }
 
 int hub_slots_classes_purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                  struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_purse_show(in->own->purse, descriptor, out, data);
+    return hub_slot_cache_show(in->own->purse, descriptor, out, data);
 }
 
 static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
@@ -199,14 +199,14 @@ static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub
 
 static void purse_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    uint32_t free = hub_slot_purse_free_count(slots->purse);
+    uint32_t free = hub_slot_cache_free_count(slots->purse);
 
     *out = (struct hub_slot_counts){.total = free, .free = free};
 }
 
 static void purse_fini(struct hub_slots *slots)
 {
-    hub_slot_purse_fini(slots->purse);
+    hub_slot_cache_fini(slots->purse);
     hub_memory_release(&slots->purse);
 }
 

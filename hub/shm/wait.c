@@ -60,8 +60,8 @@ void hub_wait_init(struct hub_wait *wait, struct hub_a32 *own, struct hub_a32 *p
         .gap = calibrate_gap(),
         .parent = pidfd < 0 && hub_doorbell_of_datagrams(doorbell) ? getppid() : 0,
     };
-    hub_note64(&wait->spin_ns, HUB_WAIT_SPIN_FULL);
-    hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
+    hub_store_relaxed64(&wait->spin_ns, HUB_WAIT_SPIN_FULL);
+    hub_store_relaxed64(&wait->near, HUB_WAIT_UNJUDGED);
     (void)hub_arm(own, HUB_WAIT_PART);
     hub_wait_show_cpu(wait);
 }
@@ -79,10 +79,10 @@ static void ring(struct hub_wait *wait)
     enum hub_bell bell = hub_doorbell_ring(wait->doorbell);
 
     if (bell == HUB_BELL_OWED) {
-        hub_note(&wait->bell_owed, 1);
+        hub_store_relaxed(&wait->bell_owed, 1);
         count(&wait->bells_owed);
     } else if (bell == HUB_BELL_GONE) {
-        hub_note(&wait->refused, 1);
+        hub_store_relaxed(&wait->refused, 1);
     }
     count(&wait->wakes_bell);
 }
@@ -131,13 +131,13 @@ void hub_wait_note_bell(struct hub_wait *wait)
 
     hub_wait_foreign_note_bell(wait);
     for (int i = 0; i < 2; i++)
-        traffic += wait->messages[i] ? hub_peek64(wait->messages[i]) : 0;
+        traffic += wait->messages[i] ? hub_load_relaxed64(wait->messages[i]) : 0;
     hub_flood_note(&wait->flood, hub_clock_now(), traffic);
 }
 
 void hub_wait_pay(struct hub_wait *wait)
 {
-    if (hub_peek(&wait->bell_owed) && hub_exchange(&wait->bell_owed, 0))
+    if (hub_load_relaxed(&wait->bell_owed) && hub_exchange(&wait->bell_owed, 0))
         ring(wait);
 }
 
@@ -145,7 +145,7 @@ void hub_wait_pay(struct hub_wait *wait)
  * finds its word changed, or is woken. */
 void hub_wait_wake_own(struct hub_wait *wait)
 {
-    hub_settle(wait->own);
+    hub_fence(wait->own);
     clear(wait, wait->own, FUTEX_BITS);
     hub_futex_wake(wait->own, HUB_WAIT_RX | HUB_WAIT_TX);
     if (wait->nudge >= 0)
@@ -159,14 +159,14 @@ void hub_wait_show_cpu(struct hub_wait *wait)
     int cpu = sched_getcpu();
     uint32_t field = cpu < 0 || cpu >= CPU_MAX ? 0 : (uint32_t)cpu + 1;
 
-    if (field == hub_peek(&wait->cpu) || !hub_wait_is_ours(wait))
+    if (field == hub_load_relaxed(&wait->cpu) || !hub_wait_is_ours(wait))
         return;
     for (int i = 0; i < CPU_TRIES; i++) {
-        uint32_t word = hub_peek(wait->own);
+        uint32_t word = hub_load_relaxed(wait->own);
 
         if (hub_claim(wait->own, word, (word & ~CPU_MASK) | field << HUB_WAIT_CPU_SHIFT)) {
-            hub_note(&wait->cpu, field);
-            hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
+            hub_store_relaxed(&wait->cpu, field);
+            hub_store_relaxed64(&wait->near, HUB_WAIT_UNJUDGED);
             return;
         }
     }
@@ -176,13 +176,13 @@ void hub_wait_arm(struct hub_wait *wait, uint32_t bits)
 {
     if (hub_wait_is_ours(wait))
         (void)hub_arm(wait->own, bits & BELL_BITS);
-    hub_settle(wait->own);
+    hub_fence(wait->own);
 }
 
 /* A check first: if the bit is not set, the line is not written. */
 void hub_wait_disarm(struct hub_wait *wait, uint32_t bits)
 {
-    if (hub_peek(wait->own) & bits & BELL_BITS)
+    if (hub_load_relaxed(wait->own) & bits & BELL_BITS)
         clear(wait, wait->own, bits & BELL_BITS);
 }
 
@@ -197,7 +197,7 @@ static bool may_use_one_cpu(void)
  * time. If one of them publishes none, a side that may use only one CPU is assumed to share it. */
 bool hub_wait_is_same_cpu(const struct hub_wait *wait, uint32_t their_word)
 {
-    uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT, ours = hub_peek(&wait->cpu);
+    uint32_t theirs = their_word >> HUB_WAIT_CPU_SHIFT, ours = hub_load_relaxed(&wait->cpu);
 
     return theirs != 0 && ours != 0 ? theirs == ours : may_use_one_cpu();
 }
@@ -213,13 +213,13 @@ __attribute__((noinline)) bool hub_wait_judge_near(struct hub_wait *wait, uint32
     bool near = (wait->manner == HUB_WAIT_MANNER_POLL || wait->manner == HUB_WAIT_MANNER_ADAPT) &&
                 (theirs & HUB_WAIT_PART) != 0 && !hub_wait_is_same_cpu(wait, theirs);
 
-    hub_note64(&wait->near, near ? theirs : HUB_WAIT_UNJUDGED);
+    hub_store_relaxed64(&wait->near, near ? theirs : HUB_WAIT_UNJUDGED);
     return near;
 }
 
 bool hub_wait_is_elsewhere(const struct hub_wait *wait)
 {
-    uint32_t theirs = hub_peek(wait->peer);
+    uint32_t theirs = hub_load_relaxed(wait->peer);
 
     return theirs >> HUB_WAIT_CPU_SHIFT != 0 && !hub_wait_is_same_cpu(wait, theirs);
 }

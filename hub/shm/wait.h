@@ -88,7 +88,7 @@ void hub_wait_wake_sleeper(struct hub_wait *wait, uint32_t mask, struct hub_a32 
  * and the peer is woken through the words of the specification. */
 static inline bool hub_wait_takes_part(const struct hub_wait *wait)
 {
-    return (hub_peek(wait->peer) & HUB_WAIT_PART) != 0;
+    return (hub_load_relaxed(wait->peer) & HUB_WAIT_PART) != 0;
 }
 
 /* A guest that was given up while it was stopped must not write into an entry that belongs to
@@ -148,9 +148,9 @@ struct hub_wait_order {
 bool hub_wait_judge_near(struct hub_wait *wait, uint32_t theirs);
 static inline bool hub_wait_is_near(struct hub_wait *wait)
 {
-    uint32_t theirs = hub_peek(wait->peer);
+    uint32_t theirs = hub_load_relaxed(wait->peer);
 
-    return theirs == hub_peek64(&wait->near) || hub_wait_judge_near(wait, theirs);
+    return theirs == hub_load_relaxed64(&wait->near) || hub_wait_judge_near(wait, theirs);
 }
 
 /* Says whether a peer that publishes this word runs on the CPU of this side. */
@@ -182,7 +182,7 @@ void hub_wait_disarm(struct hub_wait *wait, uint32_t bits);
 static inline __attribute__((always_inline)) bool hub_wait_is_awake_settled(struct hub_wait *wait,
                                                                             uint32_t mask)
 {
-    if ((hub_peek(wait->peer) & (HUB_WAIT_PART | mask)) != HUB_WAIT_PART)
+    if ((hub_load_relaxed(wait->peer) & (HUB_WAIT_PART | mask)) != HUB_WAIT_PART)
         return false;
     /* threads may lose counts to each other; none may pay for exact counts */
     hub_count64(&wait->wakes_saved, 1);
@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) bool hub_wait_is_awake_settled(stru
 static inline __attribute__((always_inline)) bool hub_wait_is_awake(struct hub_wait *wait,
                                                                     uint32_t mask)
 {
-    hub_settle(wait->peer);
+    hub_fence(wait->peer);
     return hub_wait_is_awake_settled(wait, mask);
 }
 
@@ -208,7 +208,7 @@ static inline __attribute__((always_inline)) void hub_wait_wake(struct hub_wait 
                                                                 uint32_t mask,
                                                                 struct hub_a32 *seed_word)
 {
-    hub_settle(wait->peer);
+    hub_fence(wait->peer);
     hub_wait_wake_settled(wait, mask, seed_word);
 }
 

@@ -23,7 +23,7 @@ static bool may_poll(const struct hub_wait_ends *ends)
 bool hub_wait_ends_by_bell(const struct hub_wait_ends *ends)
 {
     return may_poll(ends) && ends->wait->doorbell >= 0 && !ends->deaf &&
-           !hub_peek(&ends->wait->peer_gone);
+           !hub_load_relaxed(&ends->wait->peer_gone);
 }
 
 bool hub_wait_ends_by_pidfd(const struct hub_wait_ends *ends)
@@ -59,7 +59,7 @@ void hub_wait_ends_see_parent(struct hub_wait_ends *ends)
 
     if (wait->parent == 0 || !may_poll(ends))
         return;
-    if ((hub_peek(&wait->refused) || getppid() != wait->parent) &&
+    if ((hub_load_relaxed(&wait->refused) || getppid() != wait->parent) &&
         !hub_exchange(&wait->peer_gone, 1))
         ends->order->hung_up(ends->order->user);
 }
@@ -92,7 +92,7 @@ void hub_wait_ends_sleep(struct hub_wait_ends *ends, uint64_t span_ns)
     struct hub_wait *wait = ends->wait;
     uint32_t bits = ends->order->bits & (HUB_WAIT_RX_BELL | HUB_WAIT_TX_BELL);
 
-    if (hub_peek(&wait->bell_owed) && span_ns > OWED_SLICE)
+    if (hub_load_relaxed(&wait->bell_owed) && span_ns > OWED_SLICE)
         span_ns = OWED_SLICE;
     hub_wait_arm(wait, bits);
     if (wait->parent != 0 && span_ns > PARENT_SLICE)

@@ -31,7 +31,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 
 static bool on_same_cpu(const struct hub_wait *wait)
 {
-    return hub_wait_is_same_cpu(wait, hub_peek(wait->peer));
+    return hub_wait_is_same_cpu(wait, hub_load_relaxed(wait->peer));
 }
 
 static bool yield_until_ready(const struct hub_wait_order *order)
@@ -47,24 +47,24 @@ static bool yield_until_ready(const struct hub_wait_order *order)
 /* The peer sleeps nowhere: it works, or looks again and again as well. */
 static bool is_peer_awake(const struct hub_wait *wait)
 {
-    return (hub_peek(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0;
+    return (hub_load_relaxed(wait->peer) & (FUTEX_BITS | BELL_BITS)) == 0;
 }
 
 static uint64_t take_budget(struct hub_wait *wait, const struct hub_wait_order *order)
 {
-    uint32_t turn = hub_peek(&wait->turns) + 1;
+    uint32_t turn = hub_load_relaxed(&wait->turns) + 1;
 
-    hub_note(&wait->turns, turn);
+    hub_store_relaxed(&wait->turns, turn);
     if (order->eager && is_peer_awake(wait))
         return HUB_WAIT_SPIN_FULL;
-    return turn % SPIN_RETRY == 0 ? HUB_WAIT_SPIN_FULL : hub_peek64(&wait->spin_ns);
+    return turn % SPIN_RETRY == 0 ? HUB_WAIT_SPIN_FULL : hub_load_relaxed64(&wait->spin_ns);
 }
 
 static void settle_budget(struct hub_wait *wait, bool success)
 {
-    uint64_t next = success ? HUB_WAIT_SPIN_FULL : hub_peek64(&wait->spin_ns) / 2;
+    uint64_t next = success ? HUB_WAIT_SPIN_FULL : hub_load_relaxed64(&wait->spin_ns) / 2;
 
-    hub_note64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
+    hub_store_relaxed64(&wait->spin_ns, next < SPIN_LEAST ? 0 : next);
 }
 
 /* A gap before each check leaves the cache line to the peer that writes it. */
@@ -86,7 +86,7 @@ static bool look_often(const struct hub_wait *wait, const struct hub_wait_order 
 __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const struct hub_a32 *word,
                                                  uint32_t seen, const void *cell)
 {
-    int looks = hub_peek64(&wait->spin_ns) != 0 ? 2 * LOOKS : 1;
+    int looks = hub_load_relaxed64(&wait->spin_ns) != 0 ? 2 * LOOKS : 1;
 
     for (int i = 0; i < looks; i++) {
         for (uint32_t n = 0; n < (wait->gap + 1) / 2; n++)
@@ -95,10 +95,10 @@ __attribute__((noinline)) bool hub_wait_for_word(struct hub_wait *wait, const st
         if (hub_observe(word) == seen)
             continue;
         if (i > 0)
-            hub_note64(&wait->spin_ns, HUB_WAIT_SPIN_FULL);
+            hub_store_relaxed64(&wait->spin_ns, HUB_WAIT_SPIN_FULL);
         return true;
     }
-    hub_note64(&wait->near, HUB_WAIT_UNJUDGED);
+    hub_store_relaxed64(&wait->near, HUB_WAIT_UNJUDGED);
     return false;
 }
 
@@ -163,7 +163,7 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
     if (!hub_wait_is_ours(wait))
         return; /* `ready` notices it */
     word = hub_arm(wait->own, bits) | bits;
-    hub_settle(wait->own);
+    hub_fence(wait->own);
     if (!order->ready(order->user))
         (void)hub_futex_wait(wait->own, word, order->bits, until);
     if (hub_wait_is_ours(wait))
@@ -173,7 +173,7 @@ static void sleep_in_futex(struct hub_wait *wait, const struct hub_wait_order *o
 /* A byte that this side owes is tried again soon, which the doorbell stage does. */
 static uint64_t futex_stage(const struct hub_wait *wait)
 {
-    return wait->watched && !hub_peek(&wait->bell_owed) ? FUTEX_STAGE : BLIND_STAGE;
+    return wait->watched && !hub_load_relaxed(&wait->bell_owed) ? FUTEX_STAGE : BLIND_STAGE;
 }
 
 static void sleep_once(struct hub_wait_ends *ends, uint64_t now)

@@ -25,7 +25,7 @@ static void sleep_on_words(struct hub_wait_ends *ends, uint64_t until)
         return; /* `ready` notices it */
     looks[0].value = hub_observe(order->seed_word);
     looks[1].value = hub_arm(wait->own, bits) | bits;
-    hub_settle(wait->own);
+    hub_fence(wait->own);
     if (!order->ready(order->user) && hub_futex_wait_any(looks, 2, until) == -ENOSYS)
         (void)hub_futex_wait(order->seed_word, looks[0].value, UINT32_MAX, until);
     if (hub_wait_is_ours(wait))

@@ -21,28 +21,28 @@ void hub_wait_foreign_sleep(struct hub_wait_ends *ends, uint64_t now, uint64_t l
  * not. Any thread; counts may be lost. */
 static inline void hub_wait_foreign_note_bell(struct hub_wait *wait)
 {
-    if (hub_peek(&wait->unrung) != 0)
-        hub_note(&wait->unrung, 0);
+    if (hub_load_relaxed(&wait->unrung) != 0)
+        hub_store_relaxed(&wait->unrung, 0);
 }
 
 static inline void hub_wait_foreign_note_unrung(struct hub_wait *wait)
 {
-    uint32_t count = hub_peek(&wait->unrung);
+    uint32_t count = hub_load_relaxed(&wait->unrung);
 
     if (count < HUB_WAIT_FOREIGN_UNRUNG)
-        hub_note(&wait->unrung, count + 1);
+        hub_store_relaxed(&wait->unrung, count + 1);
 }
 
 /* Says whether the peer wakes by futexes only, as far as this side knows. */
 static inline bool hub_wait_foreign_by_futex(const struct hub_wait *wait)
 {
-    return hub_peek(&wait->unrung) >= HUB_WAIT_FOREIGN_UNRUNG && !hub_wait_takes_part(wait);
+    return hub_load_relaxed(&wait->unrung) >= HUB_WAIT_FOREIGN_UNRUNG && !hub_wait_takes_part(wait);
 }
 
 /* Says whether a thread of this side sleeps on the words now. */
 static inline bool hub_wait_foreign_sleeps(const struct hub_wait *wait)
 {
-    return (hub_peek(wait->own) & (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)) != 0;
+    return (hub_load_relaxed(wait->own) & (HUB_WAIT_RX_FUTEX | HUB_WAIT_TX_FUTEX)) != 0;
 }
 
 #endif

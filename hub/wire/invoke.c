@@ -271,7 +271,7 @@ static int decode(const struct hub_invoke *invoke, struct frame *frame, struct h
     const struct hub_signature *signature = invoke->signature;
 
     for (uint32_t i = 0; i < signature->argument_count && !reader->failure; i++)
-        hub_payload_take(reader, signature->types[1 + i], memory_at(frame, invoke->arguments[i]));
+        hub_payload_decode(reader, signature->types[1 + i], memory_at(frame, invoke->arguments[i]));
     return hub_postcard_end(reader) < 0 ? refuse_arguments(invoke) : 0;
 }
 
@@ -441,7 +441,7 @@ static int run_raw(struct hub_invoke *invoke, struct frame *frame,
                    struct hub_outcome *out)
 {
     struct rapahub_bytes *result = memory_at(frame, invoke->result);
-    struct rapahub_bytes in = hub_postcard_take_bytes(arguments);
+    struct rapahub_bytes in = hub_postcard_read_bytes(arguments);
 
     if (hub_postcard_end(arguments) < 0)
         return refuse_arguments(invoke);

@@ -71,13 +71,13 @@ size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to)
     return size + hub_postcard_put_at(to + size, id.container);
 }
 
-int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out)
+int hub_lifecycle_decode_target(struct rapahub_bytes bytes, struct rapahub_container_id *out)
 {
     struct hub_container container;
     struct hub_reader reader;
 
     hub_reader_init(&reader, bytes.data, bytes.size);
-    hub_payload_take(&reader, &rapahub_type_hub_container, &container);
+    hub_payload_decode(&reader, &rapahub_type_hub_container, &container);
     if (hub_postcard_end(&reader) < 0)
         return reader.failure;
     *out = (struct rapahub_container_id){{container.major, container.minor}, container.container};

@@ -113,6 +113,6 @@ RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
  * first returns the size, the second 0 or RAPAHUB_EFORMAT. */
 #define HUB_LIFECYCLE_TARGET_MAX 16
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to);
-int hub_lifecycle_take_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);
+int hub_lifecycle_decode_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);
 
 #endif

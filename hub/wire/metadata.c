@@ -85,25 +85,25 @@ int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *met
     return writer->failure;
 }
 
-uint32_t hub_metadata_take_count(struct hub_reader *reader)
+uint32_t hub_metadata_decode_count(struct hub_reader *reader)
 {
-    return hub_postcard_take_count(reader, ENTRY_LEAST);
+    return hub_postcard_read_count(reader, ENTRY_LEAST);
 }
 
-void hub_metadata_take_entry(struct hub_reader *reader, struct hub_metadata_entry *out)
+void hub_metadata_decode_entry(struct hub_reader *reader, struct hub_metadata_entry *out)
 {
     struct rapahub_string text;
 
     memset(out, 0, sizeof(*out));
-    out->key = hub_postcard_take_string(reader);
-    out->kind = (enum hub_metadata_kind)hub_postcard_take_variant(reader, KINDS);
+    out->key = hub_postcard_read_string(reader);
+    out->kind = (enum hub_metadata_kind)hub_postcard_read_variant(reader, KINDS);
     if (out->kind == HUB_METADATA_STRING) {
-        text = hub_postcard_take_string(reader);
+        text = hub_postcard_read_string(reader);
         out->bytes = (struct rapahub_bytes){text.data, text.size};
     } else if (out->kind == HUB_METADATA_BYTES) {
-        out->bytes = hub_postcard_take_bytes(reader);
+        out->bytes = hub_postcard_read_bytes(reader);
     } else {
-        out->number = hub_postcard_take_unsigned(reader, 64);
+        out->number = hub_postcard_read_unsigned(reader, 64);
     }
 }
 
@@ -121,7 +121,7 @@ static void keep_target(struct hub_metadata *metadata, struct rapahub_bytes valu
     uint64_t chain;
 
     hub_reader_init(&reader, value.data, value.size);
-    chain = hub_postcard_take_unsigned(&reader, 64);
+    chain = hub_postcard_read_unsigned(&reader, 64);
     metadata->target = value;
     if (reader.failure)
         return;
@@ -168,7 +168,7 @@ static bool begins(struct hub_reader *reader, const char *before, size_t size)
 
 static size_t take_number(struct hub_reader *reader, uint64_t *to)
 {
-    *to = hub_postcard_take_unsigned(reader, 64);
+    *to = hub_postcard_read_unsigned(reader, 64);
     return sizeof *to;
 }
 
@@ -187,7 +187,7 @@ static size_t take_ours(struct hub_reader *reader, struct hub_metadata *metadata
     if (BEGINS(reader, before_container))
         return sizeof HUB_KEY_CONTAINER - 1 + take_number(reader, &metadata->container);
     if (BEGINS(reader, before_target) && reader->at < reader->end && *reader->at < TARGET_SHORT) {
-        value = hub_postcard_take_bytes(reader);
+        value = hub_postcard_read_bytes(reader);
         keep_target(metadata, value);
         return sizeof HUB_KEY_TARGET - 1 + value.size;
     }
@@ -201,7 +201,7 @@ static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, si
     struct hub_metadata_entry entry;
     const char *limit;
 
-    hub_metadata_take_entry(reader, &entry);
+    hub_metadata_decode_entry(reader, &entry);
     *total += entry.key.size + value_size(&entry);
     limit = broken_limit(&entry, *total);
     if (limit && !reader->failure)
@@ -216,7 +216,7 @@ static int read_any(struct hub_reader *reader, struct hub_metadata *metadata, si
  * r[impl call.metadata.order] r[impl call.metadata.duplicates] */
 int hub_metadata_read_entries(struct hub_reader *reader, struct hub_metadata *out)
 {
-    uint32_t count = hub_metadata_take_count(reader);
+    uint32_t count = hub_metadata_decode_count(reader);
     struct hub_metadata metadata = {0};
     size_t total = 0;
 

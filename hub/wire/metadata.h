@@ -72,7 +72,7 @@ static inline int hub_metadata_read(struct hub_reader *reader, struct hub_metada
 }
 
 /* Read the entries one by one: first the count, then each entry. For tests and tools. */
-uint32_t hub_metadata_take_count(struct hub_reader *reader);
-void hub_metadata_take_entry(struct hub_reader *reader, struct hub_metadata_entry *out);
+uint32_t hub_metadata_decode_count(struct hub_reader *reader);
+void hub_metadata_decode_entry(struct hub_reader *reader, struct hub_metadata_entry *out);
 
 #endif

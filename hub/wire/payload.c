@@ -32,7 +32,7 @@ static void put_bool(struct hub_writer *writer, size_t size, const void *value)
 static void take_bool(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(bool *)value = hub_postcard_take_bool(reader);
+    *(bool *)value = hub_postcard_read_bool(reader);
 }
 
 static void put_byte(struct hub_writer *writer, size_t size, const void *value)
@@ -44,7 +44,7 @@ static void put_byte(struct hub_writer *writer, size_t size, const void *value)
 static void take_byte(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(uint8_t *)value = hub_postcard_take_byte(reader);
+    *(uint8_t *)value = hub_postcard_read_byte(reader);
 }
 
 static void put_signed(struct hub_writer *writer, size_t size, const void *value)
@@ -54,7 +54,7 @@ static void put_signed(struct hub_writer *writer, size_t size, const void *value
 
 static void take_signed(struct hub_reader *reader, size_t size, void *value)
 {
-    hub_number_store(value, size, (uint64_t)hub_postcard_take_signed(reader, (unsigned)size * 8));
+    hub_number_store(value, size, (uint64_t)hub_postcard_read_signed(reader, (unsigned)size * 8));
 }
 
 static void put_unsigned(struct hub_writer *writer, size_t size, const void *value)
@@ -64,7 +64,7 @@ static void put_unsigned(struct hub_writer *writer, size_t size, const void *val
 
 static void take_unsigned(struct hub_reader *reader, size_t size, void *value)
 {
-    hub_number_store(value, size, hub_postcard_take_unsigned(reader, (unsigned)size * 8));
+    hub_number_store(value, size, hub_postcard_read_unsigned(reader, (unsigned)size * 8));
 }
 
 static void put_f32(struct hub_writer *writer, size_t size, const void *value)
@@ -76,7 +76,7 @@ static void put_f32(struct hub_writer *writer, size_t size, const void *value)
 static void take_f32(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(float *)value = hub_postcard_take_f32(reader);
+    *(float *)value = hub_postcard_read_f32(reader);
 }
 
 static void put_f64(struct hub_writer *writer, size_t size, const void *value)
@@ -88,7 +88,7 @@ static void put_f64(struct hub_writer *writer, size_t size, const void *value)
 static void take_f64(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(double *)value = hub_postcard_take_f64(reader);
+    *(double *)value = hub_postcard_read_f64(reader);
 }
 
 static void put_string(struct hub_writer *writer, size_t size, const void *value)
@@ -100,7 +100,7 @@ static void put_string(struct hub_writer *writer, size_t size, const void *value
 static void take_string(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(struct rapahub_string *)value = hub_postcard_take_string(reader);
+    *(struct rapahub_string *)value = hub_postcard_read_string(reader);
 }
 
 static void put_bytes(struct hub_writer *writer, size_t size, const void *value)
@@ -112,7 +112,7 @@ static void put_bytes(struct hub_writer *writer, size_t size, const void *value)
 static void take_bytes(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    *(struct rapahub_bytes *)value = hub_postcard_take_bytes(reader);
+    *(struct rapahub_bytes *)value = hub_postcard_read_bytes(reader);
 }
 
 /* A stream is encoded as its channel's id. In memory that is to be encoded, or was just decoded,
@@ -126,7 +126,7 @@ static void put_stream(struct hub_writer *writer, size_t size, const void *value
 static void take_stream(struct hub_reader *reader, size_t size, void *value)
 {
     (void)size;
-    hub_number_store(value, sizeof(uint64_t), hub_postcard_take_unsigned(reader, 64));
+    hub_number_store(value, sizeof(uint64_t), hub_postcard_read_unsigned(reader, 64));
 }
 
 static const struct {
@@ -194,7 +194,7 @@ void hub_payload_put(struct hub_writer *writer, const struct rapahub_type *type,
     put_at(writer, type, value, 0);
 }
 
-void hub_payload_take(struct hub_reader *reader, const struct rapahub_type *type, void *value)
+void hub_payload_decode(struct hub_reader *reader, const struct rapahub_type *type, void *value)
 {
     take_at(reader, type, value, 0);
 }

@@ -12,7 +12,7 @@ void hub_payload_put(struct hub_writer *writer, const struct rapahub_type *type,
 
 /* Decodes a value into `value`. Strings and bytes become views of the reader's memory. After a
  * failure, which the reader holds, `value` is undefined. */
-void hub_payload_take(struct hub_reader *reader, const struct rapahub_type *type, void *value);
+void hub_payload_decode(struct hub_reader *reader, const struct rapahub_type *type, void *value);
 
 /* Writes a tuple of arguments. `types` has no result and ends with NULL; `values` has the address
  * of each argument. */

@@ -85,7 +85,7 @@ static inline bool take_many(struct hub_reader *reader, uint64_t *out)
 }
 
 /* r[impl hub.postcard.strict] */
-uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits)
+uint64_t hub_postcard_read_long(struct hub_reader *reader, unsigned bits)
 {
     const uint8_t *at = reader->at;
     uint64_t value = 0;
@@ -117,14 +117,14 @@ void hub_postcard_put_signed(struct hub_writer *writer, int64_t value)
     hub_postcard_put_unsigned(writer, ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-int64_t hub_postcard_take_signed(struct hub_reader *reader, unsigned bits)
+int64_t hub_postcard_read_signed(struct hub_reader *reader, unsigned bits)
 {
-    uint64_t zigzag = hub_postcard_take_unsigned(reader, bits);
+    uint64_t zigzag = hub_postcard_read_unsigned(reader, bits);
 
     return (int64_t)((zigzag >> 1) ^ (zigzag & 1 ? UINT64_MAX : 0));
 }
 
-uint8_t hub_postcard_take_byte(struct hub_reader *reader)
+uint8_t hub_postcard_read_byte(struct hub_reader *reader)
 {
     const uint8_t *byte = take(reader, 1, "truncated byte");
 
@@ -136,7 +136,7 @@ void hub_postcard_put_bool(struct hub_writer *writer, bool value)
     hub_writer_byte(writer, value ? 1 : 0);
 }
 
-bool hub_postcard_take_bool(struct hub_reader *reader)
+bool hub_postcard_read_bool(struct hub_reader *reader)
 {
     const uint8_t *byte = take(reader, 1, "truncated bool");
 
@@ -179,7 +179,7 @@ void hub_postcard_put_f32(struct hub_writer *writer, float value)
     put_little(writer, bits, sizeof(bits));
 }
 
-float hub_postcard_take_f32(struct hub_reader *reader)
+float hub_postcard_read_f32(struct hub_reader *reader)
 {
     uint32_t bits = (uint32_t)take_little(reader, sizeof(bits));
     float value;
@@ -196,7 +196,7 @@ void hub_postcard_put_f64(struct hub_writer *writer, double value)
     put_little(writer, bits, sizeof(bits));
 }
 
-double hub_postcard_take_f64(struct hub_reader *reader)
+double hub_postcard_read_f64(struct hub_reader *reader)
 {
     uint64_t bits = take_little(reader, sizeof(bits));
     double value;
@@ -212,9 +212,9 @@ void hub_postcard_put_bytes(struct hub_writer *writer, struct rapahub_bytes byte
         hub_writer_put(writer, bytes.data, bytes.size);
 }
 
-struct rapahub_bytes hub_postcard_take_bytes(struct hub_reader *reader)
+struct rapahub_bytes hub_postcard_read_bytes(struct hub_reader *reader)
 {
-    uint64_t size = hub_postcard_take_unsigned(reader, 64);
+    uint64_t size = hub_postcard_read_unsigned(reader, 64);
     struct rapahub_bytes bytes = {NULL, 0};
 
     bytes.data = take(reader, size, "length exceeds the bytes left");
@@ -232,9 +232,9 @@ void hub_postcard_put_string(struct hub_writer *writer, struct rapahub_string st
     hub_postcard_put_bytes(writer, bytes);
 }
 
-struct rapahub_string hub_postcard_take_string(struct hub_reader *reader)
+struct rapahub_string hub_postcard_read_string(struct hub_reader *reader)
 {
-    struct rapahub_bytes bytes = hub_postcard_take_bytes(reader);
+    struct rapahub_bytes bytes = hub_postcard_read_bytes(reader);
     struct rapahub_string string = {bytes.data, bytes.size};
 
     if (!hub_postcard_utf8(bytes.data, bytes.size)) {
@@ -245,9 +245,9 @@ struct rapahub_string hub_postcard_take_string(struct hub_reader *reader)
     return string;
 }
 
-uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least)
+uint32_t hub_postcard_read_count(struct hub_reader *reader, size_t least)
 {
-    uint64_t count = hub_postcard_take_unsigned(reader, 64);
+    uint64_t count = hub_postcard_read_unsigned(reader, 64);
     uint64_t most = least ? hub_reader_left(reader) / least : COUNT_OF_NOTHING_MAX;
 
     if (count <= most && count <= UINT32_MAX)
@@ -256,9 +256,9 @@ uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least)
     return 0;
 }
 
-uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count)
+uint32_t hub_postcard_read_variant(struct hub_reader *reader, uint32_t count)
 {
-    uint32_t variant = (uint32_t)hub_postcard_take_unsigned(reader, 32);
+    uint32_t variant = (uint32_t)hub_postcard_read_unsigned(reader, 32);
 
     if (variant < count)
         return variant;

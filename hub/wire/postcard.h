@@ -21,7 +21,7 @@
 /* Unsigned LEB128. `bits`, 16, 32 or 64, bounds length and value. Over-long forms within that
  * length are accepted; writers make the shortest form. */
 void hub_postcard_put_long(struct hub_writer *writer, uint64_t value);
-uint64_t hub_postcard_take_long(struct hub_reader *reader, unsigned bits);
+uint64_t hub_postcard_read_long(struct hub_reader *reader, unsigned bits);
 
 /* Writes the number to memory of at least 10 bytes, and returns its size. */
 static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
@@ -74,17 +74,17 @@ static inline void hub_postcard_put_unsigned(struct hub_writer *writer, uint64_t
         hub_postcard_put_long(writer, value);
 }
 
-static inline uint64_t hub_postcard_take_unsigned(struct hub_reader *reader, unsigned bits)
+static inline uint64_t hub_postcard_read_unsigned(struct hub_reader *reader, unsigned bits)
 {
     if (reader->failure == 0 && reader->at < reader->end && *reader->at < 0x80)
         return *reader->at++;
-    return hub_postcard_take_long(reader, bits);
+    return hub_postcard_read_long(reader, bits);
 }
 
 /* Decodes a number of two or three bytes, such as the length of most payloads in slots. `bytes`
  * holds its first three bytes or more, the first one lowest. Returns its size, or 0 if it is
  * shorter or longer. */
-static inline uint32_t hub_postcard_take_short(uint32_t bytes, uint32_t *out)
+static inline uint32_t hub_postcard_read_short(uint32_t bytes, uint32_t *out)
 {
     uint32_t third = bytes >> 15 & 1;
 
@@ -94,33 +94,33 @@ static inline uint32_t hub_postcard_take_short(uint32_t bytes, uint32_t *out)
 
 /* The same for signed numbers, in zigzag form. */
 void hub_postcard_put_signed(struct hub_writer *writer, int64_t value);
-int64_t hub_postcard_take_signed(struct hub_reader *reader, unsigned bits);
+int64_t hub_postcard_read_signed(struct hub_reader *reader, unsigned bits);
 
 /* A raw byte: u8, i8. hub_writer_byte writes it. */
-uint8_t hub_postcard_take_byte(struct hub_reader *reader);
+uint8_t hub_postcard_read_byte(struct hub_reader *reader);
 
 void hub_postcard_put_bool(struct hub_writer *writer, bool value);
-bool hub_postcard_take_bool(struct hub_reader *reader);
+bool hub_postcard_read_bool(struct hub_reader *reader);
 
 /* 4 and 8 bytes, little-endian. */
 void hub_postcard_put_f32(struct hub_writer *writer, float value);
-float hub_postcard_take_f32(struct hub_reader *reader);
+float hub_postcard_read_f32(struct hub_reader *reader);
 void hub_postcard_put_f64(struct hub_writer *writer, double value);
-double hub_postcard_take_f64(struct hub_reader *reader);
+double hub_postcard_read_f64(struct hub_reader *reader);
 
 /* A length and bytes; decoding returns views of the reader's memory. A string must be UTF-8:
  * another one sets the writer's failure -EINVAL, so that it is refused before it is sent. */
 void hub_postcard_put_bytes(struct hub_writer *writer, struct rapahub_bytes bytes);
-struct rapahub_bytes hub_postcard_take_bytes(struct hub_reader *reader);
+struct rapahub_bytes hub_postcard_read_bytes(struct hub_reader *reader);
 void hub_postcard_put_string(struct hub_writer *writer, struct rapahub_string string);
-struct rapahub_string hub_postcard_take_string(struct hub_reader *reader);
+struct rapahub_string hub_postcard_read_string(struct hub_reader *reader);
 
 /* Decodes a count of elements of at least `least` bytes each. A count that the remaining bytes
  * cannot hold is refused; for elements of size 0 the limit is 65,536. */
-uint32_t hub_postcard_take_count(struct hub_reader *reader, size_t least);
+uint32_t hub_postcard_read_count(struct hub_reader *reader, size_t least);
 
 /* Decodes the index of an enum's variant, which must be below `count`. */
-uint32_t hub_postcard_take_variant(struct hub_reader *reader, uint32_t count);
+uint32_t hub_postcard_read_variant(struct hub_reader *reader, uint32_t count);
 
 /* Refuses bytes that remain after the top-level value. Returns 0 or the reader's failure. */
 int hub_postcard_refuse_rest(struct hub_reader *reader);

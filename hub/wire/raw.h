@@ -10,8 +10,8 @@
 
 #include <rapahub/value.h>
 
-#include "hub/base/few.h"
 #include "hub/base/line.h"
+#include "hub/base/small_copy.h"
 
 #define HUB_RAW_REQUEST  2 /* bytes before the argument: no metadata, a length */
 #define HUB_RAW_RESPONSE 3 /* bytes before the result: no metadata, kind OK, a length */
@@ -28,13 +28,13 @@ static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapa
         return 0;
     to[0] = 0;
     to[1] = (uint8_t)argument.size;
-    hub_few_copy(to + HUB_RAW_REQUEST, argument.data, argument.size);
+    hub_small_copy_copy(to + HUB_RAW_REQUEST, argument.data, argument.size);
     return HUB_RAW_REQUEST + (uint32_t)argument.size;
 }
 
 /* Decodes the result of a Response that is OK and has no metadata. False for any other. */
-static inline bool hub_raw_take_response(const uint8_t *data, size_t size,
-                                         struct rapahub_bytes *result)
+static inline bool hub_raw_decode_response(const uint8_t *data, size_t size,
+                                           struct rapahub_bytes *result)
 {
     if (size < HUB_RAW_RESPONSE || (data[0] | data[1]) != 0 || data[2] >= 0x80 ||
         data[2] != size - HUB_RAW_RESPONSE)

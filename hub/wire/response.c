@@ -41,15 +41,15 @@ void hub_response_put_failure(struct hub_writer *writer, const struct hub_respon
 static void take_error(struct hub_reader *reader, struct hub_response *out)
 {
     out->kind =
-        (enum hub_response_kind)(HUB_RESPONSE_USER + hub_postcard_take_variant(reader, ERRORS));
+        (enum hub_response_kind)(HUB_RESPONSE_USER + hub_postcard_read_variant(reader, ERRORS));
     if (out->kind == HUB_RESPONSE_USER) {
-        out->code = (int)hub_postcard_take_signed(reader, 32);
-        out->text = hub_postcard_take_string(reader);
+        out->code = (int)hub_postcard_read_signed(reader, 32);
+        out->text = hub_postcard_read_string(reader);
     }
     hub_postcard_end(reader);
 }
 
-int hub_response_take(struct hub_reader *reader, struct hub_response *out)
+int hub_response_decode(struct hub_reader *reader, struct hub_response *out)
 {
     struct hub_response response = {HUB_RESPONSE_OK, 0, {NULL, 0}, 0};
     struct hub_metadata metadata;
@@ -58,7 +58,7 @@ int hub_response_take(struct hub_reader *reader, struct hub_response *out)
     if (r < 0)
         return r;
     response.fault = metadata.fault;
-    if (hub_postcard_take_variant(reader, 2))
+    if (hub_postcard_read_variant(reader, 2))
         take_error(reader, &response);
     if (reader->failure)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",

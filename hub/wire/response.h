@@ -43,10 +43,10 @@ static inline void hub_response_put(struct hub_writer *writer, const struct hub_
 
 /* Decodes metadata and kind. For OK the reader is then at the result. RAPAHUB_EPROTOCOL with rule
  * message.decode-error or call.metadata.limits. */
-int hub_response_take(struct hub_reader *reader, struct hub_response *out);
+int hub_response_decode(struct hub_reader *reader, struct hub_response *out);
 
 /* Says whether this is an OK without metadata, as most are. The reader is then at the result. */
-static inline bool hub_response_take_plain(struct hub_reader *reader)
+static inline bool hub_response_decode_plain(struct hub_reader *reader)
 {
     if (hub_reader_left(reader) < 2 || (reader->at[0] | reader->at[1]) != 0)
         return false;

@@ -79,7 +79,7 @@ int hub_stream_ids_find(const struct rapahub_type *const *types, struct rapahub_
         const uint8_t *start = reader.at;
         struct hub_stream_mark *mark;
 
-        hub_payload_take(&reader, types[i], value);
+        hub_payload_decode(&reader, types[i], value);
         if (!hub_signature_is_stream(types[i]) || reader.failure)
             continue;
         memcpy(&ids[marks->count], value, sizeof *ids);

@@ -38,12 +38,12 @@ int operations_take_request(struct stage *stage, struct sweep_point *point)
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     struct hub_request *request;
 
-    request = hub_served_next(stage->host.connection.served, NULL, NULL);
+    request = hub_inbound_calls_next(stage->host.connection.served, NULL, NULL);
     if (request && (request->id != 9 || request->arguments.size != stage->size - 1 ||
                     memcmp(request->arguments.data, stage->payload + 1, stage->size - 1) != 0))
         return sweep_fail(point, "the request is torn");
     if (request)
-        (void)hub_served_answer(stage->host.connection.served, request, &ok, none);
+        (void)hub_inbound_calls_answer(stage->host.connection.served, request, &ok, none);
     return 0;
 }
 
@@ -82,8 +82,9 @@ static int setup_response(struct stage *stage)
         r = hub_calls_begin(stage->guest.connection.calls, &call, &stage->call);
     if (r < 0 || hub_link_sweep(stage->host.connection.link, 8) != 1)
         return -1;
-    request = hub_served_next(stage->host.connection.served, NULL, NULL);
-    return hub_served_answer(stage->host.connection.served, request, &ok, request->arguments);
+    request = hub_inbound_calls_next(stage->host.connection.served, NULL, NULL);
+    return hub_inbound_calls_answer(stage->host.connection.served, request, &ok,
+                                    request->arguments);
 }
 
 static void take_a_response(struct stage *stage)
@@ -122,7 +123,7 @@ static void attach(struct stage *stage)
 /* Reserved or Attached, nothing between. */
 static int check_attached(struct stage *stage, struct sweep_point *point)
 {
-    uint32_t state = hub_peek(&stage->host.view.entry->state);
+    uint32_t state = hub_load_relaxed(&stage->host.view.entry->state);
 
     if (state != HUB_PEER_RESERVED && state != HUB_PEER_ATTACHED)
         return sweep_fail(point, "the entry is in state %u", state);
@@ -134,7 +135,7 @@ static int check_attached(struct stage *stage, struct sweep_point *point)
 /* Before it is Attached nothing is sent to it. */
 static int look_at_attaching(struct stage *stage, struct sweep_point *point)
 {
-    uint32_t state = hub_peek(&stage->host.view.entry->state);
+    uint32_t state = hub_load_relaxed(&stage->host.view.entry->state);
 
     if (state == HUB_PEER_ATTACHED)
         return stage_look_at_host(stage, point);
@@ -150,7 +151,7 @@ static void reserve_a_peer(struct stage *stage)
 static int look_at_reserving(struct stage *stage, struct sweep_point *point)
 {
     struct hub_peer_entry *entry = stage->host.view.entry;
-    uint32_t state = hub_peek(&entry->state), epoch = hub_peek(&entry->epoch);
+    uint32_t state = hub_load_relaxed(&entry->state), epoch = hub_load_relaxed(&entry->epoch);
 
     if ((state != HUB_PEER_EMPTY && state != HUB_PEER_RESERVED) || epoch > 1)
         return sweep_fail(point, "the entry is in state %u, epoch %u", state, epoch);
@@ -162,7 +163,7 @@ static int look_at_reserving(struct stage *stage, struct sweep_point *point)
 static int check_reserved(struct stage *stage, struct sweep_point *point)
 {
     struct hub_peer_entry *entry = stage->host.view.entry;
-    uint32_t state = hub_peek(&entry->state), epoch = hub_peek(&entry->epoch);
+    uint32_t state = hub_load_relaxed(&entry->state), epoch = hub_load_relaxed(&entry->epoch);
 
     if (look_at_reserving(stage, point) < 0)
         return -1;
@@ -171,7 +172,7 @@ static int check_reserved(struct stage *stage, struct sweep_point *point)
     if (state == HUB_PEER_RESERVED)
         hub_reclaim_reset(stage->segment, &stage->host_pool, 1);
     hub_reclaim_empty(stage->segment, 1);
-    stage->epoch = hub_peek(&entry->epoch);
+    stage->epoch = hub_load_relaxed(&entry->epoch);
     stage->peer = 1;
     if (stage_check_entry(stage, point) < 0)
         return -1;
@@ -229,7 +230,7 @@ static int setup_small_request(struct stage *stage)
 /* The host is awake on a CPU that there is not. */
 static void serve_directly(struct stage *stage)
 {
-    struct hub_served *served = stage->guest.connection.served;
+    struct hub_inbound_calls *served = stage->guest.connection.served;
     struct hub_request *request;
 
     (void)hub_arm(&stage->guest.view.entry->host_wait, UINT32_C(0xFFFF0000));

@@ -8,7 +8,7 @@
 
 #include "hub/channel/channel_state.h"
 #include "hub/channel/channel_stream.h"
-#include "hub/channel/outlet.h"
+#include "hub/channel/channel_writer.h"
 #include "tests/fault/operations.h"
 
 #define ELEMENT (STAGE_PAYLOAD + 2) /* bytes on the wire, with their length */
@@ -48,7 +48,7 @@ static int setup_received(struct stage *stage)
     int r = open_channel(stage, false, false);
 
     if (r == 0)
-        r = hub_outlet_write(stage->of_host.list[0], stage->payload, STAGE_PAYLOAD);
+        r = hub_channel_writer_write(stage->of_host.list[0], stage->payload, STAGE_PAYLOAD);
     return r == 0 && hub_link_sweep(stage->guest.connection.link, 8) == 1 ? 0 : -1;
 }
 
@@ -61,7 +61,7 @@ static void open_a_channel(struct stage *stage)
 
 static void write_an_element(struct stage *stage)
 {
-    (void)hub_outlet_write(stage->of_guest.list[0], stage->payload, STAGE_PAYLOAD);
+    (void)hub_channel_writer_write(stage->of_guest.list[0], stage->payload, STAGE_PAYLOAD);
 }
 
 static void read_and_grant(struct stage *stage)
@@ -73,7 +73,7 @@ static void read_and_grant(struct stage *stage)
 
 static void close_a_channel(struct stage *stage)
 {
-    (void)hub_outlet_end(stage->of_guest.list[0]);
+    (void)hub_channel_writer_end(stage->of_guest.list[0]);
 }
 
 static void reset_a_channel(struct stage *stage)
@@ -91,10 +91,10 @@ static int check_end(struct stage *stage, struct sweep_point *point)
 static int check_opened(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_channel_entry *entry = &stage->host.view.channels[1];
-    uint32_t state = hub_peek(&entry->state);
+    uint32_t state = hub_load_relaxed(&entry->state);
 
     if (state != HUB_CHANNEL_FREE &&
-        (state != HUB_CHANNEL_ACTIVE || hub_peek(&entry->granted_total) == 0))
+        (state != HUB_CHANNEL_ACTIVE || hub_load_relaxed(&entry->granted_total) == 0))
         return sweep_fail(point, "the entry is in state %u", state);
     if (point->finished && state != HUB_CHANNEL_ACTIVE)
         return sweep_fail(point, "open finished in state %u", state);

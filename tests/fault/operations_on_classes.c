@@ -61,7 +61,7 @@ static int check_received(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
         hub_slot_class_meta(&stage->host_pool.bank->map, stage->slot);
-    uint32_t state = hub_peek(&meta->state);
+    uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_IN_FLIGHT || point->finished))
         return sweep_fail(point, "the slot of the message is in state %u", state);
@@ -99,7 +99,8 @@ static int check_asked(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_peer_class *block =
         hub_slot_class_peer(&stage->host_pool.bank->map, stage->peer, CLASSES - 1);
-    bool asked = hub_peek(&block->wanted) == 1, granted = hub_peek(&block->granted) > SHARE;
+    bool asked = hub_load_relaxed(&block->wanted) == 1,
+         granted = hub_load_relaxed(&block->granted) > SHARE;
     int n = hub_link_sweep(stage->host.connection.link, 8);
 
     if (n < 0 || stage->arrived + (uint32_t)n > (granted ? 1 : 0))

@@ -147,7 +147,7 @@ void stage_teardown(struct stage *stage)
 {
     stage_drop_channels(stage);
     hub_slot_reader_fini(&stage->reader);
-    hub_answers_fini(&stage->answer);
+    hub_responses_fini(&stage->answer);
     close_guest(stage);
     close_side(&stage->host);
     hub_slots_fini(&stage->host_pool);
@@ -160,12 +160,13 @@ int stage_check_entry(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_peer_entry *entry = stage->host.view.entry;
 
-    if (hub_peek(&entry->state) != HUB_PEER_EMPTY)
-        return sweep_fail(point, "the entry is in state %u", hub_peek(&entry->state));
-    if (hub_peek(&entry->guest_to_host_head) | hub_peek(&entry->guest_to_host_tail) |
-        hub_peek(&entry->host_to_guest_head) | hub_peek(&entry->host_to_guest_tail))
+    if (hub_load_relaxed(&entry->state) != HUB_PEER_EMPTY)
+        return sweep_fail(point, "the entry is in state %u", hub_load_relaxed(&entry->state));
+    if (hub_load_relaxed(&entry->guest_to_host_head) |
+        hub_load_relaxed(&entry->guest_to_host_tail) |
+        hub_load_relaxed(&entry->host_to_guest_head) | hub_load_relaxed(&entry->host_to_guest_tail))
         return sweep_fail(point, "an index is not 0");
-    if (hub_peek(&entry->guest_wait) | hub_peek(&entry->host_wait))
+    if (hub_load_relaxed(&entry->guest_wait) | hub_load_relaxed(&entry->host_wait))
         return sweep_fail(point, "a wait word is not 0");
     return 0;
 }
@@ -182,12 +183,12 @@ static int call_guest(struct stage *stage, uint32_t size, struct sweep_point *po
     uint64_t number = 0;
     int r;
 
-    hub_answers_fini(&stage->answer);
+    hub_responses_fini(&stage->answer);
     if (hub_calls_begin(stage->host.connection.calls, &call, &number) == 0 &&
         hub_link_sweep(stage->guest.connection.link, 8) == 1)
-        request = hub_served_next(stage->guest.connection.served, NULL, NULL);
-    if (!request ||
-        hub_served_answer(stage->guest.connection.served, request, &ok, request->arguments) < 0)
+        request = hub_inbound_calls_next(stage->guest.connection.served, NULL, NULL);
+    if (!request || hub_inbound_calls_answer(stage->guest.connection.served, request, &ok,
+                                             request->arguments) < 0)
         return sweep_fail(point, "the next guest got no call of %u bytes", size);
     r = hub_calls_wait(stage->host.connection.calls, number, false);
     if (r < 0 || stage->answer.size != size + 1 ||
@@ -250,7 +251,7 @@ int stage_look_at_host(struct stage *stage, struct sweep_point *point)
 {
     static const struct hub_message message = {HUB_REQUEST, 77, 1};
     const struct hub_parts parts = {.head = {stage->payload, STAGE_PAYLOAD}};
-    uint32_t state = hub_peek(&stage->host.view.entry->state);
+    uint32_t state = hub_load_relaxed(&stage->host.view.entry->state);
     int r = hub_link_sweep(stage->host.connection.link, 8);
 
     if (r < 0)
@@ -259,7 +260,7 @@ int stage_look_at_host(struct stage *stage, struct sweep_point *point)
     r = hub_link_send(stage->host.connection.link, &message, &parts, 0);
     if (r != 0 && r != RAPAHUB_EAGAIN)
         return sweep_fail(point, "the host sent %d", r);
-    if (hub_peek(&stage->host.view.entry->state) != state)
+    if (hub_load_relaxed(&stage->host.view.entry->state) != state)
         return sweep_fail(point, "the host changed the state %u of a living guest", state);
     return 0;
 }

@@ -53,7 +53,8 @@ int stage_slots_use_up(struct hub_slots *guest, uint32_t size)
     struct hub_slot_loan slot;
     int r = 0;
 
-    for (uint32_t n = hub_peek(&block_of(&guest->purse->map, size)->granted); n > 0 && r == 0; n--)
+    for (uint32_t n = hub_load_relaxed(&block_of(&guest->purse->map, size)->granted);
+         n > 0 && r == 0; n--)
         r = hub_slots_loan(guest, 1, size, &slot);
     return r;
 }
@@ -72,7 +73,7 @@ static int lend_until(struct hub_slots *host, uint32_t size, uint32_t extent, ui
     return r;
 }
 
-static uint32_t count_reserve(struct hub_slot_bank *bank, uint32_t size)
+static uint32_t count_reserve(struct hub_slot_allocator *bank, uint32_t size)
 {
     const struct hub_bank_class *of;
     uint32_t count;
@@ -120,18 +121,19 @@ static int check_bitmap(const struct hub_segment_view *view, struct sweep_point 
 {
     const struct hub_a64 *bitmap = (const struct hub_a64 *)(const void *)view->guest_pool;
 
-    if (hub_peek64(bitmap) != (1u << STAGE_SLOTS) - 1)
-        return sweep_fail(point, "guest bitmap is %llx", (unsigned long long)hub_peek64(bitmap));
+    if (hub_load_relaxed64(bitmap) != (1u << STAGE_SLOTS) - 1)
+        return sweep_fail(point, "guest bitmap is %llx",
+                          (unsigned long long)hub_load_relaxed64(bitmap));
     return 0;
 }
 
 static int check_block(const struct hub_peer_class *block, uint32_t c, struct sweep_point *point)
 {
-    if (hub_slot_ref_first(hub_peek64(&block->free_head)) != HUB_SLOT_REF_NONE ||
-        hub_peek(&block->wanted) != 0 || hub_peek(&block->granted) != 0)
+    if (hub_slot_ref_first(hub_load_relaxed64(&block->free_head)) != HUB_SLOT_REF_NONE ||
+        hub_load_relaxed(&block->wanted) != 0 || hub_load_relaxed(&block->granted) != 0)
         return sweep_fail(point, "class %u of the guest has head %llx, wants %u, has %u", c,
-                          (unsigned long long)hub_peek64(&block->free_head),
-                          hub_peek(&block->wanted), hub_peek(&block->granted));
+                          (unsigned long long)hub_load_relaxed64(&block->free_head),
+                          hub_load_relaxed(&block->wanted), hub_load_relaxed(&block->granted));
     return 0;
 }
 
@@ -143,7 +145,7 @@ static bool is_twice(const struct hub_bank_class *of, uint32_t at)
     return false;
 }
 
-static int check_class(struct hub_slot_bank *bank, uint32_t c, struct sweep_point *point)
+static int check_class(struct hub_slot_allocator *bank, uint32_t c, struct sweep_point *point)
     REQUIRES(bank->lock)
 {
     const struct hub_bank_class *of = &bank->of[c];
@@ -155,14 +157,15 @@ static int check_class(struct hub_slot_bank *bank, uint32_t c, struct sweep_poin
 
         if (is_twice(of, i))
             return sweep_fail(point, "slot %#x is in the reserve twice", of->reserve[i]);
-        if (hub_peek(&meta->state) != HUB_META_FREE || hub_peek(&meta->owner_peer) != 0)
+        if (hub_load_relaxed(&meta->state) != HUB_META_FREE ||
+            hub_load_relaxed(&meta->owner_peer) != 0)
             return sweep_fail(point, "slot %#x has state %u and owner %u", of->reserve[i],
-                              hub_peek(&meta->state), hub_peek(&meta->owner_peer));
+                              hub_load_relaxed(&meta->state), hub_load_relaxed(&meta->owner_peer));
     }
     return 0;
 }
 
-static int check_classes(struct hub_slot_bank *bank, uint32_t peer, struct sweep_point *point)
+static int check_classes(struct hub_slot_allocator *bank, uint32_t peer, struct sweep_point *point)
 {
     int r = 0;
 

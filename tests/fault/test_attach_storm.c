@@ -22,8 +22,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/random.h"
+#include "hub/shm/anonymous.h"
 #include "hub/shm/peer_table.h"
-#include "hub/shm/stranger.h"
 #include "tests/support/leak.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
@@ -82,14 +82,14 @@ static int come_and_go(struct board *board, bool stay)
     struct hub_segment *segment = NULL;
     struct hub_segment_view view;
     uint32_t peer, epoch;
-    int r = hub_stranger_enter(board->path, &segment, &view, &peer);
+    int r = hub_anonymous_enter(board->path, &segment, &view, &peer);
 
     if (r == RAPAHUB_EFULL) {
         hub_add64(&board->refused, 1);
         pause_ms(1);
         return 0;
     }
-    if (r < 0 || hub_peek(&view.entry->host_wait) != 0) /* recovery was not over */
+    if (r < 0 || hub_load_relaxed(&view.entry->host_wait) != 0) /* recovery was not over */
         _exit(6);
     if (hub_peer_table_attach(view.entry, &epoch) < 0)
         _exit(3);
@@ -233,8 +233,8 @@ static bool is_enough(const struct storm *storm)
 
     if (orders->seconds > 0 && hub_clock_left(storm->began_ns + orders->seconds * HUB_SECOND) == 0)
         return true;
-    return hub_peek64(&storm->board->cycles) >= orders->cycles &&
-           hub_peek64(&storm->board->kills) >= orders->kills;
+    return hub_load_relaxed64(&storm->board->cycles) >= orders->cycles &&
+           hub_load_relaxed64(&storm->board->kills) >= orders->kills;
 }
 
 static void serve(struct storm *storm)
@@ -242,8 +242,8 @@ static void serve(struct storm *storm)
     storm->began_ns = hub_clock_now();
     while (!is_enough(storm)) {
         assert_true(rapahub_host_dispatch(storm->host, 10) >= 0);
-        if (storm->resident == 0 && hub_peek64(&storm->board->cycles) > LEAST &&
-            hub_peek64(&storm->board->kills) > LEAST)
+        if (storm->resident == 0 && hub_load_relaxed64(&storm->board->cycles) > LEAST &&
+            hub_load_relaxed64(&storm->board->kills) > LEAST)
             storm->resident = resident();
     }
 }
@@ -271,10 +271,12 @@ static bool is_fresh(const struct hub_segment_view *view)
     const struct hub_a64 *bitmap = (const struct hub_a64 *)(const void *)view->guest_pool;
 
     return hub_observe(&entry->state) == HUB_PEER_EMPTY &&
-           (hub_peek(&entry->guest_to_host_head) | hub_peek(&entry->guest_to_host_tail) |
-            hub_peek(&entry->host_to_guest_head) | hub_peek(&entry->host_to_guest_tail) |
-            hub_peek(&entry->guest_wait) | hub_peek(&entry->host_wait)) == 0 &&
-           hub_peek64(bitmap) == (1u << SLOTS) - 1;
+           (hub_load_relaxed(&entry->guest_to_host_head) |
+            hub_load_relaxed(&entry->guest_to_host_tail) |
+            hub_load_relaxed(&entry->host_to_guest_head) |
+            hub_load_relaxed(&entry->host_to_guest_tail) | hub_load_relaxed(&entry->guest_wait) |
+            hub_load_relaxed(&entry->host_wait)) == 0 &&
+           hub_load_relaxed64(bitmap) == (1u << SLOTS) - 1;
 }
 
 static uint64_t check_entries(struct storm *storm)
@@ -294,7 +296,7 @@ static uint64_t check_entries(struct storm *storm)
         while (!is_fresh(&view) && hub_clock_left(until) > 0)
             assert_true(rapahub_host_dispatch(storm->host, 1) >= 0);
         stuck += !is_fresh(&view);
-        epochs += hub_peek(&view.entry->epoch);
+        epochs += hub_load_relaxed(&view.entry->epoch);
     }
     hub_segment_release(&segment);
     assert_int_equal(stuck, 0);
@@ -309,10 +311,11 @@ static void report(const struct storm *storm, uint64_t lives)
     printf("seed %" PRIu64 ": %" PRIu64 " attached and detached (%" PRIu64 " seen by the host), "
            "%" PRIu64 " killed, %" PRIu64 " found it full, %" PRIu64 " lives in %.1f s: "
            "%.0f cycles and %.0f kills a second\n",
-           storm->orders->seed, hub_peek64(&board->cycles), hub_peek64(&board->seen),
-           hub_peek64(&board->kills), hub_peek64(&board->refused), lives, seconds,
-           (double)hub_peek64(&board->cycles) / seconds,
-           (double)hub_peek64(&board->kills) / seconds);
+           storm->orders->seed, hub_load_relaxed64(&board->cycles),
+           hub_load_relaxed64(&board->seen), hub_load_relaxed64(&board->kills),
+           hub_load_relaxed64(&board->refused), lives, seconds,
+           (double)hub_load_relaxed64(&board->cycles) / seconds,
+           (double)hub_load_relaxed64(&board->kills) / seconds);
 }
 
 /* r[verify shm.guest.attach] r[verify shm.guest.detach] r[verify hub.death.recycle]

@@ -88,9 +88,9 @@ static int setup_answered(struct stage *stage)
         r = hub_calls_begin(stage->host.connection.calls, &call, &stage->call);
     if (r < 0 || hub_link_sweep(stage->guest.connection.link, 8) != 1)
         return -1;
-    got = hub_served_next(stage->guest.connection.served, NULL, NULL);
-    return hub_served_answer(stage->guest.connection.served, got, &ok,
-                             (struct rapahub_bytes){stage->payload, SHOWN});
+    got = hub_inbound_calls_next(stage->guest.connection.served, NULL, NULL);
+    return hub_inbound_calls_answer(stage->guest.connection.served, got, &ok,
+                                    (struct rapahub_bytes){stage->payload, SHOWN});
 }
 
 static void send_a_loan(struct stage *stage)
@@ -115,7 +115,7 @@ static void borrow(struct stage *stage)
     (void)hub_calls_wait(stage->host.connection.calls, stage->call, false);
     if (!stage->answer.view.link)
         abort();
-    hub_answers_fini(&stage->answer);
+    hub_responses_fini(&stage->answer);
 }
 
 static void send_a_request(struct stage *stage)
@@ -145,7 +145,7 @@ static int take_messages(struct stage *stage, struct sweep_point *point)
     if (r < 0)
         return sweep_fail(point, "the guest received %d: %s", r, rapahub_last_error()->text);
     stage->arrived += (uint32_t)r;
-    got = hub_served_next(stage->guest.connection.served, NULL, NULL);
+    got = hub_inbound_calls_next(stage->guest.connection.served, NULL, NULL);
     if (got && (got->arguments.size != LARGE - 1 ||
                 memcmp(got->arguments.data, stage->payload + 1, LARGE - 1) != 0))
         return sweep_fail(point, "the message is torn");
@@ -278,7 +278,7 @@ static int check_dropped(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
         hub_slot_class_meta(&stage->host_pool.bank->map, stage->loan.slot.slot);
-    uint32_t state = hub_peek(&meta->state);
+    uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))
         return sweep_fail(point, "the slot of the loan is in state %u", state);

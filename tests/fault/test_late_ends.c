@@ -7,8 +7,8 @@
 #include "host/host.h"
 #include "host/owner/events.h"
 #include "host/process/life.h"
-#include "hub/call/answers.h"
 #include "hub/call/calls.h"
+#include "hub/call/responses.h"
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 

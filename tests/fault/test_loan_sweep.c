@@ -45,7 +45,7 @@ static int setup_large_call(struct stage *stage)
 {
     int r = setup_call(stage, LARGE);
 
-    hub_served_let_view(stage->guest.connection.served);
+    hub_inbound_calls_let_view(stage->guest.connection.served);
     return r;
 }
 
@@ -65,7 +65,7 @@ static const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
 static void answer_from_a_loan(struct stage *stage)
 {
     struct hub_connection *guest = &stage->guest.connection;
-    struct hub_request *call = hub_served_next(guest->served, NULL, NULL);
+    struct hub_request *call = hub_inbound_calls_next(guest->served, NULL, NULL);
     struct hub_loan loan;
     struct hub_parts body = {.loan = &loan};
 
@@ -74,7 +74,7 @@ static void answer_from_a_loan(struct stage *stage)
     memcpy(loan.data, stage->payload, MARK);
     memcpy(loan.data + LARGE - MARK, stage->payload + LARGE - MARK, MARK);
     body.tail = (struct rapahub_bytes){loan.data, LARGE};
-    (void)hub_served_answer_parts(guest->served, call, &ok, &body);
+    (void)hub_inbound_calls_answer_parts(guest->served, call, &ok, &body);
 }
 
 static void drop_a_loan(struct stage *stage)
@@ -88,11 +88,11 @@ static void serve_in_place(struct stage *stage)
     struct hub_request *call;
 
     (void)hub_link_sweep(guest->link, 8);
-    call = hub_served_next(guest->served, NULL, NULL);
+    call = hub_inbound_calls_next(guest->served, NULL, NULL);
     if (!call || !call->view.link)
         abort();
-    (void)hub_served_answer(guest->served, call, &ok,
-                            (struct rapahub_bytes){call->arguments.data, MARK});
+    (void)hub_inbound_calls_answer(guest->served, call, &ok,
+                                   (struct rapahub_bytes){call->arguments.data, MARK});
 }
 
 /* ---- conditions ---- */
@@ -132,7 +132,7 @@ static int take_answer(struct stage *stage, struct sweep_point *point)
         hub_reclaim_reset(stage->segment, &stage->host_pool, stage->peer);
         hub_reclaim_empty(stage->segment, stage->peer);
     }
-    hub_answers_fini(answer);
+    hub_responses_fini(answer);
     return r;
 }
 
@@ -161,7 +161,7 @@ static int check_dropped(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
         hub_slot_class_meta(&stage->host_pool.bank->map, stage->slot);
-    uint32_t state = hub_peek(&meta->state);
+    uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))
         return sweep_fail(point, "the slot of the loan is in state %u", state);

@@ -8,9 +8,9 @@
 #include <rapahub/error.h>
 
 #include "hub/base/lock.h"
+#include "hub/shm/anonymous.h"
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
-#include "hub/shm/stranger.h"
 #include "tests/fault/stage.h"
 #include "tests/support/testing.h"
 
@@ -18,11 +18,11 @@
 #define LARGE  1400 /* bytes: of the last class */
 #define STRIDE 7    /* one in so many points is a stop, and of the longest operation; a prime */
 
-static enum hub_stranger find(const struct stage *stage)
+static enum hub_anonymous find(const struct stage *stage)
 {
     pid_t pid;
 
-    return hub_stranger_look(stage->segment, PEER, &pid);
+    return hub_anonymous_look(stage->segment, PEER, &pid);
 }
 
 /* The host's cleaning up after a guest that is proven gone before it was served. */
@@ -36,7 +36,7 @@ static void clear_away(struct stage *stage)
 static int check_next(struct stage *stage, struct sweep_point *point)
 {
     stage->peer = PEER;
-    stage->epoch = hub_peek(&stage->host.view.entry->epoch);
+    stage->epoch = hub_load_relaxed(&stage->host.view.entry->epoch);
     if (stage_check_entry(stage, point) < 0)
         return -1;
     return stage_check_next_guest(stage, point);
@@ -51,8 +51,8 @@ static void attach(struct stage *stage)
     struct side *guest = &stage->guest;
     struct hub_wait wait;
 
-    if (hub_stranger_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
-                           &stage->peer) < 0)
+    if (hub_anonymous_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
+                            &stage->peer) < 0)
         return;
     if (stage->memory == STAGE_POOLS &&
         hub_slots_init_guest(&stage->guest_pool, guest->segment, &guest->view, stage->peer) < 0)
@@ -64,9 +64,9 @@ static void attach(struct stage *stage)
 /* A guest that stands still holds its lock, or has not touched the entry. */
 static int look_at_attaching(struct stage *stage, struct sweep_point *point)
 {
-    enum hub_stranger found = find(stage);
+    enum hub_anonymous found = find(stage);
 
-    if (found != HUB_STRANGER_NONE && found != HUB_STRANGER_COMING && found != HUB_STRANGER_HERE)
+    if (found != HUB_ANONYMOUS_NONE && found != HUB_ANONYMOUS_COMING && found != HUB_ANONYMOUS_HERE)
         return sweep_fail(point, "a living guest was found %d", (int)found);
     return 0;
 }
@@ -74,13 +74,13 @@ static int look_at_attaching(struct stage *stage, struct sweep_point *point)
 /* However far it came: its entry is Empty, or it is proven that no guest is in it. */
 static int check_attached(struct stage *stage, struct sweep_point *point)
 {
-    enum hub_stranger found = find(stage);
+    enum hub_anonymous found = find(stage);
 
-    if (found != HUB_STRANGER_NONE && found != HUB_STRANGER_GONE)
+    if (found != HUB_ANONYMOUS_NONE && found != HUB_ANONYMOUS_GONE)
         return sweep_fail(point, "a dead guest was found %d", (int)found);
-    if (point->finished && found != HUB_STRANGER_GONE)
+    if (point->finished && found != HUB_ANONYMOUS_GONE)
         return sweep_fail(point, "one that has attached and died was found %d", (int)found);
-    if (found == HUB_STRANGER_GONE)
+    if (found == HUB_ANONYMOUS_GONE)
         clear_away(stage);
     return check_next(stage, point);
 }
@@ -94,8 +94,8 @@ static int setup_attached(struct stage *stage)
     int r = stage_setup_segment(stage);
 
     if (r == 0)
-        r = hub_stranger_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
-                               &stage->peer);
+        r = hub_anonymous_enter(stage->segment->mapping.path, &guest->segment, &guest->view,
+                                &stage->peer);
     if (r < 0)
         return r;
     stage_let_fork(guest->segment);
@@ -104,7 +104,7 @@ static int setup_attached(struct stage *stage)
     host->pool = &stage->host_pool;
     hub_slots_endow(host->pool, PEER);
     r = hub_slots_init_guest(guest->pool, guest->segment, &guest->view, stage->peer);
-    stage->epoch = hub_peek(&guest->view.entry->epoch);
+    stage->epoch = hub_load_relaxed(&guest->view.entry->epoch);
     if (r == 0)
         r = stage_open_side(stage, guest, HUB_ROLE_GUEST);
     if (r == 0)
@@ -150,9 +150,9 @@ static int look_at_leaving(struct stage *stage, struct sweep_point *point)
 /* This process has its descriptor too: its lock is held however far it came. */
 static int look_at_detaching(struct stage *stage, struct sweep_point *point)
 {
-    enum hub_stranger found = find(stage);
+    enum hub_anonymous found = find(stage);
 
-    if (found != HUB_STRANGER_HERE)
+    if (found != HUB_ANONYMOUS_HERE)
         return sweep_fail(point, "a living guest was found %d", (int)found);
     if (hub_observe(&stage->host.view.entry->state) == HUB_PEER_GOODBYE)
         return look_at_leaving(stage, point);
@@ -163,15 +163,15 @@ static int look_at_detaching(struct stage *stage, struct sweep_point *point)
  * them. */
 static int check_detached(struct stage *stage, struct sweep_point *point)
 {
-    uint32_t state = hub_peek(&stage->host.view.entry->state);
+    uint32_t state = hub_load_relaxed(&stage->host.view.entry->state);
 
     if (point->finished && state != HUB_PEER_GOODBYE)
         return sweep_fail(point, "it has detached, and its state is %u", state);
-    if (find(stage) != HUB_STRANGER_HERE)
+    if (find(stage) != HUB_ANONYMOUS_HERE)
         return sweep_fail(point, "a dead guest whose lock is held was found %d", (int)find(stage));
     hub_connection_close(&stage->guest.connection);
     hub_segment_release(&stage->guest.segment);
-    if (find(stage) != HUB_STRANGER_GONE)
+    if (find(stage) != HUB_ANONYMOUS_GONE)
         return sweep_fail(point, "a dead guest was found %d", (int)find(stage));
     if (hub_lock_drop_peer(stage->segment->mapping.fd, PEER) < 0)
         return sweep_fail(point, "the lock cannot be dropped");
@@ -209,7 +209,7 @@ static int die(struct stage *stage, int r)
     hub_connection_close(&stage->guest.connection);
     hub_segment_release(&stage->guest.segment);
     hub_connection_close(&stage->host.connection);
-    return find(stage) == HUB_STRANGER_GONE ? 0 : -1;
+    return find(stage) == HUB_ANONYMOUS_GONE ? 0 : -1;
 }
 
 static int setup_dead(struct stage *stage)

@@ -129,7 +129,7 @@ static void touch(struct stage *stage, struct hub_extent_name name)
     FUZZ_HOLDS(hub_size_classes_check_extent(of, name, &header) == 0);
     FUZZ_HOLDS(header.data_offset == (uint64_t)(begin - memory->data));
     FUZZ_HOLDS(data + of->slot_size == memory->data + memory->size);
-    hub_note(&meta->generation, hub_peek(&meta->generation) + 1);
+    hub_store_relaxed(&meta->generation, hub_load_relaxed(&meta->generation) + 1);
     memset(data, 0x5a, of->slot_size);
 }
 

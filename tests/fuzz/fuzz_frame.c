@@ -14,7 +14,7 @@ static void check_record(enum host_frame_kind kind, const union host_frame_recor
     union host_frame_record again;
 
     FUZZ_HOLDS(host_frame_put(&buffer, kind, record) == 0);
-    FUZZ_HOLDS(host_frame_take(&buffer, 0, HOST_FRAME_COUNT, &again) == 1);
+    FUZZ_HOLDS(host_frame_decode(&buffer, 0, HOST_FRAME_COUNT, &again) == 1);
     FUZZ_HOLDS(host_frame_kind(&buffer) == kind);
     host_frame_drop(&buffer);
     FUZZ_HOLDS(!host_frame_pending(&buffer));
@@ -31,7 +31,7 @@ static void take_all(const uint8_t *data, size_t size, enum host_frame_kind firs
         return;
     memcpy(buffer.data, data, size);
     for (;;) {
-        int r = host_frame_take(&buffer, first, end, &record);
+        int r = host_frame_decode(&buffer, first, end, &record);
 
         FUZZ_HOLDS(r == 0 || r == 1 || r == RAPAHUB_EPROTOCOL);
         if (r != 1)

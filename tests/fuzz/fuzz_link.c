@@ -13,10 +13,10 @@
 
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
-#include "hub/call/owed.h"
+#include "hub/call/response_queue.h"
 #include "hub/channel/channel_state.h"
 #include "hub/channel/channel_stream.h"
-#include "hub/channel/outlet.h"
+#include "hub/channel/channel_writer.h"
 #include "hub/connection/connection.h"
 #include "hub/link/link_state.h"
 #include "hub/wire/postcard.h"
@@ -166,7 +166,7 @@ static void write_bitmap(struct stage *stage)
     struct hub_a64 *bitmap =
         (struct hub_a64 *)(void *)(which & 1 ? stage->our_pool : stage->their_pool);
 
-    hub_note64(bitmap, which & 2 ? take_word(stage) : which >> 2);
+    hub_store_relaxed64(bitmap, which & 2 ? take_word(stage) : which >> 2);
 }
 
 static void write_bits(struct stage *stage)
@@ -196,7 +196,7 @@ static void write_slot(struct stage *stage)
 
 static void publish(struct stage *stage, const struct hub_descriptor *descriptor)
 {
-    uint32_t head = hub_peek(stage->head);
+    uint32_t head = hub_load_relaxed(stage->head);
 
     memcpy(&stage->cells[head & (stage->limits->ring_size - 1)], descriptor, sizeof(*descriptor));
     hub_publish(stage->head, head + 1);
@@ -292,11 +292,11 @@ static void use_channel(struct stage *stage, struct hub_channel *channel)
     else if (channel->sends && (how & 1) && has_room(stage) &&
              hub_channel_table_credit(hub_channel_table_granted(hub_channel_entry_of(channel)),
                                       channel->sent) > 40)
-        (void)hub_outlet_write(channel, bytes, 1 + how % 16);
+        (void)hub_channel_writer_write(channel, bytes, 1 + how % 16);
     else if (how & 2)
         hub_channel_reset(channel); /* a receiver's, too */
     else if (channel->sends && has_room(stage))
-        (void)hub_outlet_end(channel);
+        (void)hub_channel_writer_end(channel);
 }
 
 static void use_channels(struct stage *stage)
@@ -328,7 +328,7 @@ static void open_channel(struct stage *stage)
 
 static void serve(struct stage *stage)
 {
-    struct hub_request *request = hub_served_next(stage->connection.served, NULL, NULL);
+    struct hub_request *request = hub_inbound_calls_next(stage->connection.served, NULL, NULL);
     struct hub_response response = {.kind = HUB_RESPONSE_OK};
 
     if (!request)
@@ -336,15 +336,15 @@ static void serve(struct stage *stage)
     FUZZ_HOLDS(request->arguments.size <= stage->limits->payload_max);
     if (take_byte(stage) & 1)
         response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
-    (void)hub_served_answer(stage->connection.served, request, &response,
-                            response.kind == HUB_RESPONSE_OK ? request->arguments
-                                                             : (struct rapahub_bytes){NULL, 0});
+    (void)hub_inbound_calls_answer(
+        stage->connection.served, request, &response,
+        response.kind == HUB_RESPONSE_OK ? request->arguments : (struct rapahub_bytes){NULL, 0});
 }
 
 static void finish(struct stage *stage)
 {
     (void)hub_call_ends_deliver(stage->connection.calls);
-    hub_owed_settle(stage->connection.served);
+    hub_response_queue_settle(stage->connection.served);
 }
 
 static void rest(struct stage *stage)
@@ -385,8 +385,8 @@ static bool make_segment(struct stage *stage, bool shared)
         return false;
     memset(segment->mapping.data, 0, segment->mapping.size);
     hub_segment_view(segment, PEER, &stage->view);
-    hub_note(&stage->view.entry->state, HUB_PEER_ATTACHED);
-    hub_note(&stage->view.entry->epoch, EPOCH);
+    hub_store_relaxed(&stage->view.entry->state, HUB_PEER_ATTACHED);
+    hub_store_relaxed(&stage->view.entry->epoch, EPOCH);
     if (stage->limits == &classes) {
         hub_size_classes_format(&segment->geometry.classes, 1, segment->mapping.data);
         return stage->role == HUB_ROLE_HOST || hostile_slots_endow(segment) == 0;
@@ -427,8 +427,9 @@ static bool open_stage(struct stage *stage, uint8_t kind)
         return false;
     if (!guest)
         hub_slots_endow(&stage->pool, PEER);
-    hub_note(guest ? &stage->view.entry->host_wait : &stage->view.entry->guest_wait, HUB_WAIT_PART);
-    hub_served_keep_answers(stage->connection.served);
+    hub_store_relaxed(guest ? &stage->view.entry->host_wait : &stage->view.entry->guest_wait,
+                      HUB_WAIT_PART);
+    hub_inbound_calls_keep_answers(stage->connection.served);
     return true;
 }
 

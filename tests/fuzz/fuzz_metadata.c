@@ -16,10 +16,10 @@ static void check_entries(const uint8_t *data, size_t size)
     uint32_t count;
 
     hub_reader_init(&reader, data, size);
-    count = hub_metadata_take_count(&reader);
+    count = hub_metadata_decode_count(&reader);
     FUZZ_HOLDS(count <= HUB_METADATA_ENTRIES);
     for (uint32_t i = 0; i < count; i++) {
-        hub_metadata_take_entry(&reader, &entry);
+        hub_metadata_decode_entry(&reader, &entry);
         FUZZ_HOLDS(entry.key.size <= HUB_METADATA_KEY && entry.bytes.size <= HUB_METADATA_VALUE);
         total += entry.key.size;
         total += entry.kind == HUB_METADATA_U64 ? sizeof entry.number : entry.bytes.size;
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hub_metadata_read(&reader, &metadata) == 0) {
         check_entries(data, size);
         check_ours(&metadata);
-        hub_lifecycle_take_target(metadata.target, &id);
+        hub_lifecycle_decode_target(metadata.target, &id);
     }
     return 0;
 }

@@ -31,7 +31,7 @@ static void check_value(struct hub_reader *reader, const struct rapahub_type *ty
         reader->failure = RAPAHUB_ENOMEM;
         return;
     }
-    hub_payload_take(reader, type, value);
+    hub_payload_decode(reader, type, value);
     if (reader->failure)
         return;
     hub_writer_count(&writer);
@@ -46,7 +46,7 @@ static void check_value(struct hub_reader *reader, const struct rapahub_type *ty
     hub_payload_put(&writer, type, value);
     FUZZ_HOLDS(writer.failure == 0 && writer.size == size);
     hub_reader_init(&reread, first, size);
-    hub_payload_take(&reread, type, again);
+    hub_payload_decode(&reread, type, again);
     FUZZ_HOLDS(hub_postcard_end(&reread) == 0);
     hub_writer_init(&writer, second, size);
     hub_payload_put(&writer, type, again);

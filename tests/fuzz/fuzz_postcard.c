@@ -39,7 +39,7 @@ static bool take(const void *data, size_t size, struct every *out)
     struct hub_reader reader;
 
     hub_reader_init(&reader, data, size);
-    hub_payload_take(&reader, &rapahub_type_every, out);
+    hub_payload_decode(&reader, &rapahub_type_every, out);
     return hub_postcard_end(&reader) == 0;
 }
 
@@ -75,17 +75,17 @@ static void check_steps(const uint8_t *data, size_t size)
 
     hub_reader_init(&reader, data, size);
     while (!reader.failure && hub_reader_left(&reader)) {
-        uint8_t step = hub_postcard_take_byte(&reader);
+        uint8_t step = hub_postcard_read_byte(&reader);
         uint32_t bound = step >> 3;
 
         if (step % 4 == 0)
-            FUZZ_HOLDS(hub_postcard_take_count(&reader, bound) <= (bound ? size / bound : 65536));
+            FUZZ_HOLDS(hub_postcard_read_count(&reader, bound) <= (bound ? size / bound : 65536));
         else if (step % 4 == 1)
-            FUZZ_HOLDS(hub_postcard_take_variant(&reader, bound + 1) <= bound);
+            FUZZ_HOLDS(hub_postcard_read_variant(&reader, bound + 1) <= bound);
         else if (step % 4 == 2)
-            FUZZ_HOLDS(hub_postcard_take_unsigned(&reader, 16) <= UINT16_MAX);
+            FUZZ_HOLDS(hub_postcard_read_unsigned(&reader, 16) <= UINT16_MAX);
         else
-            FUZZ_HOLDS(hub_postcard_take_string(&reader).size <= size);
+            FUZZ_HOLDS(hub_postcard_read_string(&reader).size <= size);
     }
 }
 

@@ -22,7 +22,7 @@ static void check(const struct hub_response *response, size_t size)
     hub_writer_init(&writer, copy, writer.size);
     hub_response_put(&writer, response);
     hub_reader_init(&reader, copy, writer.size);
-    FUZZ_HOLDS(hub_response_take(&reader, &again) == 0 && hub_reader_left(&reader) == 0);
+    FUZZ_HOLDS(hub_response_decode(&reader, &again) == 0 && hub_reader_left(&reader) == 0);
     FUZZ_HOLDS(again.kind == response->kind && again.code == response->code);
     FUZZ_HOLDS((hub_response_code(response, "m") == 0) == (response->kind == HUB_RESPONSE_OK));
     free(copy);
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hub_reader reader;
 
     hub_reader_init(&reader, data, size);
-    if (hub_response_take(&reader, &response) == 0)
+    if (hub_response_decode(&reader, &response) == 0)
         check(&response, size);
     return 0;
 }

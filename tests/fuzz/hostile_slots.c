@@ -102,7 +102,7 @@ static void write_head(const struct hostile_slots *hostile, uint32_t c, bool of_
 
     if (links && at.size_class < classes_of(hostile)->count && at.extent == 0 &&
         at.index < classes_of(hostile)->of[at.size_class].slots_per_extent)
-        hub_note(&meta_of(hostile, at)->next_free, hub_slot_ref_first(old));
+        hub_store_relaxed(&meta_of(hostile, at)->next_free, hub_slot_ref_first(old));
     hub_publish64(head, hub_slot_ref_head(ref, hub_slot_ref_tag(old) + 1));
 }
 
@@ -171,7 +171,7 @@ uint8_t *hostile_slots_send(const struct hostile_slots *hostile, uint32_t size,
     at.index %= classes_of(hostile)->of[at.size_class].slots_per_extent;
     meta = meta_of(hostile, at);
     descriptor->payload_slot = hub_slot_ref_pack(at);
-    descriptor->payload_generation = hub_peek(&meta->generation) + (which >> 7);
+    descriptor->payload_generation = hub_load_relaxed(&meta->generation) + (which >> 7);
     hub_publish(&meta->generation, descriptor->payload_generation);
     hub_publish(&meta->state, HUB_META_IN_FLIGHT);
     return data_of(hostile, at);

@@ -25,9 +25,9 @@ from clang import cindex  # noqa: E402
 from clang.cindex import CursorKind as Kind  # noqa: E402
 
 ROOMS = ("hub/", "host/", "guest-sdk/")
-HINTS = {"rapahub_log", "va_end", "hub_mutex_fini", "hub_pause", "hub_foresee", "hub_wait_gap", "hub_far_foresee", "__builtin_prefetch", "sched_yield"}
+HINTS = {"rapahub_log", "va_end", "hub_mutex_fini", "hub_pause", "hub_foresee", "hub_wait_gap", "hub_streaming_copy_foresee", "__builtin_prefetch", "sched_yield"}
 OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-WEAKER = {"hub_publish": "hub_note", "hub_publish64": "hub_note64", "hub_observe": "hub_peek", "hub_observe64": "hub_peek64"}
+WEAKER = {"hub_publish": "hub_store_relaxed", "hub_publish64": "hub_store_relaxed64", "hub_observe": "hub_load_relaxed", "hub_observe64": "hub_load_relaxed64"}
 NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*|U?INT(?:8|16|32|64)_C\((?:0[xX][0-9a-fA-F]+|\d+)\)|[A-Z][A-Z0-9_]{2,}|__ATOMIC_[A-Z_]+")
 BELOW = re.compile(r"-\d+")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")

@@ -8,8 +8,8 @@ readonly arm64_packages=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user libffi-
     libjansson-dev:arm64 libzstd-dev:arm64 libfyaml-dev:arm64)
 # The emulator copies what a child must not have, takes no single steps, finds any program and any closed
 # descriptor there, and has words of its own for a signal; the last four take it too long.
-readonly not_under_emulation=(base/mapping base/futex host-owner/futexes shm/deposit shm/slot_growth support/leak
-    support/process support/sweep raw/raw guest-sdk/whole/guest guest-sdk/whole/last_words guest-sdk/hold
+readonly not_under_emulation=(base/mapping base/futex host-owner/futexes shm/fd_store shm/slot_growth support/leak
+    support/process support/sweep raw/raw guest-sdk/whole/guest guest-sdk/whole/last_words guest-sdk/response_batch
     host-supervise/supervisor host-control/server host-config/tree guest-sdk/whole/lifecycle)
 
 # Debian has the libraries of other machines beside those of this one; others keep them elsewhere.

@@ -9,7 +9,7 @@
 # one closes on one thread what lingers for seconds, and all threads stand still there meanwhile.
 # Two sleep on several futexes at once, for which neither valgrind nor the emulator has a system call.
 readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-control_server
-    test_unit_guest-sdk_whole_last_words test_unit_shm_deposit test_unit_base_received
+    test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store test_unit_base_received
     test_unit_base_closer test_unit_base_futex test_unit_host-owner_futexes)
 
 # One program under valgrind; its log stays if it fails, and under another name if it was skipped.

@@ -34,8 +34,8 @@ static struct armed armed;
 
 void faults_arm(enum faults_function function, uint64_t number)
 {
-    hub_note(&armed.fired, 0);
-    hub_note64(&armed.left, number);
+    hub_store_relaxed(&armed.fired, 0);
+    hub_store_relaxed64(&armed.left, number);
     hub_publish(&armed.function, (uint32_t)function + 1);
 }
 

@@ -16,12 +16,12 @@ static void what_is_published_is_observed(void **state)
     (void)state;
     hub_publish(&word, 7);
     assert_int_equal(hub_observe(&word), 7);
-    hub_note(&word, 8);
-    assert_int_equal(hub_peek(&word), 8);
+    hub_store_relaxed(&word, 8);
+    assert_int_equal(hub_load_relaxed(&word), 8);
     hub_publish64(&wide, UINT64_MAX);
     assert_true(hub_observe64(&wide) == UINT64_MAX);
-    hub_note64(&wide, UINT64_C(1) << 40);
-    assert_true(hub_peek64(&wide) == UINT64_C(1) << 40);
+    hub_store_relaxed64(&wide, UINT64_C(1) << 40);
+    assert_true(hub_load_relaxed64(&wide) == UINT64_C(1) << 40);
 }
 
 static void a_claim_succeeds_only_from_the_expected_value(void **state)
@@ -30,9 +30,9 @@ static void a_claim_succeeds_only_from_the_expected_value(void **state)
 
     (void)state;
     assert_false(hub_claim(&word, 2, 9));
-    assert_int_equal(hub_peek(&word), 3);
+    assert_int_equal(hub_load_relaxed(&word), 3);
     assert_true(hub_claim(&word, 3, 9));
-    assert_int_equal(hub_peek(&word), 9);
+    assert_int_equal(hub_load_relaxed(&word), 9);
 }
 
 static void each_change_returns_what_was_there_before(void **state)
@@ -45,12 +45,12 @@ static void each_change_returns_what_was_there_before(void **state)
     assert_int_equal(hub_clear_bits(&word, 0x0f), 0xff);
     assert_int_equal(hub_arm(&word, 0x01), 0xf0);
     assert_int_equal(hub_exchange(&word, 5), 0xf1);
-    hub_settle(&word);
-    assert_int_equal(hub_peek(&word), 5);
+    hub_fence(&word);
+    assert_int_equal(hub_load_relaxed(&word), 5);
     assert_true(hub_add64(&wide, 0x0f) == 0xf0);
     assert_true(hub_set_bits64(&wide, 0x100) == 0xff);
     assert_true(hub_exchange64(&wide, 1) == 0x1ff);
-    assert_true(hub_peek64(&wide) == 1);
+    assert_true(hub_load_relaxed64(&wide) == 1);
 }
 
 static void indices_wrap_at_2_to_the_32(void **state)
@@ -59,7 +59,7 @@ static void indices_wrap_at_2_to_the_32(void **state)
 
     (void)state;
     assert_int_equal(hub_add(&word, 2), UINT32_MAX);
-    assert_int_equal(hub_peek(&word), 1);
+    assert_int_equal(hub_load_relaxed(&word), 1);
 }
 
 static void words_are_copied_in_and_out_in_their_order(void **state)
@@ -104,7 +104,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *user)
     struct flicker *flicker = user;
 
     for (uint64_t turn = 0; hub_observe(&flicker->stop) == 0; turn++) {
-        hub_note64(&flicker->word, turn % 2 ? UINT64_MAX : 0);
+        hub_store_relaxed64(&flicker->word, turn % 2 ? UINT64_MAX : 0);
         for (size_t i = 0; i < sizeof flicker->bytes; i++)
             ((volatile uint8_t *)flicker->bytes)[i] = (uint8_t)turn;
     }
@@ -152,7 +152,7 @@ static void *count(void *user)
         hub_add(&counters->sum, 1);
         hub_add64(&counters->wide, 1);
         do
-            seen = hub_peek(&counters->claimed);
+            seen = hub_load_relaxed(&counters->claimed);
         while (!hub_claim(&counters->claimed, seen, seen + 1));
     }
     return NULL;
@@ -168,9 +168,9 @@ static void no_change_of_several_threads_is_lost(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, count, &counters), 0);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    assert_int_equal(hub_peek(&counters.sum), 4 * TURNS);
-    assert_int_equal(hub_peek(&counters.claimed), 4 * TURNS);
-    assert_true(hub_peek64(&counters.wide) == 4 * TURNS);
+    assert_int_equal(hub_load_relaxed(&counters.sum), 4 * TURNS);
+    assert_int_equal(hub_load_relaxed(&counters.claimed), 4 * TURNS);
+    assert_true(hub_load_relaxed64(&counters.wide) == 4 * TURNS);
 }
 
 struct letter {

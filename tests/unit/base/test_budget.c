@@ -22,10 +22,10 @@ static void beyond_its_bound_nothing_is_taken(void **state)
     assert_false(hub_budget_take(budget, 1));
     hub_budget_give(budget, 40);
     assert_true(hub_budget_take(budget, 40));
-    assert_int_equal(hub_peek64(&budget->used), 100);
-    assert_int_equal(hub_peek64(&budget->refused), 0);
+    assert_int_equal(hub_load_relaxed64(&budget->used), 100);
+    assert_int_equal(hub_load_relaxed64(&budget->refused), 0);
     hub_budget_note_refused(budget);
-    assert_int_equal(hub_peek64(&budget->refused), 1);
+    assert_int_equal(hub_load_relaxed64(&budget->refused), 1);
     hub_budget_drop(&budget);
     assert_null(budget);
     hub_budget_drop(&budget);
@@ -82,7 +82,7 @@ static void *take_and_give(void *user)
     for (int i = 0; i < ROUNDS; i++) {
         if (!hub_budget_take(budget, 3))
             continue;
-        within = within && hub_peek64(&budget->used) <= 10;
+        within = within && hub_load_relaxed64(&budget->used) <= 10;
         hub_budget_give(budget, 3);
     }
     hub_budget_drop(&budget);
@@ -103,7 +103,7 @@ static void take_together(void)
         pthread_join(threads[i], &within);
         assert_non_null(within);
     }
-    assert_int_equal(hub_peek64(&budget->used), 0);
+    assert_int_equal(hub_load_relaxed64(&budget->used), 0);
     hub_budget_drop(&budget);
     pthread_barrier_destroy(&begun);
 }

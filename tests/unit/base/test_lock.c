@@ -143,17 +143,17 @@ static void a_guest_s_range_says_who_has_it(void **state)
     pid_t pid = 1;
 
     (void)state;
-    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 0);
+    assert_int_equal(hub_lock_test_peer(host, 3, &pid), 0);
     assert_int_equal(pid, 0);
-    assert_int_equal(hub_lock_take_peer(guest, 3, PID), 0);
-    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 1);
+    assert_int_equal(hub_lock_acquire_peer(guest, 3, PID), 0);
+    assert_int_equal(hub_lock_test_peer(host, 3, &pid), 1);
     assert_int_equal(pid, PID);
     assert_int_equal(hub_lock_seize_peer(host, 3), -EAGAIN);
-    assert_int_equal(hub_lock_ask_peer(host, 2, &pid), 0);
-    assert_int_equal(hub_lock_ask_peer(host, 4, &pid), 0);
+    assert_int_equal(hub_lock_test_peer(host, 2, &pid), 0);
+    assert_int_equal(hub_lock_test_peer(host, 4, &pid), 0);
     assert_int_equal(hub_lock_free(host, HUB_LOCK_HOST, 1), 1);
     close(guest);
-    assert_int_equal(hub_lock_ask_peer(host, 3, &pid), 0);
+    assert_int_equal(hub_lock_test_peer(host, 3, &pid), 0);
     close(host);
 }
 
@@ -168,10 +168,10 @@ static void a_range_ends_with_the_last_mapping_not_with_the_descriptor(void **st
     assert_int_equal(ftruncate(host, 4096), 0);
     page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, guest, 0);
     assert_true(page != MAP_FAILED);
-    assert_int_equal(hub_lock_take_peer(guest, 1, PID), 0);
+    assert_int_equal(hub_lock_acquire_peer(guest, 1, PID), 0);
     close(guest);
     assert_int_equal(hub_lock_seize_peer(host, 1), -EAGAIN);
-    assert_int_equal(hub_lock_ask_peer(host, 1, &pid), 1);
+    assert_int_equal(hub_lock_test_peer(host, 1, &pid), 1);
     munmap(page, 4096);
     assert_int_equal(hub_lock_seize_peer(host, 1), 0);
     close(host);
@@ -186,11 +186,11 @@ static void a_seized_range_is_no_guest_s(void **state)
     assert_int_equal(hub_lock_seize_peer(host, 1), 0);
     assert_int_equal(hub_lock_seize_peer(host, 1), 0);
     assert_int_equal(hub_lock_seize_peer(host, 2), 0); /* merged with the first by the system */
-    assert_int_equal(hub_lock_take_peer(guest, 1, PID), -EAGAIN);
-    assert_int_equal(hub_lock_take_peer(guest, 2, PID), -EAGAIN);
+    assert_int_equal(hub_lock_acquire_peer(guest, 1, PID), -EAGAIN);
+    assert_int_equal(hub_lock_acquire_peer(guest, 2, PID), -EAGAIN);
     assert_int_equal(hub_lock_drop_peer(host, 1), 0);
-    assert_int_equal(hub_lock_take_peer(guest, 1, PID), 0);
-    assert_int_equal(hub_lock_take_peer(guest, 2, PID), -EAGAIN);
+    assert_int_equal(hub_lock_acquire_peer(guest, 1, PID), 0);
+    assert_int_equal(hub_lock_acquire_peer(guest, 2, PID), -EAGAIN);
     close(guest);
     close(host);
 }
@@ -202,8 +202,8 @@ static void a_host_that_wants_no_guests_keeps_all_ranges(void **state)
     (void)state;
     assert_int_equal(hub_lock_try(host, HUB_LOCK_HOST, 1), 0);
     assert_int_equal(hub_lock_refuse_peers(host), 0);
-    assert_int_equal(hub_lock_take_peer(guest, 1, PID), -EACCES);
-    assert_int_equal(hub_lock_take_peer(guest, 255, PID), -EACCES);
+    assert_int_equal(hub_lock_acquire_peer(guest, 1, PID), -EACCES);
+    assert_int_equal(hub_lock_acquire_peer(guest, 255, PID), -EACCES);
     close(guest);
     close(host);
 }

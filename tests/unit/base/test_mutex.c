@@ -92,7 +92,7 @@ UNCHECKED static void give_back(bool settles)
     struct hub_a32 word;
 
     hub_mutex_init(&mutex, HUB_MUTEX_LINK);
-    hub_note(&word, 0);
+    hub_store_relaxed(&word, 0);
     if (settles)
         hub_mutex_unlock_and_settle(&mutex, &word);
     else

@@ -112,7 +112,7 @@ __attribute__((unused)) static void hosted_start(struct hosted *hosted)
 
 static void hosted_take_ready(struct hosted *hosted, struct hub_reader *reader)
 {
-    hub_payload_take(reader, &rapahub_type_hub_ready, &hosted->says);
+    hub_payload_decode(reader, &rapahub_type_hub_ready, &hosted->says);
     assert_int_equal(hub_postcard_end(reader), 0);
     snprintf(hosted->name, sizeof hosted->name, "%.*s", (int)hosted->says.name.size,
              hosted->says.name.data);
@@ -137,13 +137,13 @@ static void hosted_answer(struct hosted *hosted, struct hub_request *request)
         response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
     else if (r != 0)
         response = (struct hub_response){.kind = HUB_RESPONSE_USER, .code = r};
-    (void)hub_served_answer(hosted->pair.host.connection.served, request, &response,
-                            (struct rapahub_bytes){result, writer.size});
+    (void)hub_inbound_calls_answer(hosted->pair.host.connection.served, request, &response,
+                                   (struct rapahub_bytes){result, writer.size});
 }
 
 static bool hosted_has_news(void *user)
 {
-    return hub_peek(&((struct hosted *)user)->pair.host.requests) != 0;
+    return hub_load_relaxed(&((struct hosted *)user)->pair.host.requests) != 0;
 }
 
 /* Answers what the guest asks, and waits a little. */
@@ -157,8 +157,8 @@ static void hosted_turn(struct hosted *hosted)
     struct hub_request *request;
 
     (void)hub_link_lead(connection->link, &until);
-    hub_note(&hosted->pair.host.requests, 0);
-    while ((request = hub_served_next(connection->served, NULL, NULL)))
+    hub_store_relaxed(&hosted->pair.host.requests, 0);
+    while ((request = hub_inbound_calls_next(connection->served, NULL, NULL)))
         hosted_answer(hosted, request);
 }
 
@@ -227,11 +227,11 @@ __attribute__((unused)) static int hosted_end(struct hosted *hosted, struct hub_
     if (r < 0)
         return r;
     hub_reader_init(&reader, answer->data, answer->size);
-    assert_int_equal(hub_response_take(&reader, &response), 0);
+    assert_int_equal(hub_response_decode(&reader, &response), 0);
     if (response.kind != HUB_RESPONSE_OK)
         return hub_response_code(&response, "it");
     if (type->kind != RAPAHUB_KIND_VOID)
-        hub_payload_take(&reader, type, result);
+        hub_payload_decode(&reader, type, result);
     return hub_postcard_end(&reader);
 }
 
@@ -245,7 +245,7 @@ __attribute__((unused)) static int hosted_ask(struct hosted *hosted, const struc
 
     if (r == 0)
         r = hosted_end(hosted, &answer, number, call->types[0], result);
-    hub_answers_fini(&hosted->answer);
+    hub_responses_fini(&hosted->answer);
     hosted->answer = answer;
     return r;
 }
@@ -311,7 +311,7 @@ static void hosted_close_segment(const struct hosted *hosted)
 
 __attribute__((unused)) static void hosted_release(struct hosted *hosted)
 {
-    hub_answers_fini(&hosted->answer);
+    hub_responses_fini(&hosted->answer);
     hosted_close_segment(hosted);
     pair_close_end(&hosted->pair.host);
     if (hosted->pair.guest.doorbell >= 0)

@@ -17,7 +17,7 @@
 struct heart {
     struct guest_heartbeat heartbeat;
     struct hub_peer_entry entry;
-    struct hub_served *served; /* knows which requests were cancelled; NULL: none */
+    struct hub_inbound_calls *served; /* knows which requests were cancelled; NULL: none */
     uint64_t before;
 };
 
@@ -28,8 +28,8 @@ static int start(struct heart *heart, uint64_t interval_ns)
 
     memset(&heart->heartbeat, 0, sizeof heart->heartbeat);
     memset(&heart->entry, 0, sizeof heart->entry);
-    hub_note(&heart->entry.state, HUB_PEER_ATTACHED);
-    hub_note(&heart->entry.epoch, 3);
+    hub_store_relaxed(&heart->entry.state, HUB_PEER_ATTACHED);
+    hub_store_relaxed(&heart->entry.epoch, 3);
     return guest_heartbeat_start(&heart->heartbeat, &order);
 }
 
@@ -148,16 +148,16 @@ static void a_loop_that_sleeps_over_its_messages_has_no_heart(void **state)
 }
 
 /* A request as it comes from the host, taken to be run. */
-static struct hub_request *take_request(struct hub_served *served, uint32_t id)
+static struct hub_request *take_request(struct hub_inbound_calls *served, uint32_t id)
 {
     const struct hub_message message = {HUB_REQUEST, id, 3};
-    uint8_t *payload = hub_served_place(served, &message, 1, 0);
+    uint8_t *payload = hub_inbound_calls_place(served, &message, 1, 0);
     struct hub_request *request;
 
     assert_non_null(payload);
     *payload = 0; /* no metadata */
-    assert_int_equal(hub_served_accept(served, &message, payload), 0);
-    request = hub_served_next(served, NULL, NULL);
+    assert_int_equal(hub_inbound_calls_accept(served, &message, payload), 0);
+    request = hub_inbound_calls_next(served, NULL, NULL);
     assert_non_null(request);
     assert_int_equal(request->id, id);
     return request;
@@ -182,7 +182,7 @@ static void a_method_has_a_heart_while_somebody_waits_for_it(void **state)
     uint64_t start_ns;
 
     (void)state;
-    assert_int_equal(hub_served_create(4, 1 << 20, &heart.served), 0);
+    assert_int_equal(hub_inbound_calls_create(4, 1 << 20, &heart.served), 0);
     (void)take_request(heart.served, 7);
     (void)take_request(heart.served, 9);
     assert_int_equal(start(&heart, INTERVAL), 0);
@@ -192,18 +192,18 @@ static void a_method_has_a_heart_while_somebody_waits_for_it(void **state)
     start_ns = hub_clock_now();
     while (hub_clock_now() - start_ns < 2 * GUEST_HEARTBEAT_PATIENCE * INTERVAL)
         assert_beats(&heart);
-    hub_served_cancel(heart.served, 7); /* another one */
+    hub_inbound_calls_cancel(heart.served, 7); /* another one */
     start_ns = hub_clock_now();
     while (hub_clock_now() - start_ns < 2 * GUEST_HEARTBEAT_PATIENCE * INTERVAL)
         assert_beats(&heart);
-    hub_served_cancel(heart.served, 9);
+    hub_inbound_calls_cancel(heart.served, 9);
     assert_beats(&heart); /* it may still notice */
     assert_falls_silent(&heart);
     assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WAITS),
                      GUEST_HEARTBEAT_RUNS);
     assert_beats(&heart);
     guest_heartbeat_stop(&heart.heartbeat);
-    hub_served_release(&heart.served);
+    hub_inbound_calls_release(&heart.served);
 }
 
 /* r[verify hub.death.guard] */

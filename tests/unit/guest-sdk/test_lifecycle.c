@@ -145,7 +145,7 @@ static size_t rig_read(struct rig *rig, uint64_t handle, uint64_t size, uint8_t 
         assert_int_equal(
             rig_tell(rig, HUB_LIFECYCLE_READ, (const void *const[]){&handle, &at, NULL}), 0);
         assert_int_equal(rig->writer.failure, 0);
-        piece = hub_postcard_take_bytes(&rig->reader);
+        piece = hub_postcard_read_bytes(&rig->reader);
         assert_int_equal(hub_postcard_end(&rig->reader), 0);
         assert_in_range(piece.size, 1, size - at);
         memcpy(to + at, piece.data, piece.size);
@@ -167,7 +167,7 @@ static void save_and_carry_over(uint32_t payload_max)
     for (size_t i = 0; i < STATE_SIZE; i++)
         rig_state(&rig, 1)->bytes[i] = (uint8_t)(i * 7 >> 3);
     assert_int_equal(rig_tell_handle(&rig, HUB_LIFECYCLE_SAVE, 1), 0);
-    hub_payload_take(&rig.reader, &rapahub_type_hub_saved, &saved);
+    hub_payload_decode(&rig.reader, &rapahub_type_hub_saved, &saved);
     assert_int_equal(saved.version, 3);
     assert_int_equal(saved.size, STATE_SIZE);
     assert_int_equal(rig_read(&rig, 1, saved.size, copy), STATE_SIZE);
@@ -213,7 +213,7 @@ static void list_methods(uint32_t payload_max)
 
         assert_int_equal(rig_tell(&rig, HUB_LIFECYCLE_METHODS, (const void *const[]){&from, NULL}),
                          0);
-        lines = hub_postcard_take_string(&rig.reader);
+        lines = hub_postcard_read_string(&rig.reader);
         assert_int_equal(hub_postcard_end(&rig.reader), 0);
         for (size_t i = 0; i < lines.size; i++)
             from += lines.data[i] == '\n';
@@ -298,7 +298,7 @@ static void work_is_the_number_of_open_calls(void **state)
     assert_int_equal(rig_begin(&rig, 1, false), 0);
     guest_containers_find(&rig.guest.containers, 1)->open = 3;
     assert_int_equal(rig_tell_handle(&rig, HUB_LIFECYCLE_WORK, 1), 0);
-    assert_int_equal(hub_postcard_take_unsigned(&rig.reader, 64), 3);
+    assert_int_equal(hub_postcard_read_unsigned(&rig.reader, 64), 3);
     rig_close(&rig);
 }
 

@@ -7,7 +7,7 @@
 
 #include "host/call/async_pieces.h"
 #include "host/call/call.h"
-#include "hub/call/answers.h"
+#include "hub/call/responses.h"
 #include "tests/support/testing.h"
 
 #define SOME 100
@@ -76,7 +76,7 @@ static void one_that_was_used_is_as_a_new_one(void **state)
     async->life = (struct host_life *)async;
     async->call = 1;
     async->cancelled = async->foreign = async->full = async->held = async->mine = true;
-    assert_true(hub_answers_grow(&async->answer, 255));
+    assert_true(hub_responses_grow(&async->answer, 255));
     host_async_pieces_free(async);
     again = host_async_pieces_take(host);
     assert_ptr_equal(again, async);
@@ -94,7 +94,7 @@ static void a_large_buffer_is_not_kept(void **state)
     struct host_async *async = host_async_pieces_take(host);
 
     (void)state;
-    assert_true(hub_answers_grow(&async->answer, 4095));
+    assert_true(hub_responses_grow(&async->answer, 4095));
     host_async_pieces_free(async);
     async = host_async_pieces_take(host);
     assert_null(async->answer.memory);

@@ -30,13 +30,13 @@ static struct place *make_place(void)
     place->host.process.owner.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(place->host.process.owner.loop.bell >= 0);
     host_routes_init(&place->host.process.owner.registry.routes);
-    assert_int_equal(host_scratch_open(&place->host.process.owner.registry.scratches), 0);
+    assert_int_equal(host_caller_open(&place->host.process.owner.registry.scratches), 0);
     return place;
 }
 
 static void free_place(struct place *place)
 {
-    host_scratch_close(&place->host.process.owner.registry.scratches);
+    host_caller_close(&place->host.process.owner.registry.scratches);
     host_routes_fini(&place->host.process.owner.registry.routes);
     close(place->host.process.owner.loop.bell);
     free(place);
@@ -49,17 +49,17 @@ static struct host_life *life_of(struct place *place, uint32_t version)
 
 static void note(struct place *place)
 {
-    struct host_scratch *scratch = host_scratch_get(&place->host.process.owner.registry.scratches);
+    struct host_caller *scratch = host_caller_get(&place->host.process.owner.registry.scratches);
     uint32_t version = hub_observe(&place->host.process.owner.registry.routes.version);
 
     scratch->target = here;
-    host_scratch_set_place(scratch, life_of(place, version), &place->container, version);
+    host_caller_set_place(scratch, life_of(place, version), &place->container, version);
 }
 
 static bool is_inside(struct place *place, uint32_t version)
 {
-    return host_scratch_inside_life(&place->host.process.owner.registry.scratches,
-                                    life_of(place, version)) != 0;
+    return host_caller_inside_life(&place->host.process.owner.registry.scratches,
+                                   life_of(place, version)) != 0;
 }
 
 static void change(struct place *place)
@@ -76,7 +76,7 @@ static bool is_woken(struct place *place)
 static void one_enters_where_it_called_last_and_nothing_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
 
     (void)state;
     assert_null(host_route_cache_enter(&place->host, here));
@@ -97,7 +97,7 @@ static void one_enters_where_it_called_last_and_nothing_changed(void **state)
 static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_scratch *scratch;
+    struct host_caller *scratch;
 
     (void)state;
     note(place);
@@ -115,7 +115,7 @@ static void *enter_and_leave(void *user)
     struct place *place = user;
 
     while (hub_observe(&place->over) == 0) {
-        struct host_scratch *scratch = host_route_cache_enter(&place->host, here);
+        struct host_caller *scratch = host_route_cache_enter(&place->host, here);
 
         if (scratch)
             host_route_cache_leave(&place->host, scratch);
@@ -145,7 +145,7 @@ static void no_wake_up_is_lost(void **state)
     (void)state;
     pthread_create(&thread, NULL, enter_and_leave, place);
     for (uint32_t i = 0; i < CHANGES; i++) {
-        uint32_t before = hub_peek(&place->host.process.owner.registry.routes.version);
+        uint32_t before = hub_load_relaxed(&place->host.process.owner.registry.routes.version);
 
         for (int n = 0; n < LOOKS && !is_inside(place, before); n++)
             hub_pause();

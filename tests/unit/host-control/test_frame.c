@@ -21,7 +21,7 @@ static void put_raw(struct host_frame_buffer *buffer, const void *bytes, size_t 
 
 static int take(struct host_frame_buffer *buffer, union host_frame_record *record)
 {
-    return host_frame_take(buffer, 0, HOST_FRAME_COUNT, record);
+    return host_frame_decode(buffer, 0, HOST_FRAME_COUNT, record);
 }
 
 static void what_was_put_is_taken_in_order(void **state)
@@ -104,11 +104,12 @@ static void an_answer_is_no_request_and_the_other_way_round(void **state)
 
     (void)state;
     assert_int_equal(host_frame_put(&buffer, HOST_FRAME_DONE, &(struct control_none){1}), 0);
-    assert_int_equal(host_frame_take(&buffer, 0, HOST_FRAME_REQUESTS, &record), RAPAHUB_EPROTOCOL);
-    assert_int_equal(host_frame_take(&buffer, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, &record), 1);
+    assert_int_equal(host_frame_decode(&buffer, 0, HOST_FRAME_REQUESTS, &record),
+                     RAPAHUB_EPROTOCOL);
+    assert_int_equal(host_frame_decode(&buffer, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, &record), 1);
     host_frame_drop(&buffer);
     assert_int_equal(host_frame_put(&buffer, HOST_FRAME_LIST, &(struct control_none){1}), 0);
-    assert_int_equal(host_frame_take(&buffer, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, &record),
+    assert_int_equal(host_frame_decode(&buffer, HOST_FRAME_REQUESTS, HOST_FRAME_COUNT, &record),
                      RAPAHUB_EPROTOCOL);
     host_frame_fini(&buffer);
 }

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_LINK_CHANNEL_PAIR_H
 
 #include "hub/channel/channel_state.h"
-#include "hub/channel/outlet.h"
+#include "hub/channel/channel_writer.h"
 #include "tests/unit/link/pair.h"
 
 #define FLOW __attribute__((unused)) static

@@ -70,12 +70,12 @@ DIRECT void send_raw(struct end *end, enum hub_message_type type, uint32_t id, c
 /* Reads it as the other side has it now. */
 DIRECT uint32_t sent_to_guest(const struct pair *pair)
 {
-    return hub_peek(&pair->host.view.entry->host_to_guest_head);
+    return hub_load_relaxed(&pair->host.view.entry->host_to_guest_head);
 }
 
 DIRECT uint32_t sent_to_host(const struct pair *pair)
 {
-    return hub_peek(&pair->host.view.entry->guest_to_host_head);
+    return hub_load_relaxed(&pair->host.view.entry->guest_to_host_head);
 }
 
 /* With room for an answer through a slot: 256 bytes. */
@@ -83,7 +83,7 @@ DIRECT struct hub_answer roomy_answer(void)
 {
     struct hub_answer answer = {0};
 
-    assert_true(hub_answers_grow(&answer, 255));
+    assert_true(hub_responses_grow(&answer, 255));
     return answer;
 }
 

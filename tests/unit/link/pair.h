@@ -14,7 +14,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/call/call_table.h"
-#include "hub/call/served_state.h"
+#include "hub/call/inbound_state.h"
 #include "hub/channel/channel_state.h"
 #include "hub/connection/connection.h"
 #include "hub/link/link_state.h"
@@ -136,10 +136,10 @@ __attribute__((unused)) static void pair_open(struct pair *pair, const struct hu
     assert_int_equal(hub_peer_table_reserve(pair->host.segment, &pair->peer, &pair->epoch), 0);
     hub_segment_view(pair->host.segment, pair->peer, &pair->host.view);
     entry = pair->host.view.entry;
-    hub_note(&entry->guest_to_host_head, first_index);
-    hub_note(&entry->guest_to_host_tail, first_index);
-    hub_note(&entry->host_to_guest_head, first_index);
-    hub_note(&entry->host_to_guest_tail, first_index);
+    hub_store_relaxed(&entry->guest_to_host_head, first_index);
+    hub_store_relaxed(&entry->guest_to_host_tail, first_index);
+    hub_store_relaxed(&entry->host_to_guest_head, first_index);
+    hub_store_relaxed(&entry->host_to_guest_tail, first_index);
     snprintf(path, sizeof path, "/proc/self/fd/%d", pair->host.segment->mapping.fd);
     assert_int_equal(hub_segment_attach(path, pair->peer, &pair->guest.segment, &pair->guest.view),
                      0);
@@ -156,10 +156,10 @@ static void pair_check_hindrances(const struct hub_connection *connection)
 
     if (hub_observe(&link->closed) == 0 && hub_observe(&link->dead) == 0)
         assert_int_equal(hub_observe(&link->hindrances),
-                         hub_peek(&link->crowd) + hub_peek(&link->corks) +
-                             hub_peek(&connection->calls->following) +
-                             hub_peek(&connection->served->owes) +
-                             hub_peek(&connection->channels->owes));
+                         hub_load_relaxed(&link->crowd) + hub_load_relaxed(&link->corks) +
+                             hub_load_relaxed(&connection->calls->following) +
+                             hub_load_relaxed(&connection->served->owes) +
+                             hub_load_relaxed(&connection->channels->owes));
     else
         assert_true(hub_observe(&link->hindrances) > 0);
 }
@@ -185,7 +185,7 @@ static bool pair_has_work(void *user)
 {
     struct end *end = user;
 
-    return hub_peek(&end->requests) != 0;
+    return hub_load_relaxed(&end->requests) != 0;
 }
 
 __attribute__((unused)) static void *pair_echo(void *user)
@@ -203,9 +203,9 @@ __attribute__((unused)) static void *pair_echo(void *user)
 
         if (hub_link_lead(connection->link, &until) == -EBUSY)
             (void)hub_futex_wait_private(&end->requests, 0, hub_clock_after(HUB_MILLISECOND));
-        hub_note(&end->requests, 0);
-        while ((request = hub_served_next(connection->served, NULL, NULL)))
-            (void)hub_served_answer(connection->served, request, &ok, request->arguments);
+        hub_store_relaxed(&end->requests, 0);
+        while ((request = hub_inbound_calls_next(connection->served, NULL, NULL)))
+            (void)hub_inbound_calls_answer(connection->served, request, &ok, request->arguments);
     }
     return NULL;
 }
@@ -230,7 +230,7 @@ __attribute__((unused)) static int pair_call(struct end *end, uint8_t fill, uint
     if (r == 0 && (answer.size != size + 2 || memcmp(answer.data, "\0\0", 2) != 0 ||
                    memcmp(answer.data + 2, bytes, size) != 0))
         r = 1;
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     return r;
 }
 

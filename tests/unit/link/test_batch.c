@@ -8,7 +8,7 @@
 
 static uint64_t sent(struct flow *flow)
 {
-    return hub_peek64(&hub_link_counters(flow_sender(flow)->set->link)->sent);
+    return hub_load_relaxed64(&hub_link_counters(flow_sender(flow)->set->link)->sent);
 }
 
 /* Credit is charged for what is on the wire, to the byte. */
@@ -25,13 +25,13 @@ static void expect(struct flow *flow, const char *bytes, size_t size)
 static void open_corked(struct flow *flow)
 {
     flow_open(flow, false);
-    assert_int_equal(hub_outlet_cork(flow_sender(flow), true), 0);
+    assert_int_equal(hub_channel_writer_cork(flow_sender(flow), true), 0);
 }
 
 static void write_each(struct flow *flow, const char *bytes, size_t size, size_t each)
 {
     for (size_t at = 0; at < size; at += each)
-        assert_int_equal(hub_outlet_write(flow_sender(flow), bytes + at, each), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(flow), bytes + at, each), 0);
 }
 
 /* In the descriptor, in a slot with a length of one byte, and of two. r[verify hub.ring.cork] */
@@ -51,7 +51,7 @@ static void small_ones_are_one_message(void **state)
         assert_int_equal(sent(&flow), 0);
         flow_sweep(&flow);
         assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 0);
-        assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+        assert_int_equal(hub_channel_writer_cork(flow_sender(&flow), false), 0);
         assert_int_equal(sent(&flow), 1);
         expect(&flow, bytes, counts[i] * 6);
         flow_close(&flow);
@@ -88,7 +88,7 @@ static void what_was_shown_is_not_changed(void **state)
     assert_int_equal(sent(&flow), 1);
     flow_sweep(&flow);
     assert_int_equal(hub_fifo_size(&flow_receiver(&flow)->fifo), 6);
-    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    assert_int_equal(hub_channel_writer_cork(flow_sender(&flow), false), 0);
     expect(&flow, "abcdefghi", 9);
     flow_close(&flow);
 }
@@ -106,7 +106,7 @@ static void the_order_is_that_of_the_writes(void **state)
     write_each(&flow, bytes, 60, 20);
     write_each(&flow, bytes + 60, 600, 600);
     write_each(&flow, bytes + 660, 80, 20);
-    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    assert_int_equal(hub_channel_writer_cork(flow_sender(&flow), false), 0);
     expect(&flow, bytes, sizeof bytes);
     flow_close(&flow);
 }
@@ -120,8 +120,8 @@ static void an_end_closes_them(void **state)
     (void)state;
     open_corked(&flow);
     write_each(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52, 26);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     expect(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
     flow_close(&flow);
@@ -136,7 +136,7 @@ static void what_nobody_wants_is_not_joined(void **state)
     write_each(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52, 26);
     hub_channel_reset(flow_receiver(&flow));
     flow_sweep(&flow);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     flow_close(&flow);
 }
 
@@ -158,7 +158,7 @@ static void what_is_held_back_has_no_slot(void **state)
     assert_int_equal(sent(&flow), 0);
     for (int i = 0; i < 4; i++)
         hub_slots_drop(pool, held[i].slot);
-    assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+    assert_int_equal(hub_channel_writer_cork(flow_sender(&flow), false), 0);
     expect(&flow, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
     flow_close(&flow);
 }
@@ -254,7 +254,7 @@ static void what_another_thread_writes_stays(void **state)
 static void *write_on(void *user)
 {
     for (char byte = 10; byte < 100; byte++)
-        assert_int_equal(hub_outlet_write(flow_sender(user), &byte, 1), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(user), &byte, 1), 0);
     return NULL;
 }
 
@@ -275,7 +275,7 @@ static void writers_take_turns(void **state)
         for (int i = 0; i < 20; i++)
             hub_link_push(flow_sender(&flow)->set->link);
         pthread_join(thread, NULL);
-        assert_int_equal(hub_outlet_cork(flow_sender(&flow), false), 0);
+        assert_int_equal(hub_channel_writer_cork(flow_sender(&flow), false), 0);
         expect(&flow, bytes, sizeof bytes);
         flow_close(&flow);
     }
@@ -291,7 +291,7 @@ static void a_guest_that_was_given_up_sends_nothing(void **state)
     open_corked(&flow);
     write_each(&flow, bytes, sizeof bytes, 6);
     hub_add(&flow.pair.guest.view.entry->epoch, 1);
-    assert_true(hub_outlet_cork(flow_sender(&flow), false) < 0);
+    assert_true(hub_channel_writer_cork(flow_sender(&flow), false) < 0);
     assert_int_equal(sent(&flow), 0);
     flow_close(&flow);
 }

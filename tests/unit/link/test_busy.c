@@ -9,7 +9,7 @@ static int call_once(struct pair *pair)
 {
     static const uint8_t head[] = {0}; /* no metadata */
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
-    struct hub_served *served = pair->guest.connection.served;
+    struct hub_inbound_calls *served = pair->guest.connection.served;
     struct hub_answer answer = {0};
     const struct hub_call call = {.method_id = 1,
                                   .payload = {.head = {head, sizeof head}},
@@ -21,23 +21,23 @@ static int call_once(struct pair *pair)
 
     assert_int_equal(hub_calls_begin(pair->host.connection.calls, &call, &number), 0);
     assert_int_equal(hub_link_sweep(pair->guest.connection.link, 8), 1);
-    request = hub_served_next(served, NULL, NULL);
+    request = hub_inbound_calls_next(served, NULL, NULL);
     assert_non_null(request);
-    assert_null(hub_served_next(served, NULL, NULL));
-    assert_int_equal(hub_served_answer(served, request, &ok, request->arguments), 0);
+    assert_null(hub_inbound_calls_next(served, NULL, NULL));
+    assert_int_equal(hub_inbound_calls_answer(served, request, &ok, request->arguments), 0);
     r = hub_calls_wait(pair->host.connection.calls, number, true);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     return r;
 }
 
 static uint32_t tail_of(const struct pair *pair)
 {
-    return hub_peek(&pair->host.view.entry->guest_to_host_tail);
+    return hub_load_relaxed(&pair->host.view.entry->guest_to_host_tail);
 }
 
 static bool is_armed(const struct pair *pair)
 {
-    return (hub_peek(&pair->host.view.entry->host_wait) & HUB_WAIT_RX_BELL) != 0;
+    return (hub_load_relaxed(&pair->host.view.entry->host_wait) & HUB_WAIT_RX_BELL) != 0;
 }
 
 /* r[verify hub.ring.lazy-tail] */
@@ -72,11 +72,11 @@ static void the_bell_is_armed_again_by_the_look_before_a_sleep(void **state)
     for (uint32_t i = 1; i <= 3; i++) {
         assert_int_equal(call_once(&pair), 0);
         assert_false(is_armed(&pair));
-        assert_int_equal(hub_peek(&pair.host.pending), i);
+        assert_int_equal(hub_load_relaxed(&pair.host.pending), i);
     }
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0);
     assert_true(is_armed(&pair));
-    assert_int_equal(hub_peek(&pair.host.pending), 3);
+    assert_int_equal(hub_load_relaxed(&pair.host.pending), 3);
     pair_close(&pair);
 }
 

@@ -46,7 +46,7 @@ static struct hub_request *take(struct pair *pair)
     struct hub_request *request;
 
     assert_true(hub_link_sweep(pair->guest.connection.link, UINT32_MAX) >= 0);
-    request = hub_served_next(pair->guest.connection.served, NULL, NULL);
+    request = hub_inbound_calls_next(pair->guest.connection.served, NULL, NULL);
     assert_non_null(request);
     return request;
 }
@@ -56,7 +56,8 @@ static void answer(struct pair *pair, struct hub_request *request)
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     const struct rapahub_bytes nothing = {NULL, 0};
 
-    assert_int_equal(hub_served_answer(pair->guest.connection.served, request, &ok, nothing), 0);
+    assert_int_equal(hub_inbound_calls_answer(pair->guest.connection.served, request, &ok, nothing),
+                     0);
     assert_true(hub_link_sweep(pair->host.connection.link, UINT32_MAX) >= 0);
 }
 

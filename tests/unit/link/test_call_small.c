@@ -2,9 +2,9 @@
 /* call_small: both ends in one thread, step by step. */
 #include <errno.h>
 
-#include "hub/call/answers.h"
 #include "hub/call/call_ends.h"
 #include "hub/call/call_small.h"
+#include "hub/call/responses.h"
 #include "tests/unit/link/pair.h"
 
 #define RING 8
@@ -42,9 +42,9 @@ static int answer_all(struct end *end)
     int count = 0;
 
     (void)hub_link_sweep(end->connection.link, 64);
-    for (; (request = hub_served_next(end->connection.served, NULL, NULL)); count++)
+    for (; (request = hub_inbound_calls_next(end->connection.served, NULL, NULL)); count++)
         assert_int_equal(
-            hub_served_answer(end->connection.served, request, &ok, request->arguments), 0);
+            hub_inbound_calls_answer(end->connection.served, request, &ok, request->arguments), 0);
     return count;
 }
 
@@ -76,7 +76,7 @@ static void several_are_shown_together_and_each_is_told_once(void **state)
         assert_int_equal(ends[i].answer.size, 3); /* metadata, Ok, the byte */
         assert_int_equal(ends[i].answer.data[2], i);
         assert_null(ends[i].given.data); /* it has an own one */
-        hub_answers_fini(&ends[i].answer);
+        hub_responses_fini(&ends[i].answer);
     }
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 0);
     pair_close(&pair);
@@ -105,7 +105,7 @@ static void one_without_room_leaves_nothing(void **state)
     for (uint8_t i = 0; i < RING; i++) {
         assert_int_equal(ends[i].told, 1);
         assert_int_equal(ends[i].answer.data[2], i);
-        hub_answers_fini(&ends[i].answer);
+        hub_responses_fini(&ends[i].answer);
     }
     pair_close(&pair);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls: both ends as threads. */
 
-#include "hub/call/answers.h"
 #include "hub/call/call_ends.h"
 #include "hub/call/call_table.h"
+#include "hub/call/responses.h"
 #include "tests/support/pause.h"
 #include "tests/unit/link/pair.h"
 
@@ -55,8 +55,8 @@ static void indices_run_over_2_to_the_32(void **state)
     for (int i = 0; i < 200; i++)
         assert_int_equal(pair_call(&pair->host, (uint8_t)i, (uint32_t)i * 5, hub_clock_after(SOON)),
                          0);
-    assert_true(hub_peek(&pair->host.view.entry->host_to_guest_head) < 0xfffffff0);
-    assert_true(hub_peek(&pair->host.view.entry->guest_to_host_head) < 0xfffffff0);
+    assert_true(hub_load_relaxed(&pair->host.view.entry->host_to_guest_head) < 0xfffffff0);
+    assert_true(hub_load_relaxed(&pair->host.view.entry->guest_to_host_head) < 0xfffffff0);
     close_echo(pair, thread);
 }
 
@@ -143,9 +143,9 @@ static void answer_all(struct end *end)
     struct hub_request *request;
 
     (void)hub_link_sweep(end->connection.link, 64);
-    while ((request = hub_served_next(end->connection.served, NULL, NULL)))
+    while ((request = hub_inbound_calls_next(end->connection.served, NULL, NULL)))
         assert_int_equal(
-            hub_served_answer(end->connection.served, request, &ok, request->arguments), 0);
+            hub_inbound_calls_answer(end->connection.served, request, &ok, request->arguments), 0);
 }
 
 static void a_call_that_is_not_waited_for_is_told_once(void **state)
@@ -160,7 +160,7 @@ static void a_call_that_is_not_waited_for_is_told_once(void **state)
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 0);
     answer_all(&pair.guest);
     (void)hub_link_sweep(pair.host.connection.link, 64);
-    assert_int_equal(hub_peek(&pair.host.ready), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.ready), 1);
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 0);
     assert_int_equal(codes[0], 1);
@@ -204,12 +204,12 @@ static void a_cancelled_call_that_has_not_run_is_answered_cancelled(void **state
     hub_calls_cancel(pair.host.connection.calls, number);
     hub_calls_cancel(pair.host.connection.calls, number); /* twice is once */
     (void)hub_link_sweep(pair.guest.connection.link, 64);
-    assert_null(hub_served_next(pair.guest.connection.served, NULL, NULL));
+    assert_null(hub_inbound_calls_next(pair.guest.connection.served, NULL, NULL));
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 1);
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(codes[1], 0);
     assert_int_equal(codes[2], 3); /* 00 01 03: Cancelled */
-    assert_int_equal(hub_served_open(pair.guest.connection.served), 0);
+    assert_int_equal(hub_inbound_calls_open(pair.guest.connection.served), 0);
     pair_close(&pair);
 }
 
@@ -233,7 +233,7 @@ static void a_full_table_refuses_and_the_close_ends_every_call_once(void **state
         begin_async(&pair.host, codes, SOON);
     assert_int_equal(hub_calls_begin(pair.host.connection.calls, &call, &number), -EBUSY);
     hub_link_dead(pair.host.connection.link);
-    assert_int_equal(hub_peek(&pair.host.closed), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), HUB_CALLS_MAX);
     assert_int_equal(codes[0], HUB_CALLS_MAX);
     assert_int_equal(codes[1], RAPAHUB_EDIED);
@@ -316,7 +316,7 @@ static void a_goodbye_ends_open_calls_behind_what_was_sent_before(void **state)
     assert_int_equal(codes[0][1], 0);
     assert_int_equal(codes[1][1], RAPAHUB_ECLOSED);
     assert_string_equal(pair.host.goodbye, "going home");
-    assert_int_equal(hub_peek(&pair.host.view.entry->state), HUB_PEER_GOODBYE);
+    assert_int_equal(hub_load_relaxed(&pair.host.view.entry->state), HUB_PEER_GOODBYE);
     pair_close(&pair);
 }
 
@@ -379,15 +379,15 @@ static void a_call_that_is_refused_leaves_no_answer_half_written(void **state)
         begin_async(&pair.host, codes[i], SOON);
     assert_int_equal(pthread_create(&thread, NULL, begin_late, &late), 0);
     wait_until_open(&pair.host, 8);
-    to = hub_answers_place(pair.host.connection.calls, NEXT_ID, 100, 0); /* a leader copies */
+    to = hub_responses_place(pair.host.connection.calls, NEXT_ID, 100, 0); /* a leader copies */
     assert_non_null(to);
     hub_futex_wait_private(&late.over, 0, late.deadline_ns + 150 * HUB_MILLISECOND);
-    assert_int_equal(hub_peek(&late.over), 0); /* it has not given the memory back */
+    assert_int_equal(hub_load_relaxed(&late.over), 0); /* it has not given the memory back */
     memset(to, 1, 100);
-    hub_answers_accept(pair.host.connection.calls, NEXT_ID, to, 100);
+    hub_responses_accept(pair.host.connection.calls, NEXT_ID, to, 100);
     pthread_join(thread, NULL);
     assert_int_equal(late.r, -ETIMEDOUT);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     pair_close(&pair);
 }
 
@@ -422,7 +422,7 @@ static void look_at_open_calls(void *user, const char *reason)
     struct end *end = user;
 
     assert_string_equal(reason, "going home");
-    assert_int_equal(hub_peek(&end->ready), 0); /* no call has ended yet */
+    assert_int_equal(hub_load_relaxed(&end->ready), 0); /* no call has ended yet */
     pair_on_goodbye(user, reason);
 }
 
@@ -470,7 +470,7 @@ static void what_is_closed_is_over_only_behind_the_end_of_its_calls(void **state
     pair.host.connection.events.on_close = look_that_it_is_over;
     begin_async(&pair.host, codes, SOON);
     hub_link_close(pair.host.connection.link, RAPAHUB_EDIED, "");
-    assert_int_equal(hub_peek(&pair.host.closed), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
     assert_int_equal(hub_call_ends_deliver(pair.host.connection.calls), 1);
     assert_int_equal(codes[1], RAPAHUB_EDIED);
     pair_close(&pair);

@@ -52,7 +52,7 @@ static void a_cancelled_call_that_nobody_answers_ends_a_second_later(void **stat
     assert_int_equal(hub_call_ends_deliver(calls), 1);
     assert_int_equal(code, RAPAHUB_ECANCELED);
     assert_int_equal(hub_calls_open(calls), 2); /* their ids wait for the Responses */
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     pair_close(&pair);
 }
 

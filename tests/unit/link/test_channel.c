@@ -15,8 +15,8 @@ static void bytes_cross_in_order_in_either_direction(void **state)
 
         (void)state;
         flow_open(&flow, to_callee);
-        assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
-        assert_int_equal(hub_outlet_write(flow_sender(&flow), "de", 2), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "de", 2), 0);
         flow_sweep(&flow);
         assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 4), 4);
         assert_memory_equal(got, "abcd", 4);
@@ -118,8 +118,8 @@ static void *write_much(void *user)
 
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(i * 7);
-    if (hub_outlet_write(flow_sender(flow), bytes, sizeof bytes) < 0 ||
-        hub_outlet_end(flow_sender(flow)) < 0)
+    if (hub_channel_writer_write(flow_sender(flow), bytes, sizeof bytes) < 0 ||
+        hub_channel_writer_end(flow_sender(flow)) < 0)
         return flow;
     return NULL;
 }
@@ -191,7 +191,7 @@ static void credit_comes_back_at_half_or_when_all_is_taken(void **state)
     flow_open(&flow, true);
     entry = hub_channel_entry_of(flow_sender(&flow));
     for (int i = 0; i < 4; i++) /* 4 elements of 100 bytes and their length */
-        assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, 100), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(&flow), bytes, 100), 0);
     flow_sweep(&flow);
     assert_int_equal(flow_sender(&flow)->sent, 404);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 300), 300);
@@ -201,7 +201,7 @@ static void credit_comes_back_at_half_or_when_all_is_taken(void **state)
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 50), 50);
     assert_int_equal(hub_channel_table_granted(entry), 1024 + 404); /* nothing is left */
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, 100), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(&flow), bytes, 100), 0);
         flow_sweep(&flow);
     }
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, 506), 506);
@@ -225,7 +225,7 @@ static void a_tiny_window_is_slow_and_not_stuck(void **state)
     pair_open(&flow.pair, &limits, 0);
     flow_open_channel(&flow, true);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(hub_outlet_write(flow_sender(&flow), "x", 1), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "x", 1), 0);
         flow_sweep(&flow);
         assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 4), 1);
     }
@@ -233,7 +233,7 @@ static void a_tiny_window_is_slow_and_not_stuck(void **state)
     limits.credit_size = 1;
     pair_open(&flow.pair, &limits, 0);
     flow_open_channel(&flow, true);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "x", 1), RAPAHUB_EMSGSIZE);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "x", 1), RAPAHUB_EMSGSIZE);
     flow_close(&flow);
 }
 
@@ -248,10 +248,10 @@ static void the_end_comes_behind_the_last_byte_and_frees_the_id(void **state)
     (void)state;
     flow_open(&flow, true);
     id = hub_channel_id(flow_sender(&flow));
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     assert_false(hub_channel_table_is_free(hub_channel_entry_of(flow_sender(&flow))));
     flow_sweep(&flow);
     assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
@@ -271,9 +271,9 @@ static void the_response_ends_what_the_callee_writes(void **state)
 
     (void)state;
     flow_open(&flow, false);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
     hub_channels_answer(&flow.callee, false);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "d", 1), RAPAHUB_ERESET);
     flow_sweep(&flow);
     hub_channels_answered(&flow.caller, false);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
@@ -292,8 +292,8 @@ static void what_the_caller_sends_may_outlive_the_response(void **state)
     flow_open(&flow, true);
     hub_channels_answer(&flow.callee, false);
     hub_channels_answered(&flow.caller, false);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
     flow_sweep(&flow);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 0);
@@ -311,16 +311,17 @@ static void a_reader_that_wants_no_more_is_obeyed(void **state)
     (void)state;
     flow_open(&flow, true);
     entry = hub_channel_entry_of(flow_sender(&flow));
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
     (void)hub_link_sweep(flow.pair.guest.connection.link, 64);
     hub_channel_reset(flow_receiver(&flow));
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "def", 3), 0); /* crosses the Reset */
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "def", 3),
+                     0); /* crosses the Reset */
     (void)hub_link_sweep(flow.pair.guest.connection.link, 64);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), RAPAHUB_ERESET);
     assert_false(hub_channel_table_is_free(entry));
     flow_sweep(&flow);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "ghi", 3), RAPAHUB_ERESET);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "ghi", 3), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), RAPAHUB_ERESET);
     assert_int_equal(hub_channel_table_granted(entry), 1024); /* not touched after the Reset */
     assert_true(hub_channel_table_is_free(entry));
     flow_close(&flow);
@@ -352,7 +353,7 @@ static void a_writer_that_breaks_off_is_told_behind_its_bytes(void **state)
 
     (void)state;
     flow_open(&flow, true);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
     hub_channel_reset(flow_sender(&flow));
     flow_sweep(&flow);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
@@ -398,7 +399,7 @@ static void a_stop_ends_a_wait(void **state)
     pthread_join(thread, &n);
     assert_int_equal((ssize_t)n, RAPAHUB_ECANCELED);
     hub_channel_stop(flow_receiver(&flow), false);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "a", 1), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "a", 1), 0);
     flow_sweep(&flow);
     assert_int_equal((ssize_t)read_one(&flow), 1);
     flow_close(&flow);
@@ -412,13 +413,13 @@ static void the_end_of_the_link_comes_behind_what_was_received(void **state)
 
     (void)state;
     flow_open(&flow, true);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
     flow_sweep(&flow);
     hub_link_close(flow.pair.guest.connection.link, RAPAHUB_EDIED, "");
     hub_link_close(flow.pair.host.connection.link, RAPAHUB_EDIED, "");
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), 3);
     assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), got, 8), RAPAHUB_EDIED);
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), RAPAHUB_EDIED);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), RAPAHUB_EDIED);
     flow_close(&flow);
 }
 
@@ -434,9 +435,9 @@ static bool write_late(void *user)
     struct hub_channel *sender = flow_sender(late->flow);
 
     hub_link_dead(late->flow->pair.host.connection.link);
-    late->written = hub_outlet_write(sender, "abc", 3);
+    late->written = hub_channel_writer_write(sender, "abc", 3);
     assert_string_equal(rapahub_last_error()->text, "the stream ended with its link");
-    late->ended = hub_outlet_end(sender);
+    late->ended = hub_channel_writer_end(sender);
     return true;
 }
 

@@ -48,7 +48,7 @@ static void two_links_use_the_same_ids_apart(void **state)
     flow_open(&one, true);
     flow_open(&other, true);
     assert_int_equal(hub_channel_id(one.caller.list[0]), hub_channel_id(other.caller.list[0]));
-    assert_int_equal(hub_outlet_write(flow_sender(&one), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&one), "abc", 3), 0);
     flow_sweep(&one);
     flow_sweep(&other);
     assert_int_equal(hub_fifo_size(&flow_receiver(&other)->fifo), 0);
@@ -69,7 +69,7 @@ static void ids_come_round_and_none_is_lost(void **state)
         if (i % 3 == 0)
             hub_channel_reset(flow_receiver(&flow));
         else if (i % 3 == 1)
-            assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+            assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
         flow_sweep(&flow);
         flow_answer(&flow);
         flow_open_channel(&flow, i % 2 == 0);
@@ -88,12 +88,12 @@ static void ids_of_a_refused_call_are_free_at_once(void **state)
     (void)state;
     flow_open(&flow, true);
     id = hub_channel_id(flow_sender(&flow));
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "abc", 3), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "abc", 3), 0);
     hub_channels_answer(&flow.callee, true);
     hub_channels_drop(&flow.callee);
     hub_channels_answered(&flow.caller, true);
     assert_true(hub_channel_table_is_free(&flow_host(&flow)->entries[id]));
-    assert_int_equal(hub_outlet_write(flow_sender(&flow), "def", 3), RAPAHUB_ERESET);
+    assert_int_equal(hub_channel_writer_write(flow_sender(&flow), "def", 3), RAPAHUB_ERESET);
     flow_sweep(&flow); /* data on its way is ignored */
     assert_false(hub_link_closed(flow.pair.guest.connection.link));
     flow_close(&flow);
@@ -109,7 +109,7 @@ static void an_id_that_was_closed_before_its_call_was_refused_is_not_lost(void *
     for (int i = 0; i < 20; i++) {
         uint32_t id = hub_channel_id(flow_sender(&flow));
 
-        assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+        assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
         hub_channels_answer(&flow.callee, true);
         hub_channels_drop(&flow.callee);
         flow_sweep(&flow);
@@ -158,7 +158,7 @@ static void what_comes_right_behind_a_request_of_an_unknown_method_is_ignored(vo
     (void)state;
     flow_open(&flow, true);
     link = flow.pair.guest.connection.link;
-    hub_served_find_streams(flow.pair.guest.connection.served, know_no_streams, NULL);
+    hub_inbound_calls_find_streams(flow.pair.guest.connection.served, know_no_streams, NULL);
     assert_int_equal(flow_send(&flow.pair.host, HUB_REQUEST, 1, "\0\6", 2), 0);
     assert_int_equal(flow_send(&flow.pair.host, HUB_DATA, 6, "\1x", 2), 0);
     assert_int_equal(hub_link_sweep(link, 64), 2);
@@ -184,22 +184,23 @@ static void a_reset_that_waits_for_space_goes_before_the_response(void **state)
     const struct hub_call call = {
         .payload = {.head = {"", 1}}, .deadline_ns = hub_clock_after(SOON), .channels = &list};
     struct hub_request *request;
-    struct hub_served *served;
+    struct hub_inbound_calls *served;
     struct flow flow;
     uint64_t number;
 
     (void)state;
     flow_open(&flow, true);
     served = flow.pair.host.connection.served;
-    hub_served_find_streams(served, name_a_sink, NULL);
+    hub_inbound_calls_find_streams(served, name_a_sink, NULL);
     assert_int_equal(hub_channels_open(flow_guest(&flow), false, 0, &list.list[0]), 0);
     assert_int_equal(hub_calls_begin(flow.pair.guest.connection.calls, &call, &number), 0);
     assert_int_equal(hub_link_sweep(flow.pair.host.connection.link, 1), 1);
-    request = hub_served_next(served, NULL, NULL);
+    request = hub_inbound_calls_next(served, NULL, NULL);
     while (flow_send(&flow.pair.host, HUB_CANCEL, 77, "", 0) == 0)
         continue;
     hub_channel_reset(request->channels.list[0]);
-    assert_int_equal(hub_served_answer(served, request, &ok, (struct rapahub_bytes){NULL, 0}), 0);
+    assert_int_equal(
+        hub_inbound_calls_answer(served, request, &ok, (struct rapahub_bytes){NULL, 0}), 0);
     flow_sweep(&flow);
     assert_true(hub_calls_ended(flow.pair.guest.connection.calls, number));
     assert_int_equal(list.list[0]->stage, HUB_CHANNEL_RESET);
@@ -247,7 +248,7 @@ static void who_waits_for_an_id_gets_the_next_free_one(void **state)
     for (int i = 0; i < 6; i++)
         others[i] = open_one(flow_host(&flow));
     assert_int_equal(pthread_create(&thread, NULL, open_patiently, &flow), 0);
-    assert_int_equal(hub_outlet_end(flow_sender(&flow)), 0);
+    assert_int_equal(hub_channel_writer_end(flow_sender(&flow)), 0);
     while (hub_channels_count(flow_guest(&flow)) > 0)
         (void)hub_link_sweep(flow.pair.guest.connection.link, 64);
     pthread_join(thread, &got);
@@ -321,7 +322,7 @@ static void a_goodbye_ends_who_reads(void **state)
 
 static void *end_it(void *user)
 {
-    return (void *)(ssize_t)hub_outlet_end(flow_sender(user));
+    return (void *)(ssize_t)hub_channel_writer_end(flow_sender(user));
 }
 
 /* There is no reader meanwhile. r[verify flow.channel.close-exempt] */
@@ -338,9 +339,9 @@ static void a_stream_ends_without_credit(void **state)
     (void)state;
     flow_open(&flow, true);
     sender = flow_sender(&flow);
-    assert_int_equal(hub_outlet_write(sender, bytes, 500), 0);
+    assert_int_equal(hub_channel_writer_write(sender, bytes, 500), 0);
     rest = sender->granted - sender->sent - (sender->sent - 500); /* each has its length in front */
-    assert_int_equal(hub_outlet_write(sender, bytes, rest), 0);
+    assert_int_equal(hub_channel_writer_write(sender, bytes, rest), 0);
     assert_int_equal(sender->granted - sender->sent, 0);
     assert_int_equal(pthread_create(&thread, NULL, end_it, &flow), 0);
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &until), 0);

@@ -32,8 +32,8 @@ static uint64_t wakes(const struct end *end)
 {
     const struct hub_wait *wait = hub_link_wakes(end->connection.link);
 
-    return hub_peek64(&wait->wakes_futex) + hub_peek64(&wait->wakes_bell) +
-           hub_peek64(&wait->wakes_saved);
+    return hub_load_relaxed64(&wait->wakes_futex) + hub_load_relaxed64(&wait->wakes_bell) +
+           hub_load_relaxed64(&wait->wakes_saved);
 }
 
 static void open_with(struct pair *pair, uint32_t ring_size)
@@ -62,7 +62,7 @@ static void what_more_follows_is_seen_at_the_push_and_wakes_once(void **state)
     assert_int_equal(wakes(&pair.host), before + 1);
     assert_int_equal(received(&pair.guest), 5);
     for (uint32_t i = 1; i <= 5; i++)
-        assert_int_equal(hub_served_next(pair.guest.connection.served, NULL, NULL)->id, i);
+        assert_int_equal(hub_inbound_calls_next(pair.guest.connection.served, NULL, NULL)->id, i);
     pair_close(&pair);
 }
 
@@ -218,10 +218,10 @@ static void a_guest_that_was_given_up_shows_nothing_more(void **state)
     (void)state;
     open_with(&pair, 32);
     hold(&pair.guest, 1, 3);
-    head = hub_peek(&pair.guest.view.entry->guest_to_host_head);
+    head = hub_load_relaxed(&pair.guest.view.entry->guest_to_host_head);
     hub_add(&pair.host.view.entry->epoch, 1);
     hub_link_push(pair.guest.connection.link);
-    assert_int_equal(hub_peek(&pair.guest.view.entry->guest_to_host_head), head);
+    assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_to_host_head), head);
     pair_close(&pair);
 }
 
@@ -278,7 +278,7 @@ static void answers_behind_which_more_follow_are_shown_together(void **state)
                                   .deadline_ns = HUB_NEVER,
                                   .done = count_good,
                                   .user = &good};
-    struct hub_served *served;
+    struct hub_inbound_calls *served;
     struct pair pair;
     uint64_t number;
 
@@ -289,11 +289,12 @@ static void answers_behind_which_more_follow_are_shown_together(void **state)
         assert_int_equal(hub_calls_begin(pair.host.connection.calls, &call, &number), 0);
     assert_int_equal(received(&pair.guest), 3);
     for (int i = 0; i < 3; i++) {
-        assert_true(hub_served_waits(served));
-        assert_int_equal(
-            hub_served_answer_parts(served, hub_served_next(served, NULL, NULL), &ok, &held), 0);
+        assert_true(hub_inbound_calls_waits(served));
+        assert_int_equal(hub_inbound_calls_answer_parts(
+                             served, hub_inbound_calls_next(served, NULL, NULL), &ok, &held),
+                         0);
     }
-    assert_false(hub_served_waits(served));
+    assert_false(hub_inbound_calls_waits(served));
     assert_int_equal(received(&pair.host), 0);
     hub_link_push(pair.guest.connection.link);
     assert_int_equal(received(&pair.host), 3);

@@ -32,12 +32,13 @@ static void an_answer_that_is_there_is_taken_at_once(void **state)
     assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
     assert_int_equal(one.message.payload_len, sizeof good);
     assert_memory_equal(one.message.inline_payload, good, sizeof good);
-    assert_int_equal(hub_peek64(&hub_link_counters(pair.host.connection.link)->received_bytes),
-                     sizeof good);
+    assert_int_equal(
+        hub_load_relaxed64(&hub_link_counters(pair.host.connection.link)->received_bytes),
+        sizeof good);
     assert_int_equal(hub_calls_answered(calls_of(&pair)), 1);
     assert_int_equal(hub_calls_late(calls_of(&pair)), 0);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 0); /* it is not seen again */
-    assert_int_equal(hub_peek(&pair.host.view.entry->guest_to_host_tail), 0);
+    assert_int_equal(hub_load_relaxed(&pair.host.view.entry->guest_to_host_tail), 0);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -48,11 +49,12 @@ static void answer_by_hand(struct pair *pair)
     struct hub_request *request;
 
     assert_int_equal(hub_link_sweep(pair->guest.connection.link, 8), 1);
-    request = hub_served_next(pair->guest.connection.served, NULL, NULL);
+    request = hub_inbound_calls_next(pair->guest.connection.served, NULL, NULL);
     assert_non_null(request);
     assert_int_equal(request->method_id, METHOD);
     assert_int_equal(
-        hub_served_answer(pair->guest.connection.served, request, &ok, request->arguments), 0);
+        hub_inbound_calls_answer(pair->guest.connection.served, request, &ok, request->arguments),
+        0);
 }
 
 static void an_answer_that_comes_later_is_waited_for(void **state)
@@ -73,7 +75,7 @@ static void an_answer_that_comes_later_is_waited_for(void **state)
         assert_int_equal(one.answer.size, size + 2);
         for (uint8_t i = 0; i < size; i++)
             assert_int_equal(one.answer.data[2 + i], size + i);
-        hub_answers_fini(&one.answer);
+        hub_responses_fini(&one.answer);
         assert_at_rest(&pair);
     }
     assert_int_equal(hub_calls_answered(calls_of(&pair)), 31);
@@ -94,12 +96,12 @@ static void what_came_before_the_answer_is_left_for_others(void **state)
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_SENT);
-    assert_true(hub_peek(&pair.host.pending) > 0); /* the loop is told of it */
-    assert_int_equal(hub_peek(&pair.host.requests), 0);
+    assert_true(hub_load_relaxed(&pair.host.pending) > 0); /* the loop is told of it */
+    assert_int_equal(hub_load_relaxed(&pair.host.requests), 0);
     assert_int_equal(wait_for(&pair, &one), 0);
-    assert_int_equal(hub_peek(&pair.host.requests), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.requests), 1);
     assert_memory_equal(one.answer.data, good, sizeof good);
-    hub_answers_fini(&one.answer);
+    hub_responses_fini(&one.answer);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -118,12 +120,12 @@ static void what_lies_in_the_ring_is_received_before_another_call(void **state)
     send_raw(&pair.guest, HUB_REQUEST, 9, &nothing, 1);
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
-    assert_true(hub_peek(&pair.host.pending) > 0);
+    assert_true(hub_load_relaxed(&pair.host.pending) > 0);
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
     assert_int_equal(sent_to_guest(&pair), 1);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 1);
-    assert_int_equal(hub_peek(&pair.host.requests), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.requests), 1);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -146,7 +148,7 @@ static void an_answer_with_another_id_is_nobody_s(void **state)
     (void)hub_link_sweep(pair.host.connection.link, 8);
     assert_int_equal(hub_calls_late(calls_of(&pair)), 2);
     assert_int_equal(hub_calls_answered(calls_of(&pair)), 1);
-    hub_answers_fini(&one.answer);
+    hub_responses_fini(&one.answer);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -171,7 +173,7 @@ static void a_second_answer_is_late_and_not_the_next_call_s(void **state)
     assert_false(hub_calls_ended(calls_of(&pair), one.number));
     send_raw(&pair.guest, HUB_RESPONSE, 2 * FIRST_ID, good, sizeof good);
     assert_int_equal(wait_for(&pair, &one), 0);
-    hub_answers_fini(&one.answer);
+    hub_responses_fini(&one.answer);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -210,7 +212,7 @@ static void a_direct_call_that_goes_on_can_be_cancelled(void **state)
     assert_int_equal(wait_for(&pair, &one), 0);
     assert_int_equal(one.answer.size, 3);
     assert_int_equal(one.answer.data[2], 3); /* Cancelled */
-    hub_answers_fini(&one.answer);
+    hub_responses_fini(&one.answer);
     assert_at_rest(&pair);
     pair_close(&pair);
 }
@@ -255,7 +257,7 @@ static void an_answer_that_is_none_ends_the_call_and_the_link(void **state)
         attempt(&pair, 1, &one);
         assert_int_equal(one.outcome, HUB_DIRECT_SENT);
         assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
-        assert_int_equal(hub_peek(&pair.host.closed), 1);
+        assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
         assert_at_rest(&pair);
         pair_close(&pair);
     }
@@ -309,10 +311,10 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     hub_publish(&pair.host.view.entry->guest_wait, 0); /* it takes no part */
     assert_refused(&pair, 0);
     hub_publish(&pair.host.view.entry->guest_wait, HUB_WAIT_PART);
-    cpu = hub_peek(&link->wait.cpu);
-    hub_note(&link->wait.cpu, UINT32_C(0xFFFF)); /* the CPU of its peer */
+    cpu = hub_load_relaxed(&link->wait.cpu);
+    hub_store_relaxed(&link->wait.cpu, UINT32_C(0xFFFF)); /* the CPU of its peer */
     assert_refused(&pair, 0);
-    hub_note(&link->wait.cpu, cpu);
+    hub_store_relaxed(&link->wait.cpu, cpu);
     link->wait.manner = HUB_WAIT_MANNER_SLEEP;
     assert_refused(&pair, 0);
     link->wait.manner = HUB_WAIT_MANNER_POLL;
@@ -322,7 +324,7 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     hub_link_cork(link, true);
     assert_refused(&pair, 0);
     hub_link_cork(link, false);
-    assert_int_equal(hub_peek(&link->hindrances), 0);
+    assert_int_equal(hub_load_relaxed(&link->hindrances), 0);
     hub_publish(&link->token, 1); /* another thread receives */
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
@@ -421,7 +423,7 @@ static void a_peer_that_may_count_otherwise_is_answered_the_ordinary_way(void **
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_SENT);
     assert_int_equal(wait_for(&pair, &one), 0);
-    hub_answers_fini(&one.answer);
+    hub_responses_fini(&one.answer);
     send_raw(&pair.guest, HUB_RESPONSE, 2 * FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
     assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);

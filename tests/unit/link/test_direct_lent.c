@@ -55,11 +55,11 @@ static void check_request(struct lent_call *it, size_t size)
     uint64_t length;
 
     assert_int_equal(hub_link_sweep(guest->link, 8), 1);
-    request = hub_served_next(guest->served, NULL, NULL);
+    request = hub_inbound_calls_next(guest->served, NULL, NULL);
     assert_non_null(request);
     assert_int_equal(request->method_id, METHOD);
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    length = hub_postcard_take_unsigned(&reader, 64);
+    length = hub_postcard_read_unsigned(&reader, 64);
     assert_int_equal(reader.failure, 0);
     assert_int_equal(length, size);
     assert_int_equal(hub_reader_left(&reader), size);
@@ -103,7 +103,7 @@ static void what_is_lent_arrives_whole(void **state)
         check_request(&it, sizes[i]);
         assert_int_equal(hub_calls_open(it.pair.host.connection.calls), 1);
         end(&it);
-        hub_answers_fini(&answer);
+        hub_responses_fini(&answer);
     }
 }
 
@@ -125,7 +125,7 @@ static void its_answer_is_shown_where_it_lies(void **state)
         hub_view_release(&it.view);
         assert_int_equal(free_slots_of(&it.pair.guest.pool), it.free);
         check_request(&it, LARGE);
-        hub_served_end_all(it.pair.guest.connection.served);
+        hub_inbound_calls_end_all(it.pair.guest.connection.served);
     }
     assert_int_equal(hub_calls_answered(it.pair.host.connection.calls), 6);
     assert_int_equal(hub_calls_open(it.pair.host.connection.calls), 0);
@@ -146,7 +146,7 @@ static void an_answer_of_another_kind_is_taken_behind_it(void **state)
         struct lent_call it;
         uint64_t number = 0;
 
-        assert_true(hub_answers_grow(&answer, 256));
+        assert_true(hub_responses_grow(&answer, 256));
         begin(&it);
         send_raw(&it.pair.guest, HUB_RESPONSE, FIRST_ID, bytes, answers[i].size);
         call(&it, LARGE);
@@ -160,7 +160,7 @@ static void an_answer_of_another_kind_is_taken_behind_it(void **state)
         else
             assert_int_equal(it.open.message.payload_len, answers[i].size);
         assert_int_equal(free_slots_of(&it.pair.guest.pool), it.free);
-        hub_answers_fini(&answer);
+        hub_responses_fini(&answer);
         end(&it);
     }
 }
@@ -183,13 +183,13 @@ static void an_answer_in_a_slot_that_is_none_ends_the_link(void **state)
     call(&it, LARGE);
     assert_int_equal(it.outcome, HUB_DIRECT_SENT);
     meta = hub_slot_class_meta(&it.pair.guest.pool.purse->map, cells[0].payload_slot);
-    hub_note(&meta->generation, cells[0].payload_generation);
+    hub_store_relaxed(&meta->generation, cells[0].payload_generation);
     assert_int_equal(go_on(&it, &answer, &number), HUB_DIRECT_SENT);
     assert_int_equal(hub_calls_wait(it.pair.host.connection.calls, number, false),
                      RAPAHUB_EPROTOCOL);
     assert_string_equal(hub_link_rule(it.pair.host.connection.link), "shm.slot.generation");
     assert_null(it.view.link);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     end(&it);
 }
 
@@ -209,7 +209,7 @@ static void an_answer_to_another_call_is_none(void **state)
     assert_int_equal(go_on(&it, &answer, &number), HUB_DIRECT_SENT);
     assert_int_equal(hub_calls_wait(it.pair.host.connection.calls, number, false), 0);
     assert_int_equal(answer.view.link ? answer.view.size : answer.size, LARGE);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     assert_int_equal(free_slots_of(&it.pair.guest.pool), it.free);
     end(&it);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several calls that go directly, one after the other. */
-#include "tests/unit/link/direct_served.h"
+#include "tests/unit/link/direct_inbound.h"
 
 /* r[verify hub.call.batch] */
 static void several_in_line_are_answered_together(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The serving end of a call that goes directly, with the other end played by hand. */
-#include "tests/unit/link/direct_served.h"
+#include "tests/unit/link/direct_inbound.h"
 
 static struct hub_request *serve_one(struct pair *pair, uint32_t id)
 {
@@ -83,7 +83,8 @@ static void a_result_of_any_size_is_sent_once(void **state)
         assert_int_equal(direct, size <= 29);
         assert_int_equal(sent_to_host(&pair), direct ? size + 1 : size);
         if (!direct)
-            assert_int_equal(hub_served_answer_parts(served_of(&pair), request, &ok, &parts), 0);
+            assert_int_equal(hub_inbound_calls_answer_parts(served_of(&pair), request, &ok, &parts),
+                             0);
         assert_int_equal(sent_to_host(&pair), size + 1);
         assert_int_equal(answer_at(&pair, size)->payload_len, 3 + size);
         assert_int_equal(answer_at(&pair, size)->payload_slot == HUB_INLINE, direct);
@@ -102,8 +103,9 @@ static void answer_is(struct pair *pair, const struct hub_response *response,
     struct hub_request *request = serve_one(pair, 30 + index);
     bool body = response->kind == HUB_RESPONSE_OK;
 
-    assert_int_equal(
-        hub_served_answer_parts(served_of(pair), request, response, body ? &parts : &nothing), 0);
+    assert_int_equal(hub_inbound_calls_answer_parts(served_of(pair), request, response,
+                                                    body ? &parts : &nothing),
+                     0);
     assert_answer(pair, index, 30 + index, payload, size);
 }
 
@@ -140,14 +142,14 @@ static void a_cancel_finds_the_request_that_runs_and_no_other(void **state)
     send_raw(&pair.host, HUB_CANCEL, UINT32_MAX, NULL, 0);
     assert_int_equal(sweep(&pair), 3);
     assert_false(hub_request_is_cancelled(request));
-    assert_false(hub_served_is_cancelled(served_of(&pair), 20));
+    assert_false(hub_inbound_calls_is_cancelled(served_of(&pair), 20));
     send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0);
     assert_int_equal(sweep(&pair), 1);
     assert_true(hub_request_is_cancelled(request));
-    assert_true(hub_served_is_cancelled(served_of(&pair), 20));
-    assert_false(hub_served_is_cancelled(served_of(&pair), 21));
+    assert_true(hub_inbound_calls_is_cancelled(served_of(&pair), 20));
+    assert_false(hub_inbound_calls_is_cancelled(served_of(&pair), 21));
     assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
-    assert_false(hub_served_is_cancelled(served_of(&pair), 20));
+    assert_false(hub_inbound_calls_is_cancelled(served_of(&pair), 20));
     send_raw(&pair.host, HUB_CANCEL, 20, NULL, 0); /* of a request that was answered */
     assert_int_equal(sweep(&pair), 1);
     request = serve_one(&pair, UINT32_MAX);
@@ -197,13 +199,13 @@ static void while_one_runs_others_are_served_the_ordinary_way(void **state)
     assert_null(next_directly(&pair));
     assert_int_equal(sweep(&pair), 1);
     assert_null(next_directly(&pair));
-    inner = hub_served_next(served_of(&pair), NULL, NULL);
+    inner = hub_inbound_calls_next(served_of(&pair), NULL, NULL);
     assert_int_equal(inner->id, 21);
     send_raw(&pair.host, HUB_CANCEL, 21, NULL, 0);
     assert_int_equal(sweep(&pair), 1);
     assert_true(hub_request_is_cancelled(inner));
     assert_false(hub_request_is_cancelled(outer));
-    assert_int_equal(hub_served_answer(served_of(&pair), inner, &ok, none), 0);
+    assert_int_equal(hub_inbound_calls_answer(served_of(&pair), inner, &ok, none), 0);
     assert_null(next_directly(&pair));
     assert_int_equal(outer->id, 20);
     assert_memory_equal(outer->arguments.data, small + 1, 3);
@@ -226,9 +228,9 @@ static void what_is_queued_runs_before_what_comes_at_once(void **state)
     assert_int_equal(sweep(&pair), 1);
     send_raw(&pair.host, HUB_REQUEST, 2, small, sizeof small);
     assert_null(next_directly(&pair));
-    request = hub_served_next(served_of(&pair), NULL, NULL);
+    request = hub_inbound_calls_next(served_of(&pair), NULL, NULL);
     assert_null(next_directly(&pair)); /* not while it runs, for it might be the same id */
-    assert_int_equal(hub_served_answer(served_of(&pair), request, &ok, none), 0);
+    assert_int_equal(hub_inbound_calls_answer(served_of(&pair), request, &ok, none), 0);
     request = next_directly(&pair);
     assert_int_equal(request->id, 2);
     pair_close(&pair);
@@ -321,7 +323,7 @@ static void what_may_have_streams_is_left(void **state)
 
     (void)state;
     open_direct(&pair, &limits, 0);
-    hub_served_find_streams(served_of(&pair), find_one, &count);
+    hub_inbound_calls_find_streams(served_of(&pair), find_one, &count);
     send_raw(&pair.host, HUB_REQUEST, 20, small, sizeof small);
     assert_null(next_directly(&pair));
     count = -1;
@@ -343,7 +345,7 @@ static void a_plain_method_is_looked_for_once(void **state)
         struct pair pair;
 
         open_direct(&pair, &limits, 0);
-        hub_served_find_streams(served_of(&pair), find_method, &asking);
+        hub_inbound_calls_find_streams(served_of(&pair), find_method, &asking);
         for (uint32_t id = 1; id <= 3; id++) {
             assert_ptr_equal(serve_one(&pair, id)->method, &asking.method);
             assert_true(hub_direct_serve_bytes(served_of(&pair), none, false));
@@ -374,7 +376,7 @@ static void what_is_known_of_the_last_request_is_of_that_only(void **state)
 
     (void)state;
     open_direct(&pair, &limits, 0);
-    hub_served_find_streams(served_of(&pair), find_method, &asking);
+    hub_inbound_calls_find_streams(served_of(&pair), find_method, &asking);
     hub_writer_init(&writer, long_one, sizeof long_one);
     assert_int_equal(hub_metadata_write(&writer, &metadata), 0);
     hub_writer_put(&writer, many, sizeof many);
@@ -419,7 +421,8 @@ static void a_guest_that_was_given_up_answers_nothing_directly(void **state)
     request = serve_one(&pair, 20);
     hub_publish(&pair.host.view.entry->epoch, pair.epoch + 1);
     assert_false(hub_direct_serve_bytes(served_of(&pair), none, false));
-    assert_int_equal(hub_served_answer(served_of(&pair), request, &ok, none), RAPAHUB_ESTALE);
+    assert_int_equal(hub_inbound_calls_answer(served_of(&pair), request, &ok, none),
+                     RAPAHUB_ESTALE);
     assert_int_equal(sent_to_host(&pair), 0);
     hub_publish(&pair.host.view.entry->epoch, pair.epoch);
     pair_close(&pair);

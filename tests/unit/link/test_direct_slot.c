@@ -91,10 +91,11 @@ static void check_answer(bool several)
     assert_int_equal(answer.view.size, LARGE);
     assert_memory_equal(answer.view.data, bytes, LARGE);
     assert_int_equal(free_of(&pair.guest), free - 1);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     assert_int_equal(free_of(&pair.guest), free);
     assert_int_equal(hub_calls_answered(pair.host.connection.calls), 2);
-    assert_int_equal(hub_peek64(&hub_link_counters(pair.host.connection.link)->received_slots), 2);
+    assert_int_equal(
+        hub_load_relaxed64(&hub_link_counters(pair.host.connection.link)->received_slots), 2);
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 0);
     pair_close(&pair);
 }
@@ -123,7 +124,7 @@ static void an_answer_there_is_no_room_for_is_waited_for(void **state)
     assert_int_equal(wait_for(&pair, &one), 0);
     assert_int_equal(answer.size, 400);
     assert_memory_equal(answer.data, bytes, 400);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     pair_close(&pair);
 }
 
@@ -165,7 +166,7 @@ static void check_false_answer(bool several, const struct lie *lie, size_t size)
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 0);
     assert_false(hub_link_receiving(pair.host.connection.link));
     assert_null(answer.view.link);
-    hub_answers_fini(&answer);
+    hub_responses_fini(&answer);
     pair_close(&pair);
 }
 
@@ -203,7 +204,7 @@ static void a_slot_that_comes_twice_ends_the_call_and_the_link(void **state)
         assert_int_equal(one.outcome, HUB_DIRECT_SENT);
         assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
         assert_string_equal(hub_link_rule(pair.host.connection.link), "hub.slot.twice");
-        hub_answers_fini(&answer);
+        hub_responses_fini(&answer);
         pair_close(&pair);
     }
 }
@@ -238,7 +239,7 @@ static void what_is_sent_through_a_slot_or_in_a_loan_arrives(void **state)
         assert_int_equal(one.outcome, HUB_DIRECT_SENT);
         assert_null(loan.data);
         assert_int_equal(last_to_guest(&pair)->payload_len, LARGE + 1);
-        assert_int_equal(hub_peek64(&hub_link_counters(link)->sent_slots), 2);
+        assert_int_equal(hub_load_relaxed64(&hub_link_counters(link)->sent_slots), 2);
         assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 2);
         hub_link_close(link, RAPAHUB_ECLOSED, "");
         pair_close(&pair);
@@ -324,7 +325,7 @@ static void check_request(bool several)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
     const struct hub_limits limits = limits_of(several);
-    struct hub_served *served;
+    struct hub_inbound_calls *served;
     struct hub_request *request;
     struct pair pair;
     uint32_t free;
@@ -336,11 +337,11 @@ static void check_request(bool several)
     assert_null(request->view.link);
     assert_int_equal(free_of(&pair.host), free);
     assert_true(hub_direct_serve_bytes(served, (struct rapahub_bytes){bytes, 3}, false));
-    hub_served_let_view(served);
+    hub_inbound_calls_let_view(served);
     request = serve(&pair, LARGE);
     assert_non_null(request->view.link);
     assert_int_equal(free_of(&pair.host), free - 1);
-    assert_int_equal(hub_served_answer(served, request, &ok, request->arguments), 0);
+    assert_int_equal(hub_inbound_calls_answer(served, request, &ok, request->arguments), 0);
     assert_int_equal(free_of(&pair.host), free);
     assert_int_equal(last_to_host(&pair)->payload_len, 2 + LARGE - 1);
     (void)serve(&pair, LARGE);
@@ -364,7 +365,7 @@ static void check_false_request(bool several, const struct lie *lie, size_t size
     struct pair pair;
 
     open_direct(&pair, &limits, 0);
-    hub_served_let_view(pair.guest.connection.served);
+    hub_inbound_calls_let_view(pair.guest.connection.served);
     send_raw(&pair.host, HUB_REQUEST, 17, bytes, size);
     tell_lie(last_to_guest(&pair), lie);
     assert_null(next(&pair));
@@ -397,7 +398,7 @@ static void metadata_that_is_none_ends_the_link(void **state)
         uint32_t free;
 
         open_direct(&pair, &limits, 0);
-        hub_served_let_view(pair.guest.connection.served);
+        hub_inbound_calls_let_view(pair.guest.connection.served);
         free = free_of(&pair.host);
         bytes[0] = 0x7f; /* so many entries */
         send_raw(&pair.host, HUB_REQUEST, 17, bytes, sizes[i]);
@@ -426,13 +427,13 @@ static void a_request_that_may_name_streams_is_left_for_the_ordinary_way(void **
 
     (void)state;
     open_direct(&pair, &limits, 0);
-    hub_served_find_streams(pair.guest.connection.served, name_streams, &asked);
+    hub_inbound_calls_find_streams(pair.guest.connection.served, name_streams, &asked);
     send_raw(&pair.host, HUB_REQUEST, 17, bytes, 40);
     assert_null(next(&pair));
     assert_int_equal(asked, 1);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 1);
     assert_int_equal(asked, 2);
-    assert_int_equal(hub_served_open(pair.guest.connection.served), 1);
+    assert_int_equal(hub_inbound_calls_open(pair.guest.connection.served), 1);
     pair_close(&pair);
 }
 
@@ -447,7 +448,7 @@ static void a_large_request_that_is_not_shown_is_left_for_the_ordinary_way(void 
     send_raw(&pair.host, HUB_REQUEST, 17, bytes, LARGE);
     assert_null(next(&pair));
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 1);
-    assert_int_equal(hub_served_open(pair.guest.connection.served), 1);
+    assert_int_equal(hub_inbound_calls_open(pair.guest.connection.served), 1);
     pair_close(&pair);
 }
 

@@ -39,10 +39,10 @@ static void answer(struct end *guest, struct hub_request *request, bool direct)
     const struct rapahub_bytes in = {(const uint8_t *)request->arguments.data + 1,
                                      request->arguments.size - 1};
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
-    struct hub_served *served = guest->connection.served;
+    struct hub_inbound_calls *served = guest->connection.served;
 
     if (!direct || !hub_direct_serve_bytes(served, in, false))
-        (void)hub_served_answer(served, request, &ok, request->arguments);
+        (void)hub_inbound_calls_answer(served, request, &ok, request->arguments);
 }
 
 static bool serve_queued(struct end *guest)
@@ -50,8 +50,8 @@ static bool serve_queued(struct end *guest)
     struct hub_request *request;
     bool any = false;
 
-    hub_note(&guest->requests, 0);
-    while ((request = hub_served_next(guest->connection.served, NULL, NULL))) {
+    hub_store_relaxed(&guest->requests, 0);
+    while ((request = hub_inbound_calls_next(guest->connection.served, NULL, NULL))) {
         answer(guest, request, false);
         any = true;
     }
@@ -134,7 +134,7 @@ static int call_once(struct caller *caller, uint8_t length)
                                    : call_ordinarily(caller, payload, length, &out);
     caller->sent += outcome == HUB_DIRECT_SENT;
     caller->wrong += r == 0 && !is_echo(out.data, out.size, length);
-    hub_answers_fini(&out);
+    hub_responses_fini(&out);
     return r;
 }
 
@@ -241,7 +241,7 @@ static void end_while_it_looks(bool by_death)
         hub_link_close(pair.host.connection.link, RAPAHUB_EDIED, "");
     pthread_join(thread, NULL);
     assert_int_equal(caller.code, caller.sent ? RAPAHUB_EDIED : RAPAHUB_ESTALE);
-    assert_int_equal(hub_peek(&pair.host.closed), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
     assert_int_equal(hub_calls_lost(pair.host.connection.calls), caller.sent);
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 0);
     assert_false(hub_link_receiving(pair.host.connection.link));

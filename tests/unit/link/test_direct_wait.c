@@ -43,7 +43,7 @@ static enum hub_direct_news next(struct pair *pair, struct judge *judge,
 
 static struct hub_request *queued(struct pair *pair)
 {
-    return hub_served_next(pair->host.connection.served, NULL, NULL);
+    return hub_inbound_calls_next(pair->host.connection.served, NULL, NULL);
 }
 
 static void answer_ok(struct pair *pair, struct hub_request *request)
@@ -51,7 +51,8 @@ static void answer_ok(struct pair *pair, struct hub_request *request)
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
 
     assert_int_equal(
-        hub_served_answer(pair->host.connection.served, request, &ok, request->arguments), 0);
+        hub_inbound_calls_answer(pair->host.connection.served, request, &ok, request->arguments),
+        0);
 }
 
 /* The host has called, and nothing has come. */
@@ -66,7 +67,7 @@ static void open_waiting(struct pair *pair, struct attempt *one)
 
 static void close_waiting(struct pair *pair, struct attempt *one)
 {
-    hub_answers_fini(&one->answer);
+    hub_responses_fini(&one->answer);
     pair_close(pair);
 }
 
@@ -95,9 +96,10 @@ static void a_request_is_taken_run_and_answered(void **state)
     assert_memory_equal(request->arguments.data, small + 1, 3);
     assert_int_equal(judge.asked, 1);
     assert_null(queued(&pair));
-    assert_int_equal(hub_served_open(pair.host.connection.served), 1); /* its guest waits for us */
+    assert_int_equal(hub_inbound_calls_open(pair.host.connection.served),
+                     1); /* its guest waits for us */
     answer_ok(&pair, request);
-    assert_int_equal(hub_served_open(pair.host.connection.served), 0);
+    assert_int_equal(hub_inbound_calls_open(pair.host.connection.served), 0);
     assert_int_equal(sent_to_guest(&pair), sent + 1);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, "\0\0", 2);
     assert_int_equal(next(&pair, &judge, &request), HUB_DIRECT_ANSWER);
@@ -145,7 +147,7 @@ static void what_may_not_run_here_is_queued_as_any(void **state)
     ask(&pair, ID);
     assert_int_equal(next(&pair, &judge, &request), HUB_DIRECT_NOTHING);
     assert_int_equal(judge.asked, 1);
-    assert_int_equal(hub_peek(&pair.host.requests), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.requests), 1);
     request = queued(&pair);
     assert_non_null(request);
     assert_int_equal(request->id, ID);

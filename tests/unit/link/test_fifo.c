@@ -29,7 +29,7 @@ static void get(struct hub_fifo *fifo, uint8_t *next, uint32_t size)
             there = size;
         for (uint32_t i = 0; i < there; i++)
             assert_int_equal(from[i], (*next)++);
-        hub_fifo_take(fifo, there);
+        hub_fifo_pop(fifo, there);
         size -= there;
     }
 }
@@ -88,7 +88,7 @@ static void what_is_lent_stays_while_it_grows(void **state)
         put(&fifo, &in, 1000);
     for (uint32_t i = 0; i < size; i++)
         assert_int_equal(lent[i], out++);
-    hub_fifo_take(&fifo, size);
+    hub_fifo_pop(&fifo, size);
     get(&fifo, &out, hub_fifo_size(&fifo));
     assert_int_equal(in, out);
     hub_fifo_fini(&fifo);

@@ -67,7 +67,7 @@ static void open_wide(struct pair *pair)
     limits.ring_size = 64;
     limits.slot_count = SLOTS;
     pair_open(pair, &limits, 0);
-    hub_note(&pair->guest.view.entry->guest_wait, 0);
+    hub_store_relaxed(&pair->guest.view.entry->guest_wait, 0);
 }
 
 static void send_bytes(struct end *end, uint32_t id, size_t size)
@@ -128,8 +128,8 @@ static void a_slot_of_a_size_class_wakes_both_halves_of_its_stack(void **state)
     (void)state;
     limits.payload_max = 8000;
     pair_open(&pair, &limits, 0);
-    hub_note(&pair.guest.view.entry->guest_wait, 0);
-    hub_note(&pair.guest.view.entry->host_wait, 0);
+    hub_store_relaxed(&pair.guest.view.entry->guest_wait, 0);
+    hub_store_relaxed(&pair.guest.view.entry->host_wait, 0);
     map = &pair.guest.pool.purse->map;
     for (uint32_t c = 0; c < 2; c++) {
         check_halves(&pair.guest, &pair.host, &hub_slot_class_peer(map, pair.peer, c)->free_head,
@@ -147,7 +147,7 @@ static void a_guest_that_leaves_wakes_the_head(void **state)
 
     (void)state;
     open_wide(&pair);
-    hub_note(&pair.host.view.entry->host_wait, 0);
+    hub_store_relaxed(&pair.host.view.entry->host_wait, 0);
     start_sleeper(&sleeper, &pair.host.view.entry->guest_to_host_head);
     hub_link_leave(pair.guest.connection.link);
     check_woken(&sleeper);
@@ -160,8 +160,8 @@ static void note_tail(void *user)
 {
     struct end *end = user;
 
-    if (hub_peek(&end->ready) == 0)
-        hub_note(&end->ready, hub_observe(&end->view.entry->guest_to_host_tail) + 1);
+    if (hub_load_relaxed(&end->ready) == 0)
+        hub_store_relaxed(&end->ready, hub_observe(&end->view.entry->guest_to_host_tail) + 1);
 }
 
 /* r[verify hub.wait.foreign] r[verify hub.ring.lazy-tail] */
@@ -172,12 +172,12 @@ static void its_tail_is_shown_before_the_messages_are_handled(void **state)
         struct pair pair;
 
         open_wide(&pair);
-        hub_note(&pair.guest.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
+        hub_store_relaxed(&pair.guest.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
         pair.host.connection.events.on_request = note_tail;
         for (uint32_t i = 0; i < 3; i++)
             send_bytes(&pair.guest, i + 1, 4);
         assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 3);
-        assert_int_equal(hub_peek(&pair.host.ready), foreign ? 4 : 1);
+        assert_int_equal(hub_load_relaxed(&pair.host.ready), foreign ? 4 : 1);
         pair_close(&pair);
     }
 }
@@ -191,9 +191,9 @@ static void it_is_granted_credit_for_each_element_that_was_read(void **state)
         char bytes[100] = {0};
 
         flow_open(&flow, false);
-        hub_note(&flow.pair.host.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
+        hub_store_relaxed(&flow.pair.host.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
         for (int i = 0; i < 2; i++)
-            assert_int_equal(hub_outlet_write(flow_sender(&flow), bytes, sizeof bytes), 0);
+            assert_int_equal(hub_channel_writer_write(flow_sender(&flow), bytes, sizeof bytes), 0);
         flow_sweep(&flow);
         assert_int_equal(hub_channel_stream_read(flow_receiver(&flow), bytes, sizeof bytes), 100);
         assert_int_equal(hub_channel_table_granted(hub_channel_entry_of(flow_sender(&flow))),
@@ -214,7 +214,7 @@ static void who_takes_part_counts_freely(void **state)
 
         limits.guests_max = 2;
         pair_open(&pair, &limits, 0);
-        hub_note(&pair.guest.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
+        hub_store_relaxed(&pair.guest.view.entry->guest_wait, foreign ? 0 : HUB_WAIT_PART);
         for (uint32_t i = 0; i < 7; i++)
             send_bytes(&pair.guest, i + 1, 4);
         assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 7);

@@ -33,7 +33,7 @@ static void a_ring_of_8_takes_7_and_the_eighth_waits(void **state)
     assert_int_equal(send_request(&pair.host, 8, "\0", 1, 0), 0);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 64), 1);
     for (uint32_t i = 1; i <= 8; i++) {
-        struct hub_request *next = hub_served_next(pair.guest.connection.served, NULL, NULL);
+        struct hub_request *next = hub_inbound_calls_next(pair.guest.connection.served, NULL, NULL);
 
         assert_non_null(next);
         assert_int_equal(next->id, i);
@@ -155,7 +155,8 @@ static void both_sides_with_full_rings_never_wait_for_each_other(void **state)
 static struct hub_descriptor *next_cell(struct end *end)
 {
     struct hub_peer_entry *entry = end->view.entry;
-    uint32_t index = hub_peek(&entry->guest_to_host_head) % end->segment->geometry.limits.ring_size;
+    uint32_t index =
+        hub_load_relaxed(&entry->guest_to_host_head) % end->segment->geometry.limits.ring_size;
 
     return (struct hub_descriptor *)(void *)&end->view.guest_to_host[index];
 }
@@ -178,7 +179,7 @@ static void a_message_for_a_channel_that_was_never_opened_ends_the_link(void **s
     pair_open(&pair, &limits, 0);
     publish_raw(&pair.guest, &data);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), RAPAHUB_EPROTOCOL);
-    assert_int_equal(hub_peek(&pair.host.closed), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
     assert_int_equal(hub_link_cause(pair.host.connection.link), RAPAHUB_EPROTOCOL);
     assert_string_equal(hub_link_rule(pair.host.connection.link), "channeling.unknown");
     (void)hub_link_sweep(pair.guest.connection.link, 64);
@@ -223,7 +224,7 @@ static void an_id_that_is_served_already_ends_the_link(void **state)
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), RAPAHUB_EPROTOCOL);
     assert_string_equal(hub_link_rule(pair.host.connection.link),
                         "call.request-id.duplicate-detection");
-    assert_int_equal(hub_served_open(pair.host.connection.served), 0);
+    assert_int_equal(hub_inbound_calls_open(pair.host.connection.served), 0);
     pair_close(&pair);
 }
 
@@ -276,10 +277,10 @@ static void a_guest_whose_entry_is_not_its_own_any_more_writes_nothing(void **st
 
     (void)state;
     pair_open(&pair, &limits, 0);
-    head = hub_peek(&pair.guest.view.entry->guest_to_host_head);
+    head = hub_load_relaxed(&pair.guest.view.entry->guest_to_host_head);
     hub_add(&pair.host.view.entry->epoch, 1);
     assert_int_equal(send_request(&pair.guest, 1, "\0", 1, hub_clock_after(SOON)), RAPAHUB_ESTALE);
-    assert_int_equal(hub_peek(&pair.guest.view.entry->guest_to_host_head), head);
+    assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_to_host_head), head);
     assert_true(hub_link_host_left(pair.guest.connection.link));
     pair_close(&pair);
 }
@@ -312,7 +313,7 @@ static void a_guest_that_has_left_gets_no_work_and_makes_none(void **state)
     pair_open(&pair, &limits, 0);
     hub_link_leave(pair.guest.connection.link);
     assert_int_equal(send_request(&pair.host, 1, "\0", 1, hub_clock_after(SOON)), RAPAHUB_ESTALE);
-    assert_int_equal(hub_peek(&pair.host.view.entry->host_to_guest_head), 0);
+    assert_int_equal(hub_load_relaxed(&pair.host.view.entry->host_to_guest_head), 0);
     assert_int_equal(hub_link_send(pair.host.connection.link, &response, &parts, 0), 0);
     assert_int_equal(send_request(&pair.guest, 1, "\0", 1, 0), RAPAHUB_ESTALE);
     pair_close(&pair);
@@ -330,7 +331,8 @@ static void one_that_has_unmapped_after_its_goodbye_has_not_died(void **state)
     hub_link_leave(pair.guest.connection.link);
     hub_link_detached(pair.host.connection.link);
     assert_int_equal(hub_link_cause(pair.host.connection.link), RAPAHUB_ECLOSED);
-    assert_int_equal(hub_peek(&pair.host.requests), 1); /* its earlier message was received */
+    assert_int_equal(hub_load_relaxed(&pair.host.requests),
+                     1); /* its earlier message was received */
     pair_close(&pair);
 }
 
@@ -345,7 +347,7 @@ static void a_hang_up_ends_the_wait_of_a_guest(void **state)
     close(pair.host.doorbell);
     pair.host.doorbell = -1;
     assert_int_equal(pair_call(&pair.guest, 1, 4, hub_clock_after(SOON)), RAPAHUB_EDIED);
-    assert_true(hub_peek(&pair.guest.hints) > 0);
+    assert_true(hub_load_relaxed(&pair.guest.hints) > 0);
     pair_close(&pair);
 }
 
@@ -393,11 +395,11 @@ static void a_bell_that_was_heard_while_another_received_is_read_by_who_looks_ag
     (void)state;
     pair_open(&pair, &limits, 0);
     assert_int_equal(hub_link_lead(pair.host.connection.link, &until), 0);
-    assert_int_equal(hub_peek(&pair.host.pending), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.pending), 1);
     assert_true(has_byte(pair.host.doorbell));
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 64), 0);
     assert_false(has_byte(pair.host.doorbell));
-    assert_int_equal(hub_peek(&pair.host.pending), 1);
+    assert_int_equal(hub_load_relaxed(&pair.host.pending), 1);
     pair_close(&pair);
 }
 
@@ -426,7 +428,7 @@ static void a_slot_that_comes_from_another_guest_is_found(void **state)
         hub_slot_pool_sent(&pair.host.pool.pool, slot);
     }
     pthread_create(&thread, NULL, send_large, &pair.host);
-    while (hub_peek64(&hub_link_counters(pair.host.connection.link)->waits_slot) == 0)
+    while (hub_load_relaxed64(&hub_link_counters(pair.host.connection.link)->waits_slot) == 0)
         sched_yield();
     start = hub_clock_now();
     hub_set_bits64((struct hub_a64 *)(void *)pair.guest.view.host_pool, UINT64_C(1) << slot);

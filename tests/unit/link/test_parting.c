@@ -6,7 +6,7 @@
 
 #include "hub/channel/channel_stream.h"
 #include "tests/unit/link/channel_pair.h"
-#include "tests/unit/link/direct_served.h"
+#include "tests/unit/link/direct_inbound.h"
 
 #define WHOLE 1000 /* bytes of a payload in a slot */
 
@@ -70,7 +70,7 @@ static void open_parting(struct pair *pair, bool shared, bool foreign)
     limits.guests_max = shared ? 2 : 1;
     open_direct(pair, &limits, 0);
     if (foreign)
-        hub_note(&pair->host.view.entry->host_wait, 0);
+        hub_store_relaxed(&pair->host.view.entry->host_wait, 0);
 }
 
 /* Six were received; the ring's contents with a head of 0 look like two more, or like no place in
@@ -80,7 +80,7 @@ static void take_six(struct pair *pair)
     for (uint32_t i = 1; i <= 6; i++)
         send_to(pair, i, 4);
     assert_int_equal(hub_link_sweep(pair->guest.connection.link, 64), 6);
-    assert_int_equal(hub_peek(&pair->guest.requests), 6);
+    assert_int_equal(hub_load_relaxed(&pair->guest.requests), 6);
 }
 
 /* Receives one, whose tail is not published yet. */
@@ -88,14 +88,14 @@ static void take_directly(struct pair *pair, bool can)
 {
     struct hub_request *request;
 
-    while ((request = hub_served_next(served_of(pair), NULL, NULL)))
-        (void)hub_served_answer(served_of(pair), request, &(struct hub_response){0},
-                                (struct rapahub_bytes){NULL, 0});
+    while ((request = hub_inbound_calls_next(served_of(pair), NULL, NULL)))
+        (void)hub_inbound_calls_answer(served_of(pair), request, &(struct hub_response){0},
+                                       (struct rapahub_bytes){NULL, 0});
     send_to(pair, 7, 4);
     if (!can)
         return;
     assert_non_null(next_directly(pair));
-    assert_int_equal(hub_peek(&pair->host.view.entry->host_to_guest_tail), 6);
+    assert_int_equal(hub_load_relaxed(&pair->host.view.entry->host_to_guest_tail), 6);
 }
 
 static void check_nothing_taken(struct pair *pair)
@@ -108,7 +108,7 @@ static void check_nothing_taken(struct pair *pair)
     assert_null(next_directly(pair));
     assert_int_equal(hub_link_sweep(link, 64), 0);
     check_unwritten(pair, before);
-    assert_int_equal(hub_peek(&pair->guest.requests), 6);
+    assert_int_equal(hub_load_relaxed(&pair->guest.requests), 6);
     assert_false(hub_link_closed(link));
     assert_false(hub_link_broken(link));
     assert_true(hub_link_host_left(link));
@@ -145,7 +145,7 @@ static void what_waits_in_the_ring_is_not_taken_behind_the_goodbye(void **state)
     send_to(&pair, 8, WHOLE);
     hub_link_leave(pair.guest.connection.link);
     check_nothing_taken(&pair);
-    assert_int_equal(hub_peek(&pair.host.view.entry->state), HUB_PEER_GOODBYE);
+    assert_int_equal(hub_load_relaxed(&pair.host.view.entry->state), HUB_PEER_GOODBYE);
     pair_close(&pair);
 }
 
@@ -160,7 +160,7 @@ static void fill_hands(struct flow *flow, struct hub_loan *loan)
 
     assert_int_equal(hub_loan_take(link, 200, loan), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(hub_outlet_write(flow_sender(flow), bytes, sizeof bytes), 0);
+        assert_int_equal(hub_channel_writer_write(flow_sender(flow), bytes, sizeof bytes), 0);
     for (uint32_t i = 1; i <= 3; i++)
         send_to(&flow->pair, i, 4);
     assert_int_equal(hub_link_sweep(link, 4), 4);
@@ -177,8 +177,8 @@ static void use_hands(struct flow *flow, struct hub_loan *loan)
     assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, 150), 150);
     assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, 150), 50);
     hub_channel_reset(flow_receiver(flow));
-    while ((request = hub_served_next(connection->served, NULL, NULL)))
-        (void)hub_served_answer(connection->served, request, &ok, request->arguments);
+    while ((request = hub_inbound_calls_next(connection->served, NULL, NULL)))
+        (void)hub_inbound_calls_answer(connection->served, request, &ok, request->arguments);
     (void)hub_link_sweep(connection->link, 64);
     hub_loan_drop(connection->link, loan);
     hub_link_wake_peer(connection->link, HUB_WAIT_RX | HUB_WAIT_TX, NULL);
@@ -207,7 +207,7 @@ static void a_guest_that_goes_on_in_what_is_anothers_writes_nothing(void **state
         flow_open(&flow, true);
         fill_hands(&flow, &loan);
         clean_up(&flow.pair, after);
-        hub_note(&flow.pair.guest.connection.link->wait.cpu, 0); /* it goes on elsewhere */
+        hub_store_relaxed(&flow.pair.guest.connection.link->wait.cpu, 0); /* it goes on elsewhere */
         arm_host(&flow.pair);
         before = copy_segment(&flow.pair);
         use_hands(&flow, &loan);
@@ -230,7 +230,7 @@ static void behind_its_goodbye_a_guest_writes_nothing(void **state)
     arm_host(&flow.pair);
     before = copy_segment(&flow.pair);
     hub_link_leave(flow.pair.guest.connection.link);
-    assert_int_equal(hub_peek(&flow.pair.host.view.entry->state), HUB_PEER_GOODBYE);
+    assert_int_equal(hub_load_relaxed(&flow.pair.host.view.entry->state), HUB_PEER_GOODBYE);
     before[HUB_HEADER_SIZE] = HUB_PEER_GOODBYE; /* state of the first entry */
     use_hands(&flow, &loan);
     check_unwritten(&flow.pair, before);
@@ -257,7 +257,7 @@ static void a_goodbye_rings(void **state)
 
 static bool has_come(void *user)
 {
-    return hub_peek(&((struct end *)user)->requests) != 0;
+    return hub_load_relaxed(&((struct end *)user)->requests) != 0;
 }
 
 static void *sleep_for_requests(void *user)
@@ -300,7 +300,7 @@ static void who_wakes_in_what_is_anothers_leaves_the_sleep_bits_of_that(void **s
         hub_futex_wake(&entry->guest_wait, UINT32_MAX);
         (void)hub_doorbell_ring(pair.host.doorbell);
         assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(hub_peek(&entry->guest_wait), successors);
+        assert_int_equal(hub_load_relaxed(&entry->guest_wait), successors);
         pair_close(&pair);
     }
 }

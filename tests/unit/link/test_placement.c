@@ -13,7 +13,7 @@ static uint32_t begin_of(struct pair *pair, uint32_t head, uint32_t *size)
 {
     const struct hub_link *link = pair->guest.connection.link;
     const struct hub_ring_cell *cell = hub_ring_cell_to_read(&link->in);
-    uint64_t place = hub_peek64(&cell->words[3]);
+    uint64_t place = hub_load_relaxed64(&cell->words[3]);
 
     *size = (uint32_t)(place >> 32);
     return (hub_slots_start(pair->host.connection.link->options.pool) + (uint32_t)place + head) %
@@ -101,13 +101,13 @@ static size_t received_at(const struct hub_limits *limits, uint8_t *payload, uin
     assert_int_equal(
         hub_link_send(pair.host.connection.link, &message, &parts, hub_clock_after(HUB_SECOND)), 0);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 64), 1);
-    request = hub_served_next(pair.guest.connection.served, NULL, NULL);
+    request = hub_inbound_calls_next(pair.guest.connection.served, NULL, NULL);
     assert_non_null(request);
     assert_memory_equal(request->payload, payload, head + size);
     at = ((uintptr_t)request->arguments.data + head - 1) % LINE;
-    assert_int_equal(hub_served_answer(pair.guest.connection.served, request,
-                                       &(struct hub_response){.kind = HUB_RESPONSE_OK},
-                                       (struct rapahub_bytes){NULL, 0}),
+    assert_int_equal(hub_inbound_calls_answer(pair.guest.connection.served, request,
+                                              &(struct hub_response){.kind = HUB_RESPONSE_OK},
+                                              (struct rapahub_bytes){NULL, 0}),
                      0);
     pair_close(&pair);
     return at;

@@ -58,7 +58,7 @@ static void pieces_are_larger_while_they_move_fast(void **state)
 {
     struct lender lender = {.face = {.lend = lend, .take = take}, .left = sizeof bytes};
     struct taker taker = {.face = {.write = put}, .slow_at = 12};
-    struct hub_crew crew;
+    struct hub_thread_pool crew;
     unsigned moved = 0, largest = 0;
     struct hub_pump *pump;
     bool at_source;
@@ -72,10 +72,10 @@ static void pieces_are_larger_while_they_move_fast(void **state)
                                              .user = &moved};
 
     (void)state;
-    hub_crew_init(&crew);
+    hub_thread_pool_init(&crew);
     assert_int_equal(hub_pump_start(&options, &pump), 0);
     assert_int_equal(hub_pump_join(&pump, &at_source), 0);
-    hub_crew_fini(&crew);
+    hub_thread_pool_fini(&crew);
     for (unsigned i = 0; i < taker.count; i++) {
         size_t twice = i > 0 ? 2 * taker.sizes[i - 1] : PIECE;
 

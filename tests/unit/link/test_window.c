@@ -25,7 +25,7 @@ static void pass(struct flow *flow, size_t size, size_t read)
 {
     static char bytes[1 << 20];
 
-    assert_int_equal(hub_outlet_write(flow_sender(flow), bytes, size), 0);
+    assert_int_equal(hub_channel_writer_write(flow_sender(flow), bytes, size), 0);
     flow_sweep(flow);
     assert_int_equal(hub_channel_stream_read(flow_receiver(flow), bytes, read), read);
 }
@@ -68,7 +68,7 @@ static void else_it_stays(void **state)
     flow_close(&flow);
 
     open_roomy(&flow, CREDIT);
-    hub_note(&flow.pair.host.view.entry->guest_wait, 0);
+    hub_store_relaxed(&flow.pair.host.view.entry->guest_wait, 0);
     pass(&flow, 12000, 12000);
     assert_int_equal(flow_receiver(&flow)->window, CREDIT);
     flow_close(&flow);
@@ -94,21 +94,21 @@ static void what_all_of_a_link_have_more_is_bounded(void **state)
     (void)state;
     open_roomy(&flow, CREDIT);
     set = flow_receiver(&flow)->set;
-    hub_note(&set->extra, EXTRA - 3 * CREDIT + 1);
+    hub_store_relaxed(&set->extra, EXTRA - 3 * CREDIT + 1);
     pass(&flow, 12000, 12000);
     assert_int_equal(flow_receiver(&flow)->window, CREDIT);
-    hub_note(&set->extra, EXTRA - 3 * CREDIT);
+    hub_store_relaxed(&set->extra, EXTRA - 3 * CREDIT);
     pass(&flow, 12000, 12000);
     assert_int_equal(flow_receiver(&flow)->window, 4 * CREDIT);
-    assert_int_equal(hub_peek(&set->extra), EXTRA);
+    assert_int_equal(hub_load_relaxed(&set->extra), EXTRA);
     pass(&flow, 40000, 40000);
     assert_int_equal(flow_receiver(&flow)->window, 4 * CREDIT);
-    hub_note(&set->extra, 3 * CREDIT);
+    hub_store_relaxed(&set->extra, 3 * CREDIT);
     pass(&flow, 40000, 40000);
     assert_int_equal(flow_receiver(&flow)->window, 32 * CREDIT);
-    assert_int_equal(hub_peek(&set->extra), 31 * CREDIT);
+    assert_int_equal(hub_load_relaxed(&set->extra), 31 * CREDIT);
     flow_answer(&flow);
-    assert_int_equal(hub_peek(&set->extra), 0);
+    assert_int_equal(hub_load_relaxed(&set->extra), 0);
     flow_close(&flow);
 }
 
@@ -124,10 +124,10 @@ static void elements_are_longer_in_a_wide_one(void **state)
     link = flow_sender(&flow)->set->link;
     assert_int_equal(flow_sender(&flow)->longest, CREDIT / 4 - 64);
     pass(&flow, 12000, 12000);
-    before = hub_peek64(&link->counters.sent);
+    before = hub_load_relaxed64(&link->counters.sent);
     pass(&flow, 30000, 30000);
     assert_int_equal(flow_sender(&flow)->longest, 32768 - 64 - 64);
-    assert_int_equal(hub_peek64(&link->counters.sent) - before, 2);
+    assert_int_equal(hub_load_relaxed64(&link->counters.sent) - before, 2);
     flow_close(&flow);
 }
 
@@ -143,11 +143,11 @@ static void a_few_bytes_too_many_take_no_slot(void **state)
     link = flow_sender(&flow)->set->link;
     longest = flow_sender(&flow)->longest;
     pass(&flow, longest + 3, longest + 3);
-    assert_int_equal(hub_peek64(&link->counters.sent), 2);
-    assert_int_equal(hub_peek64(&link->counters.sent_slots), 1);
+    assert_int_equal(hub_load_relaxed64(&link->counters.sent), 2);
+    assert_int_equal(hub_load_relaxed64(&link->counters.sent_slots), 1);
     pass(&flow, longest + 32, longest + 32);
-    assert_int_equal(hub_peek64(&link->counters.sent), 4);
-    assert_int_equal(hub_peek64(&link->counters.sent_slots), 3);
+    assert_int_equal(hub_load_relaxed64(&link->counters.sent), 4);
+    assert_int_equal(hub_load_relaxed64(&link->counters.sent_slots), 3);
     flow_close(&flow);
 }
 

@@ -37,7 +37,7 @@ static void prepare_and_attach(void *user)
     struct rig *rig = user;
     uint32_t epoch;
 
-    hub_note(&rig->entry.guest_wait, HUB_WAIT_PART);
+    hub_store_relaxed(&rig->entry.guest_wait, HUB_WAIT_PART);
     weak_expect(hub_peer_table_attach(&rig->entry, &epoch) == 0 && epoch == 1, "not attached");
 }
 
@@ -54,7 +54,8 @@ static void see_it_attached(void *user)
     struct rig *rig = user;
 
     wait_for_state(rig, HUB_PEER_RESERVED, HUB_PEER_ATTACHED);
-    weak_expect(hub_peek(&rig->entry.guest_wait) == HUB_WAIT_PART, "attached before it was ready");
+    weak_expect(hub_load_relaxed(&rig->entry.guest_wait) == HUB_WAIT_PART,
+                "attached before it was ready");
 }
 
 /* r[verify shm.spawn.guest-init] */
@@ -82,7 +83,7 @@ static void send_and_leave(void *user)
 {
     struct rig *rig = user;
 
-    hub_note(&rig->entry.guest_to_host_head, 9);
+    hub_store_relaxed(&rig->entry.guest_to_host_head, 9);
     hub_peer_table_goodbye(&rig->entry);
 }
 
@@ -91,7 +92,8 @@ static void see_it_leave(void *user)
     struct rig *rig = user;
 
     wait_for_state(rig, HUB_PEER_ATTACHED, HUB_PEER_GOODBYE);
-    weak_expect(hub_peek(&rig->entry.guest_to_host_head) == 9, "Goodbye before the last message");
+    weak_expect(hub_load_relaxed(&rig->entry.guest_to_host_head) == 9,
+                "Goodbye before the last message");
 }
 
 /* r[verify shm.goodbye.guest] */
@@ -126,7 +128,7 @@ static void claim_when_empty(void *user)
 
     while (weak_goes_on() && !hub_peer_table_claim(&rig->entry))
         continue;
-    weak_expect(hub_peek(&rig->entry.guest_wait) == (HUB_WAIT_PART | HUB_WAIT_LOCKED),
+    weak_expect(hub_load_relaxed(&rig->entry.guest_wait) == (HUB_WAIT_PART | HUB_WAIT_LOCKED),
                 "cleared behind its next owner");
 }
 

@@ -52,7 +52,7 @@ static void publish_each(void *user)
         struct hub_descriptor descriptor = numbered(i);
 
         wait_for_room(rig);
-        hub_note64(&rig->payloads[i], i + 100);
+        hub_store_relaxed64(&rig->payloads[i], i + 100);
         hub_ring_put(&rig->producer, &descriptor);
         (void)hub_ring_publish(&rig->producer);
     }
@@ -65,7 +65,7 @@ static void send_each(void *user)
     for (uint32_t i = 0; i < MESSAGES; i++) {
         struct hub_descriptor descriptor = numbered(i);
 
-        hub_note64(&rig->payloads[i], i + 100);
+        hub_store_relaxed64(&rig->payloads[i], i + 100);
         while (weak_goes_on() && !hub_ring_send(&rig->producer, &descriptor))
             (void)hub_ring_unread(&rig->producer);
     }
@@ -76,7 +76,8 @@ static void check(struct rig *rig, const struct hub_descriptor *got)
     struct hub_descriptor wanted = numbered(rig->taken);
 
     weak_expect(memcmp(got, &wanted, sizeof wanted) == 0, "another descriptor than was sent");
-    weak_expect(hub_peek64(&rig->payloads[rig->taken]) == rig->taken + 100, "an old payload");
+    weak_expect(hub_load_relaxed64(&rig->payloads[rig->taken]) == rig->taken + 100,
+                "an old payload");
     rig->taken++;
 }
 
@@ -86,7 +87,7 @@ static void take_in_batches(void *user)
     struct hub_descriptor batch[SIZE];
 
     while (rig->taken < MESSAGES && weak_goes_on()) {
-        int count = hub_ring_take(&rig->consumer, batch, SIZE);
+        int count = hub_ring_pop(&rig->consumer, batch, SIZE);
 
         weak_expect(count >= 0, "the head is refused");
         for (int i = 0; i < count; i++)
@@ -165,7 +166,7 @@ static void take_all_and_show(void *user)
     struct rig *rig = user;
     struct hub_descriptor batch[SIZE];
 
-    weak_expect(hub_ring_take(&rig->consumer, batch, SIZE) == SIZE - 1, "not all are there");
+    weak_expect(hub_ring_pop(&rig->consumer, batch, SIZE) == SIZE - 1, "not all are there");
     (void)hub_ring_show_tail(&rig->consumer);
 }
 
@@ -175,7 +176,7 @@ static void begin_anew_and_send_two(void *user)
     struct rig *rig = user;
     struct hub_descriptor descriptor = numbered(7);
 
-    while (weak_goes_on() && hub_peek(&rig->tail) != hub_peek(&rig->head))
+    while (weak_goes_on() && hub_load_relaxed(&rig->tail) != hub_load_relaxed(&rig->head))
         continue;
     hub_ring_producer_init(&rig->producer, rig->cells, SIZE, &rig->head, &rig->tail);
     for (int i = 0; i < 2; i++)

@@ -55,7 +55,7 @@ static void end(void *user)
 static void read_and_push(struct rig *rig, uint32_t from)
 {
     for (uint32_t ref = from; ref < from + EACH; ref++) {
-        (void)hub_peek(&rig->payloads[ref]);
+        (void)hub_load_relaxed(&rig->payloads[ref]);
         weak_expect(hub_slot_class_push(hub_slot_class_meta(&rig->map, ref), &rig->head, ref),
                     "the head changes for ever");
     }
@@ -75,7 +75,7 @@ static void write_what_came(struct rig *rig, uint32_t ref)
 {
     weak_expect(ref < 2 * EACH && (rig->popped & 1U << ref) == 0, "another slot, or one twice");
     rig->popped |= 1U << ref;
-    hub_note(&rig->payloads[ref], 1);
+    hub_store_relaxed(&rig->payloads[ref], 1);
 }
 
 static void pop_some(void *user)
@@ -102,7 +102,7 @@ static void pop_all(void *user)
 
         while (ref != HUB_SLOT_REF_NONE) {
             write_what_came(rig, ref);
-            ref = hub_peek(&hub_slot_class_meta(&rig->map, ref)->next_free);
+            ref = hub_load_relaxed(&hub_slot_class_meta(&rig->map, ref)->next_free);
         }
     }
 }

@@ -74,7 +74,8 @@ static void send_in_slots(void *user)
             weak_expect(false, "no slot comes back");
             return;
         }
-        hub_note(first_word(hub_slot_pool_payload(&rig->pool, descriptor.payload_slot)), i + 1);
+        hub_store_relaxed(first_word(hub_slot_pool_payload(&rig->pool, descriptor.payload_slot)),
+                          i + 1);
         hub_slot_pool_sent(&rig->pool, descriptor.payload_slot);
         weak_expect(hub_ring_send(&rig->producer, &descriptor), "no room in a large ring");
     }
@@ -86,10 +87,11 @@ static void take_and_give_back(void *user)
     struct hub_descriptor one;
 
     for (uint32_t taken = 0; taken < MESSAGES && weak_goes_on();) {
-        if (hub_ring_take(&rig->consumer, &one, 1) != 1)
+        if (hub_ring_pop(&rig->consumer, &one, 1) != 1)
             continue;
         weak_expect(hub_slot_reader_check(&rig->reader, &one) == 0, "a good slot is refused");
-        weak_expect(hub_peek(first_word(hub_slot_reader_payload(&rig->reader, &one))) == ++taken,
+        weak_expect(hub_load_relaxed(first_word(hub_slot_reader_payload(&rig->reader, &one))) ==
+                        ++taken,
                     "another payload");
         weak_expect(hub_slot_reader_free(&rig->reader, one.payload_slot) == 0, "given back twice");
     }

@@ -79,7 +79,7 @@ static void take_and_wake(void *user)
     struct rig *rig = user;
     struct hub_descriptor one;
 
-    (void)hub_ring_take(&rig->consumer, &one, 1);
+    (void)hub_ring_pop(&rig->consumer, &one, 1);
     (void)hub_ring_show_tail(&rig->consumer);
     hub_wait_wake(&rig->waker, HUB_WAIT_TX, NULL);
 }

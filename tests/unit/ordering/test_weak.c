@@ -22,7 +22,7 @@ static void write_and_publish(void *user)
 {
     struct words *words = user;
 
-    hub_note(&words->data, 7);
+    hub_store_relaxed(&words->data, 7);
     hub_publish(&words->flag, 1);
 }
 
@@ -30,8 +30,8 @@ static void write_and_note(void *user)
 {
     struct words *words = user;
 
-    hub_note(&words->data, 7);
-    hub_note(&words->flag, 1);
+    hub_store_relaxed(&words->data, 7);
+    hub_store_relaxed(&words->flag, 1);
 }
 
 static void observe_and_read(void *user)
@@ -40,23 +40,23 @@ static void observe_and_read(void *user)
 
     while (weak_goes_on() && !hub_observe(&words->flag))
         continue;
-    weak_expect(hub_peek(&words->data) == 7, "old data");
+    weak_expect(hub_load_relaxed(&words->data) == 7, "old data");
 }
 
 static void peek_and_read(void *user)
 {
     struct words *words = user;
 
-    while (weak_goes_on() && !hub_peek(&words->flag))
+    while (weak_goes_on() && !hub_load_relaxed(&words->flag))
         continue;
-    weak_expect(hub_peek(&words->data) == 7, "old data");
+    weak_expect(hub_load_relaxed(&words->data) == 7, "old data");
 }
 
 static void read_and_publish(void *user)
 {
     struct words *words = user;
 
-    (void)hub_peek(&words->data);
+    (void)hub_load_relaxed(&words->data);
     hub_publish(&words->flag, 1);
 }
 
@@ -64,8 +64,8 @@ static void read_and_note(void *user)
 {
     struct words *words = user;
 
-    (void)hub_peek(&words->data);
-    hub_note(&words->flag, 1);
+    (void)hub_load_relaxed(&words->data);
+    hub_store_relaxed(&words->flag, 1);
 }
 
 static void observe_and_write(void *user)
@@ -74,7 +74,7 @@ static void observe_and_write(void *user)
 
     while (weak_goes_on() && !hub_observe(&words->flag))
         continue;
-    hub_note(&words->data, 8);
+    hub_store_relaxed(&words->data, 8);
 }
 
 static void count_broken(void (*one)(void *user), void (*other)(void *user), bool is_broken,
@@ -136,18 +136,18 @@ static void store_a_settle_look_at_b(void *user)
 {
     struct words *words = user;
 
-    hub_note(&words->a, 1);
-    hub_settle(&words->flag);
-    words->saw[0] = hub_peek(&words->b);
+    hub_store_relaxed(&words->a, 1);
+    hub_fence(&words->flag);
+    words->saw[0] = hub_load_relaxed(&words->b);
 }
 
 static void store_b_settle_look_at_a(void *user)
 {
     struct words *words = user;
 
-    hub_note(&words->b, 1);
-    hub_settle(&words->flag);
-    words->saw[1] = hub_peek(&words->a);
+    hub_store_relaxed(&words->b, 1);
+    hub_fence(&words->flag);
+    words->saw[1] = hub_load_relaxed(&words->a);
 }
 
 static void one_saw_the_other(void *user)
@@ -206,14 +206,14 @@ static void see_both_in_flag(void *user)
 
     while (weak_goes_on() && hub_observe(&words->flag) != 3)
         continue;
-    weak_expect(hub_peek(&words->data) == 7, "old data");
+    weak_expect(hub_load_relaxed(&words->data) == 7, "old data");
 }
 
 static void add_one_to_flag(void *user)
 {
     struct words *words = user;
 
-    hub_note(&words->data, 7);
+    hub_store_relaxed(&words->data, 7);
     (void)hub_add(&words->flag, 1);
 }
 
@@ -253,7 +253,7 @@ static void outside_of_a_run_the_operations_are_what_they_are(void **state)
     assert_int_equal(hub_set_bits64(&wide, 6), 1);
     assert_true(hub_claim64(&wide, 7, 1));
     hub_publish64(&wide, 4);
-    hub_settle(&word);
+    hub_fence(&word);
     assert_int_equal(hub_observe64(&wide), 4);
 }
 

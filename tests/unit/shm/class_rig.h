@@ -8,9 +8,9 @@
 
 #include <rapahub/error.h>
 
-#include "hub/shm/slot_bank.h"
+#include "hub/shm/slot_allocator.h"
+#include "hub/shm/slot_cache.h"
 #include "hub/shm/slot_grants.h"
-#include "hub/shm/slot_purse.h"
 #include "tests/support/testing.h"
 
 #define CLASS_RIG_GUESTS 2
@@ -21,8 +21,8 @@ struct class_rig {
     struct hub_geometry geometry;
     uint8_t *memory;
     struct hub_mapping segment; /* a mapping of that memory; no file */
-    struct hub_slot_bank bank;
-    struct hub_slot_purse purses[CLASS_RIG_GUESTS]; /* caches of peers 1 and 2 */
+    struct hub_slot_allocator bank;
+    struct hub_slot_cache purses[CLASS_RIG_GUESTS]; /* caches of peers 1 and 2 */
 };
 
 static bool class_rig_spoils; /* pushes fail, as where the other side changes the head each time */
@@ -54,11 +54,11 @@ static inline struct class_rig *class_rig_begin_for(uint32_t guests, bool shared
     memset(rig->memory, 0, rig->geometry.total_size);
     rig->segment = (struct hub_mapping){.data = rig->memory, .fd = -1};
     hub_size_classes_format(&rig->geometry.classes, guests, rig->memory);
-    assert_int_equal(hub_slot_bank_init(&rig->bank, &rig->geometry, rig->memory, shared), 0);
+    assert_int_equal(hub_slot_allocator_init(&rig->bank, &rig->geometry, rig->memory, shared), 0);
     for (uint32_t peer = 1; peer <= guests; peer++) {
         hub_slot_grants_endow(&rig->bank, peer);
         assert_int_equal(
-            hub_slot_purse_init(&rig->purses[peer - 1], &rig->geometry, &rig->segment, peer), 0);
+            hub_slot_cache_init(&rig->purses[peer - 1], &rig->geometry, &rig->segment, peer), 0);
     }
     return rig;
 }
@@ -71,8 +71,8 @@ static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
 static inline void class_rig_end(struct class_rig *rig)
 {
     for (uint32_t i = 0; i < CLASS_RIG_GUESTS; i++)
-        hub_slot_purse_fini(&rig->purses[i]);
-    hub_slot_bank_fini(&rig->bank);
+        hub_slot_cache_fini(&rig->purses[i]);
+    hub_slot_allocator_fini(&rig->bank);
     free(rig->memory);
     free(rig);
 }
@@ -93,24 +93,24 @@ static inline int note_loan(int r, const struct hub_slot_loan *loan, struct hub_
     return 0;
 }
 
-static inline int bank_loan(struct hub_slot_bank *bank, uint32_t peer, size_t size,
+static inline int bank_loan(struct hub_slot_allocator *bank, uint32_t peer, size_t size,
                             struct hub_descriptor *out)
 {
     struct hub_slot_loan loan;
-    int r = hub_slot_bank_loan(bank, peer, size, &loan);
+    int r = hub_slot_allocator_loan(bank, peer, size, &loan);
 
     return note_loan(r, &loan, out);
 }
 
-static inline int purse_loan(struct hub_slot_purse *purse, size_t size, struct hub_descriptor *out)
+static inline int purse_loan(struct hub_slot_cache *purse, size_t size, struct hub_descriptor *out)
 {
     struct hub_slot_loan loan;
-    int r = hub_slot_purse_loan(purse, size, &loan);
+    int r = hub_slot_cache_loan(purse, size, &loan);
 
     return note_loan(r, &loan, out);
 }
 
-static inline void bank_sent(struct hub_slot_bank *bank, uint32_t ref)
+static inline void bank_sent(struct hub_slot_allocator *bank, uint32_t ref)
 {
     const struct hub_slot_held held =
         hub_slot_class_held_of(&bank->map, ref, sizeof(struct hub_bank_record));
@@ -119,7 +119,7 @@ static inline void bank_sent(struct hub_slot_bank *bank, uint32_t ref)
     hub_slot_class_sent(&(struct hub_slot_loan){.meta = held.meta, .state = &record->state});
 }
 
-static inline void purse_sent(struct hub_slot_purse *purse, uint32_t ref)
+static inline void purse_sent(struct hub_slot_cache *purse, uint32_t ref)
 {
     const struct hub_slot_held held =
         hub_slot_class_held_of(&purse->map, ref, sizeof(struct hub_purse_record));
@@ -132,7 +132,7 @@ static inline void purse_sent(struct hub_slot_purse *purse, uint32_t ref)
 static inline struct hub_descriptor guest_sends(struct class_rig *rig, uint32_t peer, size_t size,
                                                 uint8_t fill)
 {
-    struct hub_slot_purse *purse = &rig->purses[peer - 1];
+    struct hub_slot_cache *purse = &rig->purses[peer - 1];
     struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
 
     assert_int_equal(purse_loan(purse, size, &descriptor), 0);
@@ -152,11 +152,11 @@ static inline struct hub_descriptor host_sends(struct class_rig *rig, uint32_t p
     return descriptor;
 }
 
-static inline uint32_t bank_free(struct hub_slot_bank *bank)
+static inline uint32_t bank_free(struct hub_slot_allocator *bank)
 {
     struct hub_slot_counts counts;
 
-    hub_slot_bank_count(bank, &counts);
+    hub_slot_allocator_count(bank, &counts);
     return counts.free;
 }
 

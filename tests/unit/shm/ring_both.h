@@ -71,7 +71,7 @@ BOTH void take(struct both *both, uint32_t count)
 {
     struct hub_descriptor batch[HUB_RING_BATCH];
 
-    assert_int_equal(hub_ring_take(&both->consumer, batch, HUB_RING_BATCH), count);
+    assert_int_equal(hub_ring_pop(&both->consumer, batch, HUB_RING_BATCH), count);
     for (uint32_t i = 0; i < count; i++)
         assert_next(both, &batch[i]);
 }

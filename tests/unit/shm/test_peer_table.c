@@ -51,7 +51,7 @@ static uint32_t reserve(const struct hub_segment *segment, uint32_t expected_epo
 
 static void assert_state(const struct hub_peer_entry *entry, uint32_t expected)
 {
-    assert_int_equal(hub_peek(&entry->state), expected);
+    assert_int_equal(hub_load_relaxed(&entry->state), expected);
 }
 
 /* r[verify shm.spawn.reserved-state] */
@@ -63,10 +63,10 @@ static void entries_are_reserved_from_the_first_on_until_none_is_left(void **sta
     for (uint32_t id = 1; id <= 3; id++) {
         assert_int_equal(reserve(segment, 1), id);
         assert_state(entry_of(segment, id), HUB_PEER_RESERVED);
-        assert_int_equal(hub_peek(&entry_of(segment, id)->epoch), 1);
-        assert_int_equal(hub_peek(&entry_of(segment, id)->host_wait),
+        assert_int_equal(hub_load_relaxed(&entry_of(segment, id)->epoch), 1);
+        assert_int_equal(hub_load_relaxed(&entry_of(segment, id)->host_wait),
                          HUB_WAIT_PART | HUB_WAIT_RX_BELL);
-        assert_int_equal(hub_peek(&entry_of(segment, id)->guest_wait), 0);
+        assert_int_equal(hub_load_relaxed(&entry_of(segment, id)->guest_wait), 0);
     }
     assert_int_equal(hub_peer_table_reserve(segment, &peer, &epoch), RAPAHUB_EFULL);
     assert_string_equal(rapahub_last_error()->rule, "shm.spawn.reserved-state");
@@ -81,11 +81,11 @@ static void an_entry_given_up_is_reserved_again_with_the_next_epoch(void **state
 
     for (int i = 0; i < 3; i++)
         reserve(segment, 1);
-    hub_note(&middle->guest_wait, HUB_WAIT_PART);
+    hub_store_relaxed(&middle->guest_wait, HUB_WAIT_PART);
     hub_peer_table_unreserve(middle);
     assert_state(middle, HUB_PEER_EMPTY);
-    assert_int_equal(hub_peek(&middle->guest_wait), 0);
-    assert_int_equal(hub_peek(&middle->host_wait), 0);
+    assert_int_equal(hub_load_relaxed(&middle->guest_wait), 0);
+    assert_int_equal(hub_load_relaxed(&middle->host_wait), 0);
     assert_int_equal(reserve(segment, 2), 2);
 }
 
@@ -110,7 +110,7 @@ static void a_ticket_attaches_once_and_keeps_the_epoch(void **state)
     assert_int_equal(hub_peer_table_attach(entry, &epoch), 0);
     assert_int_equal(epoch, 1);
     assert_state(entry, HUB_PEER_ATTACHED);
-    assert_int_equal(hub_peek(&entry->epoch), 1);
+    assert_int_equal(hub_load_relaxed(&entry->epoch), 1);
     assert_int_equal(hub_peer_table_attach(entry, &epoch), RAPAHUB_ESTALE);
     assert_string_equal(rapahub_last_error()->rule, "shm.spawn.guest-init");
 }

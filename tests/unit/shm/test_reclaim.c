@@ -37,17 +37,17 @@ static void leave_traces(struct hub_segment_view *view)
 {
     struct hub_peer_entry *entry = view->entry;
 
-    hub_note(&entry->guest_to_host_head, 7);
-    hub_note(&entry->guest_to_host_tail, 5);
-    hub_note(&entry->host_to_guest_head, 0xfffffff0);
-    hub_note(&entry->host_to_guest_tail, 0xffffffef);
-    hub_note64(&entry->last_heartbeat, 12345);
-    hub_note(&entry->guest_wait, HUB_WAIT_PART | HUB_WAIT_RX_FUTEX);
+    hub_store_relaxed(&entry->guest_to_host_head, 7);
+    hub_store_relaxed(&entry->guest_to_host_tail, 5);
+    hub_store_relaxed(&entry->host_to_guest_head, 0xfffffff0);
+    hub_store_relaxed(&entry->host_to_guest_tail, 0xffffffef);
+    hub_store_relaxed64(&entry->last_heartbeat, 12345);
+    hub_store_relaxed(&entry->guest_wait, HUB_WAIT_PART | HUB_WAIT_RX_FUTEX);
     for (uint32_t i = 0; i < limits.channels_max; i++) {
-        hub_note(&view->channels[i].state, HUB_CHANNEL_ACTIVE);
-        hub_note(&view->channels[i].granted_total, 1000 + i);
+        hub_store_relaxed(&view->channels[i].state, HUB_CHANNEL_ACTIVE);
+        hub_store_relaxed(&view->channels[i].granted_total, 1000 + i);
     }
-    hub_note64((struct hub_a64 *)(void *)view->guest_pool, 0xF0);
+    hub_store_relaxed64((struct hub_a64 *)(void *)view->guest_pool, 0xF0);
 }
 
 static void begin(struct rig *rig)
@@ -91,20 +91,20 @@ static void assert_clean(const struct rig *rig)
     const struct hub_segment_view *view = &rig->dead;
     const struct hub_peer_entry *entry = view->entry;
 
-    assert_int_equal(hub_peek(&entry->state), HUB_PEER_EMPTY);
-    assert_int_equal(hub_peek(&entry->epoch), 1);
-    assert_int_equal(hub_peek(&entry->guest_to_host_head), 0);
-    assert_int_equal(hub_peek(&entry->guest_to_host_tail), 0);
-    assert_int_equal(hub_peek(&entry->host_to_guest_head), 0);
-    assert_int_equal(hub_peek(&entry->host_to_guest_tail), 0);
-    assert_true(hub_peek64(&entry->last_heartbeat) == 0);
-    assert_int_equal(hub_peek(&entry->guest_wait), 0);
-    assert_int_equal(hub_peek(&entry->host_wait), 0);
+    assert_int_equal(hub_load_relaxed(&entry->state), HUB_PEER_EMPTY);
+    assert_int_equal(hub_load_relaxed(&entry->epoch), 1);
+    assert_int_equal(hub_load_relaxed(&entry->guest_to_host_head), 0);
+    assert_int_equal(hub_load_relaxed(&entry->guest_to_host_tail), 0);
+    assert_int_equal(hub_load_relaxed(&entry->host_to_guest_head), 0);
+    assert_int_equal(hub_load_relaxed(&entry->host_to_guest_tail), 0);
+    assert_true(hub_load_relaxed64(&entry->last_heartbeat) == 0);
+    assert_int_equal(hub_load_relaxed(&entry->guest_wait), 0);
+    assert_int_equal(hub_load_relaxed(&entry->host_wait), 0);
     assert_true(entry->ring_offset && entry->slot_pool_offset && entry->channel_table_offset);
-    assert_true(hub_peek64((struct hub_a64 *)(void *)view->guest_pool) == 0x3F);
+    assert_true(hub_load_relaxed64((struct hub_a64 *)(void *)view->guest_pool) == 0x3F);
     for (uint32_t i = 0; i < limits.channels_max; i++) {
-        assert_int_equal(hub_peek(&view->channels[i].state), HUB_CHANNEL_FREE);
-        assert_int_equal(hub_peek(&view->channels[i].granted_total), 0);
+        assert_int_equal(hub_load_relaxed(&view->channels[i].state), HUB_CHANNEL_FREE);
+        assert_int_equal(hub_load_relaxed(&view->channels[i].granted_total), 0);
     }
 }
 
@@ -135,8 +135,8 @@ static void its_neighbour_notices_nothing(void **state)
     hub_reclaim_reset(rig.segment, &rig.pool, PEER);
     hub_reclaim_empty(rig.segment, PEER);
     assert_memory_equal(rig.other.entry, rig.other_before, 64);
-    assert_true(hub_peek64((struct hub_a64 *)(void *)rig.other.guest_pool) == 0xF0);
-    assert_int_equal(hub_peek(&rig.other.channels[3].granted_total), 1003);
+    assert_true(hub_load_relaxed64((struct hub_a64 *)(void *)rig.other.guest_pool) == 0xF0);
+    assert_int_equal(hub_load_relaxed(&rig.other.channels[3].granted_total), 1003);
     assert_int_equal(generation_in(&rig, rig.other.guest_pool, 0), 0);
     end(&rig);
 }

@@ -363,7 +363,7 @@ static void assert_works_inside(const struct hub_segment *segment,
     hub_slot_pool_fini(&pool);
     hub_ring_consumer_init(&ring, view->host_to_guest, g->limits.ring_size,
                            &view->entry->host_to_guest_head, &view->entry->host_to_guest_tail);
-    (void)hub_ring_take(&ring, batch, HUB_RING_BATCH);
+    (void)hub_ring_pop(&ring, batch, HUB_RING_BATCH);
 }
 
 /* Attaches if it may; true if it did. */

@@ -15,7 +15,7 @@ static int purse_warm(struct class_rig *rig, size_t size, struct hub_descriptor 
 static int purse_cold(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
     struct hub_slot_loan slot;
-    int r = hub_slot_purse_loan_cold(&rig->purses[0], size, &slot);
+    int r = hub_slot_cache_loan_cold(&rig->purses[0], size, &slot);
 
     return note_loan(r, &slot, out);
 }
@@ -28,7 +28,7 @@ static int bank_warm(struct class_rig *rig, size_t size, struct hub_descriptor *
 static int bank_cold(struct class_rig *rig, size_t size, struct hub_descriptor *out)
 {
     struct hub_slot_loan slot;
-    int r = hub_slot_bank_loan_cold(&rig->bank, 1, size, &slot);
+    int r = hub_slot_allocator_loan_cold(&rig->bank, 1, size, &slot);
 
     return note_loan(r, &slot, out);
 }
@@ -49,12 +49,12 @@ static uint32_t that_go_round(struct class_rig *rig, bool guest, loan *next, siz
             seen[count++] = d.payload_slot;
         if (guest) {
             purse_sent(&rig->purses[0], d.payload_slot);
-            assert_int_equal(hub_slot_bank_accept(&rig->bank, 1, &d, NULL), 0);
+            assert_int_equal(hub_slot_allocator_accept(&rig->bank, 1, &d, NULL), 0);
             assert_int_equal(hub_slot_grants_free(&rig->bank, d.payload_slot), 0);
         } else {
             bank_sent(&rig->bank, d.payload_slot);
-            assert_int_equal(hub_slot_purse_accept(&rig->purses[0], &d, NULL), 0);
-            assert_int_equal(hub_slot_purse_free(&rig->purses[0], d.payload_slot), 0);
+            assert_int_equal(hub_slot_cache_accept(&rig->purses[0], &d, NULL), 0);
+            assert_int_equal(hub_slot_cache_free(&rig->purses[0], d.payload_slot), 0);
         }
     }
     return count;
@@ -92,12 +92,12 @@ static void a_guest_with_few_asks_for_more(void **state)
 
     (void)state;
     assert_int_equal(purse_warm(rig, 1024, &d), 0);
-    hub_slot_purse_drop(&rig->purses[0], d.payload_slot);
-    assert_int_equal(hub_peek(&block->wanted), 0);
+    hub_slot_cache_drop(&rig->purses[0], d.payload_slot);
+    assert_int_equal(hub_load_relaxed(&block->wanted), 0);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(purse_cold(rig, 1024, &d), 0);
     assert_int_equal(purse_cold(rig, 1024, &d), 0); /* from the next class */
-    assert_int_equal(hub_peek(&block->wanted), 1);
+    assert_int_equal(hub_load_relaxed(&block->wanted), 1);
     class_rig_end(rig);
 }
 
@@ -108,8 +108,8 @@ static void a_stack_that_holds_what_cannot_be_there_is_a_violation_here_too(void
     struct hub_descriptor d = {0};
 
     (void)state;
-    hub_note64(&hub_slot_class_peer(&rig->bank.map, 1, 0)->free_head,
-               hub_slot_ref_head(0x00000018, 1));
+    hub_store_relaxed64(&hub_slot_class_peer(&rig->bank.map, 1, 0)->free_head,
+                        hub_slot_ref_head(0x00000018, 1));
     assert_broken(purse_cold(rig, 64, &d), "shm.varslot.freelist");
     class_rig_end(rig);
 }

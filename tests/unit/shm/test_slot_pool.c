@@ -99,9 +99,10 @@ static void a_new_pool_has_a_bit_for_each_slot_and_no_other(void **state)
         uint32_t words = (uint32_t)(rig->geometry.bitmap_size / 8), bits = 0;
 
         for (uint32_t word = 0; word < words; word++)
-            bits += (uint32_t)__builtin_popcountll(hub_peek64(&rig->bitmap[word]));
+            bits += (uint32_t)__builtin_popcountll(hub_load_relaxed64(&rig->bitmap[word]));
         assert_int_equal(bits, counts[i]);
-        assert_true(hub_peek64(&rig->bitmap[(counts[i] - 1) / 64]) >> (counts[i] - 1) % 64 == 1);
+        assert_true(
+            hub_load_relaxed64(&rig->bitmap[(counts[i] - 1) / 64]) >> (counts[i] - 1) % 64 == 1);
         end(rig);
     }
 }
@@ -176,11 +177,11 @@ static void a_returned_cache_leaves_all_bits_set(void **state)
 
     (void)state;
     send_to(rig, 0);
-    assert_true(hub_peek64(&rig->bitmap[0]) == 0);
+    assert_true(hub_load_relaxed64(&rig->bitmap[0]) == 0);
     set_bit(rig, 0);
     hub_slot_pool_return_cache(&rig->pool);
-    assert_true(hub_peek64(&rig->bitmap[0]) == UINT64_MAX);
-    assert_true(hub_peek64(&rig->bitmap[1]) == 0x3F);
+    assert_true(hub_load_relaxed64(&rig->bitmap[0]) == UINT64_MAX);
+    assert_true(hub_load_relaxed64(&rig->bitmap[1]) == 0x3F);
     assert_true(hub_slot_pool_ready(&rig->pool, 0));
     assert_int_equal(loan(rig, 0), 0);
     assert_true(rig->pool.stray_bits == 0);
@@ -259,7 +260,7 @@ static void a_bit_cleared_by_a_peer_is_a_violation_or_ignored(void **state)
     for (int shared = 0; shared <= 1; shared++) {
         struct rig *rig = begin(4, shared != 0);
 
-        hub_note64(&rig->bitmap[0], 0x0D);
+        hub_store_relaxed64(&rig->bitmap[0], 0x0D);
         if (!shared) {
             assert_violation(try_loan(rig, 0), "shm.slot.pool-layout");
         } else {
@@ -337,7 +338,7 @@ static void the_slots_of_a_dead_peer_come_back_and_those_of_others_stay(void **s
     assert_int_equal(hub_slot_pool_free_count(&rig->pool), 7);
     set_bit(rig, 1);
     hub_slot_pool_return_cache(&rig->pool);
-    assert_true(hub_peek64(&rig->bitmap[0]) == 0xFF);
+    assert_true(hub_load_relaxed64(&rig->bitmap[0]) == 0xFF);
     end(rig);
 }
 
@@ -348,9 +349,9 @@ static void the_pool_of_a_dead_owner_is_whole_with_new_generations(void **state)
     (void)state;
     send_to(rig, 0);
     send_to(rig, 0);
-    hub_note64(&rig->bitmap[0], 0xFF00);
+    hub_store_relaxed64(&rig->bitmap[0], 0xFF00);
     hub_slot_pool_reset(&rig->geometry, rig->memory);
-    assert_true(hub_peek64(&rig->bitmap[0]) == 7);
+    assert_true(hub_load_relaxed64(&rig->bitmap[0]) == 7);
     assert_int_equal(generation_in(rig, 0), 2);
     assert_int_equal(generation_in(rig, 1), 2);
     assert_int_equal(generation_in(rig, 2), 1);

@@ -14,12 +14,12 @@ static void taking_part_keeps_bits_and_shows_a_cpu(void **state)
 
     (void)state;
     begin_pair(&pair);
-    hub_note(&pair.words[0], HUB_WAIT_PART | HUB_WAIT_RX_BELL);
+    hub_store_relaxed(&pair.words[0], HUB_WAIT_PART | HUB_WAIT_RX_BELL);
     hub_wait_init(&pair.side[0], &pair.words[0], &pair.words[1], -1, -1);
     assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART | HUB_WAIT_RX_BELL);
     assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
-    cpu = hub_peek(&pair.words[0]) >> HUB_WAIT_CPU_SHIFT;
-    assert_int_equal(cpu, hub_peek(&pair.side[0].cpu));
+    cpu = hub_load_relaxed(&pair.words[0]) >> HUB_WAIT_CPU_SHIFT;
+    assert_int_equal(cpu, hub_load_relaxed(&pair.side[0].cpu));
     assert_true(cpu > 0);
     assert_true(pair.side[0].gap >= 1 && pair.side[0].gap <= 100);
     end_pair(&pair);
@@ -32,9 +32,9 @@ static void who_is_awake_is_not_woken(void **state)
     (void)state;
     begin_pair(&pair);
     hub_wait_wake(&pair.side[0], HUB_WAIT_RX | HUB_WAIT_TX, NULL);
-    assert_true(hub_peek64(&pair.side[0].wakes_saved) == 1);
-    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 0);
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 0);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_saved) == 1);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_futex) == 0);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_bell) == 0);
     assert_false(has_byte(pair.bells[1]));
     end_pair(&pair);
 }
@@ -57,7 +57,7 @@ static void a_wake_claims_the_bits_it_is_for_and_no_others(void **state)
     hub_wait_wake(&pair.side[0], HUB_WAIT_TX, NULL);
     assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
     assert_true(has_byte(pair.bells[1]));
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 2);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_bell) == 2);
     hub_wait_arm(&pair.side[1], HUB_WAIT_RX);
     hub_wait_disarm(&pair.side[1], HUB_WAIT_RX);
     assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
@@ -72,10 +72,10 @@ static void a_bell_that_is_owed_is_rung_again(void **state)
     begin_pair(&pair);
     hub_wait_pay(&pair.side[0]);
     assert_false(has_byte(pair.bells[1]));
-    hub_note(&pair.side[0].bell_owed, 1);
+    hub_store_relaxed(&pair.side[0].bell_owed, 1);
     hub_wait_pay(&pair.side[0]);
     assert_true(has_byte(pair.bells[1]));
-    assert_int_equal(hub_peek(&pair.side[0].bell_owed), 0);
+    assert_int_equal(hub_load_relaxed(&pair.side[0].bell_owed), 0);
     end_pair(&pair);
 }
 
@@ -88,7 +88,7 @@ static void what_is_there_needs_no_wait(void **state)
     (void)state;
     begin_pair(&pair);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), 0);
-    assert_int_equal(hub_peek(&pair.side[0].turns), 0);
+    assert_int_equal(hub_load_relaxed(&pair.side[0].turns), 0);
     end_pair(&pair);
 }
 
@@ -111,7 +111,7 @@ static void a_wait_ends_at_its_deadline_and_leaves_no_bit_armed(void **state)
         assert_true(hub_clock_now() - start >= 5 * HUB_MILLISECOND);
         assert_true(hub_clock_now() - start < HUB_SECOND);
         assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
-        assert_int_equal(hub_peek(&thing.hang_ups), 0);
+        assert_int_equal(hub_load_relaxed(&thing.hang_ups), 0);
         end_pair(&pair);
     }
 }
@@ -142,15 +142,15 @@ static void the_budget_halves_in_vain_and_is_tried_in_full_each_32nd_time(void *
     begin_pair(&pair);
     order.last = HUB_WAIT_SPIN;
     for (size_t i = 0; i < 6; i++) {
-        hub_note(&pair.words[1], HUB_WAIT_PART | OTHER_CPU);
+        hub_store_relaxed(&pair.words[1], HUB_WAIT_PART | OTHER_CPU);
         assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
-        assert_int_equal(hub_peek64(&pair.side[0].spin_ns), budgets[i]);
+        assert_int_equal(hub_load_relaxed64(&pair.side[0].spin_ns), budgets[i]);
     }
-    hub_note(&pair.side[0].turns, 30);
+    hub_store_relaxed(&pair.side[0].turns, 30);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
-    assert_int_equal(hub_peek(&pair.side[0].turns), 31);
+    assert_int_equal(hub_load_relaxed(&pair.side[0].turns), 31);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_EAGAIN);
-    assert_int_equal(hub_peek64(&pair.side[0].spin_ns), 0);
+    assert_int_equal(hub_load_relaxed64(&pair.side[0].spin_ns), 0);
     end_pair(&pair);
 }
 
@@ -165,7 +165,7 @@ static bool grows_drowsy(void *user)
     struct drowsy *drowsy = user;
 
     if (++drowsy->looks == drowsy->most)
-        hub_note(&drowsy->pair->words[1], HUB_WAIT_PART | OTHER_CPU | HUB_WAIT_RX_FUTEX);
+        hub_store_relaxed(&drowsy->pair->words[1], HUB_WAIT_PART | OTHER_CPU | HUB_WAIT_RX_FUTEX);
     return false;
 }
 
@@ -185,8 +185,8 @@ static uint64_t shortest_spin(struct pair *pair, bool eager, uint32_t most)
         uint64_t start = hub_clock_now(), took;
 
         drowsy.looks = 0;
-        hub_note(&pair->words[1], HUB_WAIT_PART | OTHER_CPU);
-        hub_note64(&pair->side[0].spin_ns, HUB_WAIT_SPIN_FULL);
+        hub_store_relaxed(&pair->words[1], HUB_WAIT_PART | OTHER_CPU);
+        hub_store_relaxed64(&pair->side[0].spin_ns, HUB_WAIT_SPIN_FULL);
         assert_int_equal(hub_wait_for(&pair->side[0], &order), RAPAHUB_EAGAIN);
         took = hub_clock_now() - start;
         shortest = took < shortest ? took : shortest;
@@ -283,11 +283,11 @@ static void a_hang_up_is_reported_once_and_ends_the_wait(void **state)
     order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), 0);
     assert_true(hub_clock_now() - start < SLICE);
-    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 1);
     hub_publish(&thing.there, 0);
     order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
-    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 1);
     end_pair(&pair);
 }
 
@@ -305,11 +305,11 @@ static void a_death_is_reported_after_the_hang_up_that_hinted_at_it(void **state
     pair.bells[1] = -1;
     order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
-    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 1);
     assert_int_equal(eventfd_write(pair.side[0].pidfd, 1), 0);
     order = order_for(&thing, HUB_WAIT_RX, 30 * HUB_MILLISECOND);
     assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
-    assert_int_equal(hub_peek(&thing.hang_ups), 2);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 2);
     close(pair.side[0].pidfd);
     end_pair(&pair);
 }
@@ -327,11 +327,11 @@ static void who_waits_to_send_leaves_the_doorbell_alone(void **state)
     close(pair.bells[1]);
     pair.bells[1] = -1;
     for (int foreign = 0; foreign <= 1; foreign++) {
-        hub_note(&pair.words[1], foreign ? 0 : HUB_WAIT_PART);
+        hub_store_relaxed(&pair.words[1], foreign ? 0 : HUB_WAIT_PART);
         order = order_for(&thing, HUB_WAIT_TX, 3 * HUB_MILLISECOND);
         assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
-        assert_int_equal(hub_peek(&thing.hang_ups), 0);
-        assert_int_equal(hub_peek(&pair.side[0].peer_gone), 0);
+        assert_int_equal(hub_load_relaxed(&thing.hang_ups), 0);
+        assert_int_equal(hub_load_relaxed(&pair.side[0].peer_gone), 0);
         assert_true(has_byte(pair.bells[0]));
     }
     end_pair(&pair);
@@ -350,8 +350,8 @@ static void *scribble(void *user)
 
     hub_random_init(&random, 3);
     while (hub_observe(&scribbler->stop) == 0)
-        hub_note(&scribbler->words[hub_random_next(&random) & 1],
-                 (uint32_t)hub_random_next(&random));
+        hub_store_relaxed(&scribbler->words[hub_random_next(&random) & 1],
+                          (uint32_t)hub_random_next(&random));
     return NULL;
 }
 

@@ -26,7 +26,7 @@ struct alone {
 static void begin(struct alone *alone)
 {
     *alone = (struct alone){.hang_ups = 0};
-    hub_note(&alone->peer, HUB_WAIT_PART);
+    hub_store_relaxed(&alone->peer, HUB_WAIT_PART);
     hub_wait_init(&alone->wait, &alone->own, &alone->peer, -1, -1);
 }
 
@@ -75,7 +75,7 @@ static void a_host_whose_lock_is_free_has_hung_up(void **state)
     open_file(&host, &guest);
     for (int foreign = 0; foreign <= 1; foreign++) {
         begin(&alone);
-        hub_note(&alone.peer, foreign ? 0 : HUB_WAIT_PART);
+        hub_store_relaxed(&alone.peer, foreign ? 0 : HUB_WAIT_PART);
         alone.wait.host_lock = guest;
         assert_int_equal(wait_for(&alone, HUB_WAIT_RX, 120 * HUB_MILLISECOND), -ETIMEDOUT);
         assert_int_equal(alone.hang_ups, 0);

@@ -60,11 +60,11 @@ static bool looks(struct pair *pair)
 {
     struct thing thing = {0};
     struct hub_wait_order order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
-    uint32_t before = hub_peek(&pair->side[0].turns);
+    uint32_t before = hub_load_relaxed(&pair->side[0].turns);
 
     order.last = HUB_WAIT_SPIN;
     assert_int_equal(hub_wait_for(&pair->side[0], &order), RAPAHUB_EAGAIN);
-    return hub_peek(&pair->side[0].turns) != before;
+    return hub_load_relaxed(&pair->side[0].turns) != before;
 }
 
 /* The peer was born there too, and went elsewhere. r[verify hub.wait.ladder] */
@@ -136,7 +136,7 @@ static void looks_in_vain_are_a_reason_to_judge_anew(void **state)
     (void)state;
     begin_pair(&pair);
     show(&pair, shown(here));
-    hub_note64(&pair.side[0].near, hub_peek(&pair.words[1]));
+    hub_store_relaxed64(&pair.side[0].near, hub_load_relaxed(&pair.words[1]));
     assert_true(hub_wait_is_near(&pair.side[0]));
     assert_false(hub_wait_for_word(&pair.side[0], &word, 7, &word));
     assert_false(hub_wait_is_near(&pair.side[0]));

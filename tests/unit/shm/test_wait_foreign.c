@@ -18,14 +18,14 @@ static void a_peer_that_does_not_take_part_is_woken_always(void **state)
 
     (void)state;
     begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
+    hub_store_relaxed(&pair.words[1], 0);
     hub_wait_wake(&pair.side[0], HUB_WAIT_RX, &head);
     assert_true(has_byte(pair.bells[1]));
-    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 1);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_futex) == 1);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_bell) == 1);
     hub_wait_wake(&pair.side[0], HUB_WAIT_RX, NULL);
-    assert_true(hub_peek64(&pair.side[0].wakes_futex) == 1);
-    assert_true(hub_peek64(&pair.side[0].wakes_bell) == 2);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_futex) == 1);
+    assert_true(hub_load_relaxed64(&pair.side[0].wakes_bell) == 2);
     end_pair(&pair);
 }
 
@@ -38,7 +38,7 @@ static void a_peer_that_never_wakes_is_looked_after_by_ourselves(void **state)
 
     (void)state;
     begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
+    hub_store_relaxed(&pair.words[1], 0);
     sleeper.wait = &pair.side[0];
     start_sleeper(&sleeper);
     until_armed(&pair.words[0], HUB_WAIT_RX_BELL);
@@ -66,7 +66,7 @@ static void without_a_doorbell_a_wait_for_it_sleeps_on_the_word_it_wakes(void **
 
     (void)state;
     begin_pair(&pair);
-    hub_note(&pair.words[1], 0);
+    hub_store_relaxed(&pair.words[1], 0);
     pair.side[0].doorbell = -1;
     sleeper.wait = &pair.side[0];
     sleeper.order.seed_word = &head;
@@ -90,7 +90,7 @@ static void begin_foreign(struct foreign *with)
 {
     *with = (struct foreign){0};
     begin_pair(&with->pair);
-    hub_note(&with->pair.words[1], 0);
+    hub_store_relaxed(&with->pair.words[1], 0);
     with->sleeper.wait = &with->pair.side[0];
     with->sleeper.order = order_for(&with->thing, HUB_WAIT_RX, PATIENCE);
     with->sleeper.order.seed_word = &with->head;
@@ -177,7 +177,7 @@ static void who_takes_part_is_never_taken_for_such_a_peer(void **state)
 
     (void)state;
     begin_foreign(&with);
-    hub_note(&with.pair.words[1], HUB_WAIT_PART);
+    hub_store_relaxed(&with.pair.words[1], HUB_WAIT_PART);
     for (int i = 0; i < HUB_WAIT_FOREIGN_UNRUNG; i++)
         hub_wait_foreign_note_unrung(&with.pair.side[0]);
     assert_false(hub_wait_foreign_by_futex(&with.pair.side[0]));
@@ -235,7 +235,7 @@ __attribute__((noreturn)) static void orphan_a_waiter(struct pair *pair, int to)
     if (child < 0 || write(ready[1], &byte, 1) != 1)
         _exit(1);
     (void)hub_wait_for(&wait, &order);
-    byte = (char)hub_peek(&thing.hang_ups);
+    byte = (char)hub_load_relaxed(&thing.hang_ups);
     _exit(write(to, &byte, 1) == 1 ? 0 : 1);
 }
 
@@ -275,7 +275,7 @@ static void a_datagram_that_finds_nobody_is_a_hang_up(void **state)
     (void)state;
     begin_pair(&pair);
     wait = of_datagrams(&pair);
-    hub_note(&pair.words[1], 0);
+    hub_store_relaxed(&pair.words[1], 0);
     close(pair.bells[1]);
     pair.bells[1] = -1;
     hub_wait_wake(&wait, HUB_WAIT_RX, NULL);
@@ -283,7 +283,7 @@ static void a_datagram_that_finds_nobody_is_a_hang_up(void **state)
     order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
     assert_int_equal(hub_wait_for(&wait, &order), 0);
     assert_true(hub_clock_now() - start < SLICE);
-    assert_int_equal(hub_peek(&thing.hang_ups), 1);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 1);
     end_pair(&pair);
 }
 

@@ -63,7 +63,7 @@ static bool wait_as(struct party *party, uint32_t bits, bool (*ready)(void *))
     int r;
 
     if (!party->spins)
-        hub_note64(&party->wait.spin_ns, 0);
+        hub_store_relaxed64(&party->wait.spin_ns, 0);
     r = hub_wait_for(&party->wait, &order);
     party->long_waits += hub_clock_now() - start > SLICE;
     if (r < 0)
@@ -98,7 +98,7 @@ static bool receive_number(struct party *party, uint32_t number)
         if (!wait_as(party, HUB_WAIT_RX, has_message))
             return false;
     }
-    if (hub_ring_take(&party->in, &descriptor, 1) != 1 || descriptor.id != number)
+    if (hub_ring_pop(&party->in, &descriptor, 1) != 1 || descriptor.id != number)
         party->failure = RAPAHUB_EPROTOCOL;
     if (hub_ring_tail_due(&party->in))
         show_tail(party);
@@ -289,7 +289,7 @@ static void what_comes_while_a_waiter_arms_is_seen_before_it_sleeps(void **state
 /* Both are let go at the same moment, if each has a CPU; else they take turns. */
 static void take_turn(struct hub_a32 *own, const struct hub_a32 *other)
 {
-    uint32_t turn = hub_peek(own) + 1;
+    uint32_t turn = hub_load_relaxed(own) + 1;
 
     hub_publish(own, turn);
     for (uint32_t i = 0; hub_observe(other) < turn; i++)
@@ -338,9 +338,9 @@ static void a_publication_and_an_arming_never_miss_each_other(void **state)
         take_turn(&words.turn_of_sleeper, &words.turn_of_waker);
         delay(&words.turn_of_sleeper, i % 59 * 4);
         hub_wait_arm(&words.sleeper, HUB_WAIT_RX);
-        seen = hub_peek(&words.resource) == i + 1;
+        seen = hub_load_relaxed(&words.resource) == i + 1;
         take_turn(&words.turn_of_sleeper, &words.turn_of_waker);
-        assert_true(seen || !(hub_peek(&words.sleeper_word) & HUB_WAIT_RX));
+        assert_true(seen || !(hub_load_relaxed(&words.sleeper_word) & HUB_WAIT_RX));
         hub_wait_disarm(&words.sleeper, HUB_WAIT_RX);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);

@@ -32,7 +32,7 @@ static void begin(struct side *side, enum hub_wait_manner manner)
 {
     *side = (struct side){.rests = 0};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, side->bells), 0);
-    hub_note(&side->peer, HUB_WAIT_PART | OTHER_CPU);
+    hub_store_relaxed(&side->peer, HUB_WAIT_PART | OTHER_CPU);
     hub_wait_init(&side->wait, &side->own, &side->peer, side->bells[0], -1);
     side->wait.manner = manner;
 }
@@ -48,7 +48,7 @@ static void share_a_cpu(struct side *side)
     assert_int_equal(sched_getaffinity(0, sizeof side->allowed, &side->allowed), 0);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     side->pinned = true;
-    hub_note(&side->peer, HUB_WAIT_PART | ((uint32_t)cpu + 1) << HUB_WAIT_CPU_SHIFT);
+    hub_store_relaxed(&side->peer, HUB_WAIT_PART | ((uint32_t)cpu + 1) << HUB_WAIT_CPU_SHIFT);
 }
 
 static void end(struct side *side)
@@ -63,7 +63,7 @@ static void end(struct side *side)
 static bool look(void *user)
 {
     struct side *side = user;
-    uint32_t bits = hub_peek(&side->own) & ARMED;
+    uint32_t bits = hub_load_relaxed(&side->own) & ARMED;
 
     side->looks++;
     if (side->seen == 0 && bits == 0)

@@ -34,7 +34,7 @@ static void looks_in_vain_are_few_and_leave_nothing(void **state)
     assert_true(hub_clock_now() - start < HUB_SECOND);
     assert_int_equal(bits_of(&pair, 0), HUB_WAIT_PART);
     assert_int_equal(bits_of(&pair, 1), HUB_WAIT_PART);
-    assert_int_equal(hub_peek(&pair.side[0].turns), 0);
+    assert_int_equal(hub_load_relaxed(&pair.side[0].turns), 0);
     end_pair(&pair);
 }
 
@@ -47,13 +47,13 @@ static void what_the_first_look_finds_says_nothing_of_spinning(void **state)
 
     (void)state;
     begin_pair(&pair);
-    hub_note64(&pair.side[0].spin_ns, 0);
+    hub_store_relaxed64(&pair.side[0].spin_ns, 0);
     assert_false(hub_wait_for_word(&pair.side[0], &word, 7, &word));
-    assert_int_equal(hub_peek64(&pair.side[0].spin_ns), 0);
+    assert_int_equal(hub_load_relaxed64(&pair.side[0].spin_ns), 0);
     for (size_t i = 0; i < 2; i++) {
-        hub_note64(&pair.side[0].spin_ns, budgets[i]);
+        hub_store_relaxed64(&pair.side[0].spin_ns, budgets[i]);
         assert_true(hub_wait_for_word(&pair.side[0], &word, 8, &word));
-        assert_int_equal(hub_peek64(&pair.side[0].spin_ns), budgets[i]);
+        assert_int_equal(hub_load_relaxed64(&pair.side[0].spin_ns), budgets[i]);
     }
     end_pair(&pair);
 }
@@ -69,7 +69,7 @@ static void *write_later(void *user)
 
     for (int i = 0; i < 1000; i++)
         hub_pause();
-    hub_note(&writer->cell, 42);
+    hub_store_relaxed(&writer->cell, 42);
     hub_publish(&writer->word, 1);
     return NULL;
 }
@@ -87,7 +87,7 @@ static void what_was_written_before_the_word_is_seen_behind_it(void **state)
         assert_int_equal(pthread_create(&thread, NULL, write_later, &writer), 0);
         while (!hub_wait_for_word(&pair.side[0], &writer.word, 0, &writer.cell))
             sched_yield();
-        assert_int_equal(hub_peek(&writer.cell), 42);
+        assert_int_equal(hub_load_relaxed(&writer.cell), 42);
         pthread_join(thread, NULL);
         end_pair(&pair);
     }
@@ -111,7 +111,7 @@ static void a_peer_is_near_where_it_pays_to_look(void **state)
 
         begin_pair(&pair);
         pair.side[0].manner = rows[i].manner;
-        hub_note(&pair.side[0].cpu, 5);
+        hub_store_relaxed(&pair.side[0].cpu, 5);
         (void)hub_clear_bits(&pair.words[1], CPU_BITS);
         (void)hub_arm(&pair.words[1], (rows[i].same ? UINT32_C(5) : UINT32_C(6))
                                           << HUB_WAIT_CPU_SHIFT);
@@ -134,7 +134,7 @@ static void a_peer_is_elsewhere_where_it_is_known_to_be(void **state)
 
         begin_pair(&pair);
         pair.side[0].manner = HUB_WAIT_MANNER_SLEEP;
-        hub_note(&pair.side[0].cpu, rows[i].ours);
+        hub_store_relaxed(&pair.side[0].cpu, rows[i].ours);
         (void)hub_clear_bits(&pair.words[1], CPU_BITS);
         (void)hub_arm(&pair.words[1], rows[i].theirs << HUB_WAIT_CPU_SHIFT);
         assert_int_equal(hub_wait_is_elsewhere(&pair.side[0]), rows[i].elsewhere);
@@ -171,14 +171,14 @@ static void who_moves_to_the_cpu_of_its_peer_is_near_no_more(void **state)
 
     (void)state;
     begin_pair(&pair);
-    here = hub_peek(&pair.side[0].cpu);
-    hub_note(&pair.side[0].cpu, here + 1); /* where it was before */
+    here = hub_load_relaxed(&pair.side[0].cpu);
+    hub_store_relaxed(&pair.side[0].cpu, here + 1); /* where it was before */
     (void)hub_clear_bits(&pair.words[1], CPU_BITS);
     (void)hub_arm(&pair.words[1], here << HUB_WAIT_CPU_SHIFT);
     assert_true(hub_wait_is_near(&pair.side[0]));
     hub_wait_show_cpu(&pair.side[0]);
     /* unless it moved on meanwhile */
-    assert_int_equal(hub_wait_is_near(&pair.side[0]), hub_peek(&pair.side[0].cpu) != here);
+    assert_int_equal(hub_wait_is_near(&pair.side[0]), hub_load_relaxed(&pair.side[0].cpu) != here);
     end_pair(&pair);
 }
 

@@ -47,7 +47,7 @@ WAITING void end_pair(struct pair *pair)
 
 WAITING uint32_t bits_of(const struct pair *pair, int side)
 {
-    return hub_peek(&pair->words[side]) & 0xFFFF;
+    return hub_load_relaxed(&pair->words[side]) & 0xFFFF;
 }
 
 WAITING bool has_byte(int fd)

@@ -103,7 +103,7 @@ static void the_records_are_those_of_the_texts(void **state)
     hub_payload_put(&writer, hub_lifecycle_table[HUB_LIFECYCLE_BEGIN].types[1], &sent);
     assert_int_equal(writer.failure, 0);
     hub_reader_init(&reader, data, writer.size);
-    hub_payload_take(&reader, &rapahub_type_hub_begin, &got);
+    hub_payload_decode(&reader, &rapahub_type_hub_begin, &got);
     assert_int_equal(hub_postcard_end(&reader), 0);
     assert_int_equal(got.id.container, 3);
     assert_int_equal(got.how, HUB_BEGIN_RECOVER);
@@ -122,10 +122,10 @@ static void a_target_goes_there_and_back(void **state)
         struct rapahub_container_id back;
 
         assert_true(bytes.size && bytes.size <= sizeof(data));
-        assert_int_equal(hub_lifecycle_take_target(bytes, &back), 0);
+        assert_int_equal(hub_lifecycle_decode_target(bytes, &back), 0);
         assert_memory_equal(&back, &ids[i], sizeof(back));
         bytes.size--;
-        assert_int_equal(hub_lifecycle_take_target(bytes, &back), RAPAHUB_EFORMAT);
+        assert_int_equal(hub_lifecycle_decode_target(bytes, &back), RAPAHUB_EFORMAT);
     }
 }
 
@@ -135,7 +135,7 @@ static void a_target_with_more_behind_it_is_refused(void **state)
     struct rapahub_container_id id;
 
     (void)state;
-    assert_int_equal(hub_lifecycle_take_target(bytes, &id), RAPAHUB_EFORMAT);
+    assert_int_equal(hub_lifecycle_decode_target(bytes, &id), RAPAHUB_EFORMAT);
 }
 
 int main(void)

@@ -51,10 +51,10 @@ static void check_vector(const struct vector *vector)
     assert_int_equal(hub_metadata_read(&reader, &ours), 0);
     assert_int_equal(hub_postcard_end(&reader), 0);
     hub_reader_init(&reader, vector->bytes, vector->size);
-    count = hub_metadata_take_count(&reader);
+    count = hub_metadata_decode_count(&reader);
     assert_int_equal(count, json_array_size(vector->value));
     for (uint32_t i = 0; i < count; i++)
-        hub_metadata_take_entry(&reader, &entries[i]);
+        hub_metadata_decode_entry(&reader, &entries[i]);
     assert_int_equal(hub_postcard_end(&reader), 0);
     hub_writer_init(&writer, data, vector->size);
     put_entries(&writer, entries, count);

@@ -68,7 +68,7 @@ static void a_record_is_read_back_with_views_into_the_bytes(void **state)
     (void)state;
     memset(&back, 0xaa, sizeof(back));
     hub_reader_init(&reader, wire, sizeof(wire));
-    hub_payload_take(&reader, &rapahub_type_every, &back);
+    hub_payload_decode(&reader, &rapahub_type_every, &back);
     assert_int_equal(hub_postcard_end(&reader), 0);
     assert_true(back.flag);
     assert_int_equal(back.a, sample.a);
@@ -92,7 +92,7 @@ static void every_cut_of_a_record_is_refused(void **state)
         struct every back;
 
         hub_reader_init(&reader, wire, size);
-        hub_payload_take(&reader, &rapahub_type_every, &back);
+        hub_payload_decode(&reader, &rapahub_type_every, &back);
         assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
     }
 }
@@ -135,7 +135,7 @@ static void a_type_that_holds_itself_ends_with_a_failure(void **state)
     (void)state;
     members[0].type = &type;
     hub_reader_init(&reader, wire, sizeof(wire));
-    hub_payload_take(&reader, &type, &value);
+    hub_payload_decode(&reader, &type, &value);
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
     hub_writer_count(&writer);
     hub_payload_put(&writer, &type, &value);

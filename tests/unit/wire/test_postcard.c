@@ -13,14 +13,14 @@ static void a_failed_reader_stays_failed_with_the_first_reason(void **state)
 
     (void)state;
     hub_reader_init(&reader, data, sizeof(data));
-    hub_postcard_take_bool(&reader);
+    hub_postcard_read_bool(&reader);
     assert_non_null(strstr(rapahub_last_error()->text, "bool"));
-    assert_false(hub_postcard_take_bool(&reader));
-    assert_int_equal(hub_postcard_take_unsigned(&reader, 64), 0);
-    assert_int_equal(hub_postcard_take_byte(&reader), 0);
-    assert_int_equal(hub_postcard_take_string(&reader).size, 0);
-    assert_int_equal(hub_postcard_take_count(&reader, 1), 0);
-    assert_int_equal(hub_postcard_take_variant(&reader, 9), 0);
+    assert_false(hub_postcard_read_bool(&reader));
+    assert_int_equal(hub_postcard_read_unsigned(&reader, 64), 0);
+    assert_int_equal(hub_postcard_read_byte(&reader), 0);
+    assert_int_equal(hub_postcard_read_string(&reader).size, 0);
+    assert_int_equal(hub_postcard_read_count(&reader, 1), 0);
+    assert_int_equal(hub_postcard_read_variant(&reader, 9), 0);
     assert_int_equal(hub_postcard_end(&reader), RAPAHUB_EFORMAT);
     assert_non_null(strstr(rapahub_last_error()->text, "bool"));
 }
@@ -32,7 +32,7 @@ static void what_failed_at_its_end_has_not_ended_well(void **state)
 
     (void)state;
     hub_reader_init(&reader, data, sizeof data);
-    assert_false(hub_postcard_take_bool(&reader));
+    assert_false(hub_postcard_read_bool(&reader));
     assert_int_equal(hub_reader_left(&reader), 0);
     assert_int_equal(hub_postcard_end(&reader), RAPAHUB_EFORMAT);
     assert_non_null(strstr(rapahub_last_error()->text, "bool"));
@@ -45,9 +45,9 @@ static void a_count_of_nothing_is_bounded_too(void **state)
 
     (void)state;
     hub_reader_init(&reader, most, sizeof(most));
-    assert_int_equal(hub_postcard_take_count(&reader, 0), 65536);
+    assert_int_equal(hub_postcard_read_count(&reader, 0), 65536);
     hub_reader_init(&reader, more, sizeof(more));
-    assert_int_equal(hub_postcard_take_count(&reader, 0), 0);
+    assert_int_equal(hub_postcard_read_count(&reader, 0), 0);
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
 }
 
@@ -63,12 +63,12 @@ static void numbers_of_each_length_come_back(void **state)
             struct hub_reader reader;
 
             hub_reader_init(&reader, bytes, size + more);
-            got = hub_postcard_take_unsigned(&reader, 64);
+            got = hub_postcard_read_unsigned(&reader, 64);
             assert_int_equal(reader.failure, 0);
             assert_true(got == value);
             assert_int_equal(hub_reader_left(&reader), more);
             hub_reader_init(&reader, bytes, size - 1);
-            (void)hub_postcard_take_unsigned(&reader, 64);
+            (void)hub_postcard_read_unsigned(&reader, 64);
             assert_int_not_equal(reader.failure, 0);
         }
 }
@@ -81,14 +81,14 @@ static void a_number_of_more_than_64_bits_is_refused(void **state)
 
     (void)state;
     hub_reader_init(&reader, bytes, sizeof bytes);
-    assert_true(hub_postcard_take_unsigned(&reader, 64) == UINT64_MAX);
+    assert_true(hub_postcard_read_unsigned(&reader, 64) == UINT64_MAX);
     bytes[9] = 2;
     hub_reader_init(&reader, bytes, sizeof bytes);
-    assert_true(hub_postcard_take_unsigned(&reader, 64) == 0);
+    assert_true(hub_postcard_read_unsigned(&reader, 64) == 0);
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
     bytes[9] = 0x81;
     hub_reader_init(&reader, bytes, sizeof bytes);
-    assert_true(hub_postcard_take_unsigned(&reader, 64) == 0);
+    assert_true(hub_postcard_read_unsigned(&reader, 64) == 0);
     assert_int_equal(reader.failure, RAPAHUB_EFORMAT);
 }
 
@@ -160,7 +160,7 @@ static void a_length_is_written_as_any_number_and_read_again(void **state)
             assert_int_equal(hub_postcard_put_length(length, value), size);
             assert_memory_equal(length, any, size);
             hub_reader_init(&reader, length, sizeof length);
-            assert_int_equal(hub_postcard_take_unsigned(&reader, 64), value);
+            assert_int_equal(hub_postcard_read_unsigned(&reader, 64), value);
             assert_int_equal(hub_reader_left(&reader), sizeof length - size);
         }
     }
@@ -175,7 +175,7 @@ static void a_short_length_is_read_at_once(void **state)
         uint32_t size = (uint32_t)hub_postcard_put_length(length, value), bytes, read = 0;
 
         memcpy(&bytes, length, sizeof bytes);
-        assert_int_equal(hub_postcard_take_short(bytes, &read), size == 2 || size == 3 ? size : 0);
+        assert_int_equal(hub_postcard_read_short(bytes, &read), size == 2 || size == 3 ? size : 0);
         if (size == 2 || size == 3)
             assert_int_equal(read, value);
     }

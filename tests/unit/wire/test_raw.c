@@ -15,9 +15,9 @@ static bool read_response(const uint8_t *data, size_t size, struct rapahub_bytes
     struct hub_reader reader;
 
     hub_reader_init(&reader, data, size);
-    if (hub_response_take(&reader, &response) < 0 || response.kind != HUB_RESPONSE_OK)
+    if (hub_response_decode(&reader, &response) < 0 || response.kind != HUB_RESPONSE_OK)
         return false;
-    *result = hub_postcard_take_bytes(&reader);
+    *result = hub_postcard_read_bytes(&reader);
     return reader.failure == 0 && hub_reader_left(&reader) == 0;
 }
 
@@ -39,7 +39,7 @@ static void a_request_is_what_the_codec_reads(void **state)
             continue;
         hub_reader_init(&reader, data, n);
         assert_int_equal(hub_metadata_read(&reader, &metadata), 0);
-        read = hub_postcard_take_bytes(&reader);
+        read = hub_postcard_read_bytes(&reader);
         assert_int_equal(hub_reader_left(&reader), 0);
         assert_int_equal(read.size, size);
         assert_memory_equal(read.data, bytes, size);
@@ -59,7 +59,7 @@ static void what_is_taken_the_codec_takes_alike(void **state)
         for (size_t size = 0; size <= ROOM; size++) {
             struct rapahub_bytes quick = {NULL, 0}, slow = {NULL, 0};
 
-            if (!hub_raw_take_response(data, size, &quick))
+            if (!hub_raw_decode_response(data, size, &quick))
                 continue;
             taken++;
             assert_true(read_response(data, size, &slow));

@@ -48,7 +48,7 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
         assert_int_equal(put(&cases[i].response, data, sizeof(data)), vector->size);
         assert_int_equal(memcmp(data, vector->bytes, vector->size), 0);
         hub_reader_init(&reader, vector->bytes, vector->size);
-        assert_int_equal(hub_response_take(&reader, &back), 0);
+        assert_int_equal(hub_response_decode(&reader, &back), 0);
         assert_int_equal(back.kind, cases[i].response.kind);
         assert_int_equal(back.fault, cases[i].response.fault);
         assert_int_equal(hub_response_code(&back, "add"), cases[i].code);
@@ -90,9 +90,9 @@ static void behind_an_ok_stands_the_result(void **state)
     assert_int_equal(put(&ok, data, sizeof(data)), 2);
     assert_int_equal(memcmp(data, vector->bytes, 2), 0);
     hub_reader_init(&reader, vector->bytes, vector->size);
-    assert_int_equal(hub_response_take(&reader, &back), 0);
+    assert_int_equal(hub_response_decode(&reader, &back), 0);
     assert_int_equal(back.kind, HUB_RESPONSE_OK);
-    assert_int_equal(hub_postcard_take_signed(&reader, 64), 8);
+    assert_int_equal(hub_postcard_read_signed(&reader, 64), 8);
     assert_int_equal(hub_postcard_end(&reader), 0);
     assert_int_equal(hub_response_code(&back, "add"), 0);
     vectors_close(all);
@@ -111,9 +111,9 @@ static void the_rejected_vectors_are_refused(void **state)
         int r;
 
         hub_reader_init(&reader, v->bytes, v->size);
-        r = hub_response_take(&reader, &back);
+        r = hub_response_decode(&reader, &back);
         if (r == 0) {
-            hub_postcard_take_signed(&reader, 64);
+            hub_postcard_read_signed(&reader, 64);
             r = hub_postcard_end(&reader);
         } else {
             assert_int_equal(r, RAPAHUB_EPROTOCOL);
@@ -138,7 +138,7 @@ static void what_a_method_returned_reaches_its_caller(void **state)
     (void)state;
     assert_memory_equal(data, expected, sizeof(expected));
     hub_reader_init(&reader, data, size);
-    assert_int_equal(hub_response_take(&reader, &back), 0);
+    assert_int_equal(hub_response_decode(&reader, &back), 0);
     assert_int_equal(hub_response_code(&back, "get"), RAPAHUB_EAPPLICATION);
     assert_int_equal(rapahub_last_error()->application, -17);
     assert_string_equal(rapahub_last_error()->text, "no such key");
@@ -154,7 +154,7 @@ static void a_text_that_is_no_utf8_is_made_one(void **state)
 
     (void)state;
     hub_reader_init(&reader, data, size);
-    assert_int_equal(hub_response_take(&reader, &back), 0);
+    assert_int_equal(hub_response_decode(&reader, &back), 0);
     assert_memory_equal(back.text.data, "caf?", 4);
 }
 
@@ -177,7 +177,7 @@ static void bytes_behind_an_error_are_refused(void **state)
 
     (void)state;
     hub_reader_init(&reader, data, sizeof(data));
-    assert_int_equal(hub_response_take(&reader, &back), RAPAHUB_EPROTOCOL);
+    assert_int_equal(hub_response_decode(&reader, &back), RAPAHUB_EPROTOCOL);
 }
 
 int main(void)

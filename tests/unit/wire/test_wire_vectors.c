@@ -130,12 +130,12 @@ static json_t *take_integer(struct hub_reader *reader, const char *type)
     char text[24];
 
     if (bits == 8) {
-        uint8_t byte = hub_postcard_take_byte(reader);
+        uint8_t byte = hub_postcard_read_byte(reader);
 
         return json_integer(*type == 'i' ? (int8_t)byte : byte);
     }
-    value = *type == 'i' ? hub_postcard_take_signed(reader, bits)
-                         : (int64_t)hub_postcard_take_unsigned(reader, bits);
+    value = *type == 'i' ? hub_postcard_read_signed(reader, bits)
+                         : (int64_t)hub_postcard_read_unsigned(reader, bits);
     if (bits < 64)
         return json_integer(value);
     snprintf(text, sizeof(text), *type == 'i' ? "%" PRId64 : "%" PRIu64, value);
@@ -160,7 +160,7 @@ static void put_hex(struct hub_writer *writer, const char *hex)
 
 static json_t *take_hex(struct hub_reader *reader)
 {
-    struct rapahub_bytes bytes = hub_postcard_take_bytes(reader);
+    struct rapahub_bytes bytes = hub_postcard_read_bytes(reader);
     char hex[513] = "";
 
     assert_true(bytes.size < 256);
@@ -194,16 +194,16 @@ static json_t *take_scalar(struct hub_reader *reader, const char *type)
     if (is_integer(type))
         return take_integer(reader, type);
     if (is_type(type, "bool"))
-        return json_boolean(hub_postcard_take_bool(reader));
+        return json_boolean(hub_postcard_read_bool(reader));
     if (is_type(type, "f32"))
-        return json_real((double)hub_postcard_take_f32(reader));
+        return json_real((double)hub_postcard_read_f32(reader));
     if (is_type(type, "f64"))
-        return json_real(hub_postcard_take_f64(reader));
+        return json_real(hub_postcard_read_f64(reader));
     if (is_type(type, "bytes"))
         return take_hex(reader);
     if (is_type(type, "unit"))
         return json_null();
-    text = hub_postcard_take_string(reader);
+    text = hub_postcard_read_string(reader);
     if (is_type(type, "never") || (is_type(type, "char") && !is_char(text)))
         reader->failure = reader->failure ? reader->failure : RAPAHUB_EFORMAT;
     return json_stringn(text.data ? text.data : "", text.size);
@@ -228,7 +228,7 @@ static json_t *take_list(struct hub_reader *reader, const char *type)
 {
     bool map = is_type(type, "map<");
     size_t least = least_of(part_at(type, 0)) + (map ? least_of(part_at(type, 1)) : 0);
-    uint32_t count = hub_postcard_take_count(reader, least);
+    uint32_t count = hub_postcard_read_count(reader, least);
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < count && !reader->failure; i++) {
@@ -250,7 +250,7 @@ static void put_variant(struct hub_writer *writer, const char *type, const json_
 
 static json_t *take_variant(struct hub_reader *reader, const char *type)
 {
-    uint32_t variant = hub_postcard_take_variant(reader, count_parts(type));
+    uint32_t variant = hub_postcard_read_variant(reader, count_parts(type));
     json_t *value = json_pack("{s: i}", "variant", (int)variant);
     json_t *payload = take(reader, part_at(type, variant));
 
@@ -271,7 +271,7 @@ static void put_result(struct hub_writer *writer, const char *type, const json_t
 
 static json_t *take_result(struct hub_reader *reader, const char *type)
 {
-    uint32_t failed = hub_postcard_take_variant(reader, 2);
+    uint32_t failed = hub_postcard_read_variant(reader, 2);
 
     return json_pack("{s: o}", failed ? "err" : "ok", take(reader, part_at(type, failed)));
 }
@@ -285,7 +285,7 @@ static void put_option(struct hub_writer *writer, const char *type, const json_t
 
 static json_t *take_option(struct hub_reader *reader, const char *type)
 {
-    if (!hub_postcard_take_bool(reader))
+    if (!hub_postcard_read_bool(reader))
         return json_null();
     return json_pack("{s: o}", "some", take(reader, part_at(type, 0)));
 }

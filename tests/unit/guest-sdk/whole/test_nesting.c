@@ -19,7 +19,7 @@ static int64_t number_of(const struct hub_request *request)
     int64_t number = 0;
 
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
-    hub_payload_take(&reader, &rapahub_type_i64, &number);
+    hub_payload_decode(&reader, &rapahub_type_i64, &number);
     assert_int_equal(hub_postcard_end(&reader), 0);
     return number;
 }
@@ -39,7 +39,7 @@ static int twice(struct whole *whole, const struct hub_request *request, struct 
     (void)whole;
     if (!is_for(request, "twice(i64) -> i64"))
         return RAPAHUB_ENOMETHOD;
-    assert_int_equal(hub_lifecycle_take_target(request->metadata.target, &target), 0);
+    assert_int_equal(hub_lifecycle_decode_target(request->metadata.target, &target), 0);
     assert_int_equal(target.pool.major, 9);
     assert_int_equal(target.pool.minor, 1);
     assert_int_equal(target.container, 2);
@@ -89,7 +89,7 @@ enum hub_direct_outcome __wrap_hub_direct_call(struct hub_calls *calls,
         return __real_hub_direct_call(calls, message, order, number);
     hub_reader_init(&reader, message->inline_payload, message->payload_len);
     (void)hub_metadata_read(&reader, &metadata);
-    hub_payload_take(&reader, &rapahub_type_i64, &asked);
+    hub_payload_decode(&reader, &rapahub_type_i64, &asked);
     hub_writer_init(&writer, message->inline_payload, sizeof message->inline_payload);
     hub_writer_byte(&writer, 0); /* no metadata */
     hub_writer_byte(&writer, 0); /* a result */

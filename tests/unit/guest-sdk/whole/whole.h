@@ -121,7 +121,7 @@ __attribute__((unused)) static void whole_start(struct whole *whole)
 
 static void whole_take_ready(struct whole *whole, struct hub_reader *reader)
 {
-    hub_payload_take(reader, &rapahub_type_hub_ready, &whole->says);
+    hub_payload_decode(reader, &rapahub_type_hub_ready, &whole->says);
     assert_int_equal(hub_postcard_end(reader), 0);
     snprintf(whole->name, sizeof whole->name, "%.*s", (int)whole->says.name.size,
              whole->says.name.data);
@@ -149,15 +149,15 @@ static void whole_answer(struct whole *whole, struct hub_request *request)
     else if (r != 0)
         response = (struct hub_response){
             .kind = HUB_RESPONSE_USER, .code = r, .text = rapahub_string_of("the host's word")};
-    (void)hub_served_answer(whole_host(whole)->connection.served, request, &response,
-                            (struct rapahub_bytes){result, writer.size});
+    (void)hub_inbound_calls_answer(whole_host(whole)->connection.served, request, &response,
+                                   (struct rapahub_bytes){result, writer.size});
 }
 
 static bool whole_has_news(void *user)
 {
     struct whole *whole = user;
 
-    return hub_peek(&whole_host(whole)->requests) != 0 || hub_observe(&whole->ended) != 0;
+    return hub_load_relaxed(&whole_host(whole)->requests) != 0 || hub_observe(&whole->ended) != 0;
 }
 
 /* Answers what the guest asks, and waits a little. */
@@ -171,8 +171,8 @@ static void whole_turn(struct whole *whole)
     struct hub_request *request;
 
     (void)hub_link_lead(connection->link, &until);
-    hub_note(&whole_host(whole)->requests, 0);
-    while ((request = hub_served_next(connection->served, NULL, NULL)))
+    hub_store_relaxed(&whole_host(whole)->requests, 0);
+    while ((request = hub_inbound_calls_next(connection->served, NULL, NULL)))
         whole_answer(whole, request);
 }
 
@@ -252,16 +252,16 @@ __attribute__((unused)) static int whole_finish(struct whole *whole, struct whol
     while (!whole_is_over(whole, errand))
         whole_turn(whole);
     r = hub_calls_wait(whole_host(whole)->connection.calls, errand->number, false);
-    hub_answers_fini(&whole->shown);
+    hub_responses_fini(&whole->shown);
     whole->shown = errand->answer;
     if (r < 0)
         return r;
     hub_reader_init(&reader, whole->shown.data, whole->shown.size);
-    assert_int_equal(hub_response_take(&reader, &response), 0);
+    assert_int_equal(hub_response_decode(&reader, &response), 0);
     if (response.kind != HUB_RESPONSE_OK)
         return hub_response_code(&response, "it");
     if (errand->type->kind != RAPAHUB_KIND_VOID)
-        hub_payload_take(&reader, errand->type, result);
+        hub_payload_decode(&reader, errand->type, result);
     assert_int_equal(hub_postcard_end(&reader), 0);
     return 0;
 }
@@ -364,7 +364,7 @@ __attribute__((unused)) static int whole_await_end(struct whole *whole)
 
 __attribute__((unused)) static void whole_release(struct whole *whole)
 {
-    hub_answers_fini(&whole->shown);
+    hub_responses_fini(&whole->shown);
     if (whole->module >= 0)
         close(whole->module);
     hosted_release(&whole->hosted);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/upcalls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/asyncs.h"
+#include "host/call/call.h"
+#include "host/call/request.h"
+#include "host/call/route.h"
+#include "host/call/services.h"
+#include "hub/base/clock.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+static const struct rapahub_bytes nothing = {NULL, 0};
+
+static void answer(struct host_life *life, struct hub_request *request,
+                   const struct hub_response *response, struct rapahub_bytes body)
+{
+    (void)hub_inbound_calls_answer(life->connection.served, request, response, body);
+}
+
+/* The guest fetches too little of what it asked for: `fault` says whether this one has run.
+ * r[impl sec.call.budget] */
+static void refuse_for_budget(struct host_life *life, struct hub_request *request,
+                              enum hub_fault fault)
+{
+    const struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED, .fault = fault};
+
+    hub_budget_note_refused(hub_inbound_calls_budget(life->connection.served));
+    answer(life, request, &response, nothing);
+}
+
+/* What the calling thread's diagnosis says, as the answer to a guest: a code of the host travels as
+ * an error with that very code. */
+static void refuse(struct host_life *life, struct hub_request *request, int code)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    const char *text = last->code == code ? last->text : rapahub_error_text(code);
+    struct hub_response response = {.kind = HUB_RESPONSE_USER,
+                                    .code = code,
+                                    .text = rapahub_string_of(text),
+                                    .fault = HUB_FAULT_ROUTE};
+
+    if (code == RAPAHUB_ECANCELED)
+        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED};
+    else if (code == RAPAHUB_EBUSY)
+        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_BUSY};
+    answer(life, request, &response, nothing);
+}
+
+/* It names no method of its target; nor is it told what else is there.
+ * r[impl call.error.unknown-method] */
+static void refuse_unknown(struct host_life *life, struct hub_request *request)
+{
+    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+
+    hub_add64(&life->connection.unknown, 1);
+    answer(life, request, &unknown, nothing);
+}
+
+/* A message of the host's own, in the name of a guest: no slip, for no signature has its id.
+ * r[impl sec.call.own] r[impl hub.violation] */
+static void blame(struct host_life *life, struct hub_request *request)
+{
+    hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "sec.call.own");
+    refuse_unknown(life, request);
+}
+
+/* Hands an answer that came from elsewhere on: head and body apart, the body unchanged. */
+static void hand_on(struct host_life *life, struct hub_request *request,
+                    const struct hub_answer *from)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, from->data, from->size);
+    if (hub_response_decode(&reader, &response) < 0) {
+        refuse(life, request, RAPAHUB_EPROTOCOL);
+        return;
+    }
+    if (response.kind == HUB_RESPONSE_USER)
+        response.fault = HUB_FAULT_NONE; /* no guest speaks for the host */
+    answer(life, request, &response, (struct rapahub_bytes){reader.at, hub_reader_left(&reader)});
+}
+
+/* ---- sent on ---- */
+
+/* A request under way to another guest. What it takes is taken from the budget of who asked, and
+ * given back when it is freed, be it behind the end of that guest. */
+struct relay {
+    struct hub_budget *budget;
+    size_t bytes;
+    struct host_life *life; /* who asked; NULL: it has ended */
+    struct hub_request *request;
+    uint64_t number;
+    bool cancelled;
+    struct hub_list link;
+    struct host_life *held; /* of whose streams are in use, held too; NULL: none are */
+    struct hub_channel_list channels;
+};
+
+static void fini_relay(struct host_async *async)
+{
+    struct relay *relay = async->data;
+
+    for (uint32_t i = 0; i < relay->channels.count; i++)
+        hub_channel_release(&relay->channels.list[i]);
+    if (relay->held)
+        host_life_drop(relay->held);
+    hub_budget_give(relay->budget, relay->bytes);
+    hub_budget_drop(&relay->budget);
+}
+
+static void on_relayed(struct host_async *async, int code, struct hub_answer *from)
+{
+    struct relay *relay = async->data;
+
+    hub_list_remove(&relay->link);
+    if (!relay->life)
+        return;
+    relay->life->relayed--;
+    if (code == 0)
+        hand_on(relay->life, relay->request, from);
+    else if (code == RAPAHUB_ENOMETHOD)
+        refuse_unknown(relay->life, relay->request);
+    else if (code == RAPAHUB_EBUDGET)
+        refuse_for_budget(relay->life, relay->request, HUB_FAULT_DROPPED);
+    else
+        refuse(relay->life, relay->request, code);
+}
+
+/* What is moved from guest to guest is moved from channel to channel.
+ * r[impl shm.topology.hub.communication] */
+static int take_streams(struct relay *relay, const struct rapahub_type *const *types,
+                        struct hub_stream_marks **out)
+{
+    struct hub_request *request = relay->request;
+    uint64_t ids[HUB_CHANNELS_OF_CALL];
+    struct hub_stream_marks *marks;
+
+    if (!types || !host_methods_takes_streams(types))
+        return 0;
+    marks = malloc(sizeof *marks);
+    if (!marks)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for streams");
+    *out = marks;
+    if (hub_stream_ids_find(types, request->arguments, marks, ids) < 0)
+        return RAPAHUB_EARGUMENTS;
+    if (request->channels.count == 0)
+        return host_methods_refuse_streams();
+    for (uint32_t i = 0; i < marks->count; i++) {
+        struct hub_stream_mark *mark = &marks->list[i];
+
+        mark->stream = hub_channels_find(&request->channels, mark->is_sink, ids[i]);
+        if (!mark->stream)
+            return rapahub_fail(RAPAHUB_EARGUMENTS, "", "channel %llu is not open",
+                                (unsigned long long)ids[i]);
+        relay->channels.list[relay->channels.count++] = hub_channel_hold(request->channels.list[i]);
+    }
+    relay->held = relay->life;
+    host_life_hold(relay->held);
+    return 0;
+}
+
+/* The request, to be sent on; NULL where there is no memory. `bytes` are taken, and its own if it
+ * is made. */
+static struct host_async *make(struct host_life *life, struct hub_request *request, size_t bytes)
+{
+    const struct host_chain_claim claim = {life, request->metadata.chain};
+    struct hub_budget *budget = hub_inbound_calls_budget(life->connection.served);
+    struct host_async *async = calloc(1, sizeof *async);
+    struct relay *relay = calloc(1, sizeof *relay);
+    struct host_chain_seat *seat = host_chains_reserve(HOST_CALL(life->host), &claim);
+    void *arguments = malloc(request->arguments.size + 1);
+
+    if (!async || !relay || !seat || !arguments) {
+        host_chains_leave(&seat);
+        free(async);
+        free(relay);
+        free(arguments);
+        return NULL;
+    }
+    hub_responses_limit(&async->answer, budget);
+    relay->budget = hub_budget_hold(budget);
+    relay->bytes = bytes;
+    /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
+    memcpy(arguments, request->arguments.data, request->arguments.size);
+    async->seat = seat;
+    relay->life = life;
+    relay->request = request;
+    hub_list_init(&relay->link);
+    async->arguments = (struct rapahub_bytes){arguments, request->arguments.size};
+    async->owned = arguments;
+    async->data = relay;
+    return async;
+}
+
+/* As make, its bytes taken from the guest's budget: 0, RAPAHUB_EBUDGET or RAPAHUB_ENOMEM.
+ * r[impl sec.call.budget] */
+static int afford(struct host_life *life, struct hub_request *request, struct host_async **out)
+{
+    struct hub_budget *budget = hub_inbound_calls_budget(life->connection.served);
+    size_t bytes = sizeof(struct host_async) + sizeof(struct relay) + request->arguments.size + 1;
+
+    if (hub_inbound_calls_over_budget(life->connection.served, request) ||
+        !hub_budget_take(budget, bytes))
+        return RAPAHUB_EBUDGET;
+    *out = make(life, request, bytes);
+    if (!*out)
+        hub_budget_give(budget, bytes);
+    return *out ? 0 : RAPAHUB_ENOMEM;
+}
+
+/* Before it was begun. */
+static void drop(struct host_async *async)
+{
+    fini_relay(async);
+    hub_responses_fini(&async->answer);
+    host_chains_leave(&async->seat);
+    free(async->marks);
+    free(async->owned);
+    free(async->data);
+    free(async);
+}
+
+static const struct rapahub_type *const *types_of(const struct host_route *route,
+                                                  const struct hub_request *request)
+{
+    const struct hub_signature *signature =
+        route->methods ? host_methods_of_id(route->methods, request->method_id) : NULL;
+
+    return signature ? signature->types + 1 : NULL;
+}
+
+/* Told as busy, which means that nothing was done. r[impl sec.call.share] */
+static bool has_its_share(struct host_call *host, struct host_life *life,
+                          struct hub_request *request)
+{
+    if (life->relayed < host_async_table_share(HOST_REGISTRY(host)->guests_max))
+        return false;
+    hub_add64(&life->connection.refused, 1);
+    refuse(life, request, RAPAHUB_EBUSY);
+    return true;
+}
+
+static void send_on(struct host_call *host, struct host_life *life, struct hub_request *request,
+                    const struct host_route *route)
+{
+    struct host_async *async = NULL;
+    struct relay *relay;
+    uint64_t number;
+    int r;
+
+    if (has_its_share(host, life, request))
+        return;
+    r = afford(life, request, &async);
+    if (r == RAPAHUB_EBUDGET) {
+        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        return;
+    }
+    relay = async ? async->data : NULL;
+    if (r == 0)
+        r = take_streams(relay, types_of(route, request), &async->marks);
+    if (r < 0) {
+        if (async)
+            drop(async);
+        refuse(life, request, r);
+        return;
+    }
+    async->foreign = true;
+    async->target = route->container->id;
+    async->method_id = request->method_id;
+    async->deadline_ns = hub_clock_after(host->process.options.call_timeout_ns);
+    async->done = on_relayed;
+    async->fini = fini_relay;
+    snprintf(async->method, sizeof async->method, "a call of %.48s", life->name);
+    r = host_asyncs_begin(host, async, &number);
+    if (r < 0) {
+        refuse(life, request, r);
+        return;
+    }
+    /* Its end is told by the loop only, so it is still there. */
+    relay->number = number;
+    life->relayed++;
+    hub_list_append(&host->relays, &relay->link);
+}
+
+void host_upcalls_forget(struct host_call *host, struct host_life *life)
+{
+    const struct hub_response cancelled = {.kind = HUB_RESPONSE_CANCELLED};
+
+    host_chains_forget(life);
+    HUB_LIST_EACH (&host->relays, link) {
+        struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
+
+        if (relay->life != life)
+            continue;
+        answer(life, relay->request, &cancelled, nothing);
+        relay->life = NULL;
+        host_asyncs_cancel(host, relay->number);
+    }
+}
+
+void host_upcalls_look(struct host_call *host)
+{
+    HUB_LIST_EACH (&host->relays, link) {
+        struct relay *relay = HUB_LIST_ITEM(link, struct relay, link);
+
+        if (!relay->life || relay->cancelled || !hub_request_is_cancelled(relay->request))
+            continue;
+        relay->cancelled = true;
+        host_asyncs_cancel(host, relay->number);
+    }
+}
+
+/* ---- served here ---- */
+
+/* A request that an offer answers. */
+struct asking {
+    struct host_life *life;
+    struct hub_request *request;
+};
+
+static void answer_asking(void *user, const struct hub_response *response,
+                          struct rapahub_bytes body)
+{
+    const struct asking *asking = user;
+
+    answer(asking->life, asking->request, response, body);
+}
+
+/* The method may wait in a call, and the chain of calls goes on through it. */
+void host_upcalls_run(struct host_call *host, struct host_life *life, struct hub_request *request,
+                      struct host_container *container)
+{
+    const struct host_services_request asked = {request->method_id, request->arguments,
+                                                &request->channels};
+    struct asking asking = {life, request};
+    const struct host_services_sink sink = {answer_asking, &asking};
+    const struct host_chain_claim outer = host->chain;
+    int r;
+
+    if (hub_inbound_calls_over_budget(life->connection.served, request)) {
+        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        return;
+    }
+    host_containers_hold_own(container);
+    host->chain = (struct host_chain_claim){life, request->metadata.chain};
+    r = host_services_serve(host, container, &asked, &sink);
+    host->chain = outer;
+    if (r < 0)
+        refuse(life, request, r);
+    host_containers_drop_own(container);
+}
+
+static void run_held(struct host_call *host, struct host_life *life, struct hub_request *request,
+                     struct host_container *container)
+{
+    host_life_hold(life);
+    host_upcalls_run(host, life, request, container);
+    host_life_drop(life);
+}
+
+static void serve_target(struct host_call *host, struct host_life *life,
+                         struct hub_request *request)
+{
+    struct rapahub_container_id target;
+    struct host_route route;
+    int r = hub_lifecycle_decode_target(request->metadata.target, &target);
+
+    if (hub_lifecycle_of_id(request->method_id) != HUB_LIFECYCLE_COUNT) {
+        blame(life, request);
+        return;
+    }
+    if (r < 0) {
+        refuse(life, request, RAPAHUB_EARGUMENTS);
+        return;
+    }
+    r = host_route_find(host, target, &route);
+    if (r == 0 && !types_of(&route, request) && route.methods)
+        refuse_unknown(life, request);
+    else if (r == 0 && route.container->offer)
+        run_held(host, life, request, route.container);
+    else if (r == 0 || r == -EAGAIN)
+        send_on(host, life, request, &route);
+    else
+        refuse(life, request, r);
+    host_route_drop(&route);
+}
+
+static bool is_own(enum hub_lifecycle_method method)
+{
+    return method == HUB_LIFECYCLE_READY;
+}
+
+int host_upcalls_streams(void *user, struct hub_request *request,
+                         struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    struct host_life *life = user;
+    struct rapahub_container_id target;
+    struct host_route route;
+    int count;
+
+    if (request->metadata.target.size == 0)
+        return is_own(hub_lifecycle_of_id(request->method_id)) ? 0 : RAPAHUB_ENOMETHOD;
+    if (hub_lifecycle_decode_target(request->metadata.target, &target) < 0)
+        return RAPAHUB_EARGUMENTS;
+    (void)host_route_find(HOST_CALL(life->host), target,
+                          &route); /* one that is down has its methods too */
+    count = hub_inbound_names(types_of(&route, request), request, names);
+    host_route_drop(&route);
+    return count;
+}
+
+static void serve(struct host_call *host, struct host_life *life, struct hub_request *request)
+{
+    enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
+
+    if (request->metadata.target.size > 0)
+        serve_target(host, life, request);
+    else if (method == HUB_LIFECYCLE_READY)
+        host->hooks->ready(host, life, request);
+    else
+        refuse_unknown(life, request);
+}
+
+uint32_t host_upcalls_serve(struct host_call *host, struct host_life *life, uint32_t most)
+{
+    struct hub_request *request;
+    uint32_t count = 0;
+
+    while (count < most &&
+           (request = hub_inbound_calls_next(life->connection.served, NULL, NULL))) {
+        serve(host, life, request);
+        count++;
+    }
+    if (count == most) {
+        hub_arm(&life->work, HOST_WORK_REQUEST);
+        host_loop_wake(&host->process.owner.loop);
+    }
+    return count;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/run_anonymous.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/failure.h"
+
+static bool same(struct rapahub_guest_id a, struct rapahub_guest_id b)
+{
+    return a.group == b.group && a.epoch == b.epoch && a.peer == b.peer;
+}
+
+static struct cli_run_visitor *find(struct cli_run_anonymous *visitors,
+                                    struct rapahub_guest_id guest)
+{
+    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++)
+        if (visitors->list[i].name[0] && same(visitors->list[i].guest, guest))
+            return &visitors->list[i];
+    return NULL;
+}
+
+static struct cli_run_visitor *find_free(struct cli_run_anonymous *visitors)
+{
+    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++)
+        if (!visitors->list[i].name[0])
+            return &visitors->list[i];
+    return NULL;
+}
+
+static void note_arrival(struct cli_run_anonymous *visitors, const struct rapahub_event *event)
+{
+    struct cli_run_visitor *visitor = find_free(visitors);
+
+    if (!visitor)
+        return;
+    *visitor = (struct cli_run_visitor){.guest = event->guest, .fresh = true};
+    snprintf(visitor->name, sizeof visitor->name, "%s", event->name);
+}
+
+bool cli_run_anonymous_take(struct cli_run_anonymous *visitors, const struct rapahub_event *event)
+{
+    struct cli_run_visitor *visitor;
+
+    if (event->kind == RAPAHUB_EVENT_ATTACHED) {
+        note_arrival(visitors, event);
+        return true;
+    }
+    visitor = find(visitors, event->guest);
+    if (!visitor)
+        return false;
+    if (event->kind == RAPAHUB_EVENT_DOWN) {
+        visitor->gone = true;
+        snprintf(visitor->cause, sizeof visitor->cause, "%s%s%s", event->cause,
+                 event->rule[0] ? "  rule " : "", event->rule);
+    }
+    return true;
+}
+
+static void take_in(struct cli_run_anonymous *visitors, struct cli_run_visitor *visitor)
+{
+    const struct rapahub_container_options container = {.id.pool = {++visitors->pools, 0},
+                                                        .pool_name = visitor->name};
+    int r = rapahub_host_add_container(visitors->host, visitor->guest, &container);
+
+    visitor->fresh = false;
+    visitor->pool = visitors->pools;
+    if (r == 0)
+        r = rapahub_control_offer(visitors->control, visitor->name, container.id.pool);
+    if (r == 0)
+        cli_failure_note(visitors->cli, "%s: attached  peer %" PRIu32 "  epoch %" PRIu32,
+                         visitor->name, visitor->guest.peer, visitor->guest.epoch);
+    else
+        cli_failure_note(visitors->cli, "%s: attached, but cannot be called: %s", visitor->name,
+                         rapahub_last_error()->text);
+}
+
+static void see_off(struct cli_run_anonymous *visitors, struct cli_run_visitor *visitor)
+{
+    if (visitor->pool != 0)
+        rapahub_control_withdraw(visitors->control, visitor->name);
+    cli_failure_note(visitors->cli, "%s: gone: %s", visitor->name, visitor->cause);
+    visitor->name[0] = '\0';
+}
+
+/* To begin a container takes turns: more may come and go meanwhile. */
+void cli_run_anonymous_settle(struct cli_run_anonymous *visitors)
+{
+    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++) {
+        struct cli_run_visitor *visitor = &visitors->list[i];
+
+        if (visitor->name[0] && visitor->fresh && !visitor->gone)
+            take_in(visitors, visitor);
+        if (visitor->name[0] && visitor->gone)
+            see_off(visitors, visitor);
+    }
+}

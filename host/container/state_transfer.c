@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/container/state_transfer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/call/call.h"
+#include "host/call/request.h"
+#include "hub/base/clock.h"
+#include "hub/base/crc32c.h"
+#include "hub/base/own.h"
+
+#define MAGIC      "RAPAHUBS"
+#define FORMAT     1
+#define PIECE_ROOM 128 /* of a message, for what stands beside a piece */
+
+struct head {
+    char magic[8];
+    uint32_t format, version;
+    uint64_t size;
+    uint32_t checksum, reserved;
+};
+_Static_assert(sizeof(struct head) == 32, "head of a saved state");
+
+static size_t piece_size(const struct host_call *host)
+{
+    size_t room = host->process.options.limits.payload_max;
+
+    room = room > 2 * PIECE_ROOM ? room - PIECE_ROOM : room / 2;
+    return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;
+}
+
+static int damaged(const char *what)
+{
+    return rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what);
+}
+
+/* r[impl sec.state.size] */
+int host_state_transfer_check_size(const char *guest, const struct host_container *container,
+                                   uint64_t size)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (size <= RAPAHUB_STATE_MAX)
+        return 0;
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "sec.state.size",
+                        "%s: the state of container %s has %" PRIu64 " bytes, and one has at most "
+                        "%" PRIu64 " (RAPAHUB_STATE_MAX); keep less in it, or use more containers",
+                        guest, host_containers_print(container->id, id), size, RAPAHUB_STATE_MAX);
+}
+
+static int be_late(const struct host_state_transfer *moves, const char *done)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    return rapahub_fail(RAPAHUB_ETIMEDOUT, "sec.call.time",
+                        "%s: the state of container %s was not %s within %" PRIu64 " ms, which are "
+                        "for all of it (call_timeout_ns); raise them, or keep less in it",
+                        moves->life->name, host_containers_print(moves->container->id, id), done,
+                        moves->host->process.options.call_timeout_ns / HUB_MILLISECOND);
+}
+
+/* `done`: what is late where it is. r[impl sec.call.time] */
+static int ask(const struct host_state_transfer *moves, struct host_request_question question,
+               const char *done)
+{
+    int r;
+
+    question.deadline_ns = moves->deadline_ns;
+    r = host_request_ask(moves->host, moves->life, &question);
+    return r == RAPAHUB_ETIMEDOUT ? be_late(moves, done) : r;
+}
+
+static int put(struct host_state_transfer *moves, struct rapahub_sink *to, const void *from,
+               size_t size)
+{
+    uint64_t began = hub_clock_now();
+    int r = rapahub_sink_write(to, from, size);
+
+    moves->deadline_ns += hub_clock_now() - began;
+    return r;
+}
+
+static int get(struct host_state_transfer *moves, struct rapahub_source *from, void *to,
+               size_t size)
+{
+    uint64_t began = hub_clock_now();
+    int r = rapahub_source_read_all(from, to, size);
+
+    moves->deadline_ns += hub_clock_now() - began;
+    return r;
+}
+
+static int write_pieces(struct host_state_transfer *moves, const struct hub_saved *saved,
+                        struct rapahub_sink *to)
+{
+    uint32_t checksum = 0;
+    int r = 0;
+
+    for (uint64_t at = 0; at < saved->size && r == 0;) {
+        const void *const arguments[] = {&moves->container->handle, &at, NULL};
+        struct rapahub_bytes piece;
+
+        r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_READ, arguments, &piece, 0},
+                "saved");
+        if (r == 0 && (piece.size == 0 || piece.size > saved->size - at))
+            return damaged("the guest sent other bytes than it announced");
+        if (r == 0) {
+            checksum = hub_crc32c(checksum, piece.data, piece.size);
+            at += piece.size;
+            r = put(moves, to, piece.data, piece.size);
+        }
+    }
+    if (r == 0 && checksum != saved->checksum)
+        return damaged("its checksum differs");
+    return r;
+}
+
+int host_state_transfer_save(struct host_state_transfer *moves, struct rapahub_sink *to)
+{
+    const void *const arguments[] = {&moves->container->handle, NULL};
+    struct head head = {.magic = MAGIC, .format = FORMAT};
+    struct hub_saved saved;
+    int r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_SAVE, arguments, &saved, 0},
+                "saved");
+
+    if (r == 0)
+        r = host_state_transfer_check_size(moves->life->name, moves->container, saved.size);
+    if (r < 0)
+        return r;
+    head.version = saved.version;
+    head.size = saved.size;
+    head.checksum = saved.checksum;
+    r = put(moves, to, &head, sizeof head);
+    return r < 0 ? r : write_pieces(moves, &saved, to);
+}
+
+static int read_head(struct host_state_transfer *moves, struct rapahub_source *from,
+                     struct head *out)
+{
+    int r = get(moves, from, out, sizeof *out);
+
+    if (r < 0)
+        return r;
+    if (memcmp(out->magic, MAGIC, sizeof out->magic) != 0)
+        return damaged("it does not begin as one");
+    if (out->format != FORMAT)
+        return rapahub_fail(RAPAHUB_EABI, "", "the saved state has format %" PRIu32, out->format);
+    return host_state_transfer_check_size(moves->life->name, moves->container, out->size);
+}
+
+static int read_pieces(struct host_state_transfer *moves, const struct head *head,
+                       struct rapahub_source *from)
+{
+    size_t most = piece_size(moves->host);
+    OWN(hub_memory) void *data = malloc(most);
+    uint32_t checksum = 0;
+    int r = data ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state");
+
+    for (uint64_t left = head->size; left > 0 && r == 0;) {
+        struct rapahub_bytes piece = {data, left < most ? (size_t)left : most};
+        const void *const arguments[] = {&moves->container->handle, &piece, NULL};
+
+        r = get(moves, from, data, piece.size);
+        if (r < 0)
+            return r;
+        checksum = hub_crc32c(checksum, data, piece.size);
+        left -= piece.size;
+        r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_WRITE, arguments, NULL, 0},
+                "loaded");
+    }
+    if (r == 0 && checksum != head->checksum)
+        return damaged("its checksum differs");
+    return r;
+}
+
+int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from)
+{
+    struct head head;
+    const void *const arguments[] = {&moves->container->handle, &head.version, NULL};
+    int r = read_head(moves, from, &head);
+
+    if (r == 0)
+        r = read_pieces(moves, &head, from);
+    return r < 0
+               ? r
+               : ask(moves, (struct host_request_question){HUB_LIFECYCLE_LOAD, arguments, NULL, 0},
+                     "loaded");
+}

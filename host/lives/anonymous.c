@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/lives/anonymous.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/call/streaming.h"
+#include "host/guest/guest_record.h"
+#include "host/guest/guest_table.h"
+#include "host/guest/watch.h"
+#include "host/lives/death.h"
+#include "host/lives/guests.h"
+#include "host/observe/observe.h"
+#include "hub/base/clock.h"
+#include "hub/base/lock.h"
+#include "hub/base/own.h"
+#include "hub/base/proof.h"
+#include "hub/shm/anonymous.h"
+#include "hub/shm/peer_table.h"
+#include "hub/shm/reclaim.h"
+
+#define EPOCH_WITHIN  HUB_SECOND        /* a guest raises it after it attached */
+#define ATTACH_WITHIN (10 * HUB_SECOND) /* of an entry that somebody has reserved for itself */
+
+/* One entry that no life has. */
+struct visitor {
+    struct host_observe *host;
+    struct host_group *group;
+    struct host_seat *seat;
+    uint32_t peer;
+    pid_t pid;   /* 0: not known */
+    bool locked; /* it has the lock of its range */
+    struct hub_segment_view view;
+};
+
+/* ---- a life for it ---- */
+
+static struct host_life *new_life(const struct visitor *visitor, struct host_guest *guest)
+{
+    struct host_life *life = host_life_create(guest, &HOST_OWNER(visitor->host)->loop);
+
+    if (!life)
+        return NULL;
+    life->anonymous = life->trusted = life->entered = true;
+    life->waiting = (enum hub_wait_manner)HOST_PROCESS(visitor->host)->options.waiting;
+    life->locked = visitor->locked;
+    life->group = visitor->group;
+    life->view = visitor->view;
+    life->pid = visitor->pid;
+    life->peer_state = HUB_PEER_ATTACHED;
+    life->born_ns = hub_clock_now();
+    host_pulse_forgive(&life->pulse, life->born_ns);
+    life->id.group = visitor->group->number;
+    life->id.peer = visitor->peer;
+    memcpy(life->name, guest->name, sizeof life->name);
+    if (host_group_admit(visitor->group, visitor->peer, &life->id.epoch) < 0) {
+        life->entered = false;
+        host_life_release(&life);
+    }
+    return life;
+}
+
+/* This process, or one that is known as a guest already: what it does there it answers for there.
+ */
+static bool is_known(const struct visitor *visitor)
+{
+    struct host_observe *host = visitor->host;
+
+    if (visitor->pid == getpid())
+        return true;
+    HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
+        if (HUB_LIST_ITEM(link, struct host_life, link)->pid == visitor->pid)
+            return true;
+    return false;
+}
+
+/* Nobody is killed for what a guest says of itself. The process of that number, and it alone, holds
+ * the lock of this entry: the kernel says so; and the number was its own all the time, for it
+ * lives, and `pidfd` was had before. r[impl hub.death.named] */
+static bool is_the_one(const struct visitor *visitor, int pidfd)
+{
+    const uint64_t start = HUB_LOCK_HOST + visitor->peer * HUB_LOCK_SPAN;
+    int fd = visitor->group->segment->mapping.fd;
+
+    return !is_known(visitor) && hub_proof_has_lock(visitor->pid, fd, start) &&
+           !hub_proof_of_death(pidfd);
+}
+
+/* 0, or why it cannot be taken hold of now. Without a lock, gone already, or where its number is
+ * not its own, it has no pidfd: it cannot be killed then, and its lock alone will prove its end. */
+static int open_process(const struct visitor *visitor, int *pidfd)
+{
+    OWN(hub_fd) int fd = -1;
+
+    *pidfd = -1;
+    if (visitor->pid <= 0)
+        return 0;
+    fd = hub_proof_open(visitor->pid);
+    if (fd < 0)
+        return fd == -ESRCH ? 0 : fd;
+    if (is_the_one(visitor, fd))
+        *pidfd = TAKE(fd);
+    return 0;
+}
+
+static int watch(struct host_life *life)
+{
+    if (life->pidfd < 0)
+        return 0;
+    life->on_death = (struct host_watch){life->pidfd, host_death_on_pidfd, life, 0};
+    return host_loop_watch(life->loop, &life->on_death, EPOLLIN);
+}
+
+/* A life that could not be opened: nobody will serve this guest, but its entry is not given back
+ * before it has gone. */
+static void turn_away(struct host_life *life)
+{
+    hub_peer_table_goodbye(life->view.entry);
+    host_group_dismiss(life->group, life->id.peer);
+    life->entered = false;
+    host_life_release(&life);
+}
+
+/* `late`: it had the time to raise its epoch, and did not. r[impl shm.crash.epoch] */
+static void begin(struct host_life *life, bool late)
+{
+    struct host_guest *guest = life->guest;
+
+    host_watch_begin(HOST_SUPERVISION(guest->host));
+    host_guest_move(guest, HOST_GUEST_STARTING, "it came by itself");
+    host_guests_begin(life);
+    host_guest_move(guest, HOST_GUEST_ATTACHED, "");
+    host_watch_look(life);
+    if (late)
+        hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "shm.crash.epoch");
+}
+
+/* 0 with a life that is connected and watched, or why not: then nothing is left of it. */
+static int open_life(const struct visitor *visitor, struct host_guest *guest,
+                     struct host_life **out)
+{
+    OWN(hub_fd) int pidfd = -1;
+    struct host_life *life;
+    int r = open_process(visitor, &pidfd);
+
+    if (r < 0)
+        return r;
+    life = new_life(visitor, guest);
+    if (!life)
+        return RAPAHUB_ENOMEM;
+    life->pidfd = TAKE(pidfd);
+    r = host_streaming_connect(&visitor->host->supervision.call, life);
+    if (r == 0)
+        r = watch(life);
+    if (r < 0)
+        turn_away(life);
+    else
+        *out = life;
+    return r;
+}
+
+/* What cannot be had now may be had the next time: it waits meanwhile. */
+static void admit(const struct visitor *visitor)
+{
+    struct host_observe *host = visitor->host;
+    bool late = hub_load_relaxed(&visitor->view.entry->epoch) == visitor->seat->epoch;
+    struct host_guest *guest = NULL;
+    struct host_life *life;
+    uint32_t place;
+
+    if (host_guest_record_create_anonymous(&host->supervision, visitor->pid, &guest) < 0)
+        return;
+    if (host_guest_table_enter(guest, &place) < 0)
+        host_guest_record_release(&guest);
+    else if (open_life(visitor, guest, &life) < 0)
+        host_guest_table_forget(&host->supervision, place);
+    else
+        begin(life, late);
+}
+
+/* ---- what its entry says ---- */
+
+/* Proven, and never served: what it sent nobody has read, and no answer to it can be of use.
+ * r[impl hub.death.recycle] r[impl shm.crash.recovery] */
+static void clear_away(const struct visitor *visitor)
+{
+    struct host_group *group = visitor->group;
+
+    visitor->seat->epoch = hub_load_relaxed(&visitor->view.entry->epoch);
+    visitor->seat->since_ns = 0;
+    hub_reclaim_reset(group->segment, &group->pool, visitor->peer);
+    (void)hub_lock_drop_peer(group->segment->mapping.fd, visitor->peer);
+    hub_reclaim_empty(group->segment, visitor->peer);
+}
+
+static void shut_out(const struct visitor *visitor, const char *rule, const char *why)
+{
+    hub_peer_table_goodbye(visitor->view.entry);
+    visitor->seat->quarantined = true;
+    visitor->group->quarantined++;
+    rapahub_log(RAPAHUB_LOG_ERROR, "visitors", "entry %u %s; it stays out of use (%s)",
+                visitor->peer, why, rule);
+}
+
+/* One that has reserved an entry for itself and gets no further: it has had the lock all the time.
+ * One that only looks whether the entry is free has it for a moment. */
+static void hurry(const struct visitor *visitor)
+{
+    OWN(hub_fd) int pidfd = -1;
+
+    if (visitor->seat->pid != visitor->pid) {
+        visitor->seat->pid = visitor->pid;
+        visitor->seat->since_ns = hub_clock_now();
+    }
+    if (hub_clock_left(visitor->seat->since_ns + ATTACH_WITHIN) > 0)
+        return;
+    if (open_process(visitor, &pidfd) == 0 && pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+/* One that goes straight to Attached raises its epoch then; a life must not begin in between.
+ * r[impl shm.guest.attach] */
+static bool has_new_epoch(const struct visitor *visitor)
+{
+    return hub_load_relaxed(&visitor->view.entry->epoch) != visitor->seat->epoch ||
+           hub_clock_left(visitor->seat->since_ns + EPOCH_WITHIN) == 0;
+}
+
+/* r[impl shm.host.poll-peers] */
+static void receive(struct visitor *visitor)
+{
+    if (!HOST_PROCESS(visitor->host)->closing && has_new_epoch(visitor))
+        admit(visitor);
+}
+
+static void act(struct visitor *visitor, enum hub_anonymous found)
+{
+    visitor->locked = found == HUB_ANONYMOUS_HERE;
+    switch (found) {
+    case HUB_ANONYMOUS_NONE:
+        break;
+    case HUB_ANONYMOUS_GONE:
+        clear_away(visitor);
+        break;
+    case HUB_ANONYMOUS_COMING:
+        hurry(visitor);
+        break;
+    case HUB_ANONYMOUS_HERE:
+    case HUB_ANONYMOUS_UNLOCKED:
+        receive(visitor);
+        break;
+    default:
+        shut_out(visitor, "shm.segment.peer-state", "is in a state that no guest may set");
+        break;
+    }
+}
+
+static bool look_at(struct visitor *visitor)
+{
+    enum hub_anonymous found;
+
+    hub_segment_view(visitor->group->segment, visitor->peer, &visitor->view);
+    if (hub_observe(&visitor->view.entry->state) == HUB_PEER_EMPTY) {
+        visitor->seat->since_ns = 0;
+        return false;
+    }
+    if (!visitor->group->anonymous) {
+        /* All ranges are this host's: no lock can prove anything. */
+        shut_out(visitor, "shm.segment.peer-state", "was taken without leave");
+        return true;
+    }
+    if (visitor->seat->since_ns == 0)
+        visitor->seat->since_ns = hub_clock_now();
+    found = hub_anonymous_look(visitor->group->segment, visitor->peer, &visitor->pid);
+    act(visitor, found);
+    return true;
+}
+
+bool host_anonymous_look(struct host_observe *host)
+{
+    struct host_group *group = HOST_PROCESS(host)->shared;
+    bool found = false;
+
+    for (uint32_t peer = 1; group && peer <= group->segment->geometry.limits.guests_max; peer++) {
+        struct host_seat *seat = &group->seats[peer];
+        struct visitor visitor = {.host = host, .group = group, .seat = seat, .peer = peer};
+
+        if (!seat->taken && !seat->quarantined)
+            found = look_at(&visitor) || found;
+    }
+    return found;
+}

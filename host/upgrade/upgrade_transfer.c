@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/upgrade/upgrade_transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/request.h"
+#include "host/container/state_transfer.h"
+#include "host/observe/observe.h"
+#include "hub/base/clock.h"
+#include "hub/base/crc32c.h"
+
+#define AGAIN         (200 * HUB_MICROSECOND) /* while calls may be held */
+#define RETURN_WITHIN HUB_SECOND              /* for the old one to hear that it serves on */
+
+static struct host_container *current(const struct host_upgrade *upgrade)
+{
+    return upgrade->holding.list[upgrade->at];
+}
+
+static bool is_past_all(const struct host_upgrade *upgrade)
+{
+    return upgrade->at == upgrade->holding.count;
+}
+
+void host_upgrade_transfer_again(struct host_upgrade *upgrade,
+                                 void (*again)(struct host_upgrade *upgrade))
+{
+    upgrade->again = again;
+    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(AGAIN));
+}
+
+/* A message of the present step. Where there is no room for it, `again` is run in a moment. */
+static void post(struct host_upgrade *upgrade, struct host_life *life,
+                 struct host_request_message message, void (*again)(struct host_upgrade *upgrade))
+{
+    int r;
+
+    message.user = upgrade;
+    if (message.deadline_ns == 0)
+        message.deadline_ns =
+            upgrade->hold_until_ns != 0 ? upgrade->hold_until_ns : upgrade->deadline_ns;
+    r = host_request_send(life, &message);
+    if (r == 0)
+        upgrade->awaited++;
+    else if (r == -EAGAIN)
+        host_upgrade_transfer_again(upgrade, again);
+    else
+        upgrade->events->fails(upgrade, r);
+}
+
+/* Has the present step been answered, and well? What was asked in an earlier one counts no more. */
+static bool is_answered(struct host_upgrade *upgrade, enum host_upgrade_state asked, int code,
+                        struct host_life *life)
+{
+    upgrade->awaited--;
+    if (upgrade->state != asked)
+        return false;
+    if (code == 0)
+        return true;
+    if (code == RAPAHUB_ETIMEDOUT)
+        upgrade->events->late(upgrade);
+    else
+        upgrade->events->fails(upgrade, host_life_explain(life, code, "the upgrade"));
+    return false;
+}
+
+static bool take(struct host_upgrade *upgrade, struct host_life *life, struct hub_answer *answer,
+                 enum hub_lifecycle_method method, void *result)
+{
+    const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[method];
+    int r = host_request_decode(life, answer, entry->name, entry->types[0], result);
+
+    if (r < 0)
+        upgrade->events->fails(upgrade, r);
+    return r >= 0;
+}
+
+/* ---- begin: in the new process, while the old one serves ---- */
+
+static void begin_next(struct host_upgrade *upgrade);
+
+static void on_begun(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_BEGINNING, code, upgrade->to) ||
+        !take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_BEGIN, NULL))
+        return;
+    upgrade->at++;
+    begin_next(upgrade);
+}
+
+static void begin_next(struct host_upgrade *upgrade)
+{
+    struct hub_begin begin;
+    const void *const arguments[] = {&begin, NULL};
+
+    if (is_past_all(upgrade)) {
+        upgrade->events->happens(upgrade, HOST_UPGRADE_BEGUN);
+        return;
+    }
+    host_containers_describe(current(upgrade), &begin);
+    begin.how = HUB_BEGIN_INIT;
+    begin.load_follows = true;
+    post(upgrade, upgrade->to,
+         (struct host_request_message){HUB_LIFECYCLE_BEGIN, arguments, on_begun, NULL, 0},
+         begin_next);
+}
+
+void host_upgrade_transfer_begin(struct host_upgrade *upgrade)
+{
+    upgrade->at = 0;
+    begin_next(upgrade);
+}
+
+/* ---- plug: the old one's containers hear that no call comes ---- */
+
+static void plug_next(struct host_upgrade *upgrade);
+
+static void on_plugged(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_HOLDING, code, upgrade->from) ||
+        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_PLUG, NULL))
+        return;
+    upgrade->at++;
+    plug_next(upgrade);
+}
+
+/* Who is plugged has heard it. */
+static void plug_next(struct host_upgrade *upgrade)
+{
+    const bool plugged = true;
+    const void *arguments[] = {NULL, &plugged, NULL};
+
+    while (!is_past_all(upgrade) && current(upgrade)->plugged)
+        upgrade->at++;
+    if (is_past_all(upgrade)) {
+        upgrade->events->happens(upgrade, HOST_UPGRADE_HELD);
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->from,
+         (struct host_request_message){HUB_LIFECYCLE_PLUG, arguments, on_plugged, NULL, 0},
+         plug_next);
+}
+
+void host_upgrade_transfer_plug(struct host_upgrade *upgrade)
+{
+    upgrade->at = 0;
+    plug_next(upgrade);
+}
+
+/* ---- drain: nothing of this host runs in them, and they have no work of their own ---- */
+
+static void ask_next(struct host_upgrade *upgrade);
+
+static void on_work(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+    uint64_t work = 0;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_DRAINING, code, upgrade->from) ||
+        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_WORK, &work))
+        return;
+    if (work > 0) {
+        host_upgrade_transfer_again(upgrade, host_upgrade_transfer_drain);
+        return;
+    }
+    upgrade->at++;
+    ask_next(upgrade);
+}
+
+static void ask_next(struct host_upgrade *upgrade)
+{
+    const void *arguments[] = {NULL, NULL};
+
+    if (is_past_all(upgrade)) {
+        upgrade->at = 0;
+        upgrade->events->happens(upgrade, HOST_UPGRADE_DRAINED);
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->from,
+         (struct host_request_message){HUB_LIFECYCLE_WORK, arguments, on_work, NULL, 0}, ask_next);
+}
+
+void host_upgrade_transfer_drain(struct host_upgrade *upgrade)
+{
+    upgrade->at = 0;
+    for (uint32_t i = 0; i < upgrade->holding.count; i++)
+        if (!host_gate_is_idle(upgrade->host, upgrade->holding.list[i])) {
+            host_upgrade_transfer_again(upgrade, host_upgrade_transfer_drain);
+            return;
+        }
+    ask_next(upgrade);
+}
+
+/* ---- save: the bytes of one container go from process to process, piece by piece ---- */
+
+static void read_next(struct host_upgrade *upgrade);
+static void write_piece(struct host_upgrade *upgrade);
+
+static void refuse_state(struct host_upgrade *upgrade, const char *what)
+{
+    upgrade->events->fails(
+        upgrade, rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what));
+}
+
+static void on_written(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->to) ||
+        !take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_WRITE, NULL))
+        return;
+    upgrade->moved += upgrade->piece_size;
+    read_next(upgrade);
+}
+
+static void write_piece(struct host_upgrade *upgrade)
+{
+    const struct rapahub_bytes piece = {upgrade->piece, upgrade->piece_size};
+    const void *const arguments[] = {&current(upgrade)->handle, &piece, NULL};
+
+    post(upgrade, upgrade->to,
+         (struct host_request_message){HUB_LIFECYCLE_WRITE, arguments, on_written, NULL, 0},
+         write_piece);
+}
+
+/* A piece is read once: the old process forgets its state behind the last one. */
+static void on_read(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+    struct rapahub_bytes piece;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
+        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_READ, &piece))
+        return;
+    if (piece.size == 0 || piece.size > HUB_LIFECYCLE_PIECE ||
+        piece.size > upgrade->saved.size - upgrade->moved) {
+        refuse_state(upgrade, "the guest sent other bytes than it announced");
+        return;
+    }
+    memcpy(upgrade->piece, piece.data, piece.size);
+    upgrade->piece_size = piece.size;
+    upgrade->checksum = hub_crc32c(upgrade->checksum, upgrade->piece, piece.size);
+    write_piece(upgrade);
+}
+
+static void read_next(struct host_upgrade *upgrade)
+{
+    const void *arguments[] = {NULL, &upgrade->moved, NULL};
+
+    if (upgrade->moved == upgrade->saved.size) {
+        upgrade->result.state_bytes += upgrade->moved;
+        if (upgrade->checksum != upgrade->saved.checksum)
+            refuse_state(upgrade, "its checksum differs");
+        else
+            upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->from,
+         (struct host_request_message){HUB_LIFECYCLE_READ, arguments, on_read, NULL, 0}, read_next);
+}
+
+/* r[impl sec.state.size] */
+static void on_saved(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    int r;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
+        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_SAVE, &upgrade->saved))
+        return;
+    r = host_state_transfer_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
+    if (r < 0)
+        upgrade->events->fails(upgrade, r);
+    else
+        read_next(upgrade);
+}
+
+/* Without a container there is nothing to save. r[impl supervise.upgrade.state] */
+void host_upgrade_transfer_save(struct host_upgrade *upgrade)
+{
+    const void *arguments[] = {NULL, NULL};
+
+    upgrade->moved = 0;
+    upgrade->checksum = 0;
+    if (is_past_all(upgrade)) {
+        upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
+        return;
+    }
+    if (!upgrade->piece && !(upgrade->piece = malloc(HUB_LIFECYCLE_PIECE))) {
+        upgrade->events->fails(
+            upgrade, rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state"));
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->from,
+         (struct host_request_message){HUB_LIFECYCLE_SAVE, arguments, on_saved, NULL, 0},
+         host_upgrade_transfer_save);
+}
+
+/* ---- load ---- */
+
+static void go_on_behind_load(struct host_upgrade *upgrade)
+{
+    if (!is_past_all(upgrade))
+        upgrade->at++;
+    upgrade->events->happens(upgrade,
+                             is_past_all(upgrade) ? HOST_UPGRADE_LOADED_ALL : HOST_UPGRADE_LOADED);
+}
+
+static void on_plug_restored(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    if (is_answered(upgrade, HOST_UPGRADE_LOADING, code, upgrade->to) &&
+        take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_PLUG, NULL))
+        go_on_behind_load(upgrade);
+}
+
+static void restore_plug(struct host_upgrade *upgrade)
+{
+    const bool plugged = true;
+    const void *const arguments[] = {&current(upgrade)->handle, &plugged, NULL};
+
+    post(upgrade, upgrade->to,
+         (struct host_request_message){HUB_LIFECYCLE_PLUG, arguments, on_plug_restored, NULL, 0},
+         restore_plug);
+}
+
+static void on_loaded(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    if (!is_answered(upgrade, HOST_UPGRADE_LOADING, code, upgrade->to) ||
+        !take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_LOAD, NULL))
+        return;
+    if (current(upgrade)->plugged)
+        restore_plug(upgrade);
+    else
+        go_on_behind_load(upgrade);
+}
+
+void host_upgrade_transfer_load(struct host_upgrade *upgrade)
+{
+    const void *arguments[] = {NULL, &upgrade->saved.version, NULL};
+
+    if (is_past_all(upgrade)) {
+        go_on_behind_load(upgrade);
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->to,
+         (struct host_request_message){HUB_LIFECYCLE_LOAD, arguments, on_loaded, NULL, 0},
+         host_upgrade_transfer_load);
+}
+
+/* ---- return: the old one's containers hear that calls come again ---- */
+
+static void unplug_next(struct host_upgrade *upgrade);
+
+/* One that does not answer is not left without calls for that. */
+static void on_unplugged(void *user, int code, struct hub_answer *answer)
+{
+    struct host_upgrade *upgrade = user;
+
+    (void)code;
+    (void)answer;
+    upgrade->awaited--;
+    if (upgrade->state != HOST_UPGRADE_RETURNING)
+        return;
+    upgrade->at++;
+    unplug_next(upgrade);
+}
+
+static void unplug_next(struct host_upgrade *upgrade)
+{
+    const bool plugged = false;
+    const void *arguments[] = {NULL, &plugged, NULL};
+
+    while (!is_past_all(upgrade) && current(upgrade)->plugged)
+        upgrade->at++;
+    if (is_past_all(upgrade) || hub_clock_left(upgrade->end_by_ns) == 0) {
+        upgrade->events->happens(upgrade, HOST_UPGRADE_RETURNED);
+        return;
+    }
+    arguments[0] = &current(upgrade)->handle;
+    post(upgrade, upgrade->from,
+         (struct host_request_message){HUB_LIFECYCLE_PLUG, arguments, on_unplugged, NULL,
+                                       upgrade->end_by_ns},
+         unplug_next);
+}
+
+void host_upgrade_transfer_return(struct host_upgrade *upgrade)
+{
+    upgrade->at = 0;
+    upgrade->end_by_ns = hub_clock_after(RETURN_WITHIN);
+    unplug_next(upgrade);
+}
