@@ -116,7 +116,7 @@ static void what_is_wrong_is_named(void **state)
 static void each_choice_is_taken_and_what_is_nearly_one_refused(void **state)
 {
     static const char *const good[] = {"table", "wide", "json", "ndjson", "name"};
-    static const char *const wrong[] = {"jsom", "tables", "able", "", "table|wide", "|", "tabl"};
+    static const char *const wrong[] = {"jsom", "tables", "able", "", "table|wide", "|", "tab"};
     struct line line;
     char text[64];
 
