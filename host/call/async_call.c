@@ -22,17 +22,17 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/raw.h"
 
-#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+#define SMALL 512 /* bytes of metadata and arguments; a larger call uses the general path */
 #define ALIGN _Alignof(max_align_t)
 
-/* One call, what the embedder's callback needs, and room for arguments and result behind it: what
- * is larger than the room is allocated. */
+/* An asynchronous call, with the embedder's callback, and space for arguments and result after it.
+ * Memory that exceeds the space is allocated. */
 struct piece {
-    struct host_async async; /* first: see struct host_asyncs */
+    struct host_async async; /* first: a piece is found by its host_async */
     rapahub_on_done *on_done;
     void *user;
     const struct rapahub_type *type;
-    struct hub_signature *storage; /* `type` may lie in one of these two */
+    struct hub_signature *storage; /* `type` may be in one of these two */
     struct host_methods *methods;
     void *result;
     max_align_t room[];
@@ -50,7 +50,7 @@ static void fini(struct host_async *async)
     host_methods_release(&piece_of(async)->methods);
 }
 
-/* Few bytes and nothing else, as most answers are. */
+/* Decodes an answer of a few bytes and nothing else, as most answers are. */
 static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
 {
     return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
@@ -69,7 +69,8 @@ static void on_done(struct host_async *async, int code, struct hub_answer *answe
     async->host->process.owner.callbacks--;
 }
 
-/* In the room where it fits there, else in memory that is freed with the call; NULL for none. */
+/* Returns memory in the piece's space, or memory that is freed with the call; NULL if there is
+ * none. */
 static void *place(struct piece *piece, size_t *used, size_t size, void **own)
 {
     size_t room = HOST_ASYNCS_PIECE - sizeof *piece, aligned = (size + ALIGN - 1) / ALIGN * ALIGN;
@@ -83,7 +84,7 @@ static void *place(struct piece *piece, size_t *used, size_t size, void **own)
     return at;
 }
 
-/* Each place of its own has something to fill it with. */
+/* Acquires a piece and fills in the order. */
 static struct piece *take_piece(struct host_call *host, const struct host_async_call_order *order)
 {
     struct piece *piece = piece_of(host_async_pieces_take(host));
@@ -97,7 +98,8 @@ static struct piece *take_piece(struct host_call *host, const struct host_async_
     return piece;
 }
 
-/* When the call is over at the latest: to some ticks, for which no clock need be read. */
+/* Returns when the call is over at the latest. It is accurate to some ticks, so that no clock need
+ * be read. */
 static uint64_t deadline_of(const struct host_call *host, const struct rapahub_call *call)
 {
     return hub_clock_about(call->timeout_ns ? call->timeout_ns
@@ -181,9 +183,9 @@ static int begin_slowly(struct host_call *host, const struct host_async_call_ord
     return host_asyncs_begin(host, &piece->async, &out->number);
 }
 
-/* ---- to where this thread called before: as small_call.h, and that the end is another's ---- */
+/* ---- to the target of this thread's last call: as small_call.h, but the end comes later ---- */
 
-/* Inside, or the owner. */
+/* A call on the quick path. The thread is inside, or is the owner. */
 struct quick {
     struct host_call *host;
     struct host_caller *scratch;
@@ -193,8 +195,8 @@ struct quick {
     bool owner;
 };
 
-/* The result as it is where the call fails: one of bytes, as most are, without a function for it.
- */
+/* Sets the result to the value that it has if the call fails. A result of bytes, the usual case,
+ * needs no call of memset. */
 static void clear_result(struct piece *piece)
 {
     piece->result = piece->room;
@@ -204,7 +206,7 @@ static void clear_result(struct piece *piece)
         memset(piece->result, 0, piece->type->size);
 }
 
-/* A piece keeps the name of the method that it was for last. */
+/* Fills in method and result. A piece keeps the name of the method that it served last. */
 static bool fill(const struct quick *quick, struct piece *piece)
 {
     const struct rapahub_call *call = quick->order->call;
@@ -224,7 +226,8 @@ static bool fill(const struct quick *quick, struct piece *piece)
     return true;
 }
 
-/* Entered, and counted where it goes: a piece that nobody has but the caller. */
+/* Acquires a piece that is entered in the table and counted at its container. Only this thread has
+ * it. */
 static struct piece *take_quick(const struct quick *quick)
 {
     struct host_container *container = host_caller_container(quick->scratch);
@@ -248,7 +251,7 @@ static struct piece *take_quick(const struct quick *quick)
     return piece;
 }
 
-/* It was not sent. */
+/* Releases a piece that was not sent. */
 static void give_quick(struct piece *piece)
 {
     host_asyncs_uncount(&piece->async);
@@ -263,7 +266,7 @@ static bool is_raw(const struct rapahub_call *call)
            types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
 }
 
-/* False where it does not fit into a message. */
+/* Returns false if the call does not fit into a descriptor. */
 static bool encode_small(const struct quick *quick, struct hub_descriptor *message)
 {
     const struct rapahub_call *call = quick->order->call;
@@ -282,7 +285,7 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
     return true;
 }
 
-/* Behind a success the piece may be another call's already. */
+/* Sends a call in a descriptor. After a success the piece may already serve another call. */
 static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
 {
     struct host_life *life = host_caller_life(quick->scratch);
@@ -300,7 +303,7 @@ static int send_small(const struct quick *quick, struct hub_descriptor *message,
     return r;
 }
 
-/* The same of what goes into a slot. */
+/* Sends a call in a slot. */
 static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
 {
     struct host_life *life = host_caller_life(quick->scratch);
@@ -332,7 +335,8 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
     return r < 0 ? -EAGAIN : 0;
 }
 
-/* What cannot be sent now, be it for want of space, goes the long way. */
+/* Sends the call now. Returns -EAGAIN if that is not possible, also for lack of space: it must use
+ * the general path then. */
 static int begin_there(const struct quick *quick)
 {
     struct host_container *container = host_caller_container(quick->scratch);

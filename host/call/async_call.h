@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async_call: the whole of rapahub_host_call_async. A call's memory, with room for its arguments
- * and its result, is a piece of the host's asyncs. */
+/* async_call: rapahub_host_call_async. Each call uses a piece of the host's asyncs, which has room
+ * for arguments and result. */
 #ifndef HOST_CALL_ASYNC_CALL_H
 #define HOST_CALL_ASYNC_CALL_H
 
@@ -16,10 +16,11 @@ struct host_async_call_order {
 
 struct host_async_begun {
     uint64_t number;
-    uint64_t deadline_ns; /* when it ends at the latest */
+    uint64_t deadline_ns; /* the call ends at this time at the latest */
 };
 
-/* 0, or why none was begun; then on_done does not run. Any thread. */
+/* Begins an asynchronous call. Returns 0, or the reason why no call began; `on_done` does not run
+ * then. Any thread. */
 int host_async_call_begin(struct host_call *host, const struct host_async_call_order *order,
                           struct host_async_begun *out);
 

@@ -8,11 +8,11 @@
 #include "host/call/call.h"
 #include "host/owner/ownership.h"
 
-#define HOT         448  /* bytes of a piece that each call writes, and a line more */
-#define LINE        64   /* bytes of one */
-#define BULK        16   /* pieces taken under one lock */
-#define OVER_MOST   64   /* that have ended and are in the table still */
-#define ANSWER_KEPT 1024 /* bytes at most of a buffer that waits for its next answer */
+#define HOT         448  /* bytes of a piece that each call writes, and a cache line more */
+#define LINE        64   /* bytes of a cache line */
+#define BULK        16   /* pieces acquired under one lock */
+#define OVER_MOST   64   /* calls that may have ended and still be in the table */
+#define ANSWER_KEPT 1024 /* bytes at most of a buffer that is kept for the next answer */
 
 int host_async_pieces_refuse(void)
 {
@@ -39,7 +39,8 @@ static void forget(struct host_async *async)
     free(async);
 }
 
-/* Out of the table: kept, or to be forgotten. */
+/* Removes the call from the table. Returns whether its piece is kept; the caller frees it
+ * otherwise. */
 static bool leave(struct host_asyncs *asyncs, struct host_async *async) REQUIRES(asyncs->lock)
 {
     host_async_table_leave(&asyncs->table, async);
@@ -74,8 +75,8 @@ static void settle(struct host_asyncs *asyncs)
     asyncs->over_count = 0;
 }
 
-/* More pieces are under way than the nearest cache holds: the next one comes while this call is
- * made. */
+/* Prefetches the next piece while this call is made: more pieces are in use than the first-level
+ * cache holds. */
 static void foresee(const struct host_async *async)
 {
     const char *at = (const char *)async;
@@ -85,7 +86,7 @@ static void foresee(const struct host_async *async)
         hub_foresee(at + i);
 }
 
-/* The owner's next one, of several that it takes at once. */
+/* Returns the owner's next piece, of several that it acquires at once. */
 static struct host_async *take_ready(struct host_asyncs *asyncs)
 {
     struct host_async *async = asyncs->ready;
@@ -136,8 +137,8 @@ struct host_async *host_async_pieces_take(struct host_call *host)
     return NULL;
 }
 
-/* As host_async_pieces_take gives it out, but for what a cancel looks at until it leaves the table.
- */
+/* Resets the piece to the state in which host_async_pieces_take returns it, except the fields that
+ * a cancel reads until the piece leaves the table. */
 static void clean(struct host_async *async)
 {
     if (async->answer.capacity > ANSWER_KEPT || async->answer.aligned.capacity > ANSWER_KEPT)
@@ -160,8 +161,8 @@ void host_async_pieces_close(struct host_asyncs *asyncs)
     keep_all(asyncs, &asyncs->ready);
 }
 
-/* What ends in a turn of the owner leaves the table when the turn is over, with all the others. A
- * cancel finds it until then, as it finds one that is about to be freed. */
+/* Calls that end in a turn of the owner leave the table together when the turn is over. A cancel
+ * finds them until then, and is harmless. */
 static bool waits_for_end_of_turn(struct host_async *async)
 {
     struct host_call *host = async->host;

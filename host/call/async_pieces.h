@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async_pieces: memory of the calls nobody waits for. A piece that has ended is kept for the next
- * call. The owner, who begins and ends most of them, takes several and gives back several under one
- * lock. */
+/* async_pieces: the memory of asynchronous calls. The piece of a call that has ended is kept for
+ * the next call. The owner begins and ends most calls, so it acquires several pieces under one
+ * lock, and returns several under one. */
 #ifndef HOST_CALL_ASYNC_PIECES_H
 #define HOST_CALL_ASYNC_PIECES_H
 
@@ -9,21 +9,23 @@
 
 struct host_call;
 
-/* A piece, entered: with its number. All else of its host_async is zero, but for the host, the
- * buffer of `answer`, and the method it was for last, whose name goes with its id; what is behind
- * it is as it was. NULL with the diagnosis. Any thread. */
+/* Returns a piece that is entered in the table and has a number, or NULL with the diagnosis. The
+ * other fields of its host_async are zero, except the host, the buffer of `answer`, and the id and
+ * name of the method that it served last. The memory after the host_async is not cleared. Any
+ * thread. */
 struct host_async *host_async_pieces_take(struct host_call *host);
 
-/* Of a call that was not begun, or has ended. Any thread. */
+/* Frees the piece of a call that was not begun, or has ended. Any thread. */
 void host_async_pieces_free(struct host_async *async);
 
-/* Owner, before a life is freed: what has ended in this turn leaves the table. */
+/* Removes the calls that have ended in this turn from the table. The owner calls this before a life
+ * is freed. */
 void host_async_pieces_settle(struct host_call *host);
 
-/* Nobody calls any more. */
+/* Frees the pieces that the owner holds. No thread calls any more. */
 void host_async_pieces_close(struct host_asyncs *asyncs);
 
-/* -EBUSY with the diagnosis: too many are open. */
+/* Returns -EBUSY and sets the diagnosis: too many calls are open. Any thread. */
 int host_async_pieces_refuse(void);
 
 #endif

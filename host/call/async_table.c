@@ -8,7 +8,7 @@
 #include "host/call/asyncs.h"
 #include "hub/base/memory.h"
 
-#define SHIFT 16 /* of a turn in a number */
+#define SHIFT 16 /* the shift of an entry's turn in a number */
 
 _Static_assert(HOST_ASYNC_TABLE_MAX == 1 << SHIFT, "low bits of a number tell the place");
 
@@ -44,7 +44,8 @@ static bool may_enter(const struct host_async_table *table, const struct host_as
                           : table->own < HOST_ASYNC_TABLE_OWN;
 }
 
-/* A place that was left, or the next one that never was taken: there is one. */
+/* Returns a free entry, or the first that was never used. The caller has checked that there is
+ * one. */
 static uint32_t find_place(struct host_async_table *table)
 {
     uint32_t index = table->free;

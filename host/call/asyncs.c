@@ -40,8 +40,9 @@ void host_asyncs_uncount(struct host_async *async)
     async->container = NULL;
 }
 
-/* Who waits for the container to be unused must not wait for `done`, which may wait for that. A
- * cancel finds the call until it is freed, and does no harm: its life lasts as long as the turn. */
+/* The container is released before `done` runs: `done` may wait for the thread that waits until the
+ * container is unused. A cancel finds the call until it is freed, and is harmless: its life lasts
+ * as long as the turn. */
 void host_asyncs_end(struct host_async *async, int code, struct hub_answer *answer)
 {
     host_asyncs_uncount(async);
@@ -55,13 +56,13 @@ void host_asyncs_answered(void *user, int code, struct hub_answer *answer)
 
     (void)answer;
     if (async->foreign)
-        hub_add(&async->life->foreign, UINT32_MAX); /* one less */
+        hub_add(&async->life->foreign, UINT32_MAX); /* subtracts one */
     if (code < 0)
         host_life_explain(async->life, code, async->method);
     host_asyncs_end(async, code, &async->answer);
 }
 
-/* A cancel that came before the call had its number is done now. */
+/* Sets the call's number. A cancel that came before is carried out now. */
 static void note_call(struct host_call *host, uint64_t number, uint64_t call)
 {
     struct host_asyncs *asyncs = &host->asyncs;
@@ -102,7 +103,7 @@ int host_asyncs_cancelled(struct host_async *async)
     return cancelled ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method) : 0;
 }
 
-/* The route is found: the call goes out. Behind a success it may have ended already. */
+/* Sends the call by the route that was found. After a success it may have ended already. */
 static int send(struct host_call *host, struct host_async *async, struct host_route *route)
 {
     struct host_container *container = route->container;
@@ -130,10 +131,10 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     memcpy(method, async->method, sizeof method);
     async->life = life;
     async->container = container;
-    hub_add(&container->users, 1); /* that of the route stays */
+    hub_add(&container->users, 1); /* the count of the route stays */
     r = hub_calls_begin(life->connection.calls, &wanted, &call);
     if (r == 0) {
-        if (seat) /* the owner tells its end, and is here */
+        if (seat) /* this is the owner, which alone reports the end */
             host_chains_note(seat, call);
         if (foreign)
             hub_add(&life->foreign, 1);
@@ -150,8 +151,8 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     return async->full ? r : host_life_explain(life, r, method);
 }
 
-/* For a turn, which sends it, or runs the offer. Behind the last look at what is parked nobody
- * would tell its end. */
+/* Parks the call for a turn, which sends it or runs the service. It is refused once the host has
+ * looked at the parked calls for the last time: its end would never be reported. */
 static int park(struct host_call *host, struct host_async *async)
 {
     bool closed;
@@ -176,8 +177,8 @@ static bool same_target(const struct host_async *a, const struct host_async *b)
            a->target.container == b->target.container;
 }
 
-/* Does an older call to the same container wait for space, or have the guests as many open there as
- * they may? r[impl sec.call.share] */
+/* Returns whether an older call to the same container waits for space, or guests have as many calls
+ * open there as they may. r[impl sec.call.share] */
 static bool must_queue(struct host_asyncs *asyncs, const struct host_async *async,
                        const struct host_life *life)
 {
@@ -198,8 +199,9 @@ static bool must_queue(struct host_asyncs *asyncs, const struct host_async *asyn
     return found;
 }
 
-/* May what a guest asks for go there? -EAGAIN: what is declared there is not known yet. Nor were
- * then its streams, so they were not taken. r[impl sec.call.own] */
+/* Checks that a guest's request may be sent to this target. -EAGAIN: its methods are not known yet.
+ * A request whose streams were not acquired, because the methods were unknown when it arrived, is
+ * refused. r[impl sec.call.own] */
 static int check_declared(const struct host_async *async, const struct host_route *where)
 {
     const struct hub_signature *signature;
@@ -216,7 +218,8 @@ static int check_declared(const struct host_async *async, const struct host_rout
     return 0;
 }
 
-/* 0: it is under way; -EAGAIN: it must be parked; else nothing happened. */
+/* Returns 0 if the call was sent, -EAGAIN if it must be parked, or a failure; nothing happened
+ * then. */
 static int route(struct host_call *host, struct host_async *async)
 {
     struct host_route where;
@@ -237,7 +240,7 @@ static int route(struct host_call *host, struct host_async *async)
     return r;
 }
 
-/* A piece is entered already. */
+/* Enters the call in the table, unless it is a piece, which is entered already. */
 static int enter_any(struct host_call *host, struct host_async *async)
 {
     bool entered = true;
@@ -307,7 +310,7 @@ void host_asyncs_give_up(struct host_call *host)
 
 /* ---- parked ---- */
 
-/* The first parked call that has not been looked at in this round. */
+/* Returns the first call of the list, removed from it; NULL: none is left. */
 static struct host_async *take_parked(struct host_asyncs *asyncs, struct hub_list *round)
 {
     struct hub_list *link;
@@ -366,7 +369,7 @@ static int serve_one(struct host_call *host, struct host_async *async)
     return 1;
 }
 
-/* One that may be parked again: until then it counts among those that wait. */
+/* Looks at a call that may be parked again. Until that is known, it is counted in `waiting`. */
 static int look_at(struct host_call *host, struct host_async *async)
 {
     int r = serve_one(host, async);

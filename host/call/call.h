@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call: the fourth floor of a host: calls, those of the host to its guests and those of guests. */
+/* call: the fourth floor of a host: its calls to guests, and the calls of guests. */
 #ifndef HOST_CALL_CALL_H
 #define HOST_CALL_CALL_H
 
@@ -16,13 +16,14 @@ struct host_guest;
 struct host_life;
 struct hub_request;
 
-/* What a call needs of those who use this floor, or of a file of it that needs its caller. Constant
- * and complete from the moment a host is made: no caller tests for NULL. */
+/* The functions that this floor calls in the floors above, or in its own files that depend on the
+ * caller. The table is constant and complete from the creation of the host: no caller tests for
+ * NULL. */
 struct host_call_hooks {
-    /* A call met a guest that takes none now: see demand.h. */
+    /* A call met a guest that accepts none now: see activation.h. */
     int (*look)(const struct host_guest *guest, bool *calls);
     int (*call)(struct host_call *host, struct rapahub_container_id target, uint64_t deadline_ns);
-    /* What the owner serves while it waits for an answer: see nested_upcall.h. */
+    /* Serves requests while the owner waits for an answer: see nested_upcall.h. */
     uint32_t (*serve)(struct host_call *host, struct host_life *life, uint32_t most);
     uint32_t (*serve_queued)(struct host_call *host, struct host_life *life, uint32_t most);
     /* An asynchronous call with streams begins: see streaming.h. */
@@ -33,15 +34,16 @@ struct host_call_hooks {
 
 struct host_call {
     struct host_process process;
-    struct host_loans loans;   /* any thread */
-    struct host_asyncs asyncs; /* any thread */
-    struct hub_a32 held;       /* calls are, perhaps: see corks.h */
-    struct hub_list relays;    /* requests of guests that were sent on; the rest is the owner's */
-    struct hub_a32 streaming;  /* asynchronous calls with streams; any thread */
-    struct hub_thread_pool waiters;      /* the threads that wait for these */
-    uint64_t chains;                     /* the number of the last chain that began */
-    struct host_chain_claim chain;       /* of the request an offer answers now; 0: none */
-    struct host_timer overdue;           /* asynchronous calls without an answer in time */
+    struct host_loans loans;        /* any thread */
+    struct host_asyncs asyncs;      /* any thread */
+    struct hub_a32 held;            /* calls may be held back: see corks.h */
+    struct hub_list relays;         /* requests of guests that were sent on; owner, as the rest */
+    struct hub_a32 streaming;       /* asynchronous calls with streams; any thread */
+    struct hub_thread_pool waiters; /* the threads that wait for these calls */
+    uint64_t chains;                /* the number of the last chain that began */
+    /* the chain of the request that a service answers now; 0: none */
+    struct host_chain_claim chain;
+    struct host_timer overdue; /* ends asynchronous calls that were not answered in time */
     const struct host_call_hooks *hooks; /* constant */
 };
 

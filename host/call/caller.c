@@ -13,7 +13,7 @@ static void set_life(struct host_caller *scratch, struct host_life *life)
     host_caller_note_rest(scratch);
 }
 
-/* In this order: the view is of the life's link. */
+/* The view is released first: it belongs to the life's link. */
 static void hide(struct host_caller *scratch)
 {
     hub_view_release(&scratch->shown.view);
@@ -68,7 +68,7 @@ void host_caller_close(struct host_callers *scratches)
     HUB_LIST_EACH (&scratches->all, link)
         free_one(HUB_LIST_ITEM(link, struct host_caller, link));
     hub_mutex_fini(&scratches->lock);
-    scratches->number = 0; /* which no thread has asked for */
+    scratches->number = 0; /* no thread has asked for this number */
 }
 
 static struct host_caller *remember(const struct host_callers *scratches,
@@ -123,7 +123,7 @@ bool host_caller_take(struct host_caller *scratch, size_t size, struct host_buff
     return true;
 }
 
-/* The larger one is kept. */
+/* Keeps the larger of the two buffers. */
 void host_caller_give(struct host_buffer *buffer)
 {
     struct host_buffer given = *buffer;
@@ -215,7 +215,7 @@ bool host_caller_lends(const struct host_caller *scratch, const void *data)
            lies_in(&scratch->spare, data);
 }
 
-/* ---- where it calls ---- */
+/* ---- the target of its last call ---- */
 
 bool host_caller_is_to(const struct host_caller *scratch, struct rapahub_container_id target)
 {

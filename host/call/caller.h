@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caller: memory of a thread that calls: where arguments are encoded, and where the last result
- * lies until the next call. Freed when the thread ends, or with the host. */
+/* caller: the memory that a host keeps for each thread that calls: a buffer for encoded arguments,
+ * the last result until the next call, and the route cache. It is freed when the thread ends, or
+ * with the host. A function here is called by the thread whose memory it is, unless it says
+ * otherwise. */
 #ifndef HOST_CALL_CALLER_H
 #define HOST_CALL_CALLER_H
 
@@ -19,9 +21,9 @@
 #include "hub/call/direct_call.h"
 #include "hub/wire/raw.h"
 
-/* Where arguments are encoded. */
+/* A buffer for encoded arguments. */
 struct host_buffer {
-    struct host_caller *from; /* NULL: nothing was taken */
+    struct host_caller *from; /* NULL: nothing was acquired */
     uint8_t *data;
     size_t capacity;
 };
@@ -31,27 +33,28 @@ struct host_caller {
     pthread_t thread;
     struct host_buffer buffer;
     struct hub_answer shown, spare;
-    struct host_life *life; /* whose memory `shown` shows; held; NULL: our own */
+    struct host_life *life; /* the life whose memory `shown` shows; held; NULL: our own memory */
     struct hub_list link;
-    void *piece;                  /* of a shelf, which the thread keeps for itself; NULL: none */
-    struct host_free_list *shelf; /* gets it when the thread ends */
+    void *piece; /* a piece of a free list that the thread keeps for itself; NULL: none */
+    struct host_free_list *shelf; /* receives `piece` when the thread ends */
 
-    /* Where this thread called last; see route_cache.h. The two pointers are set while it is
-     * outside, and are good as long as the host's version is that. */
+    /* The target of the thread's last call; see route_cache.h. The two pointers are set while the
+     * thread is outside, and are valid as long as the host's version equals `version`. */
     struct hub_a32 inside;
-    struct hub_answer
-        quick;             /* the last result of a small call: its own, while others come and go */
-    struct hub_answer few; /* the same of one that came in a descriptor, in `small` */
-    struct hub_direct_order order; /* of such a call; but for a timeout, made once */
+    /* The last result of a small call. No other kind of result replaces it. */
+    struct hub_answer quick;
+    struct hub_answer few;         /* the same for one from a descriptor; its data is in `small` */
+    struct hub_direct_order order; /* for such calls; only timeout and method id change */
     struct hub_a64 place_life, place_container;
     struct rapahub_container_id target;
     uint64_t handle;
-    uint32_t version;         /* 0: nowhere */
-    uint32_t version_at_rest; /* that, where it is outside and nothing is shown; else 0 */
-    _Alignas(HUB_LINE) uint8_t small[2 * HUB_LINE]; /* its bytes begin with the second line */
+    uint32_t version;         /* 0: no target */
+    uint32_t version_at_rest; /* `version`, or 0 while inside or a result is shown */
+    /* a result's bytes begin with the second line */
+    _Alignas(HUB_LINE) uint8_t small[2 * HUB_LINE];
 };
 
-/* Where an answer in a descriptor goes. */
+/* Returns where an answer that came in a descriptor is copied to. */
 static inline uint8_t *host_caller_small(struct host_caller *scratch)
 {
     return scratch->small + HUB_RAW_RESPONSE_PHASE;
@@ -60,18 +63,18 @@ static inline uint8_t *host_caller_small(struct host_caller *scratch)
 int host_caller_open(struct host_callers *scratches);
 void host_caller_close(struct host_callers *scratches); /* no thread is inside */
 
-/* The one that the calling thread has asked for last, and of which that was. Before it has asked:
- * of none that there can be, nor of a closed one. */
+/* The caller that this thread used last, and the number of its set of callers. Before the first use
+ * it is a number that no set ever has, not even a closed one. */
 #define HOST_CALLER_NEVER UINT64_MAX
 struct host_caller_last {
     uint64_t number;
     struct host_caller *scratch;
 };
 extern _Thread_local struct host_caller_last host_caller_last_of_thread
-    __attribute__((tls_model("initial-exec"))); /* no function is called to find it */
+    __attribute__((tls_model("initial-exec"))); /* no function call is needed to find it */
 
-/* The calling thread's; NULL with the diagnosis where there is no memory, or, in a forked child, no
- * host. */
+/* Returns the calling thread's caller. NULL with the diagnosis if there is no memory, or, in a
+ * forked child, no host. Any thread. */
 struct host_caller *host_caller_find(struct host_callers *scratches);
 
 static inline struct host_caller *host_caller_get(struct host_callers *scratches)
@@ -85,25 +88,27 @@ static inline struct host_caller *host_caller_get(struct host_callers *scratches
     return last->scratch;
 }
 
-/* Takes the thread's buffer, of at least `size` bytes: a call that begins while it is away, inside
- * of a turn of the owner, gets another one. False for no memory, with the diagnosis. */
+/* Acquires the thread's buffer, of at least `size` bytes. Until it is returned, a call that begins
+ * inside a turn of the owner gets another buffer. Returns false with the diagnosis if there is no
+ * memory. */
 bool host_caller_take(struct host_caller *scratch, size_t size, struct host_buffer *out);
 void host_caller_give(struct host_buffer *buffer); /* harmless twice */
 
-/* An answer's buffer to fill. A call made while another one of this thread waits gets one of its
- * own. host_caller_show makes it the thread's last result; the one before is lost. */
+/* host_caller_answer returns an answer whose buffer may be filled. A call made while another call
+ * of this thread waits gets a buffer of its own. host_caller_show makes the answer the thread's
+ * last result; the previous result is lost. */
 struct hub_answer host_caller_answer(struct host_caller *scratch);
 void host_caller_show(struct host_caller *scratch, struct hub_answer *answer);
 
-/* The same for one of `life` that may be shown where it lies: the life is held as long. */
+/* Shows an answer of `life`. If it is a view, the life is held as long as it is shown. */
 void host_caller_show_of(struct host_caller *scratch, struct hub_answer *answer,
                          struct host_life *life);
 
-/* The same of one that the caller holds, and no more behind it. */
+/* Does the same if the caller holds the life already; it no longer does afterwards. */
 void host_caller_show_held(struct host_caller *scratch, struct hub_answer *answer,
                            struct host_life *life);
 
-/* The same, where `shown` is a view of it already, and showed none before. */
+/* Does the same if `shown` is a view of the life already, and showed no view before. */
 static inline void host_caller_show_there(struct host_caller *scratch, struct host_life *life)
 {
     scratch->shown.size = scratch->shown.view.size;
@@ -111,40 +116,41 @@ static inline void host_caller_show_there(struct host_caller *scratch, struct ho
     scratch->version_at_rest = 0;
 }
 
-/* What lies in memory of a guest is looked at no more: the thread's next call begins. */
+/* Releases a result that is shown in a guest's memory: the thread's next call begins. */
 void host_caller_hide(struct host_caller *scratch);
 static inline bool host_caller_shows(const struct host_caller *scratch)
 {
     return scratch->life != NULL;
 }
 
-/* Is this in memory of the last results of the thread? */
+/* Returns whether `data` is in memory of the thread's last results. */
 bool host_caller_lends(const struct host_caller *scratch, const void *data);
 
-/* Is that the container that the thread called last? */
+/* Returns whether the thread's last call went to this container. */
 bool host_caller_is_to(const struct host_caller *scratch, struct rapahub_container_id target);
 
 void host_caller_set_place(struct host_caller *scratch, struct host_life *life,
                            struct host_container *container, uint32_t version);
 
-/* To be called where one of these has changed. */
+/* Updates `version_at_rest`. To be called after `inside`, `life` or `version` has changed. */
 static inline void host_caller_note_rest(struct host_caller *scratch)
 {
     scratch->version_at_rest =
         hub_load_relaxed(&scratch->inside) == 0 && !scratch->life ? scratch->version : 0;
 }
 
-/* The thread is inside of that place: behind it, and behind the fence in it, it looks whether the
- * host's version is still the same; who changes that looks here afterwards, before it frees. */
+/* The thread enters its last target. After the fence it checks that the host's version has not
+ * changed. A thread that changes the version checks `inside` after that, before it frees
+ * anything. */
 static inline void host_caller_enter(struct host_caller *scratch)
 {
     scratch->version_at_rest = 0;
     (void)hub_exchange_and_fence(&scratch->inside, 1, &scratch->inside);
 }
 
-/* Behind it the owner may free the life. Behind the fence in it the thread looks whether the
- * version is another one: either it sees that, and wakes the owner, who may wait for it, or the
- * owner, who changes the version first, sees that it has left. */
+/* The thread leaves: the owner may free the life from now on. After the fence the thread checks the
+ * version again. Either it sees a new version and wakes the owner, who may wait for it; or the
+ * owner, who changes the version first, sees that the thread has left. */
 static inline void host_caller_leave(struct host_caller *scratch)
 {
     (void)hub_exchange_and_fence(&scratch->inside, 0, &scratch->inside);
@@ -166,13 +172,13 @@ static inline struct host_container *host_caller_container(const struct host_cal
     return (struct host_container *)(uintptr_t)hub_load_relaxed64(&scratch->place_container);
 }
 
-/* How many threads are inside of this life, or of this container. Behind a change of the version.
- */
+/* Return how many threads are inside of this life, or of this container. To be called after a
+ * change of the version. Any thread. */
 uint32_t host_caller_inside_life(struct host_callers *scratches, const struct host_life *life);
 uint32_t host_caller_inside_container(struct host_callers *scratches,
                                       const struct host_container *container);
 
-/* Nobody looks at a result any more. No thread is inside. */
+/* Releases all results that are shown. No thread uses a result any more, and none is inside. */
 void host_caller_hide_all(struct host_callers *scratches);
 
 #endif

@@ -6,20 +6,22 @@
 #include "host/call/call.h"
 #include "hub/base/random.h"
 
-#define SHORTER 22 /* bits: the rest is 6 bytes in each call */
+#define SHORTER 22 /* bits dropped; the other 42 take 6 bytes in each call */
 
 uint64_t host_chains_first(void)
 {
     return (hub_random_nonce() >> SHORTER) & ~UINT64_C(1);
 }
 
-/* An answer that is received ends a membership, also before its end is told. */
+/* Returns whether the call of this seat is open. A received answer closes it, even before its end
+ * is reported. */
 static bool is_open(const struct host_chain_seat *seat)
 {
     return seat->number == 0 || !hub_calls_ended(seat->calls, seat->number);
 }
 
-/* As many of each as the guest has open calls, and requests, at most. r[impl sec.call.chain] */
+/* Finds the chain that a guest claims. Both lists are bounded: by the open calls of the guest, and
+ * by its requests. r[impl sec.call.chain] */
 static struct host_chain *find(const struct host_chain_claim *claim)
 {
     HUB_LIST_EACH (&claim->life->chains.seats, link) {

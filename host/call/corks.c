@@ -5,8 +5,9 @@
 #include "host/call/route.h"
 #include "host/process/guest.h"
 
-/* In this order: who sends meanwhile is either in the ring before the push, or sees the cork drawn
- * and pushes itself. Where it cannot be reached now a call may have gone out just before.
+/* The cork is removed before the push: a call that another thread sends meanwhile is either in the
+ * ring before the push, or its thread sees that the cork is gone and pushes itself. If there is no
+ * route to the life now, calls may still have gone out just before, so all guests are pushed.
  * r[impl hub.ring.cork] */
 int host_corks_set(struct host_call *host, struct rapahub_container_id target, bool corked)
 {
@@ -38,7 +39,8 @@ void host_corks_sent(struct host_call *host, const struct host_container *contai
         hub_link_push(life->connection.link);
 }
 
-/* Only one that is ready has got calls; from there on the owner pushes in its turns. */
+/* Only a guest that is ready has received calls. A guest that becomes ready later is pushed by the
+ * owner's turns. */
 static __attribute__((noinline)) void push_all(struct host_call *host)
 {
     if (hub_exchange(&host->held, 0) == 0)

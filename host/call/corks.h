@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corks: calls that nobody waits for, sent together. What is held back stays in the rings of the
- * guests, and is shown at the latest when it is uncorked; the order of calls is as without. */
+/* corks: asynchronous calls that are sent together. Calls that are held back are already in the
+ * rings of the guests; they become visible when the container is uncorked, at the latest. The order
+ * of calls is the same as without a cork. */
 #ifndef HOST_CALL_CORKS_H
 #define HOST_CALL_CORKS_H
 
@@ -9,19 +10,20 @@
 
 struct host_call;
 
-/* Any thread. A container stays corked when its guest is started again. 0, or RAPAHUB_ENOENT. */
+/* Corks or uncorks a container, which stays corked when its guest is started again. Returns 0 or
+ * RAPAHUB_ENOENT. Any thread. */
 int host_corks_set(struct host_call *host, struct rapahub_container_id target, bool corked);
 
-/* May a call to it be held back? */
+/* Returns whether a call to the container may be held back. Any thread. */
 bool host_corks_holds(const struct host_container *container);
 
-/* A call that might has gone out to this life; it is seen at once where somebody uncorked
- * meanwhile. */
+/* Notes that such a call has been sent to this life. It is shown at once if another thread has
+ * uncorked the container meanwhile. Any thread. */
 void host_corks_sent(struct host_call *host, const struct host_container *container,
                      struct host_life *life);
 
-/* Before a thread waits for anything: shows all that is held back. A look at one word where no call
- * was since the last time. */
+/* Shows all calls that are held back, before a thread waits for anything. Costs one load if there
+ * was no call since the last time. Any thread. */
 void host_corks_push(struct host_call *host);
 
 #endif

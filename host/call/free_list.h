@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* free_list: pieces of memory, kept for who needs one next. Whose they are the owner of the shelf
- * knows by a list of its own. Any thread. */
+/* free_list: pieces of memory that are kept for the next user. Their owner keeps a list of all
+ * pieces, and frees them by that. Any thread. */
 #ifndef HOST_CALL_FREE_LIST_H
 #define HOST_CALL_FREE_LIST_H
 
@@ -11,15 +11,15 @@
 struct host_free_list {
     struct hub_mutex lock;
     bool closed GUARDED_BY(lock);
-    void *first GUARDED_BY(lock); /* each begins with a pointer to the next one */
+    void *first GUARDED_BY(lock); /* each piece begins with a pointer to the next */
 };
 
 void host_free_list_open(struct host_free_list *shelf);
 
-/* From now on it forgets what lies there, and what is given to it. */
+/* Forgets all pieces, and those that are given later, without freeing them. */
 void host_free_list_close(struct host_free_list *shelf);
 
-/* One to use: as it was given, but for its first word; NULL where none is there. */
+/* Returns a piece as it was given, except its first word; NULL if there is none. */
 void *host_free_list_pop(struct host_free_list *shelf);
 void host_free_list_give(struct host_free_list *shelf, void *piece);
 

@@ -15,18 +15,18 @@
 #include "hub/call/direct_call.h"
 #include "hub/wire/postcard.h"
 
-#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+#define SMALL 512 /* bytes of metadata and arguments; a larger call uses the general path */
 
-/* Who calls, and where. */
+/* The calling thread and the life that it calls. */
 struct caller {
     struct host_call *host;
     struct host_caller *scratch;
     struct host_life *life;
     bool owner;
-    bool inside; /* of the life */
+    bool inside; /* inside of the life */
 };
 
-/* One call. */
+/* The state of a call. */
 struct loan_call {
     struct host_call *host;
     struct host_caller *scratch;
@@ -34,12 +34,12 @@ struct loan_call {
     const struct rapahub_call *call;
     void *result;
     bool owner;
-    bool inside;         /* of the life; the owner, who alone frees one, only where it waits */
-    uint8_t data[SMALL]; /* what stands before a loan, or all */
+    bool inside; /* inside of the life; the owner, which alone frees lives, enters only to wait */
+    uint8_t data[SMALL]; /* the arguments before a loan, or all */
     struct hub_parts payload;
 };
 
-/* How many arguments: more than there may be where one is a stream. */
+/* Returns the number of arguments; more than there may be if there is a stream among them. */
 static size_t count_of(const struct rapahub_type *const *types)
 {
     size_t count = 0;
@@ -59,7 +59,7 @@ static __attribute__((noinline)) int put(struct loan_call *it,
     return host_small_call_encode(it->host, it->scratch, &call, writer);
 }
 
-/* Nothing but the length, as of most: and no metadata. */
+/* Writes only the length, the usual case: there is no metadata and no other argument. */
 static bool put_plain(const struct loan_call *it, size_t count, struct hub_writer *writer)
 {
     if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain.value != 0))
@@ -74,7 +74,7 @@ static __attribute__((noinline)) int put_types(struct loan_call *it, size_t coun
 {
     const struct rapahub_type *before[HUB_SIGNATURE_ARGUMENTS_MAX + 1];
 
-    memcpy(before, it->call->types, count * sizeof *before); /* the result's first */
+    memcpy(before, it->call->types, count * sizeof *before); /* the result's type is the first */
     before[count] = NULL;
     if (put(it, before, writer) < 0)
         return -EAGAIN;
@@ -82,8 +82,8 @@ static __attribute__((noinline)) int put_types(struct loan_call *it, size_t coun
     return writer->failure < 0 || writer->size > HUB_LOAN_HEAD ? -EAGAIN : 0;
 }
 
-/* All but the last argument, and the length of that one. What finds no room before a loan the long
- * way refuses. */
+/* Encodes all arguments but the last, and the length of that one. If they do not fit before the
+ * loan, the general path refuses the call. */
 static int put_before(struct loan_call *it, size_t count, struct hub_writer *writer)
 {
     const struct rapahub_call *call = it->call;
@@ -127,8 +127,8 @@ static __attribute__((noinline)) int take_inline(const struct loan_call *it,
     return take(it, answer);
 }
 
-/* The owner may take turns, and in one of them free a life that has ended: from here on it is
- * inside, too. */
+/* Waits for the answer. The owner may take turns, and free a life that has ended in one of them: so
+ * it is inside from here on, too. */
 static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_t number,
                                                    struct hub_answer *answer)
 {
@@ -141,7 +141,7 @@ static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_
     return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
 }
 
-/* Where it lies, as most are that are so large. */
+/* Reads the answer as a view where possible, as most large answers are. */
 static int take_answered(const struct loan_call *it, const struct hub_descriptor *message,
                          struct hub_answer *answer)
 {
@@ -183,7 +183,7 @@ static int run(struct loan_call *it, uint64_t id, struct hub_answer *answer)
     }
 }
 
-/* A life that a loan held is held by what is shown instead. */
+/* Shows the answer. The hold of the loan on its life passes to what is shown. */
 static void show(const struct loan_call *it, struct hub_answer *answer)
 {
     struct host_life *life = NULL;
@@ -196,7 +196,7 @@ static void show(const struct loan_call *it, struct hub_answer *answer)
         host_caller_show_of(it->scratch, answer, it->life);
 }
 
-/* The arguments may be of the last result, which is lost when they are encoded. */
+/* The arguments may be in the last result, so that is released only after they are encoded. */
 static int call_there(struct loan_call *it, uint64_t id)
 {
     struct hub_answer answer;
@@ -205,7 +205,7 @@ static int call_there(struct loan_call *it, uint64_t id)
     if (r < 0)
         return r;
     if (host_caller_shows(it->scratch))
-        host_caller_hide(it->scratch); /* else its slot is not there for this answer */
+        host_caller_hide(it->scratch); /* so that its slot is free for this answer */
     host_corks_push(it->host);
     answer = host_caller_answer(it->scratch);
     r = run(it, id, &answer);
@@ -245,7 +245,7 @@ static __attribute__((noinline)) int call_any(struct caller by, const struct rap
     return leave(&it, call_there(&it, id));
 }
 
-/* ---- a call of bytes that are lent, for bytes that are shown ---- */
+/* ---- bytes in a loan, and a result of bytes as a view ---- */
 
 static bool is_plain(const struct caller *by, const struct rapahub_call *call, const void *result)
 {
@@ -257,7 +257,7 @@ static bool is_plain(const struct caller *by, const struct rapahub_call *call, c
            by->scratch->handle == 0 && (!by->owner || by->host->chain.value == 0);
 }
 
-/* Its answer is another one, or has not come yet. */
+/* Goes on with a call whose answer is of another kind, or has not come yet. */
 static __attribute__((noinline)) int go_on(struct caller by, const struct rapahub_call *call,
                                            struct hub_direct_open *open, uint64_t id, void *result)
 {
@@ -277,7 +277,7 @@ static __attribute__((noinline)) int go_on(struct caller by, const struct rapahu
     return leave(&it, r);
 }
 
-/* A view that is there, of what is no result of bytes and nothing else. */
+/* Reads a view that is not just a result of bytes. */
 static __attribute__((noinline)) int take_shown(struct caller by, const struct rapahub_call *call,
                                                 void *result)
 {
@@ -294,7 +294,8 @@ static __attribute__((noinline)) int take_shown(struct caller by, const struct r
     return leave(&it, r);
 }
 
-/* All is as in call_there, but that nothing is put anywhere but where it is read. */
+/* Does the same as call_there, but copies no bytes: the arguments are written, and the result is
+ * read, where they are. */
 static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id, void *result)
 {
     const struct rapahub_bytes *last = call->arguments[0];
@@ -304,7 +305,7 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
     struct hub_direct_open open;
     struct hub_answer *shown = &by->scratch->shown;
 
-    if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* behind no metadata */
+    if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* 1: after no metadata */
         return call_any(*by, call, id, result);
     if (host_caller_shows(by->scratch))
         host_caller_hide(by->scratch);

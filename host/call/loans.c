@@ -13,13 +13,14 @@
 
 #define LINE 64
 
-/* Used for another loan when it is dropped: so a handle names it with its serial. */
+/* The record of a loan. It is reused after the loan is dropped, so a handle names it with its
+ * serial. */
 struct host_loan {
-    void *shelf; /* the shelf's, while it lies there */
+    void *shelf; /* the link of the free list, while the record is in it */
     struct hub_list link;
     struct hub_a64 serial;  /* 0: dropped */
-    uint64_t last;          /* serial */
-    struct host_life *life; /* NULL: the target is the host itself, the memory our own */
+    uint64_t last;          /* the last serial used */
+    struct host_life *life; /* NULL: the target is the host itself, and the memory our own */
     struct hub_loan slot;
     void *own;
 };
@@ -33,7 +34,8 @@ void host_loans_open(struct host_loans *loans)
     hub_mutex_unlock(&loans->lock);
 }
 
-/* A thread takes and gives back mostly one at a time: that one is its own. */
+/* Stores a record for the next loan. Most threads use one loan at a time, so each keeps one record
+ * for itself. */
 static void put_by(struct host_call *host, struct host_caller *scratch, struct host_loan *loan)
 {
     if (scratch && !scratch->piece) {
@@ -75,7 +77,7 @@ static struct host_loan *take_record(struct host_call *host)
     return loan;
 }
 
-/* Gives back what it still holds. */
+/* Releases the slot, life and memory that the loan still holds. */
 static void release(struct host_loan *loan)
 {
     if (loan->life) {
@@ -86,7 +88,7 @@ static void release(struct host_loan *loan)
         free(loan->own);
 }
 
-/* Those of threads, and those on the shelf, are in the list as well. */
+/* The list contains the records of threads and of the free list, too. */
 void host_loans_close(struct host_loans *loans)
 {
     struct hub_list *link;
@@ -103,7 +105,7 @@ void host_loans_close(struct host_loans *loans)
     hub_mutex_unlock(&loans->lock);
 }
 
-/* NULL for one that is gone, also where a copy of it is asked for. */
+/* Returns NULL for a loan that is gone, also if the handle is a copy. */
 static struct host_loan *loan_of(const struct rapahub_loan *loan)
 {
     struct host_loan *own = (struct host_loan *)(uintptr_t)loan->handle[0];
@@ -111,7 +113,7 @@ static struct host_loan *loan_of(const struct rapahub_loan *loan)
     return own && hub_load_relaxed64(&own->serial) == loan->handle[1] ? own : NULL;
 }
 
-/* Of an offer of the host there is nothing to save: its method reads the caller's memory. */
+/* A loan for a service is ordinary memory: its method reads the caller's memory in any case. */
 static int take_own(size_t size, struct host_loan *loan)
 {
     loan->own = aligned_alloc(LINE, (size / LINE + 1) * LINE);
@@ -121,7 +123,7 @@ static int take_own(size_t size, struct host_loan *loan)
     return 0;
 }
 
-/* The route is used by this thread, so its life may be held without the lock of routes. */
+/* This thread uses the route, so it may hold the life without the lock of routes. */
 static int fill(const struct host_route *route, size_t size, struct host_loan *loan)
 {
     int r;
@@ -154,8 +156,8 @@ static int find_target(struct host_call *host, struct rapahub_container_id targe
     return r;
 }
 
-/* Where this thread called last; what goes wrong there the ordinary way finds, too. The owner, who
- * alone frees a life, takes no turn here. */
+/* Acquires a slot by the route cache. If that fails, the general path finds the reason. The owner,
+ * which alone frees lives, takes no turn here. */
 static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
                         struct host_loan *loan)
 {
@@ -203,7 +205,7 @@ __attribute__((flatten)) int host_loans_take(struct host_call *host,
     if (!take_cached(host, target, size, loan))
         r = take(host, target, size, loan);
     if (r == -EAGAIN)
-        host_corks_push(host); /* what is held back may have the slots */
+        host_corks_push(host); /* calls that are held back may occupy the slots */
     if (r < 0) {
         give_back(host, loan);
         return r;

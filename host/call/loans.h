@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loans: memory in a guest's segment that a caller fills before it calls. A loan holds the life of
- * its guest, so that the memory stays mapped whatever becomes of the guest. Any thread. */
+ * its guest, so that the memory stays mapped even after the guest has ended. Any thread. */
 #ifndef HOST_CALL_LOANS_H
 #define HOST_CALL_LOANS_H
 
@@ -14,40 +14,42 @@
 
 struct host_call;
 
-/* Records stay until the host ends, as many as were ever out at once: so a handle that is stale
- * names one that has another serial. */
+/* Records are freed only when the host ends; there are as many as were ever in use at once. So a
+ * stale handle names a record whose serial has changed. */
 struct host_loans {
     struct hub_mutex lock;
     struct hub_list all GUARDED_BY(lock);
-    struct host_free_list spare; /* and one in the scratch of each thread */
+    struct host_free_list spare; /* besides, each thread keeps one in its caller */
 };
 
 void host_loans_open(struct host_loans *loans);
 
-/* Drops all that are out: nobody may use one any more. */
+/* Drops all loans. No thread may use one any more. */
 void host_loans_close(struct host_loans *loans);
 
-/* The whole of rapahub_host_loan and rapahub_host_drop_loan. */
+/* rapahub_host_loan and rapahub_host_drop_loan. */
 int host_loans_take(struct host_call *host, struct rapahub_container_id target, size_t size,
                     struct rapahub_loan *out);
 void host_loans_drop(struct host_call *host, struct rapahub_loan *loan);
 
-/* What a call is to send: its slot, NULL where the target is the host itself; RAPAHUB_ESTALE where
- * the target lives elsewhere now, -EINVAL where `last` does not lie at the start of the loan. */
+/* Finds the slot that a call sends: NULL if the target is the host itself. RAPAHUB_ESTALE if the
+ * target is in another life now, -EINVAL if `last` is not at the start of the loan. */
 int host_loans_find(const struct rapahub_loan *loan, const struct host_route *route,
                     const struct rapahub_bytes *last, struct hub_loan **out);
 
-/* The same for a call to `life` that goes the long way where this is NULL: without a diagnosis. */
+/* Does the same for a call to `life`. Returns NULL without a diagnosis if the call must use the
+ * general path. */
 struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct host_life *life,
                                const struct rapahub_bytes *last);
 
-/* Behind the call: a loan that was sent is the caller's no more. */
+/* Ends a loan that was sent by a call: it no longer belongs to the caller. */
 void host_loans_settle(struct host_call *host, struct rapahub_loan *loan);
 
-/* The same, but its life is held by who calls now: NULL where nothing was sent. */
+/* Does the same, but passes the hold on the life to the calling function. Returns NULL if nothing
+ * was sent. */
 struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan);
 
-/* The same where the slot of this loan was sent by who has this scratch. */
+/* Does the same for a loan whose slot was sent by the thread of this caller. */
 struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *scratch,
                                      struct rapahub_loan *loan, struct hub_loan *slot);
 

@@ -10,8 +10,8 @@
 #include "hub/call/direct_wait.h"
 #include "hub/wire/lifecycle.h"
 
-/* What is known from the last time: as long as the version is the same, which the owner alone
- * changes. */
+/* Returns whether the last look-up still applies: the version, which only the owner changes, is the
+ * same, and so are target and method. */
 static bool is_known(const struct host_call *host, const struct host_nested_upcall *known,
                      const struct hub_request *request)
 {
@@ -22,7 +22,7 @@ static bool is_known(const struct host_call *host, const struct host_nested_upca
            target->size > 0 && memcmp(known->target, target->data, target->size) == 0;
 }
 
-/* A method of an offer, without streams. */
+/* Looks up the method. Returns true if a service has it and it has no streams. */
 static bool find(struct host_call *host, struct host_nested_upcall *known,
                  const struct hub_request *request)
 {
@@ -55,13 +55,14 @@ static bool is_offered(void *user, struct hub_request *request)
            find(HOST_CALL(life->host), &life->nested, request);
 }
 
-/* The stack grows with each: as with turns inside of turns. */
+/* Each nested upcall uses more of the stack, as nested turns do. */
 static bool is_deep(const struct host_call *host)
 {
     return host->process.owner.depth + host->process.owner.nested >= HOST_WAIT_DEPTH_MAX;
 }
 
-/* What it has to tell is told in a turn, which nobody may be about to take. */
+/* Ends a nested upcall. Events are reported in a turn, and perhaps none is about to begin, so the
+ * loop is woken for them. */
 static void end(struct host_call *host)
 {
     host->process.owner.nested--;

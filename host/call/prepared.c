@@ -11,7 +11,7 @@
 #include "hub/wire/postcard.h"
 
 #define ENCODE_FIRST   4096 /* bytes tried at first */
-#define IN_PLACE_LEAST 4096 /* bytes: fewer are copied twice in no time */
+#define IN_PLACE_LEAST 4096 /* bytes; for fewer a second copy costs nothing */
 #define HEAD_ROOM      HOST_REQUEST_HEAD_MAX
 
 static int resolve_text(const struct rapahub_call *call, struct host_prepared *out,
@@ -32,7 +32,7 @@ static struct hub_a64 *cache_of(const struct rapahub_call *call)
     return (struct hub_a64 *)(void *)call->method_id;
 }
 
-/* The id of name and types, known to be served there, or the refusal. */
+/* Computes the id from name and types. Refuses the call if the target is known not to serve it. */
 static int check_served(const struct rapahub_call *call, const struct host_route *route,
                         const struct rapahub_type *const *types, struct host_prepared *out)
 {
@@ -41,7 +41,7 @@ static int check_served(const struct rapahub_call *call, const struct host_route
     if (hub_signature_print(out->name, types, text, sizeof text) >= sizeof text)
         return rapahub_fail(RAPAHUB_EINVAL, "", "the signature of %s is too long", out->name);
     out->method_id = hub_signature_hash(text);
-    if (!route->methods) /* its guest was never ready: the guest itself says */
+    if (!route->methods) /* the guest was never ready, and decides itself */
         return 0;
     if (!host_methods_of_id(route->methods, out->method_id))
         return host_methods_refuse(route->methods, route->name, text);
@@ -50,8 +50,9 @@ static int check_served(const struct rapahub_call *call, const struct host_route
     return 0;
 }
 
-/* A bare name says nothing of the caller's memory, and how that is read or written no peer says:
- * its guest's signature is named in the refusal, and that is all. r[impl hub.call.memory] */
+/* Refuses a name without types. It does not describe the caller's memory, and no peer may decide
+ * how that is read or written. The refusal tells the guest's signature, which has no other use.
+ * r[impl hub.call.memory] */
 static int refuse_untyped(const struct rapahub_call *call, const struct host_route *route)
 {
     const struct hub_signature *has;
@@ -66,7 +67,7 @@ static int refuse_untyped(const struct rapahub_call *call, const struct host_rou
                         call->method, has ? ": " : "", has ? has->text : "");
 }
 
-/* The way of a stub: name and types, and from the second call on the id. */
+/* Resolves the call of a stub: name and types, and from the second call on the cached id. */
 static int resolve_name(const struct rapahub_call *call, const struct host_route *route,
                         struct host_prepared *out, const struct rapahub_type *const *types)
 {
@@ -116,7 +117,8 @@ static const char *print_size(size_t size, char *to, size_t capacity)
     return to;
 }
 
-/* The largest of strings and bytes is what a person thinks of. */
+/* Names the size of the argument that is too large by itself, if there is one; else the size of
+ * all. */
 static int refuse_size(const struct host_call *host, const struct rapahub_type *const *types,
                        const void *const *arguments, size_t size)
 {
@@ -138,7 +140,7 @@ static int refuse_size(const struct host_call *host, const struct rapahub_type *
                         print_size(host->process.options.limits.payload_max, limit, sizeof limit));
 }
 
-/* An offer gets the caller's own streams: it is in this process. */
+/* A service gets the caller's own streams, since it is in this process. */
 static void put_arguments(struct hub_writer *writer, const struct rapahub_type *const *types,
                           const void *const *arguments, struct host_prepared *out)
 {
@@ -157,7 +159,7 @@ static size_t count_of(const struct rapahub_type *const *types)
     return count;
 }
 
-/* All but the last argument, and the length of that one. */
+/* Encodes all arguments but the last, and the length of that one. */
 static int encode_before(const struct rapahub_call *call, const struct rapahub_type *const *types,
                          size_t count, struct host_prepared *out)
 {
@@ -176,8 +178,8 @@ static int encode_before(const struct rapahub_call *call, const struct rapahub_t
     return 0;
 }
 
-/* Large bytes at the end of a call that is waited for are copied once, to where the guest reads
- * them. Not those of this thread's own results: a call that is made meanwhile may free them. */
+/* Large bytes at the end of a call that the caller waits for are copied once, to where the guest
+ * reads them. Bytes of this thread's own results are not: a call made meanwhile may free them. */
 static bool encode_in_place(struct host_call *host, const struct rapahub_call *call,
                             const struct rapahub_type *const *types, struct host_prepared *out)
 {
@@ -199,7 +201,8 @@ static bool encode_in_place(struct host_call *host, const struct rapahub_call *c
     return false;
 }
 
-/* What is of the host itself needs no loan: it is encoded as any call. */
+/* Prepares the arguments of a call with a loan. If the host itself is the target, `out->loan` stays
+ * NULL and they are encoded as those of any call. */
 static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
                         const struct host_route *route, const struct rapahub_type *const *types,
                         struct host_prepared *out)

@@ -19,7 +19,7 @@
 #include "hub/wire/response.h"
 
 #define FULL_AGAIN  (2 * HUB_MILLISECOND)
-#define SHOWN_HEAD  256 /* bytes: metadata of a response and a length always fit */
+#define SHOWN_HEAD  256 /* bytes; enough for the metadata of a response and a length */
 #define NESTED_MOST 16  /* requests served in one wait between two turns */
 
 size_t host_request_head(uint64_t container, uint64_t chain, uint8_t *to)
@@ -32,7 +32,8 @@ size_t host_request_head(uint64_t container, uint64_t chain, uint8_t *to)
     return writer.size;
 }
 
-/* One that never sleeps looks at the others between two looks for its answer. */
+/* Takes a turn. A host that never sleeps looks at the other events between two looks for its
+ * answer. */
 static int take_turn(struct host_call *host, struct hub_calls *calls, uint64_t number)
 {
     if (host->process.options.waiting == RAPAHUB_WAIT_POLL)
@@ -40,7 +41,8 @@ static int take_turn(struct host_call *host, struct hub_calls *calls, uint64_t n
     return host_wait_until(&host->process.owner, hub_call_deadline_of(calls, number));
 }
 
-/* What the guest asks is served at once, as much as is left of what others may wait for. */
+/* Serves the requests of the guest that are queued, and those that follow at once, within the limit
+ * that protects other work. Returns whether any was served. */
 static bool serve(struct host_call *host, struct host_life *life, uint32_t *left)
 {
     uint32_t queued = life && *left > 0 ? host->hooks->serve_queued(host, life, *left) : 0;
@@ -51,9 +53,9 @@ static bool serve(struct host_call *host, struct host_life *life, uint32_t *left
     return queued > 0;
 }
 
-/* The owner's way to wait: first as any thread, as long as spinning helps, then in turns. With
- * streams there is more to receive than one answer: it spins again behind each turn. `life`: whose
- * requests are served meanwhile without a turn; NULL: nobody's. */
+/* The owner's wait: it spins first, as any thread does, and then takes turns. With streams more
+ * than one answer is to be received, so it spins again after each turn. `life`: requests of this
+ * life are served meanwhile without a turn; NULL: none are. */
 static int wait_as_owner(struct host_call *host, struct host_life *life, struct hub_calls *calls,
                          uint64_t number, bool streams)
 {
@@ -76,7 +78,7 @@ static int wait_as_owner(struct host_call *host, struct host_life *life, struct 
     return r == -EAGAIN ? hub_calls_wait(calls, number, false) : r;
 }
 
-/* Which the calling thread is inside of, if it is the one of these calls. */
+/* Returns the life that the calling thread is inside of, if these are its calls; else NULL. */
 static struct host_life *life_of(struct host_call *host, const struct hub_calls *calls)
 {
     struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
@@ -94,7 +96,8 @@ int host_request_wait(struct host_call *host, struct hub_calls *calls, uint64_t 
     return wait_as_owner(host, streams ? NULL : life_of(host, calls), calls, number, streams);
 }
 
-/* The owner never waits for space in one guest's memory: it takes turns meanwhile. */
+/* Begins a call. The owner never waits for space in one guest's memory: it takes turns
+ * meanwhile. */
 static int begin(struct host_call *host, struct hub_calls *calls, const struct hub_call *call,
                  uint64_t *number)
 {
@@ -118,7 +121,8 @@ static bool has_apart(const struct host_request *exchange)
     return exchange->loan || exchange->apart.data;
 }
 
-/* All that stands before the bytes that are apart. What finds no room before a loan is refused. */
+/* Writes everything that precedes the bytes apart. If it does not fit before a loan, a size is
+ * returned that the link refuses. */
 static size_t put_head(const struct host_request *exchange, uint64_t chain, uint8_t *to)
 {
     size_t size = host_request_head(exchange->container, chain, to);
@@ -164,7 +168,7 @@ static int run(struct host_call *host, const struct host_request *exchange,
     uint64_t number;
     int r;
 
-    host_corks_push(host); /* it may wait for a slot that what is held back has */
+    host_corks_push(host); /* this call may wait for a slot that held calls occupy */
     r = begin(host, calls, &call, &number);
     if (r == 0 && seat)
         host_chains_note(seat, number);
@@ -177,7 +181,7 @@ static int run(struct host_call *host, const struct host_request *exchange,
     return r < 0 ? host_life_explain(exchange->life, r, exchange->method) : 0;
 }
 
-/* Of the calls that an offered method makes to answer a guest. */
+/* Returns whether the call belongs to the chain of the request that a service answers now. */
 static bool is_chained(struct host_call *host, const struct host_request *exchange)
 {
     return host_ownership_is_owner(&host->process.owner) && host->chain.value != 0 &&
@@ -210,7 +214,8 @@ static int violation(struct host_life *life, const char *method)
     return host_life_explain(life, RAPAHUB_EPROTOCOL, method);
 }
 
-/* The reader, of a copy of the first `copied` bytes, stands at the length. */
+/* Reads the length of the bytes. The reader is at the length, in a copy of the first `copied`
+ * bytes. */
 static bool take_length(const struct hub_answer *answer, struct hub_reader *reader, size_t copied,
                         void *result)
 {
@@ -225,7 +230,7 @@ static bool take_length(const struct hub_answer *answer, struct hub_reader *read
     return true;
 }
 
-/* An OK without metadata, as most are, and a length of two or three bytes. */
+/* Reads an OK without metadata, the usual case, and a length of two or three bytes. */
 static bool take_plain(const struct hub_answer *answer, struct rapahub_bytes *result)
 {
     uint64_t head = hub_atomic_peek_bytes(answer->view.data);
@@ -238,8 +243,8 @@ static bool take_plain(const struct hub_answer *answer, struct rapahub_bytes *re
     return true;
 }
 
-/* What stands before the bytes is decoded from a copy: a guest may change what is shown. False
- * where that is no answer of bytes and nothing else, or they do not begin at a line. */
+/* Decodes what precedes the bytes from a copy: a guest may change its memory. Returns false if the
+ * answer is not bytes and nothing else, or they do not begin at a cache line. */
 static __attribute__((noinline)) bool take_any_shown(const struct hub_answer *answer, void *result)
 {
     uint8_t head[SHOWN_HEAD];
@@ -260,7 +265,7 @@ bool host_request_decode_shown(const struct hub_answer *answer, const struct rap
            (take_plain(answer, result) || take_any_shown(answer, result));
 }
 
-/* Copied once, and shown no longer. */
+/* Copies a view into the answer's own memory and releases it. */
 static int copy_shown(struct hub_answer *answer)
 {
     uint32_t phase = (uint32_t)((uintptr_t)answer->view.data % HUB_LINE);
@@ -273,7 +278,7 @@ static int copy_shown(struct hub_answer *answer)
     return 0;
 }
 
-/* Bytes among the result begin where they have to. */
+/* Aligns the bytes in the result. */
 static int align(struct hub_answer *answer, const struct rapahub_type *type, void *result)
 {
     const struct rapahub_type *const types[] = {type, NULL};
@@ -309,7 +314,7 @@ int host_request_decode(struct host_life *life, struct hub_answer *answer, const
     return hub_postcard_end(&reader) < 0 ? violation(life, method) : align(answer, type, result);
 }
 
-/* Arguments of a message of the lifecycle, in new memory. */
+/* Encodes the arguments of a lifecycle message in new memory. */
 static int encode(enum hub_lifecycle_method method, const void *const *arguments, uint8_t **data,
                   size_t *size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: one Request to a guest and its Response, waited for. A thread that owns the host goes
- * on serving while it waits; any other one leads or follows on the link. */
+/* request: a Request to a guest and its Response, which the caller waits for. The owner goes on
+ * serving while it waits. Any other thread is a leader or a follower on the link. Any thread,
+ * unless a function says otherwise. */
 #ifndef HOST_CALL_REQUEST_H
 #define HOST_CALL_REQUEST_H
 
@@ -15,48 +16,52 @@ struct host_call;
 struct host_request {
     struct host_life *life; /* the caller is one of its users */
     uint64_t method_id;
-    uint64_t container;             /* its handle; 0: the guest's only one */
-    struct rapahub_bytes arguments; /* with bytes apart: what stands before them */
+    uint64_t container;             /* its handle; 0: the guest has no other container */
+    struct rapahub_bytes arguments; /* if bytes are apart, only the arguments before them */
     struct hub_loan *loan;          /* NULL: none */
-    struct rapahub_bytes apart;     /* in the loan, or where the caller has them; or none */
-    size_t aligned;                 /* without: bytes at the end of the arguments that begin at a
-                                       line; 0: none need to */
-    bool view;                      /* a large answer may be shown where it lies */
-    bool own;                       /* a message of the host's own, of no chain */
+    struct rapahub_bytes apart;     /* in the loan, or in the caller's memory; or none */
+    /* without bytes apart: how many bytes at the end of the arguments begin at a cache line; 0:
+     * none need to */
+    size_t aligned;
+    bool view; /* a large answer may be shown as a view */
+    bool own;  /* a message of the host's own, in no chain */
     uint64_t deadline_ns;
-    const char *method;                            /* for texts */
+    const char *method;                            /* for messages to people */
     struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */
-    void (*on_begun)(void *user, uint64_t number); /* the call is sent; NULL: nobody asks */
-    bool (*is_cancelled)(void *user); /* what is still to be written is not; NULL: never */
+    void (*on_begun)(void *user, uint64_t number); /* the call is sent; may be NULL */
+    bool (*is_cancelled)(void *user); /* then streams are not written on; NULL: never */
     void *user;
 };
 
-/* The metadata of a call, as bytes. */
+/* Encodes the metadata of a call. Returns the size in bytes. */
 #define HOST_REQUEST_HEAD_MAX   96
-#define HOST_REQUEST_BEFORE_MAX 64 /* bytes that stand before those apart, without a loan */
+#define HOST_REQUEST_BEFORE_MAX 64 /* bytes that may stand before those apart, without a loan */
 size_t host_request_head(uint64_t container, uint64_t chain, uint8_t *to);
 
-/* 0 and the answer, or a failure with its diagnosis; RAPAHUB_ESTALE: nothing was executed. */
+/* Sends a request and waits for its answer. Returns 0 and the answer, or a failure with its
+ * diagnosis. RAPAHUB_ESTALE: nothing was executed. */
 int host_request_run(struct host_call *host, const struct host_request *exchange,
                      struct hub_answer *answer);
 
-/* Waits for the end of a call that was begun, as hub_calls_wait; the owner serves meanwhile. With
- * `streams` there is more to receive than one answer. */
+/* Waits for the end of a call that was begun, as hub_calls_wait does; the owner serves meanwhile.
+ * `streams`: more than one answer is to be received. */
 int host_request_wait(struct host_call *host, struct hub_calls *calls, uint64_t number,
                       bool streams);
 
-/* Reads an answer: 0 and *result (NULL: dropped), whose views show the answer's memory; or the code
- * of what the guest answered, with its diagnosis. A malformed one is a violation. What is shown
- * where it lies stays so for a result of bytes; anything else is copied first. */
+/* Decodes an answer. Returns 0 and *result (NULL: dropped), whose views point into the answer's
+ * memory; or the code of the guest's answer, with its diagnosis. A malformed answer is a violation.
+ * A view stays a view only if the result is bytes; any other result is copied first. */
 int host_request_decode(struct host_life *life, struct hub_answer *answer, const char *method,
                         const struct rapahub_type *type, void *result);
 
-/* The first half of it, of an answer that is shown: is it a result of bytes and nothing else? */
+/* Does the first half of that for a view: returns whether it is a result of bytes and nothing
+ * else. */
 bool host_request_decode_shown(const struct hub_answer *answer, const struct rapahub_type *type,
                                void *result);
 
-/* One of the messages of hub/wire/lifecycle.h, waited for until the deadline, which is the same for
- * all that one function asks. Owner. Views in *result hold until this thread's next call. */
+/* A lifecycle message, see hub/wire/lifecycle.h. The caller waits for its end until the deadline,
+ * which is the same for all messages of one function. Owner. Views in *result are valid until this
+ * thread's next call. */
 struct host_request_question {
     enum hub_lifecycle_method method;
     const void *const *arguments; /* ended by NULL */
@@ -66,7 +71,8 @@ struct host_request_question {
 int host_request_ask(struct host_call *host, struct host_life *life,
                      const struct host_request_question *question);
 
-/* One that is not waited for: `done` runs on the owner. -EAGAIN: there is no room for it now. */
+/* A lifecycle message. No thread waits for its end: `done` runs then, on the owner. -EAGAIN: there
+ * is no space for it now. */
 struct host_request_message {
     enum hub_lifecycle_method method;
     const void *const *arguments; /* ended by NULL */
@@ -76,12 +82,12 @@ struct host_request_message {
 };
 int host_request_send(struct host_life *life, const struct host_request_message *message);
 
-/* The same with `life` as the user of `done`. */
+/* Does the same with `life` as the user of `done`. */
 int host_request_post(struct host_life *life, enum hub_lifecycle_method method,
                       const void *const *arguments, hub_calls_done *done, uint64_t deadline_ns);
 
-/* The same, of whose end nobody is told; nor is space waited for: where there is none now, or no
- * room for a call, -EAGAIN or -EBUSY, and it was not sent. */
+/* Does the same without reporting the end, and without waiting for space. -EAGAIN or -EBUSY: there
+ * is no space, or no entry for a call, and the message was not sent. */
 int host_request_tell(struct host_life *life, enum hub_lifecycle_method method,
                       const void *const *arguments, uint64_t deadline_ns);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* route_cache: the route of this thread's last call, valid until something in the host changes. Its
- * use takes no lock of the routes, needs no look-up, and writes no count that other threads write.
- * While the thread is inside (caller.h), the life and the container stay, as they do for a thread
- * that is counted among their users. */
+ * use acquires no lock of the routes, needs no look-up, and writes no count that other threads
+ * write. While the thread is inside (caller.h), the life and the container stay, as they do for a
+ * thread that is counted among their users. */
 #ifndef HOST_CALL_ROUTE_CACHE_H
 #define HOST_CALL_ROUTE_CACHE_H
 
@@ -15,19 +15,19 @@ struct host_call;
  * by the thread that uses the route. */
 void host_route_cache_note(struct host_call *host, const struct host_route *route);
 
-/* Returns the thread's scratch if its cached route leads to the target; NULL if the route leads to
+/* Returns the thread's caller if its cached route leads to the target; NULL if the route leads to
  * another target or may have changed, or if the thread is inside. The thread does not enter. The
  * owner may use the route without entering until it takes a turn, since it alone changes routes and
  * frees lives; any other thread must call host_route_cache_go_in first. */
 struct host_caller *host_route_cache_find(struct host_call *host,
                                           struct rapahub_container_id target);
 
-/* The same, but NULL also while memory of a guest is shown to the thread. */
+/* Does the same, but returns NULL also while memory of a guest is shown to the thread. */
 struct host_caller *host_route_cache_find_at_rest(struct host_call *host,
                                                   struct rapahub_container_id target);
 
-/* Enters the route that one of these has found. False if the route has changed since: the thread is
- * not inside then. Any thread. */
+/* Enters the route that one of these functions has found. Returns false if the route has changed
+ * since: the thread is not inside then. Any thread. */
 bool host_route_cache_go_in(struct host_call *host, struct host_caller *scratch);
 
 /* Finds and enters the route: the thread is inside until it calls host_route_cache_leave. NULL if

@@ -14,16 +14,17 @@
 #include "host/owner/forked.h"
 #include "hub/base/clock.h"
 
-#define NOTICE (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+#define NOTICE (100 * HUB_MILLISECOND) /* within which an owner notices a death */
 
-/* Of one call, over all its tries. */
+/* The limits of one call, over all its tries. */
 struct patience {
     uint64_t deadline_ns;
     uint64_t notice_ns; /* 0: its link was not found closed */
-    bool held;          /* it was, and is counted */
+    bool held;          /* it was held, and is counted */
 };
 
-/* The link has closed, and the owner may not have noticed: soon it is known what follows. */
+/* Waits a moment if the link has closed: the owner may not have noticed yet what follows. Returns
+ * whether the call is to be tried again. */
 static bool look_again(struct host_call *host, struct host_route *route, struct patience *patience)
 {
     if (patience->notice_ns == 0)
@@ -52,7 +53,7 @@ static int call_guest(struct host_call *host, const struct host_route *route,
     struct hub_answer answer = host_caller_answer(scratch);
     int r;
 
-    host_caller_hide(scratch); /* else its slot is not there for this answer */
+    host_caller_hide(scratch); /* so that its slot is free for this answer */
     r = prepared->marks.count > 0 ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
                                   : host_request_run(host, &exchange, &answer);
 
@@ -64,7 +65,7 @@ static int call_guest(struct host_call *host, const struct host_route *route,
     return r;
 }
 
-/* One try: -EAGAIN to look again. */
+/* Tries the call once. -EAGAIN: look again. */
 static int try_call(struct host_call *host, const struct rapahub_call *call,
                     struct patience *patience, struct host_route *route, void *result)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: the methods that this very process offers as one container, and their plans. Owner. */
+/* service: the methods that the host's own process offers as one container, and their plans.
+ * Owner. */
 #ifndef HOST_CALL_SERVICE_H
 #define HOST_CALL_SERVICE_H
 
@@ -10,8 +11,8 @@
 #include "host/registry/methods.h"
 #include "hub/wire/invoke.h"
 
-/* A method and its plan. A plan runs once at a time: a call inside of a call of the same method
- * gets a plan of its own. */
+/* A method and its plan. A plan runs once at a time: a call inside a call of the same method gets a
+ * plan of its own. */
 struct host_offered {
     const struct rapahub_method *method;
     struct hub_invoke *plan;
@@ -21,11 +22,11 @@ struct host_offered {
 struct host_service {
     void *self;
     struct host_methods *methods;
-    struct host_offered *list; /* as many, in the same order */
+    struct host_offered *list; /* an entry for each of `methods`, in the same order */
 };
 
-/* Prepares the methods, up to the end of the list: RAPAHUB_EABI, -ENOTSUP, RAPAHUB_EFULL, -EINVAL
- * where two have the same signature. List and `self` outlive it. */
+/* Prepares the methods, up to the end of the list. RAPAHUB_EABI, -ENOTSUP, RAPAHUB_EFULL, or
+ * -EINVAL if two have the same signature. The list and `self` must outlive the service. */
 int host_service_create(const struct rapahub_method *methods, void *self,
                         struct host_service **out);
 

@@ -15,19 +15,19 @@
 #include "hub/wire/postcard.h"
 #include "hub/wire/response.h"
 
-#define HEAD_MAX 1280 /* of a response with a text */
-#define SMALL    256  /* bytes of a result that no memory is taken for */
+#define HEAD_MAX 1280 /* bytes of a response with a text */
+#define SMALL    256  /* bytes of a result for which nothing is allocated */
 
-#define LENGTH_ROOM 16 /* of a length */
+#define LENGTH_ROOM 16 /* bytes of a length */
 
-/* How a method has ended: its result is there until its plan runs again. */
+/* The end of a method. The result is valid until its plan runs again. */
 struct ending {
     const struct hub_signature *signature;
     const struct hub_response *response;
     const void *result;
 };
 
-/* What is made of it: 0 or a failure. */
+/* Encodes an ending. Returns 0 or a failure. */
 typedef int take_ending(void *user, const struct ending *ending);
 
 static bool has_result(const struct ending *ending)
@@ -55,7 +55,8 @@ static int check_result(const struct hub_writer *writer, const struct ending *en
                : 0;
 }
 
-/* Bytes that are the whole result begin at a line. */
+/* Returns the phase at which the answer begins, so that a result of only bytes begins at a cache
+ * line. */
 static uint32_t phase_of(const struct ending *ending)
 {
     const struct rapahub_bytes *bytes = ending->result;
@@ -66,7 +67,7 @@ static uint32_t phase_of(const struct ending *ending)
     return -(2 + (uint32_t)hub_postcard_put_length(length, bytes->size)) % HUB_LINE;
 }
 
-/* The answer as bytes: head, then the result of an OK. */
+/* Encodes the answer: the head, then the result if it is an OK. */
 static int put_answer(void *user, const struct ending *ending)
 {
     struct hub_answer *answer = user;
@@ -106,7 +107,7 @@ static int hand_over_large(const struct host_services_sink *sink, const struct e
     return check_result(&writer, ending);
 }
 
-/* Head and result apart; most results are small. */
+/* Passes head and result on separately. Most results are small. */
 static int put_apart(void *user, const struct ending *ending)
 {
     const struct host_services_sink *sink = user;
@@ -131,7 +132,7 @@ static void describe(int status, struct hub_response *out)
         .kind = HUB_RESPONSE_USER, .code = status, .text = rapahub_string_of(text)};
 }
 
-/* The streams of a guest's request are its channels. */
+/* Finds the stream of an id. The streams of a guest's request are its channels. */
 static void *find_stream(void *user, const struct rapahub_type *type, uint64_t id)
 {
     const struct host_services_request *request = user;
@@ -141,7 +142,7 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
     return hub_channels_find(request->channels, type->kind == RAPAHUB_KIND_SINK, id);
 }
 
-/* Where it goes. */
+/* The function that encodes an ending, and its argument. */
 struct taker {
     take_ending *take;
     void *user;
@@ -208,7 +209,7 @@ int host_services_serve(struct host_call *host, struct host_container *container
     return run_method(host, container, request, &(struct taker){put_apart, &to});
 }
 
-/* What the owner does for another thread, or for itself. */
+/* Work of the owner for another thread, or for itself. */
 struct job {
     struct host_container *container;
     struct host_services_request request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* services: methods of this very process, offered to guests as a container. They run on the owner.
- */
+/* services: methods of the host's own process, which guests may call as a container. They run on
+ * the owner. */
 #ifndef HOST_CALL_SERVICES_H
 #define HOST_CALL_SERVICES_H
 
@@ -14,20 +14,21 @@
 
 struct host_call;
 
-/* What is asked of an offer. */
+/* A request to a service. */
 struct host_services_request {
     uint64_t method_id;
     struct rapahub_bytes arguments;
-    const struct hub_channel_list
-        *channels; /* NULL: of this process, where a stream is a pointer */
+    /* NULL: the request is of this process, and a stream is a pointer. */
+    const struct hub_channel_list *channels;
 };
 
-/* Owner: runs a method and makes the answer a guest would have sent; always 0 but for -ENOMEM. */
+/* Runs a method and makes the answer that a guest would have sent. Returns 0, or a failure if there
+ * is no memory or the result cannot be encoded. Owner. */
 int host_services_answer(struct host_call *host, struct host_container *container,
                          const struct host_services_request *request, struct hub_answer *answer);
 
-/* The same for who sends it on, which `take` does: called once, or not at all where this fails. The
- * body is there as long. */
+/* Does the same for a caller that sends the answer on. `take` is called once, or not at all if this
+ * fails. `body` is valid until it returns. Owner. */
 struct host_services_sink {
     void (*take)(void *user, const struct hub_response *response, struct rapahub_bytes body);
     void *user;
@@ -36,7 +37,7 @@ int host_services_serve(struct host_call *host, struct host_container *container
                         const struct host_services_request *request,
                         const struct host_services_sink *sink);
 
-/* A call of this process to an offer, from any thread: the owner carries it out. */
+/* Makes a call of this process to a service. The owner carries it out. Any thread. */
 int host_services_call(struct host_call *host, struct host_container *container,
                        const struct host_prepared *prepared, uint64_t deadline_ns, void *result);
 

@@ -12,11 +12,11 @@
 #include "hub/call/direct_call.h"
 #include "hub/wire/payload.h"
 
-#define SMALL 512 /* bytes of metadata and arguments; more is worth the long way */
+#define SMALL 512 /* bytes of metadata and arguments; a larger call uses the general path */
 
-/* Bytes in, bytes out, by far the most frequent shape: the few there are are moved by hand, and
- * there is nothing else to look for. A description of bytes that is not the library's own goes the
- * way of all others. */
+/* Returns whether the call is of bytes to bytes, by far the most frequent shape. The few bytes are
+ * copied without an encoder, and nothing else is checked. A type of bytes that is not the library's
+ * own object goes the way of all other types. */
 static bool is_raw(const struct rapahub_call *call)
 {
     const struct rapahub_type *const *types = call->types;
@@ -51,7 +51,7 @@ int host_small_call_encode(struct host_call *host, const struct host_caller *scr
     static const void *const none[] = {NULL};
 
     if (host_ownership_is_owner(&host->process.owner) &&
-        host->chain.value != 0) /* the long way names it */
+        host->chain.value != 0) /* the general path adds the chain */
         return -EAGAIN;
     if (scratch->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */
@@ -68,7 +68,7 @@ size_t host_small_call_aligned(const struct rapahub_call *call)
     return call->arguments ? hub_payload_from_largest(call->types + 1, call->arguments) : 0;
 }
 
-/* One call to where the thread called before; inside. */
+/* A call to the target of the thread's last call; the thread is inside. */
 struct small_call {
     struct host_call *host;
     struct host_caller *scratch;
@@ -91,7 +91,7 @@ static __attribute__((noinline)) int take(const struct small_call *small, struct
                                small->result);
 }
 
-/* Why it was not sent, or has not ended well; of what is tried again nothing need be said. */
+/* Explains why the call was not sent or failed. A call that is tried again needs no explanation. */
 static int explain(const struct small_call *small, int r)
 {
     return r == -EAGAIN || r == RAPAHUB_ESTALE
@@ -122,7 +122,7 @@ static bool encode_small(const struct small_call *small, struct hub_descriptor *
     return true;
 }
 
-/* What came in a descriptor, of this size. */
+/* Reads an answer of this size that came in a descriptor. */
 static int take_small(const struct small_call *small, uint32_t size)
 {
     struct hub_answer *answer = &small->scratch->few;
@@ -136,12 +136,12 @@ static int take_message(const struct small_call *small, const struct hub_descrip
     if (message->payload_slot != HUB_INLINE)
         return take(small, &small->scratch->quick);
     memcpy(host_caller_small(small->scratch), message->inline_payload,
-           HUB_INLINE_SIZE); /* all: cheaper */
+           HUB_INLINE_SIZE); /* all of it: cheaper */
     return take_small(small, message->payload_len);
 }
 
-/* Sent and answered at once, where that goes; else -EAGAIN, and nothing was sent. NULL: the payload
- * is in the message. */
+/* Sends the call directly and receives its answer. Returns -EAGAIN if that is not possible now;
+ * nothing was sent then. `payload` NULL: the payload is in the message. */
 static int call_directly(const struct small_call *small, struct hub_descriptor *message,
                          const struct hub_parts *payload)
 {
@@ -163,8 +163,8 @@ static int call_directly(const struct small_call *small, struct hub_descriptor *
     }
 }
 
-/* What is too large for a message goes directly through a slot. Kept apart, so that what is quick
- * stays small. */
+/* Makes a call that is too large for a descriptor directly through a slot, or with a table entry.
+ * This is a function of its own so that the quick path stays small. */
 static __attribute__((noinline)) int call_any(const struct small_call *small)
 {
     struct hub_descriptor message = {.method_id = small->id};
@@ -214,10 +214,10 @@ static __attribute__((noinline)) int call_there(struct host_call *host, struct h
     return r == -EAGAIN ? call_any(&small) : r;
 }
 
-/* ---- bytes there and back ---- */
+/* ---- raw methods: bytes to bytes ---- */
 
-/* No metadata, a result, one byte of length, and as many as it says: of less than three bytes none
- * say that. */
+/* Checks for no metadata, an OK, a length of one byte, and as many bytes as it says. No answer of
+ * less than three bytes passes. */
 static bool take_raw(struct host_caller *scratch, uint64_t size, struct rapahub_bytes *result)
 {
     const uint8_t *data = host_caller_small(scratch);
@@ -230,7 +230,7 @@ static bool take_raw(struct host_caller *scratch, uint64_t size, struct rapahub_
     return true;
 }
 
-/* What became of it, where it has not just been answered with such bytes. */
+/* Ends a raw call that was not just answered with such bytes. */
 static int end_raw(const struct small_call *small, struct hub_direct_end end)
 {
     switch (end.outcome) {
@@ -245,8 +245,8 @@ static int end_raw(const struct small_call *small, struct hub_direct_end end)
     }
 }
 
-/* The owner has not entered for what took no turn, in which alone a life ends; from here on it may
- * take one. */
+/* Goes on with a call that may take a turn. The owner has not entered so far: a life ends only in
+ * one of its turns. From here on it is inside. */
 static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_caller *scratch,
                                                const struct rapahub_call *call, void *result,
                                                struct hub_direct_end end)
@@ -292,8 +292,8 @@ static inline int call_raw(struct host_call *host, struct host_caller *scratch,
                : go_on_answered(host, scratch, call, result, size);
 }
 
-/* Each function that is not marked as one that goes on elsewhere becomes a part of these three: a
- * call takes some thirty, and to enter and to leave them was half of its work. */
+/* Each function that is not marked noinline is inlined into these three: a call uses some thirty
+ * functions, and entering and leaving them was half of its work. */
 static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *host,
                                                               struct host_caller *scratch,
                                                               const struct rapahub_call *call,
@@ -308,7 +308,8 @@ static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *
     return r;
 }
 
-/* What was not executed is tried again, the long way; also to say what is wrong. */
+/* Makes a call of any types. A call that was not executed is tried again by the general path, which
+ * also explains what is wrong. */
 static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *host,
                                                               const struct rapahub_call *call,
                                                               void *result)
@@ -327,8 +328,8 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *
     return is_for_the_long_way(r) ? -EAGAIN : r;
 }
 
-/* Where the arguments may lie in what is shown the long way encodes them before it gives that back.
- */
+/* If a result is shown, the arguments may be in it: the general path encodes them before it
+ * releases that. */
 __attribute__((flatten)) int host_small_call(struct host_call *host,
                                              const struct rapahub_call *call, void *result)
 {

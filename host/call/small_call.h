@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* small_call: a call by a stub, to where this thread called before, of a few bytes, while nothing
- * has changed in the host: no lock of routes, no look-up, no count that other threads write. What
- * it cannot do the long way does, host/call/route.h.
+/* small_call: a call by a stub, of a few bytes, to the target of this thread's last call, while
+ * nothing has changed in the host. It uses no lock of routes, no look-up, and no count that other
+ * threads write. Other calls use the general path, host/call/route.h.
  *
- * While it runs the thread is inside, unless it is the owner and takes no turn: that stands in its
- * scratch (host_caller_enter), and keeps the life and the container as a count of users would. */
+ * While it runs the thread is inside (host_caller_enter), unless it is the owner and takes no turn.
+ * That keeps the life and the container, as a count of users would. */
 #ifndef HOST_CALL_SMALL_CALL_H
 #define HOST_CALL_SMALL_CALL_H
 
@@ -14,15 +14,18 @@
 
 struct host_call;
 
-/* Asynchronous calls use these parts of it, too: the id of the method where it is known, so that
- * the name need not be looked at, and the arguments are plain, else 0; what of these begins at a
- * line (struct hub_parts); and metadata and arguments: -EAGAIN where there is no room. */
+/* Parts that asynchronous calls use as well. Any thread. host_small_call_id returns the method's id
+ * if it is known, so that the name need not be read, and the arguments are plain; else 0.
+ * host_small_call_aligned returns how many bytes at the end of the arguments begin at a cache line
+ * (struct hub_parts). host_small_call_encode writes metadata and arguments; -EAGAIN if there is no
+ * space. */
 uint64_t host_small_call_id(const struct rapahub_call *call);
 size_t host_small_call_aligned(const struct rapahub_call *call);
 int host_small_call_encode(struct host_call *host, const struct host_caller *scratch,
                            const struct rapahub_call *call, struct hub_writer *writer);
 
-/* 0 or a failure as rapahub_host_call; -EAGAIN: nothing was executed, it is to go the long way. */
+/* Returns 0 or a failure as rapahub_host_call does. -EAGAIN: nothing was executed, and the call is
+ * to use the general path. Any thread. */
 int host_small_call(struct host_call *host, const struct rapahub_call *call, void *result);
 
 #endif

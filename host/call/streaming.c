@@ -11,9 +11,9 @@
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"
 
-#define SLICE_MS   10 /* of the owner, between two looks at what no event tells it */
-#define WAIT_SLICE (100 * HUB_MILLISECOND) /* of a thread, between two looks at a cancel */
-#define NOTICE     (100 * HUB_MILLISECOND) /* within which an owner takes note of a death */
+#define SLICE_MS   10 /* the owner's, between two checks of states that no event reports */
+#define WAIT_SLICE (100 * HUB_MILLISECOND) /* a thread's, between two checks for a cancel */
+#define NOTICE     (100 * HUB_MILLISECOND) /* within which an owner notices a death */
 
 /* ---- the owner ---- */
 
@@ -22,7 +22,7 @@ static bool is_owner(void *user)
     return host_ownership_is_owner(&(((struct host_life *)user)->host)->owner);
 }
 
-/* The owner serves all its guests while a method it offers reads or writes a stream. */
+/* The owner serves all its guests while a method of a service reads or writes a stream. */
 static int wait_in_turns(void *user, struct hub_link *link, const struct hub_link_until *until)
 {
     struct host_life *life = user;
@@ -48,7 +48,7 @@ int host_streaming_connect(struct host_call *host, struct host_life *life)
     return host_life_connect(life, host_upcalls_streams, &manner);
 }
 
-/* ---- one call ---- */
+/* ---- a call that its caller waits for ---- */
 
 static bool is_good(const struct hub_answer *answer)
 {
@@ -59,8 +59,8 @@ static bool is_good(const struct hub_answer *answer)
     return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
-/* What the method wrote is written on until its end; the owner serves meanwhile. The call itself is
- * over, so a cancel of it finds only this. */
+/* Waits until the bytes that the method wrote are written to the caller's streams; the owner serves
+ * meanwhile. The call itself is over, so a cancel has effect only here. */
 static int settle(struct host_call *host, const struct host_request *exchange,
                   struct hub_streams *streams)
 {
@@ -77,7 +77,7 @@ static int settle(struct host_call *host, const struct host_request *exchange,
     return 0;
 }
 
-/* The owner is in its loop while the last bytes are written. */
+/* Wakes the owner, which is in its loop while the last bytes are written. */
 static void wake_owner(void *user)
 {
     host_loop_wake(&((struct host_call *)user)->process.owner.loop);
@@ -117,9 +117,9 @@ int host_streaming_run(struct host_call *host, const struct host_request *exchan
     return r < 0 ? host_verdict_give(&verdict) : 0;
 }
 
-/* ---- calls nobody waits for ---- */
+/* ---- asynchronous calls ---- */
 
-/* On the stack of its thread, until the owner has told the end. */
+/* An asynchronous call on the stack of its thread, until the owner has reported the end. */
 struct errand {
     struct host_async *async;
     struct hub_answer answer;
@@ -176,8 +176,8 @@ static int tell_end(struct host_owner *owner, void *argument)
     return 0;
 }
 
-/* One try: true where the call has ended, and the owner has told it. The answer is read while the
- * route still holds the life. */
+/* Tries the call once. Returns true if the call has ended and the owner has reported it. The answer
+ * is read while the route still holds the life. */
 static bool carry_out(struct errand *errand)
 {
     struct host_async *async = errand->async;

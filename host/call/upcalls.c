@@ -23,8 +23,8 @@ static void answer(struct host_life *life, struct hub_request *request,
     (void)hub_inbound_calls_answer(life->connection.served, request, response, body);
 }
 
-/* The guest fetches too little of what it asked for: `fault` says whether this one has run.
- * r[impl sec.call.budget] */
+/* Refuses a request because the guest receives too few of its answers. `fault` tells whether this
+ * request was executed. r[impl sec.call.budget] */
 static void refuse_for_budget(struct host_life *life, struct hub_request *request,
                               enum hub_fault fault)
 {
@@ -34,8 +34,8 @@ static void refuse_for_budget(struct host_life *life, struct hub_request *reques
     answer(life, request, &response, nothing);
 }
 
-/* What the calling thread's diagnosis says, as the answer to a guest: a code of the host travels as
- * an error with that very code. */
+/* Answers a guest with the calling thread's diagnosis. A code of the host travels as an error with
+ * the same code. */
 static void refuse(struct host_life *life, struct hub_request *request, int code)
 {
     const struct rapahub_diagnosis *last = rapahub_last_error();
@@ -52,8 +52,8 @@ static void refuse(struct host_life *life, struct hub_request *request, int code
     answer(life, request, &response, nothing);
 }
 
-/* It names no method of its target; nor is it told what else is there.
- * r[impl call.error.unknown-method] */
+/* Refuses a request that names no method of its target. The guest is not told of the target's other
+ * methods. r[impl call.error.unknown-method] */
 static void refuse_unknown(struct host_life *life, struct hub_request *request)
 {
     const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
@@ -62,15 +62,16 @@ static void refuse_unknown(struct host_life *life, struct hub_request *request)
     answer(life, request, &unknown, nothing);
 }
 
-/* A message of the host's own, in the name of a guest: no slip, for no signature has its id.
- * r[impl sec.call.own] r[impl hub.violation] */
+/* Closes the link of a guest that sends a message reserved for the host. This cannot be a mistake,
+ * since no signature has its id. r[impl sec.call.own] r[impl hub.violation] */
 static void blame(struct host_life *life, struct hub_request *request)
 {
     hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "sec.call.own");
     refuse_unknown(life, request);
 }
 
-/* Hands an answer that came from elsewhere on: head and body apart, the body unchanged. */
+/* Passes on an answer that came from elsewhere. Head and body are separate; the body is
+ * unchanged. */
 static void hand_on(struct host_life *life, struct hub_request *request,
                     const struct hub_answer *from)
 {
@@ -89,17 +90,17 @@ static void hand_on(struct host_life *life, struct hub_request *request,
 
 /* ---- sent on ---- */
 
-/* A request under way to another guest. What it takes is taken from the budget of who asked, and
- * given back when it is freed, be it behind the end of that guest. */
+/* A request under way to another guest. Its memory is charged to the budget of the guest that
+ * asked, and credited when it is freed, which may be after the end of that guest. */
 struct relay {
     struct hub_budget *budget;
     size_t bytes;
-    struct host_life *life; /* who asked; NULL: it has ended */
+    struct host_life *life; /* the guest that asked; NULL: it has ended */
     struct hub_request *request;
     uint64_t number;
     bool cancelled;
     struct hub_list link;
-    struct host_life *held; /* of whose streams are in use, held too; NULL: none are */
+    struct host_life *held; /* held as long as its streams are in use; NULL: none are */
     struct hub_channel_list channels;
 };
 
@@ -133,7 +134,7 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
         refuse(relay->life, relay->request, code);
 }
 
-/* What is moved from guest to guest is moved from channel to channel.
+/* Marks the streams of a request: bytes go from a channel of one guest to a channel of the other.
  * r[impl shm.topology.hub.communication] */
 static int take_streams(struct relay *relay, const struct rapahub_type *const *types,
                         struct hub_stream_marks **out)
@@ -166,8 +167,8 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
     return 0;
 }
 
-/* The request, to be sent on; NULL where there is no memory. `bytes` are taken, and its own if it
- * is made. */
+/* Makes the call that sends the request on; NULL if there is no memory. `bytes` were charged to the
+ * budget; the relay keeps the charge if it is made. */
 static struct host_async *make(struct host_life *life, struct hub_request *request, size_t bytes)
 {
     const struct host_chain_claim claim = {life, request->metadata.chain};
@@ -187,7 +188,8 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     hub_responses_limit(&async->answer, budget);
     relay->budget = hub_budget_hold(budget);
     relay->bytes = bytes;
-    /* A copy: the request is freed when its guest ends, the call may still wait to be sent then. */
+    /* A copy: the request is freed when its guest ends, and the call may still wait to be sent
+     * then. */
     memcpy(arguments, request->arguments.data, request->arguments.size);
     async->seat = seat;
     relay->life = life;
@@ -199,8 +201,8 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     return async;
 }
 
-/* As make, its bytes taken from the guest's budget: 0, RAPAHUB_EBUDGET or RAPAHUB_ENOMEM.
- * r[impl sec.call.budget] */
+/* Does the same as make, and charges the memory to the guest's budget. Returns 0, RAPAHUB_EBUDGET
+ * or RAPAHUB_ENOMEM. r[impl sec.call.budget] */
 static int afford(struct host_life *life, struct hub_request *request, struct host_async **out)
 {
     struct hub_budget *budget = hub_inbound_calls_budget(life->connection.served);
@@ -215,7 +217,7 @@ static int afford(struct host_life *life, struct hub_request *request, struct ho
     return *out ? 0 : RAPAHUB_ENOMEM;
 }
 
-/* Before it was begun. */
+/* Frees a call that was not begun. */
 static void drop(struct host_async *async)
 {
     fini_relay(async);
@@ -236,7 +238,8 @@ static const struct rapahub_type *const *types_of(const struct host_route *route
     return signature ? signature->types + 1 : NULL;
 }
 
-/* Told as busy, which means that nothing was done. r[impl sec.call.share] */
+/* Refuses the request if the guest has its share under way. The guest is told "busy", which means
+ * that nothing was executed. r[impl sec.call.share] */
 static bool has_its_share(struct host_call *host, struct host_life *life,
                           struct hub_request *request)
 {
@@ -283,7 +286,7 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
         refuse(life, request, r);
         return;
     }
-    /* Its end is told by the loop only, so it is still there. */
+    /* Only the loop reports its end, so the relay still exists. */
     relay->number = number;
     life->relayed++;
     hub_list_append(&host->relays, &relay->link);
@@ -319,7 +322,7 @@ void host_upcalls_look(struct host_call *host)
 
 /* ---- served here ---- */
 
-/* A request that an offer answers. */
+/* A request that a service answers. */
 struct asking {
     struct host_life *life;
     struct hub_request *request;
@@ -333,7 +336,7 @@ static void answer_asking(void *user, const struct hub_response *response,
     answer(asking->life, asking->request, response, body);
 }
 
-/* The method may wait in a call, and the chain of calls goes on through it. */
+/* The method may wait in a call of its own, and the chain of calls goes on through it. */
 void host_upcalls_run(struct host_call *host, struct host_life *life, struct hub_request *request,
                       struct host_container *container)
 {
@@ -409,8 +412,8 @@ int host_upcalls_streams(void *user, struct hub_request *request,
         return is_own(hub_lifecycle_of_id(request->method_id)) ? 0 : RAPAHUB_ENOMETHOD;
     if (hub_lifecycle_decode_target(request->metadata.target, &target) < 0)
         return RAPAHUB_EARGUMENTS;
-    (void)host_route_find(HOST_CALL(life->host), target,
-                          &route); /* one that is down has its methods too */
+    /* A guest that is down has methods, too. */
+    (void)host_route_find(HOST_CALL(life->host), target, &route);
     count = hub_inbound_names(types_of(&route, request), request, names);
     host_route_drop(&route);
     return count;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upcalls: what guests ask of the host: to be ready, the signature of a method, a call to an
- * offer, or to a container of another guest, to which arguments and answer pass unchanged. Owner.
- */
+/* upcalls: requests of guests to the host: to be ready, or a call to a service or to a container of
+ * another guest. Arguments and answer of the latter pass unchanged. Owner. */
 #ifndef HOST_CALL_UPCALLS_H
 #define HOST_CALL_UPCALLS_H
 
@@ -9,22 +8,24 @@
 
 struct host_call;
 
-#define HOST_UPCALLS_BATCH 64 /* of one guest in a turn, before the next one's */
+#define HOST_UPCALLS_BATCH 64 /* requests of one guest in a turn, before the next guest */
 
-/* Serves what is queued, at most so many: how many. More may be left; then the loop is woken. */
+/* Serves at most `most` of the queued requests. Returns how many. If more may be left, the loop is
+ * woken. */
 uint32_t host_upcalls_serve(struct host_call *host, struct host_life *life, uint32_t most);
 
-/* Runs a request's method of an offer, and answers it. The caller uses the life. */
+/* Runs the service's method that a request names, and answers it. The caller uses the life. */
 void host_upcalls_run(struct host_call *host, struct host_life *life, struct hub_request *request,
                       struct host_container *container);
 
-/* The life has ended: what was sent on for it is answered to nobody. */
+/* Cancels the requests that were sent on for a life that has ended. Their answers are dropped. */
 void host_upcalls_forget(struct host_call *host, struct host_life *life);
 
-/* Calls back what was sent on for guests that do not wait any more. */
+/* Cancels the requests that were sent on for guests that no longer wait. */
 void host_upcalls_look(struct host_call *host);
 
-/* The channels that a request of `user`, a life, names. Under the receive token, any thread. */
+/* Writes the names of the channels of a request. `user` is a life. Returns how many, or a failure.
+ * Under the receive token, any thread. */
 int host_upcalls_streams(void *user, struct hub_request *request,
                          struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 
