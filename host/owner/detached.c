@@ -40,7 +40,7 @@ static void end(struct host_owner *host, struct host_detached *detached)
     host->callbacks--;
 }
 
-/* Who is told may take turns, in which others end. */
+/* on_over may take turns, in which other tasks end: so the search begins anew each time. */
 int host_detached_settle(struct host_owner *host)
 {
     int count = 0;
@@ -64,7 +64,8 @@ static void on_made_over(struct host_detached *detached, int r)
     free(made);
 }
 
-/* An upgrade that is not over is still known to calls; the others end here, as too late. */
+/* Ends the tasks that are not over in time. Only tasks with memory of their own are ended: calls
+ * may still refer to an upgrade that is not over. */
 static void end_late(struct host_owner *host)
 {
     HUB_LIST_EACH (&host->detached, link) {
@@ -96,7 +97,7 @@ static int run_begin(struct host_owner *host, void *argument)
         return r;
     hub_list_append(&host->detached, &detached->link);
     host_detached_rouse(host);
-    if (host->depth == 0) /* else the turn arms it when it ends */
+    if (host->depth == 0) /* otherwise the turn arms it when it ends */
         host_loop_arm(&host->loop);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detached: tasks that no thread waits for: who wanted one is told when it is over. Owner. */
+/* detached: tasks that no thread waits for. A callback reports the end of each. Owner thread,
+ * except where a function says otherwise. */
 #ifndef HOST_OWNER_DETACHED_H
 #define HOST_OWNER_DETACHED_H
 
@@ -13,31 +14,35 @@ struct host_detached {
     struct hub_list link; /* in the host's detached tasks */
     const struct host_threads_task *task;
     void *argument;
-    void (*on_over)(struct host_detached *detached, int r); /* its memory is the other's again */
+    /* called once; `detached` belongs to the callee from then on */
+    void (*on_over)(struct host_detached *detached, int r);
 };
 
-/* Begins it, on the owner, and returns: 0, or why it did not begin; then nobody is told. Any
- * thread, as host_threads_run. */
+/* Begins the task on the owner, and returns. 0; or a failure if it did not begin: on_over is not
+ * called then. Allowed on the same threads as host_threads_run. */
 int host_detached_begin(struct host_owner *host, struct host_detached *detached);
 
-/* The same with a copy of the argument, and memory of its own. on_done runs once, unless it fails:
- * it is a callback of the host, its result is NULL. */
+/* The same, with memory of its own and a copy of the argument. on_done is a callback of the host:
+ * it runs once, with NULL as its result, unless this function fails. Allowed on the same threads as
+ * host_threads_run. */
 struct host_detached_plan {
     const struct host_threads_task *task;
     const void *argument;
-    size_t size; /* of it */
+    size_t size; /* bytes of the argument */
     rapahub_on_done *on_done;
     void *user;
 };
 int host_detached_make(struct host_owner *host, const struct host_detached_plan *plan);
 
-/* Tells of those that are over, at the end of a turn: how many. */
+/* Owner, at the end of a turn: reports the tasks that are over, and returns their number. */
 int host_detached_settle(struct host_owner *host);
 
-/* What has changed may have ended one of them: then there is a turn soon. */
+/* Owner: called after a change that may have ended a task. If one is over, the next turn comes at
+ * once. */
 void host_detached_rouse(struct host_owner *host);
 
-/* The host ends, and all guests have that can be killed: so do these, within a moment. */
+/* Owner, as the host ends and all guests have ended that can be killed: waits at most 2 s for the
+ * tasks to end, and then ends the rest. */
 void host_detached_end_all(struct host_owner *host);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include "host/owner/owner.h"
 
-/* An event and, behind it, its strings. */
+/* An event, followed by its strings. */
 struct item {
     struct hub_list link;
-    rapahub_on_death *on_death; /* NULL: it is for the host's own callback */
+    rapahub_on_death *on_death; /* NULL: the event goes to on_event */
     void *user;
     struct rapahub_event event;
     char text[];
@@ -44,7 +44,8 @@ static void release(struct host_events *events, struct item *item)
     free(item);
 }
 
-/* `*size` is what there is for the texts: as much as is asked for, or less. */
+/* Returns memory for an event and *size bytes of text. When memory is short, *size becomes smaller;
+ * a line of output gets NULL then. */
 static struct item *take(struct host_events *events, enum rapahub_event_kind kind, size_t *size)
 {
     struct item *item = malloc(sizeof *item + *size);
@@ -63,9 +64,9 @@ void host_events_fini(struct host_events *events)
     events->count = 0;
 }
 
-/* ---- from where it happens to where it is told ---- */
+/* ---- queue and delivery ---- */
 
-/* What does not fit is cut; there is room for an end at least. */
+/* Copies a text, cut if it does not fit. *left is at least 1, for the terminating 0. */
 static const char *put(char **at, size_t *left, const char *text)
 {
     size_t size = strlen(text);
@@ -75,13 +76,13 @@ static const char *put(char **at, size_t *left, const char *text)
         size = *left - 1;
     memcpy(copy, text, size);
     copy[size] = '\0';
-    size += *left - size > 1; /* the last end is shared by what follows */
+    size += *left - size > 1; /* the last byte stays free for further, empty texts */
     *at += size;
     *left -= size;
     return copy;
 }
 
-/* NULL where there is no memory even for that. */
+/* NULL if there is no memory, not even a spare place. */
 static struct item *copy_of(struct host_events *events, const struct rapahub_event *event)
 {
     size_t size = strlen(event->name) + strlen(event->cause) + strlen(event->rule) + 4;
@@ -139,8 +140,8 @@ static void hand_out(const struct host_owner *host, const struct item *item)
         host->events.on_event(host->events.user, &item->event);
 }
 
-/* On the owner, never inside of another callback.
- * r[impl shm.death.callback] r[impl shm.death.callback-context] */
+/* Runs on the owner, and never inside another callback. r[impl shm.death.callback]
+ * r[impl shm.death.callback-context] */
 int host_events_deliver(struct host_owner *host)
 {
     struct host_events *events = &host->events;

@@ -15,7 +15,8 @@
 #define MADV_KEEPONFORK 19
 #endif
 
-/* The first page is wiped, and the host begins so that its first line is the last of that. */
+/* The first page of the block is wiped in a child. The host begins in it, so that its first line is
+ * the page's last. */
 _Static_assert(offsetof(struct host_registry, scratches) == 0, "the number comes first");
 _Static_assert(offsetof(struct host_callers, key) == HOST_CALLER_LINE, "and is alone there");
 

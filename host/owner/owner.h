@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* owner: the second floor of a host: the thread that owns it, what it waits for, and what it tells
- * the embedder. What other threads may touch says so; the rest is the owner's. */
+/* owner: the second floor of a host: the thread that owns it, its loop and its events. Members
+ * belong to the owner, unless they say that other threads may use them. */
 #ifndef HOST_OWNER_OWNER_H
 #define HOST_OWNER_OWNER_H
 
@@ -20,12 +20,12 @@ struct host_owner {
     struct host_lookout lookout; /* open from the first guest on */
     struct host_futexes futexes; /* its thread runs from the first guest on that needs it */
     struct host_events events;
-    struct hub_list detached;       /* tasks that nobody waits for */
-    const struct host_turns *turns; /* how it waits; constant */
-    uint32_t depth;                 /* turns inside of turns */
-    uint32_t nested;                /* requests served inside of waits, without a turn */
-    uint32_t callbacks;             /* the embedder's code that runs now */
-    struct hub_a32 shown;           /* 1: others may wait for the loop's descriptor; any thread */
+    struct hub_list detached;       /* tasks that no thread waits for */
+    const struct host_turns *turns; /* the functions for waiting; constant */
+    uint32_t depth;                 /* nested turns */
+    uint32_t nested;                /* requests served during waits, without a turn */
+    uint32_t callbacks;             /* callbacks of the embedder that are running */
+    struct hub_a32 shown; /* 1: other threads may wait for the loop's descriptor; any thread */
 };
 
 #define HOST_OWNER(host) HOST_FLOOR(host_owner, host)

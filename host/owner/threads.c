@@ -14,14 +14,14 @@
 
 #define SLICE   HUB_SECOND
 #define IDLE_MS 10000
-#define TURN_MS 1000 /* of an owner that waits for its own task */
+#define TURN_MS 1000 /* length of a turn of an owner that waits for its own task */
 
-/* On the stack of who waits for it. */
+/* Lies on the stack of the thread that waits for it. */
 struct job {
     host_threads_job *run;
-    const struct host_threads_task *task; /* instead; NULL: none */
+    const struct host_threads_task *task; /* NULL: `run` is to be run */
     void *argument;
-    bool in_turn; /* it may run inside of a turn */
+    bool in_turn; /* it may run during a turn */
     struct host_verdict verdict;
     struct hub_a32 done;
     struct hub_list link;
@@ -58,7 +58,7 @@ static struct job *next_job(struct host_threads *threads, bool all)
     return found;
 }
 
-/* Behind this its memory is its caller's again. */
+/* Reports the result. After that the job's memory belongs to its waiting thread again. */
 static void finish(struct job *job, int r)
 {
     if (r < 0)
@@ -95,7 +95,7 @@ static int end_tasks(struct host_owner *host)
     return count;
 }
 
-/* A task may be over as soon as it has begun, or end in the turns that a job takes. */
+/* A task may be over as soon as it has begun, and may end in the turns that a job takes. */
 int host_threads_serve(struct host_owner *host, bool between_turns)
 {
     int count = between_turns ? end_tasks(host) : 0;
@@ -112,7 +112,7 @@ static void *run_thread(void *argument)
 {
     struct host_owner *host = argument;
 
-    host_routes_read(&host->registry.routes); /* until it is the owner */
+    host_routes_read(&host->registry.routes); /* waits until it is the owner */
     host_routes_unlock(&host->registry.routes);
     while (hub_observe(&host->threads.end) == 0) {
         if (host_wait_turn(host, IDLE_MS) < 0)
@@ -155,7 +155,7 @@ static void post(struct host_owner *host, struct job *job)
     host_loop_wake(&host->loop);
 }
 
-/* Takes it back where the owner has not begun with it. */
+/* Removes the job from the queue. True if the owner has not begun it. */
 static bool take_back(struct host_owner *host, struct job *job)
 {
     bool waiting;
@@ -177,7 +177,7 @@ static int wait_for(struct host_owner *host, struct job *job, uint64_t deadline)
             continue;
         if (take_back(host, job))
             return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the owner of the host did not dispatch");
-        deadline = HUB_NEVER; /* it has begun, and what it uses is on our stack */
+        deadline = HUB_NEVER; /* it has begun, and uses our stack */
     }
     return host_verdict_give(&job->verdict);
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait: how the owner waits for what a turn may bring: it takes turns meanwhile. A turn reaches
- * every part of the host, and every part waits; so those that wait reach it through a table. */
+/* wait: how the owner waits: it takes turns meanwhile. A turn calls every part of the host, and
+ * every part waits; so the parts call it through a table. */
 #ifndef HOST_OWNER_WAIT_H
 #define HOST_OWNER_WAIT_H
 
 #include <stdint.h>
 
-#define HOST_WAIT_DEPTH_MAX 48 /* turns inside of turns; deeper ones call no embedder */
+#define HOST_WAIT_DEPTH_MAX 48 /* nested turns; deeper ones call no embedder */
 
 struct host_owner;
 
-/* A turn of the loop, and one that ends at a deadline: what the two functions below call. Constant
- * and complete from the moment a host is made. */
+/* The functions that the two below call: a turn of the loop, and one that ends at a deadline.
+ * Constant and complete from the creation of the host on. */
 struct host_turns {
     int (*turn)(struct host_owner *host, int timeout_ms);
     int (*until)(struct host_owner *host, uint64_t deadline_ns);
 };
 
-/* Owner: waits at most so long for something to do, and does it: how many things, or -errno. The
- * caller holds what it uses, for anything may happen to the rest. */
+/* Owner: waits at most `timeout_ms` for something to do, and does it. Returns the number of things
+ * done, or -errno. Anything may be freed meanwhile that the caller does not hold. */
 int host_wait_turn(struct host_owner *host, int timeout_ms);
 
-/* The same, at most until `deadline_ns`, by who waits for something: guests are looked at. */
+/* The same, at most until `deadline_ns`, for a caller that waits for one event: it checks the
+ * guests, too. */
 int host_wait_until(struct host_owner *host, uint64_t deadline_ns);
 
 #endif
