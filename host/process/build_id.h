@@ -10,14 +10,14 @@
 
 #define HOST_BUILD_ID_SIZE HUB_ELF_FACTS_BUILD_ID
 
-/* The build id of a file that does not change; zeroed at first. */
+/* The build id of a file that does not change; zeroed before the first use. */
 struct host_build_id {
     bool known;
     char text[HOST_BUILD_ID_SIZE];
 };
 
-/* The text, read from the file at the first use; "" where the file has none, or is anything else.
- * It is valid as long as `id`. */
+/* Returns the build id as text, read from the file at the first use; "" if the file has none or is
+ * no shared object. Valid as long as `id`. Owner. */
 const char *host_build_id_of(struct host_build_id *id, int fd);
 
 #endif

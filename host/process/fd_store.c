@@ -16,18 +16,18 @@
 #include "hub/shm/fd_store.h"
 
 #define IN_ONE_TURN 16
-#define AT_THE_END  1024 /* more than its socket holds; a grandchild may go on sending */
+#define AT_THE_END  1024 /* above what its socket holds; a grandchild may still send */
 #define AGAIN       (100 * HUB_MILLISECOND)
 
 struct place {
     char name[HUB_FD_STORE_NAME_MAX + 1];
-    int fd;     /* -1: nothing is kept */
-    bool fresh; /* it was given, or taken back, by a life of this very guest */
+    int fd;     /* -1: nothing is stored */
+    bool fresh; /* stored or withdrawn by a life of this very guest, not copied */
 };
 
 struct host_fd_store {
     struct hub_closer *closer;
-    struct host_timer again; /* hears the guest, for whose descriptor there was no number */
+    struct host_timer again; /* for a guest whose descriptor found no free number */
     uint32_t count;
     struct place places[HUB_FD_STORE_NAMES_MAX];
 };
@@ -47,8 +47,8 @@ static bool is_among(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-/* What a guest has sent is held, and closed, in the host: of one only whose faults are the host's
- * own anyway. r[impl supervise.lint.keep] */
+/* Descriptors of a guest are held and closed in the host. So only a guest is allowed whose faults
+ * are the host's own anyway. r[impl supervise.lint.keep] */
 int host_fd_store_check(const struct rapahub_guest_options *options)
 {
     const char *const *names = options->supervision ? options->supervision->keep_fds : NULL;
@@ -173,7 +173,7 @@ size_t host_fd_store_descriptors(const struct host_fd_store *keep, int *out)
     return count;
 }
 
-/* ---- what comes from it ---- */
+/* ---- messages of the guest ---- */
 
 static void on_again(void *user);
 
@@ -191,12 +191,12 @@ static int take(struct host_life *life, struct hub_fd_store *deposit)
                         "it gave away '%s', which is none of its keep_fds", deposit->name);
 }
 
-/* Where there is no number for what comes, it waits in the socket. */
+/* If no number is free for its descriptor, the message stays in the socket. */
 static void hear_later(struct host_life *life)
 {
     struct host_timer *again = &life->guest->keep->again;
 
-    if (life->proven_ns != 0) { /* no later life hears this one */
+    if (life->proven_ns != 0) { /* its socket does not outlive it */
         rapahub_log(RAPAHUB_LOG_WARN, "keep",
                     "%s: no number is free for what it gave away last: it is lost", life->name);
         return;
@@ -210,7 +210,7 @@ static void hear_later(struct host_life *life)
     host_loop_set(life->loop, again, hub_clock_after(AGAIN));
 }
 
-/* Reads at most so many. After what breaks a rule nothing more is heard.
+/* Receives at most `most` messages. After a broken rule the socket is closed.
  * r[impl supervise.keep.bounds] */
 static void hear(struct host_life *life, unsigned most)
 {

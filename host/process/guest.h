@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest: what outlives each process of a guest: its options, its state, its containers; and the
- * only way from a guest id to a pointer. The owner changes it; what other threads look at (state,
- * life, methods, due_ns) under the write lock of routes. */
+/* guest: the state of a guest that outlives its processes: options, state, containers; and the only
+ * way from a guest id to a pointer. The owner changes it. Other threads read state, life, methods
+ * and due_ns under a lock of routes, so the owner changes those under the write lock. */
 #ifndef HOST_PROCESS_GUEST_H
 #define HOST_PROCESS_GUEST_H
 
@@ -25,10 +25,11 @@
 struct host_exit_command;
 struct host_process;
 
-/* No start of a guest takes more descriptors of its host than that at once. */
+/* The most descriptors that one start of a guest uses in its host at the same time. */
 #define HOST_GUEST_DESCRIPTORS 32
 
-/* As others see it: a child's states, but for what host_guest_show says. */
+/* The state that other parts see: the states of a child, except where host_guest_show says
+ * otherwise. */
 enum host_guest_state {
     HOST_GUEST_STOPPED = HOST_CHILD_STOPPED,
     HOST_GUEST_STARTING = HOST_CHILD_STARTING,
@@ -42,7 +43,7 @@ enum host_guest_state {
     HOST_GUEST_CLOSED = HOST_CHILD_CLOSED
 };
 
-/* Who has named it. Until somebody has it is called as its file, or by its pid. */
+/* The source of its name. A guest without a name is called by its file, or by its pid. */
 enum host_guest_named {
     HOST_GUEST_UNNAMED,
     HOST_GUEST_NAMED_BY_CALLER,
@@ -51,75 +52,80 @@ enum host_guest_named {
 
 struct host_guest {
     struct host_process *host;
-    uint64_t serial; /* rises with each guest of the host */
+    uint64_t serial; /* increases with each guest of the host */
     uint32_t state;  /* enum host_guest_state */
     char name[HOST_OPTIONS_NAME_MAX + 1];
-    enum host_guest_named named; /* once, for all its lives */
-    bool anonymous;              /* it came by itself, has one life, and is not started again */
+    enum host_guest_named named; /* set once, for all its lives */
+    bool anonymous;              /* the host did not start it: it has one life, and no restart */
     char *chimod;
-    char **plain;                                /* ended by NULL; NULL: a chimod */
-    int module;                                  /* the bytes that are loaded in every life */
-    struct host_build_id build_id;               /* of these, once it was asked for */
-    char module_name[HOST_OPTIONS_NAME_MAX + 1]; /* as the module itself says; "": not known yet */
+    char **plain; /* signatures of a plain library, ended by NULL; NULL: a chimod */
+    int module;   /* memfd with the bytes that every life loads */
+    struct host_build_id build_id; /* build id of these bytes, read at the first use */
+    char module_name[HOST_OPTIONS_NAME_MAX + 1]; /* the module's own name; "": not known yet */
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
     struct host_limits limits;
     struct host_exit_command *finish; /* NULL: none */
     struct host_fd_store *keep;       /* NULL: none */
-    bool told_unconfined;             /* that limits of its cgroup are not enforced */
-    uint32_t child;               /* its place in the tree; HOST_TREE_NONE: it is not supervised */
-    uint64_t incarnation;         /* of the present or last life */
-    uint32_t group;               /* place of its supervisor */
-    enum host_outlook outlook;    /* routes; while it is down */
-    bool closed;                  /* by rapahub_child_close */
-    struct host_upgrade *upgrade; /* that is under way; NULL: none */
-    bool begins;                  /* its start is decided, and not carried out yet */
-    bool kept;                    /* its place is its own until it is closed */
+    bool told_unconfined;             /* it was logged that limits of its cgroup are not enforced */
+    uint32_t child;                   /* its node in the tree; HOST_TREE_NONE: not supervised */
+    uint64_t incarnation;             /* belongs to the present or last life */
+    uint32_t group;                   /* node of its supervisor */
+    enum host_outlook outlook;        /* while it is down; under the routes */
+    bool closed;                      /* rapahub_child_close was called */
+    struct host_upgrade *upgrade;     /* the running upgrade; NULL: none */
+    bool begins;                      /* its start is decided, but not carried out yet */
+    bool kept;                        /* its entry of the guest table stays until it is closed */
 
     rapahub_on_death *on_death;
     void *on_death_user;
 
-    struct rapahub_guest_id id; /* of the present or last life */
-    struct host_life *life;     /* the present one; NULL: none */
+    struct rapahub_guest_id id; /* belongs to the present or last life */
+    struct host_life *life;     /* the present life; NULL: none */
     struct host_methods *methods;
     char version[64];
     struct hub_list containers;
-    struct host_timer timer;     /* of the state: start, stop, backoff */
-    uint32_t pins;               /* who waits for a change of it: it may not be freed */
-    uint32_t lives, restarts;    /* begun; begun after a death */
-    uint64_t due_ns;             /* of a restart */
-    uint64_t calls, violations;  /* of lives that have ended */
-    struct host_figures figures; /* the same */
-    bool initial;                /* it has not been ready yet: no restart */
-    bool asked;                  /* to stop, and not to start again */
+    struct host_timer timer;    /* for the state: start, stop, back-off */
+    uint32_t pins;              /* waiters for a change of it; while there is one it is not freed */
+    uint32_t lives, restarts;   /* lives begun; lives begun after a death */
+    uint64_t due_ns;            /* when a restart is due */
+    uint64_t calls, violations; /* counted over the ended lives */
+    struct host_figures figures; /* counted over the ended lives */
+    bool initial;                /* it has never been ready: a death leads to no restart */
+    bool asked;                  /* it was asked to stop, and not to start again */
     bool told;                   /* its process was asked to go */
-    uint64_t drain_ns;           /* until then its open calls are waited for; 0: they are not */
-    bool termed;                 /* and got a SIGTERM */
-    bool deferred;               /* its start waits for a free entry; that is no failure */
-    bool over;                   /* FAILED because it is not to be restarted, budget or no budget */
-    struct host_verdict verdict; /* why its start failed */
-    char cause[256];             /* of the last end */
-    const char *rule;            /* that was broken then, or "" */
-    const char *step;            /* of its last start, where that failed; NULL: none */
-    struct rapahub_report *reports; /* a ring: see report.h; NULL: it has not ended yet */
-    uint64_t ends;                  /* reports ever made */
-    struct host_tail tail;          /* what it printed, over all its lives */
+    uint64_t drain_ns;           /* until then its stop waits for open calls; 0: it does not */
+    bool termed;                 /* its process got a SIGTERM */
+    bool deferred;               /* its start waits for a free peer entry; that is no failure */
+    bool over; /* FAILED because no restart is wanted, not because of the budget */
+    struct host_verdict verdict;    /* why its start failed */
+    char cause[256];                /* cause of the last end */
+    const char *rule;               /* rule that was broken then, or "" */
+    const char *step;               /* failed step of its last start; NULL: none failed */
+    struct rapahub_report *reports; /* a ring, see report.h; NULL: no end yet */
+    uint64_t ends;                  /* number of reports ever made */
+    struct host_tail tail;          /* the end of its output, over all its lives */
 };
 
-/* What others see of a child: the states of supervision, but for one that has ended for good, which
- * is FAILED and `over` whether it may be started again or not. Owner. */
+/* Sets the state that other parts see. It is the child's state of supervision, except for a child
+ * that has ended for good: that is FAILED and `over`, whether or not it may be started again.
+ * Owner. */
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over);
 
-/* The guest of this life, present or last; NULL: unknown. Owner, or under a lock of routes. */
+/* Returns the guest whose present or last life has this id; NULL if there is none. Owner, or under
+ * a lock of routes. */
 struct host_guest *host_guest_find(struct host_process *host, struct rapahub_guest_id id);
 
-/* Moves the state of one that is not supervised, logs it, wakes who waits for a change. Owner. */
+/* Changes the state of a guest that is not supervised, logs that, and wakes the threads that wait
+ * for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);
 
-/* Has it a life that serves, be it that it gets no new calls now? */
+/* Says whether it has a life that serves, even if it gets no new calls now. Owner, or under a lock
+ * of routes. */
 bool host_guest_is_up(const struct host_guest *guest);
 
-/* For rapahub_guest_status: "ready", "restarting" … */
+/* Returns the word for rapahub_guest_status: "ready", "restarting" … Owner, or under a lock of
+ * routes. */
 const char *host_guest_state_word(const struct host_guest *guest);
 
 #endif

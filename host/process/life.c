@@ -25,8 +25,8 @@
 #include "hub/shm/doorbell.h"
 #include "hub/shm/peer_table.h"
 
-#define NAP       (10 * HUB_MILLISECOND)  /* of an owner that somebody wakes for what comes */
-#define NAP_BLIND (500 * HUB_MICROSECOND) /* of one whose others wait as long as that */
+#define NAP       (10 * HUB_MILLISECOND)  /* for an owner that is woken for events */
+#define NAP_BLIND (500 * HUB_MICROSECOND) /* for an owner that is not woken */
 #define TO_GROUP  4                       /* PIDFD_SIGNAL_PROCESS_GROUP */
 
 struct host_life *host_life_create(struct host_guest *guest, struct host_loop *loop)
@@ -56,7 +56,7 @@ static void give_back_entry(struct host_life *life, bool born)
         host_group_abandon(life->group, life->id.peer);
 }
 
-/* One that took no descriptors holds none. r[impl hub.descriptor.elsewhere] */
+/* A doorbell that accepts no descriptors holds none. r[impl hub.descriptor.elsewhere] */
 static void close_doorbell(struct host_life *life)
 {
     if (life->doorbell < 0 || hub_doorbell_is_sealed(life->doorbell))
@@ -94,7 +94,8 @@ void host_life_release(struct host_life **pointer)
     free(life);
 }
 
-/* The owner that handles events in its turn looks behind them at what is noted meanwhile. */
+/* Says whether the owner, which is handling the events of its turn, will check `work` after them:
+ * then it need not be woken. */
 static bool will_look(const struct host_life *life)
 {
     return host_ownership_is_owner(&life->host->owner) && life->loop->handling &&
@@ -121,8 +122,8 @@ static void on_ready(void *user)
     note(user, HOST_WORK_ANSWER);
 }
 
-/* Asked for at the end of each turn at receiving, behind a fence: who has not looked at the bit yet
- * will look at the ring behind it. */
+/* Called at the end of each turn of receiving, after a fence. If the bit is set, the owner has not
+ * handled it yet, and will check the ring afterwards. */
 static void on_pending(void *user)
 {
     struct host_life *life = user;
@@ -151,8 +152,8 @@ static bool is_leaving(const struct host_life *life)
            hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
 }
 
-/* Whoever sees the hang-up may kill, and end the calls where the death is proven: callers must not
- * wait for an owner that is busy. r[impl hub.death.proof] */
+/* Any thread that sees the hang-up may kill, and end the calls if the death is proven: callers must
+ * not wait for a busy owner. r[impl hub.death.proof] */
 static void on_hint(void *user)
 {
     struct host_life *life = user;
@@ -172,7 +173,7 @@ void host_life_look_away(struct host_life *life)
     host_futexes_forget(&life->host->owner.futexes, &life->futex);
 }
 
-/* Timers that were set inside of this turn are heard, too. */
+/* The loop is armed, so that timers set in this turn end the nap, too. */
 static uint64_t on_nap(void *user)
 {
     struct host_life *life = user;
@@ -230,7 +231,7 @@ void host_life_drop(struct host_life *life)
     struct host_loop *loop = life->loop;
     bool ended = hub_link_closed(life->connection.link);
 
-    /* Behind the last drop the owner may free it. */
+    /* After the last drop the owner may free it. */
     if (hub_add(&life->users, UINT32_MAX) == 1 && ended)
         host_loop_wake(loop);
 }
@@ -241,9 +242,9 @@ bool host_life_said_goodbye(const struct host_life *life)
            hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
 }
 
-/* The pidfd of our own child says it all. A stranger has told us itself which process it is: so the
- * lock must be free too, which the kernel frees when its last mapping is gone. The lock alone is
- * enough where it said goodbye, and where its process was gone before we could get hold of it.
+/* For our own child the pidfd is proof enough. An anonymous guest told us itself which process it
+ * is, so the lock must be free, too; the kernel frees it when its last mapping is gone. The lock
+ * alone is enough if the guest said goodbye, or if its process was gone before we could open it.
  * r[impl hub.death.recycle] r[impl hub.file.lock] */
 bool host_life_proven(const struct host_life *life)
 {
@@ -256,7 +257,7 @@ bool host_life_proven(const struct host_life *life)
     return hub_lock_seize_peer(life->group->segment->mapping.fd, life->id.peer) == 0;
 }
 
-/* One that has left said so by its state, whatever else it sent. r[impl shm.goodbye.guest] */
+/* The state tells that the guest has left, whatever else it sent. r[impl shm.goodbye.guest] */
 void host_life_finish(struct host_life *life)
 {
     if (host_life_said_goodbye(life))
@@ -265,16 +266,16 @@ void host_life_finish(struct host_life *life)
         hub_link_dead(life->connection.link);
 }
 
-/* In this order: who sees the state knows whose it is. */
+/* The order matters: a thread that sees the state must know who set it. */
 void host_life_part(struct host_life *life)
 {
     hub_publish(&life->parted, 1);
     hub_peer_table_goodbye(life->view.entry);
 }
 
-/* A stranger is known by its lock: one that looks for a free entry has the lock of each for a
- * moment, and may have been seen just then. Who has it no more is not killed for the entry.
- * r[impl hub.file.lock] */
+/* An anonymous guest is identified by its lock. A process that looks for a free entry locks each
+ * one for a moment, and its pid may have been recorded then. A process that no longer has the lock
+ * is not killed for the entry. r[impl hub.file.lock] */
 static bool is_the_one(const struct host_life *life)
 {
     pid_t pid = 0;
@@ -299,7 +300,8 @@ void host_life_kill(struct host_life *life, enum host_cause cause)
         host_life_part(life);
 }
 
-/* Nobody but its parent knows how it ended; what the host did to it, the host knows. */
+/* Only the parent of an anonymous guest learns its exit status; the host knows what it did to it
+ * itself. */
 static enum rapahub_exit_class stranger_ended(const struct host_life *life, char *to, size_t size)
 {
     static const struct hub_exit killed = {.code = CLD_KILLED, .status = SIGKILL};
@@ -319,9 +321,9 @@ static enum rapahub_exit_class stranger_ended(const struct host_life *life, char
     return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
-/* By its pidfd, which names the group that it led, also where somebody else has taken the status
- * and the number is another's by now. A kernel before 6.9 knows numbers only: `held`, the status is
- * there to be taken, and so nobody else has the number.
+/* Kills the process group that it led. The pidfd names that group even after another process has
+ * reaped it and its pid was reused. A kernel before 6.9 knows groups only by number: that is safe
+ * if `held`, because the pid is not reused until the status is collected.
  * r[impl supervise.kill-mode] r[impl supervise.signal] */
 static void end_group(const struct host_life *life, bool held)
 {
@@ -347,7 +349,7 @@ void host_life_note_exit(struct host_life *life)
     host_confinement_ended(life);
 }
 
-/* A caller may find the link closed before the owner has noted it, or while it does. */
+/* A caller may find the link closed before the owner has recorded the exit, or meanwhile. */
 static bool take_exit(const struct host_life *life, struct hub_exit *out)
 {
     if (hub_observe(&life->exit_known) == 0 && hub_proof_status(life->pidfd, out) == 0)
@@ -402,6 +404,6 @@ int host_life_explain(struct host_life *life, int code, const char *method)
     case RAPAHUB_ENOMEM:
         return rapahub_fail(code, "", "no memory for %s or its answer", method);
     default:
-        return code; /* its diagnosis was written where it was refused */
+        return code; /* its diagnosis was written by the function that refused it */
     }
 }

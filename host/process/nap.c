@@ -14,7 +14,7 @@ static bool is_awake_by_futex(const struct host_life *life)
            hub_link_wakes_by_futex(life->connection.link);
 }
 
-/* One guest more that rings would pay for the thread in between. */
+/* A single guest that rings would need the thread in between anyway. */
 bool host_nap_may(const struct host_process *host)
 {
     uint32_t count = 0;
@@ -29,10 +29,10 @@ bool host_nap_may(const struct host_process *host)
     return count > 0 && count < HUB_FUTEX_LOOKS_MAX;
 }
 
-/* Has a guest sent something since the owner slept last? What may not be received now is no reason
- * to stay awake: who sends what is owed before it tells the loop. What is looked at here ends the
- * sleep at once if it changes behind that. False where a guest wakes too often for nothing, or the
- * thread still looks at it. */
+/* Sets *news if a guest has sent something since the owner's last sleep. A message that was there
+ * before does not count: it waits for queued responses, and the thread that sends these wakes the
+ * loop. A word that changes after this check ends the sleep at once. False if a guest wakes too
+ * often without need, or if the thread of futexes still watches it. */
 static bool look(struct host_process *host, struct hub_futex_look *looks, uint32_t *count,
                  bool *news)
 {

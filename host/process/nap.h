@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nap: an owner whose guests all wake by futexes only sleeps where they wake, and needs no thread
- * in between. The lookout ends that sleep for what comes in the loop. */
+/* nap: an owner whose guests all wake by futexes sleeps on these futexes itself, without a thread
+ * in between. The lookout ends that sleep for events of the loop. */
 #ifndef HOST_PROCESS_NAP_H
 #define HOST_PROCESS_NAP_H
 
@@ -9,12 +9,13 @@
 
 struct host_process;
 
-/* Owner: is that so, and does nobody else wait for the loop's descriptor? */
+/* Owner: says whether a nap is possible: all guests wake by futexes, and no other thread waits for
+ * the loop's descriptor. */
 bool host_nap_may(const struct host_process *host);
 
-/* Owner, instead of a wait in its loop: sleeps until a guest wakes or something comes in the loop,
- * at most `timeout_ms`. What guests sent is noted as work of theirs; the loop is looked at behind
- * it without a wait. False where it could not, and the loop waits as ever. */
+/* Owner, instead of a wait in its loop: sleeps until a guest wakes it or the loop has an event, at
+ * most `timeout_ms`. Marks the lives that have sent messages as having work. The caller then runs
+ * the loop without a wait. False if a nap was not possible: the loop has to wait as usual. */
 bool host_nap(struct host_process *host, int timeout_ms);
 
 #endif

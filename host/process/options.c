@@ -60,7 +60,7 @@ static void take_limits(const struct rapahub_host_options *given, struct hub_lim
         out->heartbeat_ns = 0;
 }
 
-/* Who asks for large messages has asked for their memory. */
+/* A request for large messages implies the memory for them. */
 static uint64_t default_bytes(const struct hub_size_classes *classes)
 {
     uint64_t first = hub_size_classes_bytes(classes);
@@ -68,10 +68,10 @@ static uint64_t default_bytes(const struct hub_size_classes *classes)
     return first > VAR_BYTES ? first : VAR_BYTES;
 }
 
-/* Its address lies in this very library. */
+/* The address of this constant is in this library. */
 static const char from_lib[] = "/" RAPAHUB_GUEST_FROM_LIB;
 
-/* The program beside this library, wherever both were installed. */
+/* Returns the path of the guest program, relative to where this library is installed. */
 static char *find_program(void)
 {
     char path[PATH_MAX], *slash;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options: what callers ask for, checked, with the defaults filled in. */
+/* options: the options of callers, checked, with the defaults filled in. Any thread. */
 #ifndef HOST_PROCESS_OPTIONS_H
 #define HOST_PROCESS_OPTIONS_H
 
@@ -11,7 +11,7 @@
 #define HOST_OPTIONS_NAME_MAX   63
 #define HOST_OPTIONS_PLAIN_MAX  256
 
-/* A host's options as they hold; the strings are its own. */
+/* The options of a host with their final values; it owns the strings. */
 struct host_options {
     char *name, *guest_program, *path; /* path NULL: a new one */
     char *cgroup;                      /* NULL: its own */
@@ -24,11 +24,11 @@ struct host_options {
     void *user;
 };
 
-/* -EINVAL where one is out of range, or where `reserved` is not zero. `given` may be NULL. */
+/* -EINVAL if an option is out of range, or `reserved` is not zero. `given` may be NULL. */
 int host_options_take(const struct rapahub_host_options *given, struct host_options *out);
 void host_options_fini(struct host_options *options);
 
-/* -EINVAL; RAPAHUB_ESANDBOX where the level of trust cannot be kept. */
+/* -EINVAL; RAPAHUB_ESANDBOX if the level of trust cannot be enforced. */
 int host_options_check_guest(const struct rapahub_guest_options *options);
 int host_options_check_container(const struct rapahub_container_options *options);
 

@@ -11,7 +11,7 @@
 #include "hub/base/own.h"
 
 #define FIELD       "TracerPid:"
-#define PARENTS_MAX 64 /* of a tracer, that are looked at */
+#define PARENTS_MAX 64 /* ancestors of a tracer that are checked */
 #define TEXT_SIZE   2048
 
 /* ---- texts ---- */
@@ -26,7 +26,7 @@ pid_t host_tracer_of(const char *status)
     return 0;
 }
 
-/* The name is in brackets, and may have brackets in it; behind the last there are numbers only. */
+/* The name is in brackets, and may contain brackets; after the last one come only numbers. */
 bool host_tracer_kin(const char *stat, struct host_tracer_kin *out)
 {
     const char *rest = strrchr(stat, ')');
@@ -45,7 +45,7 @@ bool host_tracer_kin(const char *stat, struct host_tracer_kin *out)
 
 /* ---- processes ---- */
 
-/* "" where it cannot be read. */
+/* "" if it cannot be read. */
 static void get(pid_t pid, const char *file, char to[TEXT_SIZE])
 {
     OWN(hub_fd) int fd = -1;
@@ -58,7 +58,7 @@ static void get(pid_t pid, const char *file, char to[TEXT_SIZE])
     to[n > 0 ? n : 0] = '\0';
 }
 
-/* Is it the guest, one of its process group, or a child of such a one? */
+/* Says whether `pid` is the guest, in its process group, or a descendant of either. */
 static bool descends(pid_t pid, pid_t guest)
 {
     struct host_tracer_kin kin;
@@ -88,8 +88,8 @@ static bool shares_cgroup(pid_t pid, const struct host_life *life)
     return strcmp(of_guest, of_other) == 0;
 }
 
-/* The number of a child is its own as long as it is not reaped, that of a stranger as long as it is
- * proven to live. r[impl supervise.watchdog.tracer] */
+/* A pid is safe to use while its process cannot have been reaped: our child's until we reap it, an
+ * anonymous guest's while it is proven alive. r[impl supervise.watchdog.tracer] */
 bool host_tracer_has(const struct host_life *life)
 {
     char text[TEXT_SIZE];

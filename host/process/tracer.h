@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer: does somebody debug a guest? A guest that has itself traced is not excused by that. */
+/* tracer: detects that a guest is being debugged. A guest that arranges its own tracing is not
+ * excused by it. */
 #ifndef HOST_PROCESS_TRACER_H
 #define HOST_PROCESS_TRACER_H
 
@@ -8,16 +9,16 @@
 
 struct host_life;
 
-/* Is its process traced now, by one that is none of its own: no descendant of it, and neither in
- * its process group nor in the cgroup that it has for itself? Reads /proc. Owner. */
+/* Says whether its process is traced now by a foreign process: one that is neither a descendant of
+ * it, nor in its process group, nor in its own cgroup. Reads /proc. Owner. */
 bool host_tracer_has(const struct host_life *life);
 
-/* The tracer in the text of /proc/PID/status: 0 where there is none. The name of a thread is in
- * that text, too, and may be anything: so only a line's beginning counts. */
+/* Returns the pid of the tracer in the text of /proc/PID/status; 0 if there is none. The text also
+ * has the name of a thread, which may be anything, so the field must begin a line. Pure. */
 pid_t host_tracer_of(const char *status);
 
-/* Parent and process group in the text of /proc/PID/stat, of whatever name: false where it is none.
- */
+/* Returns parent and process group from the text of /proc/PID/stat, whatever its name field holds;
+ * false if the text is not of that form. Pure. */
 struct host_tracer_kin {
     pid_t parent, group;
 };
