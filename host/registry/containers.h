@@ -33,21 +33,21 @@ struct host_service;
 struct host_container {
     struct rapahub_container_id id;
     uint32_t state;             /* enum host_container_state */
-    struct host_guest *guest;   /* NULL: an offer */
-    struct host_service *offer; /* NULL: in a guest */
-    uint64_t handle;            /* by which its guest knows it; the same in all lives */
+    struct host_guest *guest;   /* NULL: a service */
+    struct host_service *offer; /* NULL: the container is in a guest */
+    uint64_t handle;            /* names it to its guest; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool plugged;                /* kept across a restart */
     bool is_new;                 /* it has not begun in any life yet; owner */
     struct hub_a32 corked;       /* asynchronous calls to it may be held back; any thread */
     struct hub_a32 users;        /* open calls of this host in it, and threads that examine it */
-    /* more of them, which only the owner counts, without atomic operations */
+    /* further users, counted by the owner alone, without atomic operations */
     struct hub_a32 own_users;
     struct hub_a32 held;      /* calls that wait until it is no longer held */
-    struct hub_a32 held_ever; /* how many there ever were; only rises */
-    struct hub_list bucket;   /* in the table, or in the list of those that are gone */
-    struct hub_list of_guest; /* in the order of their begin */
+    struct hub_a32 held_ever; /* number of calls that ever waited; only increases */
+    struct hub_list bucket;   /* in the table, or in the list of containers that are gone */
+    struct hub_list of_guest; /* in the guest's list, in the order of their begin */
 };
 
 struct host_containers {
@@ -64,8 +64,8 @@ void host_containers_fini(struct host_containers *containers);
 struct host_container *host_containers_find(const struct host_containers *containers,
                                             struct rapahub_container_id id);
 
-/* Adds a container, STARTING, in neither a guest nor an offer. -EEXIST, RAPAHUB_EFULL, -ENOMEM.
- * Write lock. */
+/* Adds a container, STARTING, that is in neither a guest nor a service. -EEXIST, RAPAHUB_EFULL,
+ * -ENOMEM. Write lock. */
 int host_containers_add(struct host_containers *containers,
                         const struct rapahub_container_options *options,
                         struct host_container **out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floors: a host is cut along its rooms, the floors. The struct of a floor holds that of the floor
- * below as its first member, so all of them begin where the host does. A function takes the struct
- * of its own floor, and hands down the member that holds the floor below. Where the way down is
- * long, or a pointer comes from below (of a guest, from a job of the owner, from the embedder), the
- * floor's macro gives the struct: HOST_OWNER(host), HOST_CALL(life->host). It takes a pointer to
- * the struct of any floor, or to the public handle, and nothing else. */
+/* floors: the struct of a host is divided into floors, one for each of its rooms. The struct of a
+ * floor has that of the floor below as its first member, so all of them have the address of the
+ * host. A function takes the struct of its own floor, and passes the member with the floor below
+ * down. If the way down is long, or a pointer comes from below (from a guest, a job of the owner,
+ * the embedder), the macro of a floor gives its struct: HOST_OWNER(host), HOST_CALL(life->host).
+ * The macro accepts a pointer to the struct of any floor, or the public handle, and nothing
+ * else. */
 #ifndef HOST_REGISTRY_FLOORS_H
 #define HOST_REGISTRY_FLOORS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods: the signatures of the methods that a guest or an offer serves. The owner fills the list;
+/* methods: the signatures of the methods that a guest or a service has. The owner fills the list;
  * then it is constant and shared by all threads that hold a reference. */
 #ifndef HOST_REGISTRY_METHODS_H
 #define HOST_REGISTRY_METHODS_H

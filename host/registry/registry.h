@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry: the lowest floor of a host: what its threads look up. */
+/* registry: the lowest floor of a host: the tables in which its threads find their targets. */
 #ifndef HOST_REGISTRY_REGISTRY_H
 #define HOST_REGISTRY_REGISTRY_H
 
@@ -13,11 +13,11 @@
 struct host_guest;
 
 struct host_registry {
-    struct host_callers scratches; /* first: see forked.h */
+    struct host_callers scratches; /* the first member: see forked.h */
     struct host_routes routes;
-    struct host_containers containers; /* routes */
+    struct host_containers containers; /* under the routes */
     uint32_t guests_max;
-    struct host_guest **guests; /* routes */
+    struct host_guest **guests; /* under the routes */
 };
 
 #define HOST_REGISTRY(host) HOST_FLOOR(host_registry, host)

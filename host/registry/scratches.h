@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratches: the memory that a host has for each thread that calls; see scratch.h. It stands at the
- * very beginning of a host, for its number tells a forked child that it has none: see forked.h. */
+/* scratches: the callers of a host, which are its memory for each thread that calls; see caller.h.
+ * They are at the very beginning of a host, because their number tells a forked child that it has
+ * no host: see forked.h. */
 #ifndef HOST_REGISTRY_SCRATCHES_H
 #define HOST_REGISTRY_SCRATCHES_H
 
@@ -14,7 +15,7 @@
 #define HOST_CALLER_LINE HUB_LINE
 
 struct host_callers {
-    uint64_t number; /* from 1: no two that are open have the same; 0: closed; see forked.h */
+    uint64_t number; /* 1 and above, unique among open hosts; 0: closed; see forked.h */
     uint8_t alone[HOST_CALLER_LINE - sizeof(uint64_t)];
     pthread_key_t key;
     struct hub_mutex lock;
