@@ -15,13 +15,14 @@
 #include "hub/base/own.h"
 
 #define LOOK_AGAIN    (2 * HUB_MILLISECOND)   /* while a container drains */
-#define LOOK_LEAST    (100 * HUB_MILLISECOND) /* for an answer, however short a drain */
-#define FINI_MOST     HUB_SECOND              /* of one that could not begin */
-#define ARGUMENTS_MAX 2                       /* behind the handle */
+#define LOOK_LEAST    (100 * HUB_MILLISECOND) /* least time for an answer, however short a drain */
+#define FINI_MOST     HUB_SECOND              /* for the end of a container that could not begin */
+#define ARGUMENTS_MAX 2                       /* after the handle */
 
 /* ---- begin ---- */
 
-/* What is left of a guest that is over for good makes room. */
+/* Adds the container. A container of the same id whose guest has ended for good is removed
+ * first. */
 static int enter(struct host_call *host, const struct rapahub_container_options *options,
                  struct host_container **out)
 {
@@ -45,13 +46,13 @@ static void leave(struct host_call *host, struct host_container *container)
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
-/* One for all that a function asks a guest. r[impl sec.call.time] */
+/* One deadline holds for everything that a function asks a guest. r[impl sec.call.time] */
 static uint64_t deadline_of(const struct host_call *host)
 {
     return hub_clock_after(host->process.options.call_timeout_ns);
 }
 
-/* Its `fini` runs, where there is a guest that can run it; what comes of it changes nothing. */
+/* Runs its `fini`, if there is a guest that can. The result changes nothing. */
 static void end_in_guest(struct host_call *host, struct host_life *life,
                          const struct host_container *container)
 {
@@ -89,7 +90,7 @@ static int begin_in_guest(struct host_call *host, struct host_life *life,
     return host_verdict_give(&verdict);
 }
 
-/* From here on calls reach it: unless its guest died behind the last answer. */
+/* Makes the container reachable for calls, unless its guest died after its last answer. */
 static int show(struct host_call *host, struct host_life *life, struct host_container *container)
 {
     struct host_guest *guest = life->guest;
@@ -200,14 +201,14 @@ static int refuse_unknown(struct rapahub_container_id target)
                         host_containers_print(target, id));
 }
 
-/* No call reaches it; but it can be asked, moved and ended. */
+/* No call reaches such a container, but it can be asked, moved and ended. */
 static bool is_degraded(const struct host_container *container)
 {
     return container->state == HOST_CONTAINER_READY &&
            container->guest->state == HOST_GUEST_DEGRADED;
 }
 
-/* 0, -EAGAIN where its guest starts, or why not. */
+/* Returns 0, -EAGAIN if its guest is starting, or another failure. */
 static int try_take(struct host_call *host, struct rapahub_container_id target,
                     struct host_container_lifecycle *out)
 {
@@ -306,7 +307,8 @@ static void set_plugged(struct host_call *host, struct host_container *container
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
-/* First closed here, then told; first told, then open here: no call arrives where it is plugged. */
+/* Closes the container here before its guest is told, and opens it after that: no call arrives
+ * while it is plugged there. */
 int host_container_lifecycle_plug(struct host_call *host, struct rapahub_container_id target,
                                   bool plugged)
 {
@@ -337,7 +339,7 @@ static int check_plugged(const struct host_container_lifecycle *care)
                         host_containers_print(care->container->id, id));
 }
 
-/* 1: drained. The one user counted is this very function. */
+/* Returns 1 if it is drained. The one user that remains is this function. */
 static int look_drained(struct host_call *host, struct host_container_lifecycle *care)
 {
     uint64_t work = 0, least = hub_clock_after(LOOK_LEAST);
@@ -396,7 +398,8 @@ int host_container_lifecycle_save(struct host_call *host, struct rapahub_contain
     return r;
 }
 
-/* One whose guest is over is only forgotten. */
+/* Removes a container whose guest has ended for good; the table is all that still has it. -EAGAIN
+ * for any other one. */
 static int remove_gone(struct host_call *host, struct rapahub_container_id target)
 {
     struct host_container *container =

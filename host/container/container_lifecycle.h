@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* container_lifecycle: the life of a container, step by step, in its guest and in the table. What
- * stands behind lifecycle.h. Owner. */
+/* container_lifecycle: the life of a container, step by step, in its guest and in the table: the
+ * owner's side of <rapahub/lifecycle.h>. Owner thread. */
 #ifndef HOST_CONTAINER_CONTAINER_LIFECYCLE_H
 #define HOST_CONTAINER_CONTAINER_LIFECYCLE_H
 
@@ -12,7 +12,7 @@
 
 struct host_call;
 
-/* Brings one to life in a guest that is ready; where it fails nothing is left of it. */
+/* Begins a container in a guest that is ready. After a failure nothing of it is left. */
 struct host_container_lifecycle_begin {
     struct rapahub_guest_id guest;
     const struct rapahub_container_options *options;
@@ -22,18 +22,20 @@ struct host_container_lifecycle_begin {
 int host_container_lifecycle_begin(struct host_call *host,
                                    const struct host_container_lifecycle_begin *begin);
 
-/* Gives one to a guest that is down; it begins with the guest's next life. */
+/* Adds a container to a guest that is down. It begins in the guest's next life. */
 int host_container_lifecycle_keep(struct host_guest *guest,
                                   const struct rapahub_container_options *options);
 
-/* Makes an offer a container. */
+/* Makes a container of methods of this process: a service. `methods` and `self` must outlive the
+ * host. */
 int host_container_lifecycle_offer(struct host_call *host,
                                    const struct rapahub_container_options *options,
                                    const struct rapahub_method *methods, void *self);
 
-/* One that serves, or is plugged; its guest is waited for while it starts, until the deadline,
- * which is for all that it is asked, too. Both are counted as used until
- * host_container_lifecycle_drop. */
+/* Finds a container that serves or is plugged, and its life. Waits for its guest, if that is
+ * starting, until the deadline, which also holds for everything that the container is asked
+ * afterwards. Container and life have one user more until host_container_lifecycle_drop.
+ * -ETIMEDOUT; -ENOENT if no guest has such a container. */
 struct host_container_lifecycle {
     struct host_container *container;
     struct host_life *life;
@@ -51,7 +53,8 @@ int host_container_lifecycle_save(struct host_call *host, struct rapahub_contain
                                   struct rapahub_sink *to);
 int host_container_lifecycle_remove(struct host_call *host, struct rapahub_container_id target);
 
-/* Asks it something; `arguments` stand behind its handle and end with NULL. */
+/* Asks a container a question of hub/wire/lifecycle.h, and waits for the answer until the call
+ * timeout of the host. `arguments` follow its handle and end with NULL. */
 int host_container_lifecycle_ask(struct host_call *host, struct rapahub_container_id target,
                                  enum hub_lifecycle_method method, const void *const *arguments,
                                  void *result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lifecycle: the functions of <rapahub/lifecycle.h>, each carried out by the owner. */
+/* lifecycle: the functions of <rapahub/lifecycle.h>, each run on the owner. */
 #include <rapahub/lifecycle.h>
 
 #include "host/call/call.h"
@@ -7,7 +7,7 @@
 #include "host/owner/threads.h"
 #include "hub/base/clock.h"
 
-/* The arguments of any of them, on their way to the owner. */
+/* The arguments of any of these functions, for the owner. */
 struct job {
     struct rapahub_container_id target;
     struct host_container_lifecycle_begin begin;

@@ -15,7 +15,7 @@
 
 #define MAGIC      "RAPAHUBS"
 #define FORMAT     1
-#define PIECE_ROOM 128 /* of a message, for what stands beside a piece */
+#define PIECE_ROOM 128 /* bytes of a message beside a piece */
 
 struct head {
     char magic[8];
@@ -63,7 +63,8 @@ static int be_late(const struct host_state_transfer *moves, const char *done)
                         moves->host->process.options.call_timeout_ns / HUB_MILLISECOND);
 }
 
-/* `done`: what is late where it is. r[impl sec.call.time] */
+/* Asks the guest. After -ETIMEDOUT the diagnosis says that the state was not `done` in time.
+ * r[impl sec.call.time] */
 static int ask(const struct host_state_transfer *moves, struct host_request_question question,
                const char *done)
 {

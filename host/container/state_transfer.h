@@ -12,8 +12,8 @@
 
 struct host_call;
 
-/* One state on its way, and the one deadline that is over all of its pieces. What the sink or the
- * source takes of it is given back: its time is not the guest's. */
+/* The transfer of one state, with one deadline for all its pieces. The time that the sink or the
+ * source takes is added to the deadline, because it is not the guest's. */
 struct host_state_transfer {
     struct host_call *host;
     struct host_life *life;
@@ -21,15 +21,16 @@ struct host_state_transfer {
     uint64_t deadline_ns;
 };
 
-/* Has the guest save, and writes head and bytes. RAPAHUB_EABI where they are not what it said;
- * -EMSGSIZE where they are more than RAPAHUB_STATE_MAX: then none is moved; -ETIMEDOUT. */
+/* Lets the guest save, and writes head and bytes. RAPAHUB_EABI if the bytes are not as announced;
+ * -EMSGSIZE, before any byte is written, if there are more than RAPAHUB_STATE_MAX; -ETIMEDOUT. */
 int host_state_transfer_save(struct host_state_transfer *moves, struct rapahub_sink *to);
 
-/* Hands the bytes of an earlier save to a container that has just begun, and has it load them.
- * Failures as above: then `load` is not called. */
+/* Writes the bytes of an earlier save to a container that has just begun, and lets it load them.
+ * After one of the failures above `load` is not called. */
 int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from);
 
-/* 0, or -EMSGSIZE with the diagnosis: a state of so many bytes is more than there may be. */
+/* Returns -EMSGSIZE with its diagnosis if a state of `size` bytes is larger than allowed; else 0.
+ * Any thread. */
 int host_state_transfer_check_size(const char *guest, const struct host_container *container,
                                    uint64_t size);
 
