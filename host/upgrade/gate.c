@@ -59,8 +59,8 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding)
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
-/* The one user counted is this holding. Who found the way to it before it was held is a user until
- * its call has ended, or is inside. */
+/* The one user that remains is the gate. A thread that found the container before it was held
+ * counts as a user, or is inside, until its call has ended. */
 bool host_gate_is_idle(struct host_observe *host, const struct host_container *container)
 {
     return host_containers_users(container) == 1 &&

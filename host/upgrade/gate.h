@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: the containers of a guest that is being replaced: their calls wait, and nobody is told
- * so. Owner. */
+/* gate: holds the calls to the containers of a guest that is being replaced. Their callers wait,
+ * and get no error. Owner thread. */
 #ifndef HOST_UPGRADE_GATE_H
 #define HOST_UPGRADE_GATE_H
 
@@ -9,29 +9,31 @@
 
 struct host_observe;
 
-/* The containers as they were when it began; each counts as used, so none is freed. */
+/* The guest's containers at the time of host_gate_init. Each has a user more, so none is freed. */
 struct host_gate {
     struct host_container **list;
     uint32_t count;
 };
 
-/* -ENOMEM. Accepts a zeroed one; fini does, too. */
+/* Lists the containers. -ENOMEM. Both functions allow a zeroed gate. */
 int host_gate_init(struct host_gate *holding, const struct host_guest *guest);
 void host_gate_fini(struct host_gate *holding);
 
-/* New calls wait; those of a container that is plugged are refused as before. */
+/* Holds new calls. Calls to a plugged container are still refused. */
 void host_gate_begin(struct host_observe *host, const struct host_gate *holding);
 
-/* They go on, to wherever the guest is now. Harmless twice. */
+/* Lets the held calls go on, to the present life of the guest. A second call does nothing. */
 void host_gate_end(struct host_observe *host, const struct host_gate *holding);
 
-/* Is no call of this host in it, nor about to be sent? While it is held or plugged. */
+/* Says whether no call of this host is open in the container, or about to be sent. Valid while the
+ * container is held or plugged. */
 bool host_gate_is_idle(struct host_observe *host, const struct host_container *container);
 
-/* Are these still the containers of the guest, all of them, and none of them reachable? */
+/* Says whether the guest has exactly these containers still, and calls reach none of them. */
 bool host_gate_is_whole(const struct host_gate *holding, const struct host_guest *guest);
 
-/* How many calls have waited, ever; of two such numbers the difference counts. */
+/* Returns the number of calls that ever waited. Only the difference of two such numbers has a
+ * meaning. */
 uint64_t host_gate_calls(const struct host_gate *holding);
 
 #endif

@@ -14,7 +14,7 @@
 #include "host/observe/observe.h"
 #include "host/process/fd_store.h"
 
-#define NAME_MOST 57 /* bytes of the name it is made from */
+#define NAME_MOST 57 /* bytes kept of the guest's name */
 
 static void set_name(struct host_guest *successor, const char *name, const char *suffix)
 {
@@ -35,7 +35,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
         r = host_guest_record_create(HOST_SUPERVISION(of->host), &options, &successor);
     if (r < 0)
         return r;
-    host_fd_store_hear(of->life); /* what it gave before somebody asked for this */
+    host_fd_store_hear(of->life); /* includes what it stored before the upgrade was asked for */
     r = host_fd_store_copy(of->keep, &successor->keep);
     if (r < 0) {
         host_guest_record_release(&successor);
@@ -44,7 +44,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     set_name(successor, of->name, ".next");
     successor->supervision = of->supervision;
     if (successor->supervision.ready == RAPAHUB_READY_ATTACH)
-        successor->supervision.ready = RAPAHUB_READY_MESSAGE; /* that says its name and methods */
+        successor->supervision.ready = RAPAHUB_READY_MESSAGE; /* READY tells its name and methods */
     successor->limits = of->limits;
     successor->lives = of->lives;
     r = host_guest_table_enter(successor, &place);
@@ -91,7 +91,7 @@ static void exchange_text(char *a, char *b, size_t size)
     memcpy(b, kept, size);
 }
 
-/* What the guest has counted stays its own; what its old process has is added now. */
+/* The guest keeps its own counts, and gets those of its old process now. */
 static void take_figures(struct host_guest *guest, const struct host_life *old)
 {
     guest->calls += hub_calls_answered(old->connection.calls);
@@ -115,7 +115,7 @@ void host_successor_exchange(struct host_guest *guest, struct host_guest *succes
     successor->life->guest = successor;
     guest->lives = successor->lives;
     guest->life->incarnation = guest->incarnation;
-    memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has seen it yet */
+    memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has used it yet */
     set_name(successor, guest->name, ".old");
     host_guest_table_name(successor);
 }
@@ -126,8 +126,8 @@ void host_successor_retire(struct host_guest *successor)
     host_guests_ask(successor);
 }
 
-/* One that ends by itself already is left to its time-outs: its last words, and how it ended, would
- * be lost. */
+/* A successor that ends by itself is left to its time-outs: a kill would lose its last words and
+ * its exit status. */
 void host_successor_kill(struct host_guest *successor)
 {
     successor->asked = true;
@@ -135,7 +135,7 @@ void host_successor_kill(struct host_guest *successor)
         host_guests_end(successor->life, HOST_CAUSE_NONE, "it is not to take over");
 }
 
-/* One that somebody still waits for leaves its place when that is wanted. */
+/* While a thread waits for a change of it, it stays; its entry is freed when that is needed. */
 void host_successor_drop(struct host_guest *successor)
 {
     if (!successor->life && successor->pins == 0)

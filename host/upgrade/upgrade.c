@@ -17,14 +17,14 @@
 
 #define TIMEOUT    (30 * HUB_SECOND)
 #define HOLD       (5 * HUB_SECOND)
-#define TICK       (2 * HUB_MILLISECOND) /* looks for what nobody tells */
+#define TICK       (2 * HUB_MILLISECOND) /* interval of the checks for what sends no message */
 #define CLEAR_MOST HUB_SECOND
-#define PROOF_MOST (10 * HUB_SECOND) /* for a process that was killed */
+#define PROOF_MOST (10 * HUB_SECOND) /* until the proof of death of a killed process */
 
 static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event);
 static void fails(struct host_upgrade *upgrade, int code);
 
-/* ---- what was found ---- */
+/* ---- checks ---- */
 
 static bool is_lost(const struct host_guest *guest, const struct host_life *life)
 {
@@ -43,7 +43,7 @@ static bool is_new_lost(const struct host_upgrade *upgrade)
             hub_link_closed(upgrade->to->connection.link));
 }
 
-/* What failed first is the reason. */
+/* Records a failure. The first one is the reason; the later ones are ignored. */
 static void note_failure(struct host_upgrade *upgrade, int code)
 {
     if (upgrade->verdict.code < 0 || !host_upgrade_steps_undecided(upgrade->state))
@@ -88,7 +88,7 @@ static int compare(struct host_upgrade *upgrade)
     return 0;
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static int list_containers(struct host_upgrade *upgrade)
 {
@@ -136,24 +136,24 @@ static int may_switch(struct host_upgrade *upgrade)
     return host_supervision_replaced(upgrade->guest);
 }
 
-/* The new one is what its own probes say; whatever the old one was. Calls are still held, so none
- * is refused for that. r[impl supervise.upgrade.degraded] */
+/* The guest's health is what the probes of the new process say, whatever it was before. Calls are
+ * still held, so none is refused because of it. r[impl supervise.upgrade.degraded] */
 static void show_health(struct host_guest *guest)
 {
-    if (!guest->life->probes.set.serves) /* nobody could be told before */
+    if (!guest->life->probes.set.serves) /* it could not be reported before */
         host_supervision_degraded(guest);
     else if (guest->state == HOST_GUEST_DEGRADED)
         host_supervision_ready(guest);
 }
 
-/* A call finds either the old one, where it waits, or the new one.
+/* A call finds either the old process, where it waits, or the new one.
  * r[impl supervise.upgrade.hold] */
 static void change_over(struct host_upgrade *upgrade)
 {
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_READY};
     int r;
 
-    host_fd_store_hear(upgrade->from); /* what breaks a rule ends its link */
+    host_fd_store_hear(upgrade->from); /* a broken rule ends its link */
     host_fd_store_hear(upgrade->to);
     if (is_lost(upgrade->guest, upgrade->from)) {
         lose_old(upgrade);
@@ -168,7 +168,7 @@ static void change_over(struct host_upgrade *upgrade)
     host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
     host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
-    host_after_exit_tell(upgrade->guest, &event); /* before what it may say of its health */
+    host_after_exit_tell(upgrade->guest, &event); /* before any event about its health */
     show_health(upgrade->guest);
     host_gate_end(upgrade->host, &upgrade->holding);
     note_released(upgrade);
@@ -187,7 +187,7 @@ static void retire(struct host_upgrade *upgrade)
     host_successor_retire(upgrade->successor);
 }
 
-/* While calls are held for it, its end is not waited for as long. */
+/* While calls are held, the wait for its end is shorter. */
 static void end_new(struct host_upgrade *upgrade)
 {
     upgrade->end_by_ns =
@@ -261,9 +261,9 @@ static void late(struct host_upgrade *upgrade)
     happens(upgrade, HOST_UPGRADE_LATE);
 }
 
-/* ---- what nobody tells ---- */
+/* ---- events that are found by checks ---- */
 
-/* Why it ended is known when its process is dead. */
+/* The cause is known when its process is proven dead. */
 static void lose_new(struct host_upgrade *upgrade)
 {
     upgrade->new_lost = upgrade->verdict.code == 0;
@@ -278,7 +278,8 @@ static bool is_late(const struct host_upgrade *upgrade)
     return host_upgrade_steps_undecided(upgrade->state) && hub_clock_left(until) == 0;
 }
 
-/* The process may have found no entry, that of a guest that has just ended. */
+/* Starts the new process; tries again in a moment if no peer entry is free while ended lives still
+ * hold some. */
 static void start(struct host_upgrade *upgrade)
 {
     int r = host_successor_start(upgrade->successor);
@@ -303,13 +304,13 @@ static void look_for_ready(struct host_upgrade *upgrade)
     r = compare(upgrade);
     if (r < 0) {
         fails(upgrade, r);
-        upgrade->failed = upgrade->state; /* it did start */
+        upgrade->failed = upgrade->state; /* not "did not start": the start itself worked */
         return;
     }
     happens(upgrade, upgrade->options->check ? HOST_UPGRADE_MATCHES : HOST_UPGRADE_READY);
 }
 
-/* One that does not die, though killed, is left to the host. */
+/* A process that does not die of SIGKILL is left to the host. */
 static void look_for_end(struct host_upgrade *upgrade)
 {
     if (upgrade->end_by_ns != 0 &&
@@ -376,7 +377,7 @@ static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
         return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded already", guest->name);
     if (is_lost(guest, guest->life))
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s does not serve now", guest->name);
-    if (!guest->methods) /* ready by having attached */
+    if (!guest->methods) /* it is READY only from its attachment on */
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s has not said yet which methods it has",
                             guest->name);
     return 0;
@@ -416,7 +417,7 @@ static int begin_task(struct host_owner *owner, void *argument)
     return 0;
 }
 
-/* What was asked and not answered may still be, and names this upgrade. */
+/* A message without an answer refers to this upgrade, so the task lasts until all are answered. */
 static bool is_over(const void *argument)
 {
     const struct host_upgrade *upgrade = argument;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upgrade: another version takes over from a guest that serves; see <rapahub/upgrade.h>. Carries
- * out what upgrade_steps.h says: by messages to both processes that nobody waits for, and a timer.
- * Owner. */
+/* upgrade: another version takes over from a guest that serves; see <rapahub/upgrade.h>. It carries
+ * out the table of upgrade_steps.h, by asynchronous messages to both processes and a timer. Owner
+ * thread. */
 #ifndef HOST_UPGRADE_UPGRADE_H
 #define HOST_UPGRADE_UPGRADE_H
 
@@ -16,46 +16,48 @@
 struct host_observe;
 struct host_upgrade;
 
-/* Where the steps of upgrade_transfer.h tell what came of them: one table, of upgrade.c. */
+/* The functions by which the steps of upgrade_transfer.h report their results. There is one table,
+ * in upgrade.c. */
 struct host_upgrade_events {
-    /* What happened; where something follows from it, that is done. */
+    /* An event happened: the action that follows is carried out. */
     void (*happens)(struct host_upgrade *upgrade, enum host_upgrade_event event);
-    /* A step has failed as the calling thread's diagnosis of `code` says. */
+    /* A step has failed with `code`; the calling thread has its diagnosis. */
     void (*fails)(struct host_upgrade *upgrade, int code);
-    /* The time for all of it is over, or that for which calls may be held. */
+    /* The deadline of the upgrade has passed, or that of held calls. */
     void (*late)(struct host_upgrade *upgrade);
 };
 
 struct host_upgrade {
-    struct rapahub_guest_id id; /* of the running version; given */
+    struct rapahub_guest_id id; /* the running version; set by the caller */
     const struct rapahub_upgrade_options *options;
     struct rapahub_upgrade_result result;
 
-    const struct host_upgrade_events *events; /* the rest is set when it begins */
+    const struct host_upgrade_events *events; /* the rest is set at the begin */
     struct host_observe *host;
     struct host_guest *guest; /* pinned */
     struct host_guest *successor;
-    struct host_life *from, *to; /* held; `to` NULL: not yet */
+    struct host_life *from, *to; /* the old and the new life, held; `to` NULL: none yet */
     struct host_gate holding;
     enum host_upgrade_state state;
-    uint32_t at;            /* container that is told, asked, moved */
-    struct hub_saved saved; /* of it: what the old process announced */
-    uint64_t moved;         /* bytes of it that are in the new one */
-    uint32_t checksum;      /* of those */
-    uint8_t *piece;         /* that is on its way */
+    uint32_t at;            /* index of the container in progress */
+    struct hub_saved saved; /* the announcement of the old process about its state */
+    uint64_t moved;         /* bytes of the state that the new process has */
+    uint32_t checksum;      /* CRC32C of these bytes */
+    uint8_t *piece;         /* the piece that is being moved */
     size_t piece_size;
-    uint32_t awaited;                            /* messages without an answer yet */
-    void (*again)(struct host_upgrade *upgrade); /* to be tried at the next tick; NULL: nothing */
+    uint32_t awaited;                            /* messages that are not answered yet */
+    void (*again)(struct host_upgrade *upgrade); /* called at the next tick; NULL: none */
     struct host_timer timer;
-    uint64_t began_ns, held_ns; /* held_ns 0: nothing is held, nor was */
-    uint64_t held_before;       /* calls that former upgrades held */
+    uint64_t began_ns, held_ns; /* held_ns 0: calls were never held */
+    uint64_t held_before;       /* calls that earlier upgrades held */
     uint64_t deadline_ns, hold_until_ns, end_by_ns;
-    struct host_verdict verdict;    /* why it is refused */
-    enum host_upgrade_state failed; /* in this state */
-    bool new_lost;                  /* and why is known when its process is dead */
+    struct host_verdict verdict;    /* why the upgrade failed */
+    enum host_upgrade_state failed; /* the state in which it failed */
+    bool new_lost; /* the new process ended; the cause is known when it is proven dead */
 };
 
-/* argument: host_upgrade, zeroed but for what is given; it stays until the task's end. */
+/* The argument is a host_upgrade, zeroed except for its first two members; it must stay until the
+ * end of the task. */
 extern const struct host_threads_task host_upgrade_task;
 
 #endif

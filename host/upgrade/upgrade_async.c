@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upgrade_async: upgrades that nobody waits for. */
+/* upgrade_async: upgrades whose end is reported by a callback. Any thread that host_threads_run
+ * allows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "host/owner/owner.h"
 #include "host/upgrade/upgrade.h"
 
-/* In one piece with the path of the module. */
+/* Allocated as one, with the path of the module at its end. */
 struct pending {
     struct host_detached detached;
     struct host_upgrade upgrade;
@@ -37,7 +38,7 @@ static struct pending *copy_of(const struct rapahub_upgrade_options *options)
         return NULL;
     }
     if (size == 0)
-        return pending; /* it is refused when it begins */
+        return pending; /* its begin refuses it */
     pending->options = *options;
     memcpy(pending->chimod, options->chimod, size);
     pending->options.chimod = pending->chimod;

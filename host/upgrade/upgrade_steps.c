@@ -5,13 +5,13 @@
     [HOST_UPGRADE_##                     \
         state][HOST_UPGRADE_##event] = {true, {HOST_UPGRADE_##next, HOST_UPGRADE_##action}}
 
-/* Until calls are held the old one has noticed nothing. */
+/* Before calls are held the old process has noticed nothing: the new one just ends. */
 #define BEFORE(state)                                                         \
     STEP(state, FAILED, ENDING, END_NEW), STEP(state, LATE, ENDING, END_NEW), \
         STEP(state, NEW_LOST, ENDING, END_NEW), STEP(state, OLD_LOST, ENDING, END_NEW)
 
-/* While they are it is told, before one reaches it, and behind the end of the new one; unless it is
- * gone. */
+/* While calls are held, the new process ends first. Then the old containers are told, before a call
+ * reaches them; unless the old process is gone. */
 #define BEHIND(state)                                                             \
     STEP(state, FAILED, CLEARING, END_NEW), STEP(state, LATE, CLEARING, END_NEW), \
         STEP(state, NEW_LOST, CLEARING, END_NEW), STEP(state, OLD_LOST, ENDING, LET_GO)

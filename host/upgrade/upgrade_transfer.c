@@ -11,7 +11,7 @@
 #include "hub/base/crc32c.h"
 
 #define AGAIN         (200 * HUB_MICROSECOND) /* while calls may be held */
-#define RETURN_WITHIN HUB_SECOND              /* for the old one to hear that it serves on */
+#define RETURN_WITHIN HUB_SECOND /* for the old process to learn that it keeps serving */
 
 static struct host_container *current(const struct host_upgrade *upgrade)
 {
@@ -30,7 +30,7 @@ void host_upgrade_transfer_again(struct host_upgrade *upgrade,
     host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(AGAIN));
 }
 
-/* A message of the present step. Where there is no room for it, `again` is run in a moment. */
+/* Sends a message of the present step. If there is no space for it, `again` runs in a moment. */
 static void post(struct host_upgrade *upgrade, struct host_life *life,
                  struct host_request_message message, void (*again)(struct host_upgrade *upgrade))
 {
@@ -49,7 +49,8 @@ static void post(struct host_upgrade *upgrade, struct host_life *life,
         upgrade->events->fails(upgrade, r);
 }
 
-/* Has the present step been answered, and well? What was asked in an earlier one counts no more. */
+/* Says whether the present step was answered with success. An answer to an earlier step is
+ * ignored. */
 static bool is_answered(struct host_upgrade *upgrade, enum host_upgrade_state asked, int code,
                         struct host_life *life)
 {
@@ -76,7 +77,7 @@ static bool take(struct host_upgrade *upgrade, struct host_life *life, struct hu
     return r >= 0;
 }
 
-/* ---- begin: in the new process, while the old one serves ---- */
+/* ---- begin, in the new process, while the old one serves ---- */
 
 static void begin_next(struct host_upgrade *upgrade);
 
@@ -114,7 +115,7 @@ void host_upgrade_transfer_begin(struct host_upgrade *upgrade)
     begin_next(upgrade);
 }
 
-/* ---- plug: the old one's containers hear that no call comes ---- */
+/* ---- plug: the old containers learn that no more calls come ---- */
 
 static void plug_next(struct host_upgrade *upgrade);
 
@@ -129,7 +130,7 @@ static void on_plugged(void *user, int code, struct hub_answer *answer)
     plug_next(upgrade);
 }
 
-/* Who is plugged has heard it. */
+/* A container that is plugged already need not be told. */
 static void plug_next(struct host_upgrade *upgrade)
 {
     const bool plugged = true;
@@ -153,7 +154,7 @@ void host_upgrade_transfer_plug(struct host_upgrade *upgrade)
     plug_next(upgrade);
 }
 
-/* ---- drain: nothing of this host runs in them, and they have no work of their own ---- */
+/* ---- drain: no call of this host is open in them, and they have no work of their own ---- */
 
 static void ask_next(struct host_upgrade *upgrade);
 
@@ -230,7 +231,7 @@ static void write_piece(struct host_upgrade *upgrade)
          write_piece);
 }
 
-/* A piece is read once: the old process forgets its state behind the last one. */
+/* A piece is read only once: the old process frees its state after the last one. */
 static void on_read(void *user, int code, struct hub_answer *answer)
 {
     struct host_upgrade *upgrade = user;
@@ -362,11 +363,11 @@ void host_upgrade_transfer_load(struct host_upgrade *upgrade)
          host_upgrade_transfer_load);
 }
 
-/* ---- return: the old one's containers hear that calls come again ---- */
+/* ---- return: the old containers learn that calls come again ---- */
 
 static void unplug_next(struct host_upgrade *upgrade);
 
-/* One that does not answer is not left without calls for that. */
+/* A container that does not answer still gets its calls. */
 static void on_unplugged(void *user, int code, struct hub_answer *answer)
 {
     struct host_upgrade *upgrade = user;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upgrade_transfer: what an upgrade says to the two processes, one message after another, container
- * by container. Each begins one step; its end is an event of the upgrade. Owner. */
+/* upgrade_transfer: the messages of an upgrade to the two processes, one after another, container
+ * by container. Each function begins one step; the end of the step is an event of the upgrade.
+ * Owner thread. */
 #ifndef HOST_UPGRADE_UPGRADE_TRANSFER_H
 #define HOST_UPGRADE_UPGRADE_TRANSFER_H
 
@@ -13,7 +14,7 @@ void host_upgrade_transfer_save(struct host_upgrade *upgrade);   /* SAVED */
 void host_upgrade_transfer_load(struct host_upgrade *upgrade);   /* LOADED or LOADED_ALL */
 void host_upgrade_transfer_return(struct host_upgrade *upgrade); /* RETURNED */
 
-/* The running step goes on there in a moment. */
+/* Calls `again` in a moment, as the continuation of the running step. */
 void host_upgrade_transfer_again(struct host_upgrade *upgrade,
                                  void (*again)(struct host_upgrade *upgrade));
 
