@@ -54,13 +54,14 @@ static int refuse_down(const struct host_guest *guest)
     }
 }
 
-/* A death that nobody has decided about yet is like a start: what follows is known in a moment. */
+/* A guest whose end has not been judged yet counts as starting: the decision follows in a
+ * moment. */
 static bool is_starting(const struct host_guest *guest)
 {
     switch (guest->state) {
     case HOST_GUEST_STARTING:
     case HOST_GUEST_ATTACHED:
-    case HOST_GUEST_READY: /* then it is the container that begins */
+    case HOST_GUEST_READY: /* its container still begins */
     case HOST_GUEST_EXITED:
         return true;
     case HOST_GUEST_STOPPING:
@@ -70,8 +71,8 @@ static bool is_starting(const struct host_guest *guest)
     }
 }
 
-/* It has no process, and gets one. A restart that is due now is like a start; and one that will not
- * come any more is one whose state changes in a moment. */
+/* The guest has no process, but gets one. A restart that is due now counts as a start. If no
+ * restart will come, the state changes in a moment. */
 static bool is_awaited(const struct host_guest *guest)
 {
     if (guest->outlook == HOST_OUTLOOK_NONE)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* activation: what a call meets that finds its guest not ready: it waits, is refused, or makes the
- * guest start. */
+/* activation: a call to a guest that is not ready waits, is refused, or makes the guest start. */
 #ifndef HOST_GUEST_ACTIVATION_H
 #define HOST_GUEST_ACTIVATION_H
 
@@ -8,14 +7,13 @@
 
 struct host_supervision;
 
-/* Of a guest that takes no call now, under a lock of routes: -EAGAIN where the call may wait for
- * it, or why not, with the diagnosis. `calls`: it is started by host_activation_call, and not
- * without.
- */
+/* Looks at a guest that takes no calls now. Returns -EAGAIN if the call may wait for it, else the
+ * error with its diagnosis. `*calls` is set if the guest starts only after host_activation_call.
+ * The caller holds a lock of the routes. */
 int host_activation_look(const struct host_guest *guest, bool *calls);
 
-/* Tells the owner that somebody waits for the guest of this container; any thread. -ETIMEDOUT where
- * the owner did not hear it in time. */
+/* Tells the owner that a caller waits for the guest of this container. Any thread. -ETIMEDOUT if
+ * the owner did not run this before the deadline. */
 int host_activation_call(struct host_supervision *host, struct rapahub_container_id target,
                          uint64_t deadline_ns);
 

@@ -41,9 +41,10 @@ int host_admission(struct host_supervision *host, const struct host_admission_pl
     return r;
 }
 
-/* ---- for who waits until it serves ---- */
+/* ---- for a caller that waits until the guest serves ---- */
 
-/* One that waits for others, or for its turn, waits no longer than a start may last. */
+/* A guest that waits for its dependencies, or for its turn to start, waits at most the start
+ * timeout. */
 static int begin_spawn(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
@@ -62,7 +63,7 @@ static int begin_spawn(struct host_owner *owner, void *argument)
     return 0;
 }
 
-/* It may have served, and ended for good, since it was asked last. */
+/* The guest may have served, and ended for good, since the last look. */
 static bool is_spawned(const void *argument)
 {
     const struct host_admission_spawn *spawn = argument;
@@ -95,7 +96,7 @@ static int end_spawn(struct host_owner *owner, void *argument)
         *spawn->out = guest->id;
     } else {
         r = explain(guest);
-        if (guest->pins == 0) /* else the last of those that wait for it leaves nothing behind */
+        if (guest->pins == 0) /* else the last waiting caller drops the guest */
             host_guest_table_drop(guest);
     }
     return r;

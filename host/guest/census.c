@@ -39,7 +39,7 @@ void host_census_status(const struct host_supervision *host, uint32_t place,
         describe_guest(host->children[place], out);
 }
 
-/* ---- one ---- */
+/* ---- status of a child ---- */
 
 struct status_job {
     struct rapahub_child_id child;
@@ -64,17 +64,17 @@ int rapahub_child_status(struct rapahub_host *host, struct rapahub_child_id chil
 {
     struct status_job job = {child, out};
 
-    return host_threads_look(HOST_OWNER(host), run_status, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_status, &job); /* allowed in a callback too */
 }
 
-/* ---- all ---- */
+/* ---- visit of all children ---- */
 
 struct children_job {
     void (*visit)(void *user, const struct rapahub_child_status *status);
     void *user;
 };
 
-/* As deep as supervisors are in each other, whose number is bounded. */
+/* The recursion is as deep as supervisors are nested, and their number is bounded. */
 static void visit_from(struct host_supervision *host, const struct children_job *job,
                        uint32_t place)
 {

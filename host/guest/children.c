@@ -13,7 +13,7 @@
 #include "host/supervise/supervisor.h"
 #include "hub/base/clock.h"
 
-/* What the embedder holds of one. */
+/* The embedder's handle of a supervisor. */
 struct rapahub_supervisor {
     struct host_supervision *host;
     uint32_t number;
@@ -26,7 +26,7 @@ void host_children_free(struct host_supervision *host)
         free(HUB_LIST_ITEM(link, struct rapahub_supervisor, link));
 }
 
-/* One job of the owner, for all of these functions. */
+/* The arguments and the result of one task of the owner, for all functions of this file. */
 struct job {
     struct rapahub_supervisor *supervisor;
     const struct rapahub_supervisor_options *group;
@@ -113,7 +113,7 @@ static struct rapahub_supervisor *make(struct host_supervision *host)
     return NULL;
 }
 
-/* The same one for all who ask; a failure is not remembered. r[impl supervise.default] */
+/* All callers get the same supervisor. A failure is not remembered. r[impl supervise.default] */
 static int run_default(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
@@ -178,7 +178,7 @@ int rapahub_supervisor_create(struct rapahub_supervisor *parent,
     return r;
 }
 
-/* Its place may have been given to another child when it was closed. */
+/* The place of a closed child may have been given to another one. */
 static bool is_gone(struct host_supervision *host, uint32_t number)
 {
     uint32_t place = host_tree_find(&host->machine.tree, number);
@@ -219,7 +219,7 @@ int rapahub_supervisor_stop(struct rapahub_supervisor *supervisor, uint64_t time
     return host_threads_run(HOST_OWNER(supervisor->host), run_stop_supervisor, &job);
 }
 
-/* ---- a child comes ---- */
+/* ---- a child is added ---- */
 
 static int run_add(struct host_owner *owner, void *argument)
 {
@@ -248,14 +248,14 @@ int rapahub_supervisor_add(struct rapahub_supervisor *supervisor,
     return r;
 }
 
-/* ---- what is asked of a child ---- */
+/* ---- containers of a child ---- */
 
 static bool is_down(const struct host_guest *guest)
 {
     return host_tree_is_down(child_of(guest));
 }
 
-/* One that starts, or ends, is waited for: what becomes of it is known soon. */
+/* Waits for a child that starts or ends: its state is known soon. */
 static int await_rest(struct host_guest *guest, uint64_t deadline)
 {
     int r = 0;

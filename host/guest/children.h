@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* children: the functions of <rapahub/supervise.h> by which children and supervisors come; what is
- * asked of them then is in operations.c. */
+/* children: the functions of <rapahub/supervise.h> that add children and supervisors. The
+ * operations on them are in operations.c. */
 #ifndef HOST_GUEST_CHILDREN_H
 #define HOST_GUEST_CHILDREN_H
 
@@ -8,22 +8,23 @@
 
 struct host_supervision;
 
-/* The guest that is this child, unless it was closed: RAPAHUB_ESTALE. Owner. */
+/* Finds the guest of a child. RAPAHUB_ESTALE if the child was closed. Owner. */
 int host_children_find(struct host_supervision *host, struct rapahub_child_id child,
                        struct host_guest **out);
 
-/* The place of a child, or of a supervisor but the default one: RAPAHUB_ESTATE, RAPAHUB_ESTALE. */
+/* Finds the place of a child or of a supervisor. RAPAHUB_ESTATE for the default supervisor,
+ * RAPAHUB_ESTALE if it was closed. Owner. */
 int host_children_find_any(struct host_supervision *host, struct rapahub_child_id child,
                            uint32_t *out);
 
-/* RAPAHUB_ESTALE, with its diagnosis. */
+/* Fails with RAPAHUB_ESTALE and its diagnosis. Any thread. */
 int host_children_refuse_stale(void);
 
-/* The place of a supervisor, unless it was closed: RAPAHUB_ESTALE. Owner. */
+/* Finds the place of a supervisor. RAPAHUB_ESTALE if it was closed. Owner. */
 int host_children_find_supervisor(const struct rapahub_supervisor *supervisor, uint32_t *out);
 struct host_supervision *host_children_host(const struct rapahub_supervisor *supervisor);
 
-/* Frees what the embedder made of supervisors. */
+/* Frees the handles of supervisors that the embedder was given. Owner. */
 void host_children_free(struct host_supervision *host);
 
 #endif

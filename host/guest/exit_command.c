@@ -17,7 +17,7 @@
 #include "hub/base/proof.h"
 
 #define PROOF_WITHIN (5 * HUB_SECOND)
-#define NOT_AGAIN    125 /* the status that says: no other life */
+#define NOT_AGAIN    125 /* exit status: start no other life */
 #define VARIABLES    4
 #define VARIABLE_MAX 96
 
@@ -27,13 +27,13 @@ struct host_exit_command {
     struct host_guest *guest;
     char **arguments; /* ended by NULL */
     pid_t pid;
-    int pidfd; /* -1: it does not run */
+    int pidfd; /* -1: the command does not run */
     struct host_watch watch;
     struct host_timer timer;
-    enum rapahub_exit_class class; /* of the life that has ended */
+    enum rapahub_exit_class class; /* the class of the ended life */
     struct hub_exit exit;
-    bool known; /* how it ended */
-    bool late;  /* the time in which this life and its command had to end is over */
+    bool known; /* `exit` is known */
+    bool late;  /* the time for the end of this life and its command is over */
 };
 
 /* ---- the command ---- */
@@ -102,10 +102,10 @@ static const char *word_of(enum rapahub_exit_class class)
 
 struct variables {
     char own[VARIABLES][VARIABLE_MAX];
-    char **list; /* those of the host, and its own behind them; ended by NULL */
+    char **list; /* the host's variables, then its own; ended by NULL */
 };
 
-/* Status and signal are numbers, and empty where there is none. */
+/* Code and signal are numbers. The variable without a value is empty. */
 static void tell_end(const struct host_exit_command *finish, struct variables *out)
 {
     bool exited = finish->known && finish->exit.code == CLD_EXITED;
@@ -151,7 +151,8 @@ static int start(struct host_exit_command *finish)
     return r;
 }
 
-/* It leads a session of its own. As long as its status is not taken nobody else has its number. */
+/* The command leads a session of its own. Its process id cannot be reused until its status is
+ * read. */
 static void kill_all(const struct host_exit_command *finish)
 {
     struct hub_exit exit;
@@ -161,14 +162,14 @@ static void kill_all(const struct host_exit_command *finish)
     (void)kill(-finish->pid, SIGKILL);
 }
 
-/* True: it ended with a status, which is in *out. */
+/* Reaps the command. True if it ended with a status, which is then in *out. */
 static bool take(struct host_exit_command *finish, struct hub_exit *out)
 {
     bool taken;
 
     host_loop_clear(&finish->timer);
     host_loop_unwatch(&finish->guest->host->owner.loop, &finish->watch);
-    kill_all(finish); /* what it left running ends with it */
+    kill_all(finish); /* ends what the command left running */
     taken = hub_proof_reap(finish->pidfd, out) == 0;
     hub_fd_release(&finish->pidfd);
     finish->watch.fd = -1;
@@ -201,7 +202,7 @@ static void on_time(void *user)
     kill_all(finish);
 }
 
-/* What it needs of the loop is there before it runs long. */
+/* The command does not run long before the loop watches it: if that fails, it is killed at once. */
 static int watch(struct host_exit_command *finish)
 {
     struct host_loop *loop = &finish->guest->host->owner.loop;
@@ -221,7 +222,8 @@ static int watch(struct host_exit_command *finish)
     return r;
 }
 
-/* What it is told is what the tree will decide by: a status that counts as success is CLEAN. */
+/* The command is told the class that the tree will decide by: an exit status that counts as success
+ * is CLEAN. */
 static void take_end(struct host_exit_command *finish, const struct host_end *end)
 {
     const struct host_guest *guest = finish->guest;

@@ -27,7 +27,7 @@ static char **copy_list(const char *const *list)
     return copy;
 }
 
-/* The caller's name; else, until the module tells its own, the file's. */
+/* The name is the caller's. Without one it is the file's, until the module tells its own. */
 static void take_name(struct host_guest *guest, const struct rapahub_guest_options *options)
 {
     const char *slash = strrchr(options->chimod, '/');

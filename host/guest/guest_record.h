@@ -7,16 +7,16 @@
 
 struct host_supervision;
 
-/* A copy of the options, which were checked. -ENOMEM, or why a limit, a finish command or the
- * module is refused. */
+/* Makes a guest from a copy of the options, which the caller has checked. -ENOMEM, or the error of
+ * a limit, an exit command or a module that was refused. */
 int host_guest_record_create(struct host_supervision *host,
                              const struct rapahub_guest_options *options, struct host_guest **out);
 
-/* One that came by itself, as process `pid` (0: unknown). -ENOMEM. */
+/* Makes an anonymous guest, which came as process `pid` (0: unknown). -ENOMEM. */
 int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
                                        struct host_guest **out);
 
-/* It has no life; the containers are gone. Accepts NULL. */
+/* Frees a guest that has no life and no containers any more. Accepts NULL. */
 void host_guest_record_release(struct host_guest **guest);
 
 #endif

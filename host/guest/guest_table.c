@@ -54,15 +54,15 @@ void host_guest_table_drop(struct host_guest *guest)
         }
 }
 
-/* One that was given to a supervisor, to be kept whatever its state, goes only when it is closed.
- */
+/* A guest that a supervisor keeps whatever its state goes only after it was closed. */
 static bool may_go(const struct host_guest *guest)
 {
     return !host_guest_table_is_used(guest) && guest->pins == 0 &&
            (!guest->kept || host_supervision_is_closed(guest));
 }
 
-/* Who else bears the name, be it that it is down now and may come again; NULL: nobody. */
+/* Another guest with this name, even one that is down now and may come again. NULL if there is
+ * none. */
 static const struct host_guest *bearer(const struct host_supervision *host, const char *name,
                                        const struct host_guest *but)
 {
@@ -85,7 +85,7 @@ void host_guest_table_name(struct host_guest *guest)
         snprintf(guest->name, sizeof guest->name, "%s-%u", base, n);
 }
 
-/* One that starts, and has no name yet, gets another one when it says how it is called.
+/* A starting guest without a name of its own is renamed when its module tells its name.
  * r[impl sec.name.own] */
 int host_guest_table_check_name(const struct host_supervision *host, const char *name)
 {

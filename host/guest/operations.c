@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operations: what somebody asks of a child that is there, or of a supervisor: that it starts,
- * stops, starts anew, goes for good; and is told when that has come about. Each is a task, and
- * whoever likes waits for it. */
+/* operations: start, stop, restart and close of a child or a supervisor, asked for from outside.
+ * Each is a task of the owner that ends when the new state is reached; the caller waits for it, or
+ * does not. */
 #include <rapahub/supervise.h>
 
 #include "host/guest/children.h"
@@ -12,21 +12,21 @@
 
 struct wish {
     struct rapahub_child_id child;
-    uint64_t timeout_ns; /* 0: it is over as soon as it is wished */
+    uint64_t timeout_ns; /* 0: the operation ends as soon as it has begun */
     int (*how)(struct host_machine *machine, uint32_t place, uint64_t now_ns);
 
-    struct host_supervision *host; /* the rest is set when it begins */
-    uint64_t incarnation;          /* of the child then */
+    struct host_supervision *host; /* this and the rest are set when it begins */
+    uint64_t incarnation;          /* the child's, when it begins */
     struct host_timer due;
 };
 
-/* Not one that is to go, and waits for those that go before it. */
+/* A child that is to stop, and waits for others that stop before it, does not count as up. */
 static bool is_up(const struct host_child *child)
 {
     return host_tree_is_up(child) && !child->stop;
 }
 
-/* Nobody will start it any more. */
+/* Nothing will start the child any more. */
 static bool is_lost(const struct host_child *child)
 {
     return host_tree_is_down(child) && !child->wanted;
@@ -44,7 +44,7 @@ static int explain_lost(const struct host_supervision *host, uint32_t place)
     return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", child->name);
 }
 
-/* Of a supervisor: the first of its children that keeps it waiting. */
+/* For a supervisor the text names the first child that keeps it waiting. */
 static int explain_late(const struct host_supervision *host, uint32_t place)
 {
     const struct host_child *child = host_machine_child(&host->machine, place);
@@ -84,7 +84,7 @@ static bool is_late(const struct wish *wish)
     return hub_clock_left(wish->due.due_ns) == 0;
 }
 
-/* One that is gone is down. */
+/* A child that is gone counts as down. */
 static const struct host_child *find(const struct wish *wish)
 {
     const struct host_machine *machine = &wish->host->machine;
@@ -168,7 +168,7 @@ int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id chi
     return host_threads_await(HOST_OWNER(host), &up, &wish);
 }
 
-/* As a person asks for it who does not ask first what state it is in. */
+/* Restarts a child whatever its state: a failed one is reset. */
 static int renew(struct host_machine *machine, uint32_t place, uint64_t now_ns)
 {
     return host_machine_child(machine, place)->state == HOST_CHILD_FAILED

@@ -23,9 +23,9 @@ static void set_timer(struct host_life *life)
         host_loop_set(&life->host->owner.loop, &life->probes.timer, due);
 }
 
-/* ---- what follows ---- */
+/* ---- consequences ---- */
 
-/* One that a debugger looks at, or that may not be found stuck, is asked from the beginning. */
+/* Under a debugger, or with `debug`, the probes of a guest begin anew instead. */
 static void end_stuck(struct host_life *life)
 {
     if (host_watch_is_excused(life)) {
@@ -61,9 +61,9 @@ static void carry_out(struct host_life *life, enum host_probe_news news)
     }
 }
 
-/* ---- questions and answers ---- */
+/* ---- probes and responses ---- */
 
-/* A guest of another library, that knows no such question, has answered all the same.
+/* A guest of another library that does not know this method is well: it has responded.
  * r[impl supervise.probe.answer] */
 static bool is_well(struct host_life *life, enum host_probe_kind kind, struct hub_answer *answer)
 {
@@ -82,15 +82,15 @@ static void on_answer(void *user, int code, struct hub_answer *answer)
     bool well;
 
     if (code < 0 || !is_asked(life))
-        return; /* it is dead, or goes */
+        return; /* the guest is dead, or leaves */
     well = is_well(life, seat->kind, answer);
     carry_out(life, host_probe_answered(&life->probes.set, seat->kind, well, hub_clock_now()));
     if (is_asked(life))
         set_timer(life);
 }
 
-/* The question has no deadline of its own: it is open as long as it takes. Where there is no room
- * for it now it is tried again in a moment. */
+/* The probe has no call deadline: it stays open as long as it takes. If there is no space to send
+ * it now, it is sent again in a moment. */
 static bool send(struct host_life *life, enum host_probe_kind kind)
 {
     struct host_probes_seat *seat = &life->probes.seats[kind];
@@ -107,7 +107,7 @@ static bool send(struct host_life *life, enum host_probe_kind kind)
     return hub_calls_begin(life->connection.calls, &call, &number) == 0;
 }
 
-/* What it has sent is received, and its end told, before the next look. */
+/* Received messages, and the end of the probe's call, are handled before the next look. */
 static void look(struct host_life *life)
 {
     hub_arm(&life->work, HOST_WORK_SWEEP | HOST_WORK_ANSWER);
@@ -138,7 +138,7 @@ static void take_steps(struct host_life *life)
     }
 }
 
-/* Where this comes late the host itself stood still. r[impl supervise.watchdog.pause] */
+/* If the timer comes late, the host itself stood still. r[impl supervise.watchdog.pause] */
 static void on_time(void *user)
 {
     struct host_life *life = user;

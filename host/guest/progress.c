@@ -6,8 +6,8 @@
 #include "hub/base/clock.h"
 #include "hub/call/call_debt.h"
 
-/* What waits for the host is not stuck, whatever it owes: it sleeps with an empty ring, asked for
- * something itself, or has a stream whose other end has its turn. */
+/* A guest that waits for the host is not stuck, whatever calls it has not answered. It sleeps on an
+ * empty ring, has an upcall open, or has a stream on which the host must act next. */
 static bool waits_for_host(const struct host_life *life)
 {
     const struct hub_connection *connection = &life->connection;
@@ -17,7 +17,7 @@ static bool waits_for_host(const struct host_life *life)
            hub_channels_count(connection->channels) > 0;
 }
 
-/* What is held back for it, it cannot take: so that goes out first. */
+/* Messages that are still held back for the guest are sent first: it cannot receive them yet. */
 static void see(const struct host_life *life, struct host_stall_sight *out)
 {
     const struct hub_peer_entry *entry = life->view.entry;
@@ -32,7 +32,7 @@ static void see(const struct host_life *life, struct host_stall_sight *out)
     out->overdue_ns = debt.overdue_ns;
 }
 
-/* Where this look comes late the host itself stood still. r[impl supervise.watchdog.pause] */
+/* If the timer comes late, the host itself stood still. r[impl supervise.watchdog.pause] */
 static void on_time(void *user)
 {
     struct host_life *life = user;

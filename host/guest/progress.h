@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress: looks, where its options ask for that, whether a guest gets on with what it was asked:
- * takes from its ring, answers its calls, ends those that nobody waits for. Only hints follow: one
- * that is stuck is killed as one without a heartbeat is. Owner. */
+/* progress: looks, if its options ask for it, whether a guest gets on with its work: it reads its
+ * ring, answers its calls, and ends calls that were given up. The result is only a hint: a stuck
+ * guest is killed like one without a heartbeat. Owner. */
 #ifndef HOST_GUEST_PROGRESS_H
 #define HOST_GUEST_PROGRESS_H
 
 #include "host/process/life.h"
 
-/* It is ready: looked at from now on. */
+/* Begins to look at a life that is ready. */
 void host_progress_begin(struct host_life *life);
 
-/* It is proven dead. Harmless where it is not looked at. */
+/* Ends it for a life that is proven dead. Harmless if it did not begin. */
 void host_progress_end(struct host_life *life);
 
 #endif

@@ -9,7 +9,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-/* Of a process that is ours, so that its number is nobody else's: the second word of statm. */
+/* Reads the second number of /proc/PID/statm. The process is a child that was not reaped, so its id
+ * cannot belong to another one. */
 static uint64_t resident_bytes(pid_t pid)
 {
     char path[32], text[128], *end;

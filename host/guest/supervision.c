@@ -48,7 +48,7 @@ static int ask(void *user, uint32_t place, enum rapahub_exit_class class)
     return answer;
 }
 
-/* The default supervisor is there from the beginning; it costs nothing. */
+/* The default supervisor exists from the beginning; it costs nothing. */
 static int add_root(struct host_supervision *host)
 {
     const struct rapahub_supervisor_options options = {0};
@@ -90,9 +90,9 @@ void host_supervision_close(struct host_supervision *host)
         host_machine_fini(&host->machine);
 }
 
-/* ---- carrying out ---- */
+/* ---- decisions are carried out ---- */
 
-/* What was decided before may be out of date when its turn comes: the life has ended meanwhile. */
+/* A decision may be out of date when its turn comes, because the life has ended meanwhile. */
 static bool is_present(const struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child =
@@ -121,7 +121,7 @@ static void carry_out(struct host_guest *guest, const struct host_decision *deci
         return;
     }
     if (guest->begins)
-        begin(guest); /* who is stopped has begun */
+        begin(guest); /* a guest begins before it stops */
     guest->asked = !child->wanted;
     if (decision->kind == HOST_DECISION_KILL)
         hooks->finish(guest);
@@ -153,8 +153,8 @@ static void set_timer(struct host_supervision *host, uint64_t due)
         host_loop_set(&HOST_OWNER(host)->loop, &host->supervise, due);
 }
 
-/* What calls look at. It may change while the state does not: somebody stops, or calls, one that is
- * down. */
+/* Shows the outlook that calls read. It may change while the state stays: a guest that is down is
+ * stopped or called. */
 static void show_outlook(struct host_guest *guest)
 {
     struct host_supervision *host = HOST_SUPERVISION(guest->host);
@@ -175,8 +175,8 @@ static void show_outlooks(struct host_supervision *host)
             show_outlook(host->children[i]);
 }
 
-/* What fell due while it was carried out is looked at with the same time as the timer is set by:
- * else it would be neither started nor waited for. */
+/* The timer is set with the time of the last tick. With a later time, a child that fell due in
+ * between would be neither started nor waited for. */
 void host_supervision_settle(struct host_supervision *host)
 {
     uint64_t now;
@@ -195,9 +195,9 @@ void host_supervision_settle(struct host_supervision *host)
     host_detached_rouse(HOST_OWNER(host));
 }
 
-/* ---- who is whose ---- */
+/* ---- children and guests ---- */
 
-/* A name of its own among its siblings, as dependencies need it. */
+/* Dependencies need a name that is unique among siblings. */
 static void name_among_siblings(const struct host_guest *guest, char *to, size_t size)
 {
     snprintf(to, size, "%s", guest->name);
@@ -267,7 +267,7 @@ void host_supervision_forget(struct host_guest *guest)
     host_supervision_settle(host);
 }
 
-/* ---- what happened ---- */
+/* ---- events of a life ---- */
 
 void host_supervision_attached(struct host_guest *guest)
 {

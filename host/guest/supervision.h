@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervision: between the host and what decides for it: tells the machine what happened, carries
- * out what it decides, and wakes it when its time has come. Owner. */
+/* supervision: connects a host to its supervision machine: tells the machine what happened, carries
+ * out its decisions, and calls it when its time has come. Owner. */
 #ifndef HOST_GUEST_SUPERVISION_H
 #define HOST_GUEST_SUPERVISION_H
 
@@ -12,7 +12,7 @@
 
 #define HOST_SUPERVISION_ROOT 0 /* place of the default supervisor */
 
-/* Carries out at a guest what supervision has decided. */
+/* Functions that carry out the decisions of supervision at a guest. */
 struct host_supervision_decisions {
     void (*start)(struct host_guest *guest);
     void (*move)(struct host_guest *guest, const struct host_decision *decision);
@@ -21,14 +21,14 @@ struct host_supervision_decisions {
     void (*end)(struct host_life *life, enum host_cause cause, const char *why);
 };
 
-/* Hears of the children of supervisors, to tell those who observe or monitor them. */
+/* Functions that hear of the children of supervisors, for observers and monitors. */
 struct host_supervision_listeners {
     void (*added)(struct host_supervision *host, uint32_t place);
     void (*deciding)(struct host_supervision *host, const struct host_decision *decision);
     void (*decided)(struct host_supervision *host, const struct host_decision *decision);
 };
 
-/* Carries out what others find out about a life. */
+/* Functions that act on what was found out about a life. */
 struct host_supervision_lives {
     void (*attached)(struct host_life *life);
     void (*ready)(struct host_life *life);
@@ -40,29 +40,29 @@ struct host_supervision_lives {
     void (*on_bell)(void *life, uint32_t events);
 };
 
-/* What this floor calls of those above, where the functions are described. Constant and complete
- * from the moment a host is made: no caller tests for NULL. */
+/* Hooks that this floor calls upwards; the functions are described where they are defined. They are
+ * constant and complete from the making of a host: no caller tests for NULL. */
 struct host_supervision_hooks {
     struct host_supervision_decisions decisions;
     struct host_supervision_listeners listeners;
     struct host_supervision_lives lives;
-    /* Looks for guests that come by themselves: did it find anybody? */
+    /* Looks for anonymous guests. True if any was found. */
     bool (*visitors)(struct host_supervision *host);
 };
 
-/* The fifth floor of a host: its guests, as those who supervise them see them. */
+/* The fifth floor of a host: its guests as supervision sees them. Owner. */
 struct host_supervision {
     struct host_call call;
     struct host_machine machine;  /* decides over all guests that the host starts */
-    struct host_guest **children; /* by their place in its tree; NULL: a supervisor, or nobody */
-    struct hub_list supervisors;  /* that the embedder has made */
-    struct host_timer supervise;  /* when time alone makes it decide */
-    uint32_t begins;              /* guests whose start is decided, and comes with the timer */
-    bool deciding;                /* its decisions are being carried out */
-    uint64_t serials;             /* the last one given to a guest */
+    struct host_guest **children; /* by place in the tree; NULL: a supervisor, or free */
+    struct hub_list supervisors;  /* handles that the embedder was given */
+    struct host_timer supervise;  /* due when time alone brings a decision */
+    uint32_t begins;              /* guests whose decided start comes with the timer */
+    bool deciding;                /* decisions are being carried out */
+    uint64_t serials;             /* the last one that a guest was given */
     struct host_timer beat;       /* looks at heartbeats */
-    struct host_timer silent;     /* looks at guests that wake nobody */
-    bool rests;                   /* nothing was open when it looked: it looks seldom */
+    struct host_timer silent;     /* looks at guests that ring no doorbell */
+    bool rests;                   /* nothing was open at the last look: looks are rare */
     const struct host_supervision_hooks *hooks; /* constant */
 };
 
@@ -71,35 +71,36 @@ struct host_supervision {
 int host_supervision_open(struct host_supervision *host);
 void host_supervision_close(struct host_supervision *host);
 
-/* Puts a guest below its supervisor (guest->group); an eager one is started. On trial it is CLOSED
- * if it ends before it was ready. Fails as host_supervisor_add does. */
+/* Puts a guest below its supervisor (guest->group). An eager guest is started. With `trial` the
+ * guest is CLOSED if it ends before it was ready. Fails as host_supervisor_add does. */
 int host_supervision_add(struct host_guest *guest, const struct rapahub_supervision *how,
                          bool trial);
 
-/* A MANUAL or LAZY one starts, too. */
+/* Starts a guest, even a MANUAL or LAZY one. */
 void host_supervision_start(struct host_guest *guest);
 
-/* Somebody waits for it; a LAZY one starts when its delay is over. r[impl supervise.lazy] */
+/* A caller waits for this guest. A LAZY guest starts when its delay is over.
+ * r[impl supervise.lazy] */
 void host_supervision_called(struct host_guest *guest);
 
-/* The guest will be freed: it is nobody's child any more. */
+/* Removes a guest that will be freed from the tree. */
 void host_supervision_forget(struct host_guest *guest);
 
-/* Carries out all that was decided, and sets the timer. A start takes milliseconds, and what
- * happened before it is to be told first: so it comes by that timer, at once. Where it is carried
- * out already: nothing, whoever does so goes on with it. */
+/* Carries out all decisions and sets the timer. A start takes milliseconds, so it comes with that
+ * timer, at once: earlier events are told first. Does nothing inside a call of itself, which goes
+ * on with the new decisions. */
 void host_supervision_settle(struct host_supervision *host);
 
-/* What happened to the present life. Of a guest that is not supervised: only its state moves. */
+/* Events of the present life. If the guest is not supervised, only its state changes. */
 void host_supervision_attached(struct host_guest *guest);
 void host_supervision_ready(struct host_guest *guest);
-/* It takes no calls for the time being; and it does again. Nothing for one that is not supervised.
- */
+/* The guest takes no calls for the time being; and it does again. Nothing if it is not
+ * supervised. */
 void host_supervision_degraded(struct host_guest *guest);
 void host_supervision_restored(struct host_guest *guest);
 
-/* Its process was replaced by another one that serves already. Fails as host_supervisor_replaced.
- */
+/* The process was replaced by another one that serves already. Fails as
+ * host_supervisor_replaced. */
 int host_supervision_replaced(struct host_guest *guest);
 
 void host_supervision_leaving(struct host_guest *guest, const char *why);
@@ -108,10 +109,10 @@ void host_supervision_deferred(struct host_guest *guest, uint64_t due_ns);
 
 bool host_supervision_is_closed(const struct host_guest *guest);
 
-/* Stops it, and it is not started again by anybody. */
+/* Stops a guest for good: nothing starts it again. */
 void host_supervision_end(struct host_guest *guest);
 
-/* Stops all, and kills what is left at the deadline. */
+/* Stops all guests, and kills those that are left at the deadline. */
 void host_supervision_stop_all(struct host_supervision *host, uint64_t deadline_ns);
 
 #endif

@@ -10,9 +10,9 @@
 #define SILENT_BUSY  HUB_MILLISECOND
 #define SILENT_IDLE  (10 * HUB_MILLISECOND)
 #define AWAKE_LOOK   HUB_SECOND
-#define RESTING_LOOK (10 * HUB_SECOND) /* where nothing is open */
+#define RESTING_LOOK (10 * HUB_SECOND) /* if nothing is open */
 #define EXCUSED_MOST (3600 * HUB_SECOND)
-#define SILENT_AFTER HUB_SECOND /* without traffic it counts as idle */
+#define SILENT_AFTER HUB_SECOND /* a life without traffic for so long is idle */
 
 static void violated(struct host_life *life, const char *rule)
 {
@@ -37,7 +37,7 @@ void host_watch_look(struct host_life *life)
         HOST_SUPERVISION(life->host)->hooks->lives.leaving(life);
 }
 
-/* An excuse has an end: who looks at a guest for longer gives it `debug`.
+/* The excuse of a debugger ends. `debug` in the guest's options has no end.
  * r[impl supervise.watchdog.tracer] */
 bool host_watch_is_traced(struct host_life *life)
 {
@@ -89,7 +89,7 @@ bool host_watch_is_judged(const struct host_life *life)
            !hub_link_closed(life->connection.link) && hub_observe(&life->cause) == HOST_CAUSE_NONE;
 }
 
-/* Where the host itself did not look for longer than an interval, it was stopped: nobody is judged
+/* If the host itself did not look for longer than an interval, it was stopped: no guest is judged
  * by that time. r[impl shm.crash.heartbeat] */
 static void on_beat(void *user)
 {
@@ -112,7 +112,7 @@ static void on_beat(void *user)
         host_loop_set(&HOST_OWNER(host)->loop, &host->beat, now + interval);
 }
 
-/* It does not take part in waiting, or has not attached yet, or has no doorbell. */
+/* The guest takes no part in waiting, has not attached yet, or has no doorbell. */
 static bool is_silent(const struct host_life *life)
 {
     if (life->anonymous)
@@ -121,8 +121,8 @@ static bool is_silent(const struct host_life *life)
            (hub_load_relaxed(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
 }
 
-/* Nobody tells when the lock of a stranger is free; and not even the process of one that died
- * before we could get hold of it has an end to wait for. */
+/* Nothing signals that the lock of an anonymous guest is free. If it died before the host opened
+ * its pidfd, not even its process can be waited for. */
 static bool is_ending(const struct host_life *life)
 {
     return life->peer_state == HUB_PEER_GOODBYE || hub_observe(&life->parted) != 0 ||
@@ -135,7 +135,7 @@ static bool is_deaf(const struct host_life *life, uint64_t now)
     return hub_link_deaf_until(life->connection.link) > now;
 }
 
-/* How soon again. */
+/* Returns the time until the next look. */
 static uint64_t look_at_silent(struct host_life *life, uint64_t now)
 {
     const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
@@ -175,8 +175,8 @@ void host_watch_listen(struct host_life *life)
     host_loop_set(&HOST_OWNER(host)->loop, &host->silent, hub_clock_after(SILENT_BUSY));
 }
 
-/* The descriptor reports at once what is in it when it is watched anew; where it cannot be, it is
- * tried again with the next look. */
+/* A descriptor that is watched anew reports at once what it holds. If it cannot be watched, the
+ * next look tries again. */
 static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
 {
     if (is_deaf(life, now) || host_life_listen(life) < 0) {
@@ -187,7 +187,7 @@ static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
     return HUB_NEVER;
 }
 
-/* Is there anything that a message of it may be waited for? While it starts there always is. */
+/* May a message of the guest be expected? While it starts, always. */
 static bool has_open(struct host_life *life)
 {
     struct hub_connection *connection = &life->connection;
@@ -199,10 +199,10 @@ static bool has_open(struct host_life *life)
            hub_channels_count(connection->channels) > 0 || hub_connection_owes(connection);
 }
 
-/* One that takes part wakes us; if it does not, or a wake-up is lost, we look all the same: at its
- * ring, its entry, and at what slots it wants. All are looked at when a second of the clock begins,
- * or ten of them: whenever they came, the host wakes for them once. r[impl hub.wait.bound]
- * r[impl shm.host.poll-peers] */
+/* A guest that takes part in waiting wakes the host. In case it does not, or a wake-up is lost, the
+ * host still looks at its ring, its entry, and its need of slots. All guests are looked at
+ * when a second of the clock begins, or every tenth one: the host wakes once for all.
+ * r[impl hub.wait.bound] r[impl shm.host.poll-peers] */
 static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 {
     bool again = now / AWAKE_LOOK != life->looked_ns / AWAKE_LOOK;
@@ -225,8 +225,8 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
     return every - now % every;
 }
 
-/* What it wakes is slept on as long as it does not ring: by the owner itself, or by a thread.
- * r[impl hub.wait.foreign] */
+/* If a guest wakes by futex instead of its doorbell, the host sleeps on that word: the owner
+ * itself, or a thread for it. r[impl hub.wait.foreign] */
 static void follow_its_wakes(struct host_life *life)
 {
     struct host_futexes *futexes = &life->host->owner.futexes;
@@ -287,7 +287,7 @@ void host_watch_expect(struct host_supervision *host)
     look_by(host, now + AWAKE_LOOK - now % AWAKE_LOOK);
 }
 
-/* Once it does not rest the next look is soon, and sees for itself what is open then. */
+/* The next look comes soon after the rest ends, and finds out itself what is open then. */
 void host_watch_rouse(struct host_supervision *host)
 {
     if (!host->rests)
