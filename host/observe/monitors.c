@@ -17,9 +17,9 @@
 
 struct monitor {
     uint32_t watcher, target; /* numbers of children */
-    uint64_t incarnation;     /* of the end that is to be told */
+    uint64_t incarnation;     /* the life whose end is to be told */
     enum rapahub_exit_class class;
-    uint32_t count; /* ends that were not told yet */
+    uint32_t count; /* ends not told yet */
     struct hub_list link;
 };
 
@@ -58,8 +58,8 @@ static int tell_container(struct host_observe *host, struct host_life *life,
                              hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
 }
 
-/* False: there is no room for a message to it now, and no container was told. Where it fills up
- * behind the first, the others go without: nobody is told twice. */
+/* Returns false if the guest has no space for a message now, and no container was told. If the
+ * space runs out after the first container, the others are left out: none is told twice. */
 static bool tell_guest(struct host_guest *guest, const struct hub_down *down)
 {
     bool first = true;
@@ -127,7 +127,7 @@ static void on_again(void *user)
     tell_all(user, 0);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void note_end(struct host_observe *host, uint32_t number,
                      const struct host_decision *decision)
@@ -154,7 +154,7 @@ static void forget(struct host_observe *host, uint32_t number)
     }
 }
 
-/* A start that only waits for a free entry is no end. */
+/* A start that only waits for a free entry is not an end. */
 void host_monitors_moved(struct host_observe *host, const struct host_decision *decision)
 {
     const struct host_guest *guest = host->supervision.children[decision->place];

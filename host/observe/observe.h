@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe: the sixth floor of a host: who is told what becomes of guests. Owner. */
+/* observe: the sixth floor of a host: tells observers and monitors what becomes of guests.
+ * Owner. */
 #ifndef HOST_OBSERVE_OBSERVE_H
 #define HOST_OBSERVE_OBSERVE_H
 

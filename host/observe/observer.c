@@ -17,16 +17,16 @@
 #define EVENTS     1024
 #define EVENTS_MAX 65536
 
-/* Held by the owner of the host until nothing follows, and by its reader until that closes it. */
+/* Held by the owner of the host until no event can follow, and by the reader until it is closed. */
 struct rapahub_observer {
     struct host_observations ring;
     struct hub_a32 holders;
-    struct hub_a32 closed; /* by the reader */
-    struct hub_a32 ended;  /* by the owner */
+    struct hub_a32 closed; /* set by the reader */
+    struct hub_a32 ended;  /* set by the owner */
     int bell;
-    pid_t process;        /* whose it is: a forked child has none */
-    uint32_t number;      /* of the supervisor */
-    struct hub_list link; /* of the host's; owner */
+    pid_t process;        /* its process: a forked child has no observer */
+    uint32_t number;      /* the supervisor's */
+    struct hub_list link; /* in the host's list; owner */
 };
 
 static void drop(struct rapahub_observer *observer)
@@ -54,7 +54,7 @@ static void end(struct rapahub_observer *observer)
 
 /* ---- the owner's side ---- */
 
-/* Is it this supervisor, or below it? */
+/* Is the child at this place the supervisor, or below it? */
 static bool is_below(const struct host_machine *machine, uint32_t place, uint32_t number)
 {
     while (place != HOST_TREE_NONE && host_machine_child(machine, place)->number != number)
@@ -150,7 +150,7 @@ struct installing {
     struct rapahub_observer *out;
 };
 
-/* One that its reader has closed makes room. */
+/* An observer that its reader has closed makes room for another. */
 static int check_first(struct host_observe *host, uint32_t number)
 {
     HUB_LIST_EACH (&host->observers, link) {
@@ -176,7 +176,7 @@ static struct rapahub_observer *make(uint32_t max)
     }
     hub_list_init(&made->link);
     hub_store_relaxed(&made->holders, 1);
-    made->process = getpid(); /* a forked child has none of it */
+    made->process = getpid(); /* a forked child has no observer */
     made->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->bell < 0)
         rapahub_fail(-errno, "", "cannot make the descriptor of an observer");
@@ -255,7 +255,7 @@ int rapahub_observer_fd(const struct rapahub_observer *observer)
     return r < 0 ? r : observer->bell;
 }
 
-/* What comes behind this look rings anew. */
+/* Events that come after this look ring anew. */
 int rapahub_observer_read(struct rapahub_observer *observer, struct rapahub_observation *list,
                           size_t max, size_t *out)
 {
@@ -303,7 +303,7 @@ static uint64_t sequence_of(struct host_observe *host, uint32_t number)
     return 0;
 }
 
-/* What was decided and is not told yet would be in it without its number.
+/* A decision that is not told yet would be in the snapshot without its sequence number.
  * r[impl supervise.observer.snapshot] */
 static int run_snapshot(struct host_owner *owner, void *argument)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* observer: tells a second party what becomes of a supervisor and of all below it, through a ring
- * of fixed size that it reads on a thread of its own. The owner never waits for it: what does not
- * fit is dropped, and the reader sees that from the sequence numbers. */
+ * of fixed size that it reads on a thread of its own. The owner never waits for it: events that do
+ * not fit are dropped, and the reader sees that from the sequence numbers. */
 #ifndef HOST_OBSERVE_OBSERVER_H
 #define HOST_OBSERVE_OBSERVER_H
 
@@ -12,19 +12,19 @@
 struct host_observe;
 struct host_life;
 
-/* A child has come. */
+/* A child was added. */
 void host_observer_added(struct host_observe *host, uint32_t place);
 
-/* Its state has moved. */
+/* The state of a child has changed. */
 void host_observer_moved(struct host_observe *host, const struct host_decision *decision);
 
-/* All that a life held has been given back. */
+/* All that a life held was returned. */
 void host_observer_reaped(struct host_observe *host, const struct host_life *life);
 
-/* Nothing follows any more, for anybody. */
+/* Ends all observers: no event follows. */
 void host_observer_end_all(struct host_observe *host);
 
-/* In a forked child: its copies go, and nobody is told. */
+/* In a forked child: frees its copies without telling any reader. */
 void host_observer_forget_all(struct host_observe *host);
 
 #endif

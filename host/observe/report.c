@@ -14,7 +14,7 @@
 #include "host/supervise/budget.h"
 #include "hub/base/clock.h"
 
-/* The next place of the ring; NULL: no memory. r[impl supervise.report.kept] */
+/* The next report of the ring. NULL if there is no memory. r[impl supervise.report.kept] */
 static struct rapahub_report *next_of(struct host_guest *guest)
 {
     if (!guest->reports)
@@ -40,7 +40,7 @@ static void take_exit(const struct hub_exit *exit, struct rapahub_report *out)
     out->core = exit->code == CLD_DUMPED;
 }
 
-/* A number that its guest does not serve says nothing to anybody. */
+/* A method id that the guest does not serve would tell a reader nothing. */
 static void take_oldest(struct host_guest *guest, const struct host_life *life,
                         struct rapahub_report *out)
 {
@@ -64,7 +64,7 @@ static void take_life(struct host_guest *guest, struct host_life *life, struct r
     take_oldest(guest, life, out);
 }
 
-/* Before the host itself took it for one that ends: who saw a hang-up had it killed. */
+/* The state before the host itself took the life for one that ends: a hang-up had it killed. */
 static const char *state_of(const struct host_child *child, const struct host_life *life)
 {
     uint32_t state = child->state;
