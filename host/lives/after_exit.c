@@ -23,7 +23,7 @@ void host_after_exit_tell(const struct host_guest *guest, struct rapahub_event *
     host_events_post(&guest->host->owner, event);
 }
 
-/* The containers of a guest that is dead, or that is over for good. */
+/* Moves the containers of a guest that is dead, or that is over for good. */
 static void move_containers(struct host_guest *guest, enum host_container_state to, const char *why)
 {
     struct host_observe *host = HOST_OBSERVE(guest->host);
@@ -58,7 +58,7 @@ static const struct host_child *child_of(const struct host_guest *guest)
     return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
 }
 
-/* Numbers of restarts only where it is those that are used up. r[impl supervise.failed.told] */
+/* The numbers are told only if the restarts are used up. r[impl supervise.failed.told] */
 static void tell_failed(const struct host_guest *guest, enum host_failed why)
 {
     uint32_t max = why == HOST_FAILED_BUDGET ? child_of(guest)->budget.max : 0;
@@ -84,15 +84,14 @@ static void tell_over(const struct host_guest *guest)
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: not started again: as asked", guest->name);
 }
 
-/* What follows from its readiness probe, and from nothing else: the life stays.
- * r[impl supervise.probe.told] */
+/* Tells what the readiness probe alone has changed: the life stays. r[impl supervise.probe.told] */
 static void tell_probe(struct host_guest *guest, const struct host_decision *decision)
 {
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_DEGRADED,
                                   .cause = "its readiness probe fails"};
 
     if (decision->to == HOST_CHILD_READY && guest->upgrade)
-        return; /* another life, of which READY was told */
+        return; /* another life, whose READY was told */
     if (decision->to == HOST_CHILD_READY)
         event = (struct rapahub_event){.kind = RAPAHUB_EVENT_RESTORED};
     host_after_exit_tell(guest, &event);
@@ -112,7 +111,8 @@ static void tell_restart(struct host_guest *guest, uint64_t due_ns)
     host_after_exit_tell(guest, &event);
 }
 
-/* Who came by itself comes again by itself. One that never served was never told of. */
+/* An anonymous guest is not restarted: it comes again by itself. The end of one that never served
+ * is only logged, as its start was not told. */
 static void end_anonymous(struct host_guest *guest, const struct host_end *end)
 {
     move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
@@ -143,7 +143,7 @@ void host_after_exit(struct host_guest *guest, const struct host_end *end)
         host_supervision_exited(guest, &ending);
 }
 
-/* What others see of a child that is CLOSED: why it is. */
+/* The state that others see tells why a child is CLOSED. */
 static enum host_guest_state closed_view(const struct host_guest *guest, bool over)
 {
     if (guest->initial)
@@ -169,8 +169,8 @@ static void set_due(struct host_guest *guest, uint64_t due_ns)
     host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
-/* One that only came down with its supervisor keeps them: it comes back with it, or is closed.
- * r[impl supervise.keep.end] */
+/* A guest that stopped only with its supervisor keeps its stored descriptors: it comes back with
+ * the supervisor, or is closed. r[impl supervise.keep.end] */
 static void drop_kept(struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child = child_of(guest);
@@ -179,8 +179,7 @@ static void drop_kept(struct host_guest *guest, const struct host_decision *deci
         host_fd_store_drop(guest->keep);
 }
 
-/* Its containers stay where it is started again, whoever starts it; only their ids are free while
- * it is not. */
+/* The containers are kept for any later start. While the guest is down, only their ids are free. */
 void host_after_exit_moved(struct host_guest *guest, const struct host_decision *decision)
 {
     bool ended = decision->from == HOST_CHILD_EXITED && !guest->initial && !guest->deferred;

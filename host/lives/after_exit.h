@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* after_exit: what follows the end of a life: a restart, now or later, or none; and who is told.
- * Owner.
- */
+/* after_exit: decides what follows the end of a life: a restart now, later or never; and tells of
+ * it. Owner. */
 #ifndef HOST_LIVES_AFTER_EXIT_H
 #define HOST_LIVES_AFTER_EXIT_H
 
@@ -10,13 +9,13 @@
 
 struct host_decision;
 
-/* The guest is EXITED and has no life: that is told, and what follows is decided. */
+/* The guest is EXITED and has no life. Tells of that, and decides what follows. */
 void host_after_exit(struct host_guest *guest, const struct host_end *end);
 
-/* Its state was decided: others see it, and are told where it is an end or another beginning. */
+/* The state of the guest was decided. Shows it to others, and tells of an end or a new start. */
 void host_after_exit_moved(struct host_guest *guest, const struct host_decision *decision);
 
-/* An event of this guest; kind, cause and the like are set, the rest is filled in. */
+/* Tells an event of this guest. The caller sets kind, cause and the like; the rest is filled in. */
 void host_after_exit_tell(const struct host_guest *guest, struct rapahub_event *event);
 
 #endif

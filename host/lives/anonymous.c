@@ -23,21 +23,21 @@
 #include "hub/shm/peer_table.h"
 #include "hub/shm/reclaim.h"
 
-#define EPOCH_WITHIN  HUB_SECOND        /* a guest raises it after it attached */
-#define ATTACH_WITHIN (10 * HUB_SECOND) /* of an entry that somebody has reserved for itself */
+#define EPOCH_WITHIN  HUB_SECOND        /* for a guest to raise its epoch after it attached */
+#define ATTACH_WITHIN (10 * HUB_SECOND) /* for a guest that has reserved its entry */
 
-/* One entry that no life has. */
+/* An entry of the peer table without a life. */
 struct visitor {
     struct host_observe *host;
     struct host_group *group;
     struct host_seat *seat;
     uint32_t peer;
-    pid_t pid;   /* 0: not known */
-    bool locked; /* it has the lock of its range */
+    pid_t pid;   /* 0: unknown */
+    bool locked; /* the guest holds the lock of its range */
     struct hub_segment_view view;
 };
 
-/* ---- a life for it ---- */
+/* ---- a life for the entry ---- */
 
 static struct host_life *new_life(const struct visitor *visitor, struct host_guest *guest)
 {
@@ -64,8 +64,7 @@ static struct host_life *new_life(const struct visitor *visitor, struct host_gue
     return life;
 }
 
-/* This process, or one that is known as a guest already: what it does there it answers for there.
- */
+/* The process is this host itself, or has a life already, which answers for what it does. */
 static bool is_known(const struct visitor *visitor)
 {
     struct host_observe *host = visitor->host;
@@ -78,9 +77,9 @@ static bool is_known(const struct visitor *visitor)
     return false;
 }
 
-/* Nobody is killed for what a guest says of itself. The process of that number, and it alone, holds
- * the lock of this entry: the kernel says so; and the number was its own all the time, for it
- * lives, and `pidfd` was had before. r[impl hub.death.named] */
+/* A guest's own word kills no process. The kernel confirms that the process with this id, and no
+ * other, holds the lock of the entry. The id was not reused: the process is alive, and `pidfd` was
+ * opened before this check. r[impl hub.death.named] */
 static bool is_the_one(const struct visitor *visitor, int pidfd)
 {
     const uint64_t start = HUB_LOCK_HOST + visitor->peer * HUB_LOCK_SPAN;
@@ -90,8 +89,9 @@ static bool is_the_one(const struct visitor *visitor, int pidfd)
            !hub_proof_of_death(pidfd);
 }
 
-/* 0, or why it cannot be taken hold of now. Without a lock, gone already, or where its number is
- * not its own, it has no pidfd: it cannot be killed then, and its lock alone will prove its end. */
+/* Opens the pidfd of the guest's process, or fails if that is not possible now. *pidfd stays -1 if
+ * the guest holds no lock, has gone, or gave an id that is not its own. Then it cannot be killed,
+ * and only its lock will prove its death. */
 static int open_process(const struct visitor *visitor, int *pidfd)
 {
     OWN(hub_fd) int fd = -1;
@@ -115,7 +115,7 @@ static int watch(struct host_life *life)
     return host_loop_watch(life->loop, &life->on_death, EPOLLIN);
 }
 
-/* A life that could not be opened: nobody will serve this guest, but its entry is not given back
+/* Refuses a guest whose life could not be opened. It is not served, but its entry is not returned
  * before it has gone. */
 static void turn_away(struct host_life *life)
 {
@@ -125,7 +125,7 @@ static void turn_away(struct host_life *life)
     host_life_release(&life);
 }
 
-/* `late`: it had the time to raise its epoch, and did not. r[impl shm.crash.epoch] */
+/* `late`: the guest had the time to raise its epoch, and did not. r[impl shm.crash.epoch] */
 static void begin(struct host_life *life, bool late)
 {
     struct host_guest *guest = life->guest;
@@ -139,7 +139,7 @@ static void begin(struct host_life *life, bool late)
         hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "shm.crash.epoch");
 }
 
-/* 0 with a life that is connected and watched, or why not: then nothing is left of it. */
+/* Opens a life that is connected and watched. After a failure nothing is left of it. */
 static int open_life(const struct visitor *visitor, struct host_guest *guest,
                      struct host_life **out)
 {
@@ -163,7 +163,7 @@ static int open_life(const struct visitor *visitor, struct host_guest *guest,
     return r;
 }
 
-/* What cannot be had now may be had the next time: it waits meanwhile. */
+/* If something is missing now, the guest waits for the next look. */
 static void admit(const struct visitor *visitor)
 {
     struct host_observe *host = visitor->host;
@@ -182,10 +182,10 @@ static void admit(const struct visitor *visitor)
         begin(life, late);
 }
 
-/* ---- what its entry says ---- */
+/* ---- the state of the entry ---- */
 
-/* Proven, and never served: what it sent nobody has read, and no answer to it can be of use.
- * r[impl hub.death.recycle] r[impl shm.crash.recovery] */
+/* The guest is proven dead and never was served: no message of it was read, and no response to it
+ * can be of use. r[impl hub.death.recycle] r[impl shm.crash.recovery] */
 static void clear_away(const struct visitor *visitor)
 {
     struct host_group *group = visitor->group;
@@ -206,8 +206,8 @@ static void shut_out(const struct visitor *visitor, const char *rule, const char
                 visitor->peer, why, rule);
 }
 
-/* One that has reserved an entry for itself and gets no further: it has had the lock all the time.
- * One that only looks whether the entry is free has it for a moment. */
+/* Kills a guest that has reserved an entry and gets no further: it has held the lock all the time.
+ * A process that only tests whether the entry is free holds the lock for a moment. */
 static void hurry(const struct visitor *visitor)
 {
     OWN(hub_fd) int pidfd = -1;
@@ -222,8 +222,8 @@ static void hurry(const struct visitor *visitor)
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
-/* One that goes straight to Attached raises its epoch then; a life must not begin in between.
- * r[impl shm.guest.attach] */
+/* A guest that goes straight to Attached raises its epoch after that. A life must not begin in
+ * between. r[impl shm.guest.attach] */
 static bool has_new_epoch(const struct visitor *visitor)
 {
     return hub_load_relaxed(&visitor->view.entry->epoch) != visitor->seat->epoch ||
@@ -269,7 +269,7 @@ static bool look_at(struct visitor *visitor)
         return false;
     }
     if (!visitor->group->anonymous) {
-        /* All ranges are this host's: no lock can prove anything. */
+        /* All ranges are locked by this host: no lock can prove anything. */
         shut_out(visitor, "shm.segment.peer-state", "was taken without leave");
         return true;
     }

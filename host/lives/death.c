@@ -15,13 +15,14 @@
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
 
-#define BATCH       64                      /* messages of one guest, before the next one's turn */
-#define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all it has started are gone */
+#define BATCH       64                      /* messages of one guest before the turn of the next */
+#define PURGE_AGAIN (10 * HUB_MILLISECOND)  /* until all processes of the guest are gone */
 #define OUTPUT_END  (100 * HUB_MILLISECOND) /* for a pipe that outlives its guest */
 
-/* Proven dead and its link closed: all calls have ended, be it by another thread, which may be on
- * its way through them still. What follows is told and decided.
- * r[impl shm.crash.host-owned] r[impl shm.death.detection-methods] r[impl supervise.pending] */
+/* Settles a life that is proven dead and whose link is closed. All calls have ended, perhaps on
+ * another thread that is still on its way through them. The death is told, and what follows is
+ * decided. r[impl shm.crash.host-owned] r[impl shm.death.detection-methods]
+ * r[impl supervise.pending] */
 static void settle(struct host_life *life)
 {
     struct host_observe *host = HOST_OBSERVE(life->guest->host);
@@ -56,7 +57,7 @@ static void prove(struct host_life *life)
 {
     if (host_life_said_goodbye(life)) {
         life->detached = life->anonymous;
-        hub_publish(&life->leaving, 1); /* however soon it ended then */
+        hub_publish(&life->leaving, 1); /* even if it ended right then */
     }
     end_watches(life);
     host_life_finish(life);
@@ -64,7 +65,8 @@ static void prove(struct host_life *life)
     settle(life);
 }
 
-/* It may still write: so whatever it can reach is never used again. r[impl hub.death.quarantine] */
+/* The process may still write, so the memory that it can reach is never used again.
+ * r[impl hub.death.quarantine] */
 static void quarantine(struct host_life *life)
 {
     life->quarantined = true;
@@ -78,8 +80,8 @@ static void quarantine(struct host_life *life)
     settle(life);
 }
 
-/* Of one that holds no lock nothing else can come than its own goodbye; when its time is over, or
- * it broke a rule, it is put away. */
+/* A guest without a lock can prove its end only by its own goodbye. When its time is over, or it
+ * broke a rule, it is quarantined. */
 static bool is_hopeless(const struct host_life *life)
 {
     return life->anonymous && !life->locked && hub_observe(&life->cause) != HOST_CAUSE_NONE;
@@ -97,8 +99,9 @@ void host_death_look(struct host_life *life)
         host_guests_end(life, HOST_CAUSE_NONE, "it is being killed");
 }
 
-/* The process of a stranger is dead, and its lock is not free: somebody it forked still has it. It
- * is asked for by timer from now on: the pidfd would say the same for ever. */
+/* The process of an anonymous guest is dead, but its lock is not free: a process that it forked
+ * still has it. From now on the lock is tested by timer: the pidfd would report the same for
+ * ever. */
 void host_death_on_pidfd(void *user, uint32_t events)
 {
     struct host_life *life = user;
@@ -115,7 +118,7 @@ void host_death_on_bell(void *user, uint32_t events)
 {
     struct host_life *life = user;
 
-    /* Most who hang up are dead: then there is nothing to read, to kill or to look at again. */
+    /* Most peers that hang up are dead: then there is nothing left to read or to kill. */
     if (events & (EPOLLHUP | EPOLLRDHUP))
         host_death_look(life);
     if (life->proven_ns != 0)
@@ -148,7 +151,7 @@ int host_death_deliver(struct host_observe *host)
     return count;
 }
 
-/* A grandchild may hold the pipes: then what it still prints is waited for, a moment. */
+/* A grandchild may hold the pipes. Its output is waited for, but only for a moment. */
 static bool is_over(struct host_observe *host, struct host_life *life)
 {
     uint64_t until = life->proven_ns + OUTPUT_END;
@@ -171,8 +174,8 @@ static bool is_over(struct host_observe *host, struct host_life *life)
     return false;
 }
 
-/* Those whose cgroup empties itself are waited for, within the bound of that; there may be several,
- * and the end of the host is no time to begin to watch them. */
+/* Waits for cgroups that empty themselves, each within its bound. There may be several, and the end
+ * of the host is too late to begin to watch them. */
 void host_death_sweep_all(struct host_observe *host)
 {
     bool lasts;
@@ -195,7 +198,7 @@ void host_death_sweep(struct host_observe *host)
 
         if (!is_over(host, life))
             continue;
-        host_guests_blame(life); /* a last user of it may have found out after it was settled */
+        host_guests_blame(life); /* a last user may have found a violation since */
         hub_list_remove(&life->link);
         host_observer_reaped(host, life);
         host_life_release(&life);

@@ -22,16 +22,16 @@
 #include "hub/base/clock.h"
 #include "hub/shm/doorbell.h"
 
-#define PROOF_WITHIN    (5 * HUB_SECOND)        /* of a SIGKILL; then somebody is told */
-#define VIOLATED_GRACE  (100 * HUB_MILLISECOND) /* for a trusted guest, to log the reason */
+#define PROOF_WITHIN    (5 * HUB_SECOND)        /* from SIGKILL to the report as stuck */
+#define VIOLATED_GRACE  (100 * HUB_MILLISECOND) /* for a trusted guest to log the reason */
 #define FULL_AGAIN      (10 * HUB_MILLISECOND)  /* an entry comes back when its last user goes */
-#define STOP_ALL_WITHIN (10 * HUB_SECOND)       /* of the host's end */
-#define DRAIN_AGAIN     (2 * HUB_MILLISECOND)   /* while calls are open in one that is to go */
-#define PAUSED          HUB_SECOND /* so late a time-out shows that the host stood still */
+#define STOP_ALL_WITHIN (10 * HUB_SECOND)       /* for the end of the host */
+#define DRAIN_AGAIN     (2 * HUB_MILLISECOND)   /* while calls are open in a guest that stops */
+#define PAUSED          HUB_SECOND /* a timer this late shows that the host stood still */
 
 /* ---- time-outs ---- */
 
-/* Nothing is given back before the proof, which may still come; but nobody shall wait for it.
+/* Nothing is returned before the proof of death, which may still come, but no caller waits for it.
  * r[impl hub.death.stuck] */
 static void tell_stuck(const struct host_guest *guest)
 {
@@ -50,14 +50,14 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
-/* Does a call run in it, or is a thread about to send one that it found the way for before? */
+/* Is a call open in the guest, or is a thread about to send one whose route it has found? */
 static bool is_in_use(struct host_guest *guest)
 {
     return hub_calls_open(guest->life->connection.calls) > 0 ||
            host_caller_inside_life(&guest->host->owner.registry.scratches, guest->life) > 0;
 }
 
-/* Calls still run in it, and their time is not over: it is looked at again in a moment. */
+/* If calls are open and their time is not over, the timer comes again in a moment. */
 static bool still_drains(struct host_guest *guest)
 {
     uint64_t again = hub_clock_after(DRAIN_AGAIN);
@@ -82,7 +82,8 @@ static void say_goodbye(struct host_life *life)
         hub_doorbell_ring(life->doorbell);
 }
 
-/* Once, when its open calls have ended or had their time. r[impl supervise.stop.drain] */
+/* Says goodbye, once, when the open calls have ended or their time is over.
+ * r[impl supervise.stop.drain] */
 static bool send_goodbye(struct host_guest *guest)
 {
     uint64_t goodbye = guest->supervision.goodbye_ns;
@@ -98,8 +99,8 @@ static bool send_goodbye(struct host_guest *guest)
     return true;
 }
 
-/* One that was asked to go, and has not, is asked once more in a way that needs no turn of its own.
- * r[impl supervise.stop] */
+/* A guest that was asked to leave, and has not, gets SIGTERM, which needs no turn of its serving
+ * loop. r[impl supervise.stop] */
 static bool send_term(struct host_guest *guest)
 {
     uint64_t term = guest->supervision.term_ns;
@@ -112,8 +113,8 @@ static bool send_term(struct host_guest *guest)
     return true;
 }
 
-/* Where the host itself stood still, or a debugger looks at the guest, it gets the time anew to
- * start. r[impl supervise.watchdog.pause] */
+/* If the host itself stood still, or a debugger is attached, the start gets its time anew.
+ * r[impl supervise.watchdog.pause] */
 static void on_time(void *user)
 {
     struct host_guest *guest = user;
@@ -146,14 +147,14 @@ static void start_failed(struct host_guest *guest, int code)
     host_after_exit(guest, &end);
 }
 
-/* The entry of the last life is still used, by a call that returns in a moment. */
+/* The entry of the last life is still used by a call that returns in a moment. */
 static void wait_for_entry(struct host_guest *guest)
 {
     guest->restarts -= guest->lives > 0;
     host_supervision_deferred(guest, hub_clock_after(FULL_AGAIN));
 }
 
-/* While it was stopped another one may have taken the name that it gave itself.
+/* While the guest was down, another one may have got the name that it gave itself.
  * r[impl sec.name.own] */
 static void keep_name(struct host_guest *guest)
 {
@@ -278,7 +279,7 @@ void host_guests_end(struct host_life *life, enum host_cause cause, const char *
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
 
-/* A program that the host did not start may do anything with a signal that it can hear.
+/* An anonymous guest gets no signal: its program may do anything with one that it can handle.
  * r[impl supervise.watchdog] */
 void host_guests_abort(struct host_life *life, enum host_cause cause)
 {
@@ -354,7 +355,7 @@ static void part(struct host_life *life)
     host_loop_clear(&guest->timer);
     guest->calls += hub_calls_answered(life->connection.calls);
     host_figures_add(&guest->figures, &life->connection);
-    /* In this order: who finds it ready, on any thread, finds a life. */
+    /* In this order: a thread that finds the guest ready also finds a life. */
     if (guest->child == HOST_TREE_NONE)
         host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
     else
@@ -364,7 +365,7 @@ static void part(struct host_life *life)
     host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
-/* Not of one that was asked to go, or said that it goes, and then went in order.
+/* There is no event for a guest that was asked to leave, or said so, and then exited in order.
  * r[impl shm.death.callback] r[impl shm.death.recovery] */
 static void tell_death(const struct host_life *life, const struct host_end *end)
 {
@@ -418,7 +419,7 @@ void host_guests_ask(struct host_guest *guest)
         (void)send_goodbye(guest);
 }
 
-/* Meanwhile nobody may take its place. */
+/* The pin keeps the guest's entry of the guest table meanwhile. */
 static int wait_stopped(struct host_guest *guest, uint64_t deadline)
 {
     int r = 0;
@@ -441,7 +442,8 @@ uint64_t host_guests_stop(struct host_guest *guest)
     return hub_clock_after(host_lint_stop_ns(&guest->supervision) + finish + 2 * PROOF_WITHIN);
 }
 
-/* Those too that are just coming. r[impl shm.goodbye.host] r[impl shm.goodbye.host-atomic] */
+/* Guests that are just attaching are told, too. r[impl shm.goodbye.host]
+ * r[impl shm.goodbye.host-atomic] */
 static void leave_shared(struct host_observe *host)
 {
     struct hub_segment_view view;

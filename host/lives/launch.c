@@ -22,7 +22,7 @@
 
 #define PROOF_WITHIN (5 * HUB_SECOND)
 
-/* The numbers a guest knows its descriptors by. */
+/* The descriptor numbers that a guest knows. */
 enum {
     FD_INPUT,
     FD_OUTPUT,
@@ -31,7 +31,7 @@ enum {
     FD_DOORBELL,
     FD_MODULE,
     FD_ORDINARY,
-    FD_KEEP = 8, /* what is kept follows */
+    FD_KEEP = 8, /* stored descriptors follow */
     FD_KEPT
 };
 
@@ -39,10 +39,10 @@ extern char **environ;
 
 _Static_assert(FD_KEPT + HUB_FD_STORE_NAMES_MAX == HOST_SPAWN_DESCRIPTORS, "room for all of them");
 
-/* What only the start needs; the child has its own copies. */
+/* Needed for the start only. The child has its own copies. */
 struct launch {
     int input, output[2], doorbell, keep; /* the child's ends */
-    int cgroup;                           /* where it goes in; -1: nowhere */
+    int cgroup;                           /* to enter; -1: none */
     char **arguments;
     char **environment; /* the strings are the host's own */
 };
@@ -248,7 +248,7 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
     return 0;
 }
 
-/* Twice as many, as in the loop: lives that have ended may still be looked out for. */
+/* Twice the number of guests, as in the loop: lives that have ended may still be looked out for. */
 static int look_out(struct host_observe *host, struct host_post *post)
 {
     int r = HOST_OWNER(host)->lookout.open
@@ -277,7 +277,7 @@ static int watch(struct host_life *life)
     return r == 0 ? host_output_watch(&life->output) : r;
 }
 
-/* Which step it was that failed; what is known more exactly stays. */
+/* Notes the step that failed, unless a more exact one is known. */
 static int at(struct host_guest *guest, const char *step, int r)
 {
     if (r < 0 && !guest->step)
@@ -311,7 +311,7 @@ static void undo(struct host_life *life)
         host_life_kill(life, HOST_CAUSE_SPAWN);
         if (hub_proof_wait(life->pidfd, hub_clock_after(PROOF_WITHIN)) < 0) {
             rapahub_log(RAPAHUB_LOG_ERROR, "launch", "pid %d does not die", (int)life->pid);
-            return; /* what it may still touch is never given back */
+            return; /* memory that it may still touch is never freed */
         }
     }
     host_life_release(&life);
@@ -335,7 +335,7 @@ int host_launch(struct host_guest *guest, struct host_life **out)
     r = build(guest, life, &launch);
     fini(&launch);
     if (r < 0) {
-        if (r != RAPAHUB_EAGAIN) /* of which the spawner says more, as there are several */
+        if (r != RAPAHUB_EAGAIN) /* the spawner tells which of several causes this is */
             hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
         undo(life);
         return r;

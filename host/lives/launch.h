@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch: all that a process of a guest needs, and its start: entry, memory, doorbell, pipes,
- * ticket, environment. Either all of it stands, or nothing is left. Owner. */
+/* launch: makes everything that a process of a guest needs, and starts it: entry, memory, doorbell,
+ * pipes, ticket, environment. After a failure nothing is left. Owner. */
 #ifndef HOST_LIVES_LAUNCH_H
 #define HOST_LIVES_LAUNCH_H
 
 #include "host/process/guest.h"
 
-/* The process runs, its link is open, its descriptors are watched. */
+/* Returns with a running process, an open link, and watched descriptors. */
 int host_launch(struct host_guest *guest, struct host_life **out);
 
 #endif

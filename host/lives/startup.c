@@ -34,14 +34,14 @@ static bool is_by_attach(const struct host_life *life)
     return life->guest->supervision.ready == RAPAHUB_READY_ATTACH;
 }
 
-/* One that is READY by having attached is up already, and its start goes on all the same. */
+/* A guest that is READY by attaching is up already, but its start goes on. */
 static bool is_starting(const struct host_life *life)
 {
     return life->guest->state == HOST_GUEST_ATTACHED ||
            (is_by_attach(life) && host_guest_is_up(life->guest));
 }
 
-/* Is this answer still of interest? A life may have ended meanwhile. */
+/* Is this response still of interest? The life may have ended meanwhile. */
 static bool goes_on(struct host_life *life, int code)
 {
     if (life->settled || life->guest->life != life || !is_starting(life) || code == RAPAHUB_EDIED ||
@@ -58,7 +58,7 @@ static uint64_t deadline_of(const struct host_life *life)
     return is_by_attach(life) ? life->startup.deadline_ns : life->guest->timer.due_ns;
 }
 
-/* One for all of its containers, and for all lists of its methods. r[impl sec.call.time] */
+/* All containers, and all lists of methods, share one deadline. r[impl sec.call.time] */
 static void begin_time(struct host_life *life)
 {
     life->startup.deadline_ns = hub_clock_after(life->guest->supervision.start_timeout_ns);
@@ -94,7 +94,7 @@ static void on_plugged(void *user, int code, struct hub_answer *answer)
         step(life);
 }
 
-/* A container that was plugged before the death stays so. */
+/* A container that was plugged before the death stays plugged. */
 static void restore_plug(struct host_life *life)
 {
     const bool plugged = true;
@@ -105,7 +105,7 @@ static void restore_plug(struct host_life *life)
         host_startup_fail(life, r);
 }
 
-/* One that need not be of this library may know no containers: then it has begun them. */
+/* A guest of another library may know no containers. Then it counts as having begun them. */
 static int take_begun(struct host_life *life, struct hub_answer *answer)
 {
     int r = host_request_decode(life, answer, "restart", &rapahub_type_void, NULL);
@@ -133,7 +133,7 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
         step(life);
 }
 
-/* A container that comes to life for the first time belongs to who begins it. */
+/* A container that begins for the first time is left to its creator. */
 static void begin_next(struct host_life *life)
 {
     const struct hub_list *all = &life->guest->containers;
@@ -173,7 +173,7 @@ void host_startup_attached(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    if (guest->named == HOST_GUEST_UNNAMED) { /* until it says how it is called */
+    if (guest->named == HOST_GUEST_UNNAMED) { /* until it tells its name */
         host_routes_write(&guest->host->owner.registry.routes);
         host_guest_table_name(guest);
         memcpy(life->name, guest->name, sizeof life->name);
@@ -226,7 +226,7 @@ static void publish_methods(struct host_life *life)
     host_methods_release(&life->guest->methods);
     life->guest->methods = host_methods_hold(life->startup.methods);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
-    host_loop_wake(&HOST_OWNER(host)->loop); /* requests may wait for them */
+    host_loop_wake(&HOST_OWNER(host)->loop); /* calls may wait for them */
 }
 
 static void ask_methods(struct host_life *life)
@@ -256,7 +256,8 @@ static void tell_renamed(const struct host_guest *guest)
                     guest->name, guest->module_name);
 }
 
-/* The first time counts: who has a name keeps it over all its lives, whatever the next one says. */
+/* The first name counts: the guest keeps it over all its lives, even if a later module tells
+ * another. */
 static void take_name(struct host_life *life, struct rapahub_string name)
 {
     struct host_guest *guest = life->guest;
@@ -320,9 +321,9 @@ void host_startup_ready(struct host_call *host, struct host_life *life, struct h
         ask_methods(life);
 }
 
-/* ---- why it failed ---- */
+/* ---- the cause of a failure ---- */
 
-/* "start: CODE TEXT", as a guest says it that cannot start. */
+/* Parses "start: CODE TEXT", the reason that a guest gives if it cannot start. */
 static bool take_start_reason(struct host_guest *guest, const char *reason)
 {
     char name[40];

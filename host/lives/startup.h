@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* startup: from a guest's READY to the moment its calls are routed: its methods are asked for, its
- * containers begun again in order. Nothing of it holds up the loop. Owner. */
+/* startup: from READY of a life to the first call that is routed to it: its methods are asked for,
+ * and its containers begin again in order. Nothing here blocks the loop. Owner. */
 #ifndef HOST_LIVES_STARTUP_H
 #define HOST_LIVES_STARTUP_H
 
@@ -9,17 +9,19 @@
 
 struct host_call;
 
-/* Serves READY, and goes on from there. */
+/* Serves READY and continues the start. */
 void host_startup_ready(struct host_call *host, struct host_life *life,
                         struct hub_request *request);
 
-/* It has attached, and is READY by that: its containers are begun, whether it says more or not. */
+/* A guest that is READY by attaching has attached: its containers begin, whether it says more or
+ * not. */
 void host_startup_attached(struct host_life *life);
 
-/* The start has failed as the calling thread's diagnosis of `code` says: the life is killed. */
+/* The start has failed with `code`, whose diagnosis is the calling thread's. Kills the life. */
 void host_startup_fail(struct host_life *life, int code);
 
-/* It ended before it was ready: says why to whoever waits for it, unless that is known. */
+/* The life ended before it was ready. Sets the error that waiting callers get, unless it is
+ * known. */
 struct host_end;
 void host_startup_explain(struct host_life *life, const struct host_end *end);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop: a life of a guest is ended from outside, and with it the guest. */
+/* stop: ends a life of a guest from outside, and with it the guest. */
 #include <rapahub/error.h>
 
 #include "host/guest/exit_command.h"
@@ -12,7 +12,7 @@
 struct stop {
     struct rapahub_guest_id id;
 
-    struct host_guest *guest; /* pinned; the rest is set when it begins */
+    struct host_guest *guest; /* pinned; this and the rest are set when it begins */
     struct host_timer due;
 };
 
@@ -54,7 +54,7 @@ static int end(struct host_owner *owner, void *argument)
     guest->pins--;
     if (host_guest_table_is_used(guest))
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
-    /* It never served, and who spawned it has gone before. */
+    /* The guest never served, and its spawner has returned already. */
     if (guest->initial && guest->child != HOST_TREE_NONE && guest->pins == 0)
         host_guest_table_drop(guest);
     return 0;
@@ -86,7 +86,7 @@ static int run_kill(struct host_owner *owner, void *argument)
 
     if (!guest || !guest->life)
         return refuse_stale();
-    /* One that cannot be killed is put out of use. */
+    /* A guest that cannot be killed is quarantined. */
     host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
                                     ? HOST_CAUSE_STOP_TIMEOUT
                                     : HOST_CAUSE_NONE);
