@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hooks: what lower floors of a host call of upper ones, in one place. Each table is described
+/* hooks: all functions of upper floors that lower floors of a host call. Each table is described
  * where it is declared, in the floor that calls through it. */
 #include "host/hooks.h"
 

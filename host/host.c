@@ -39,7 +39,7 @@
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"
 
-#define WATCHES_EACH 5 /* of a guest: pidfd, doorbell, two pipes, what it gives to keep */
+#define WATCHES_EACH 5 /* per guest: pidfd, doorbell, two pipes, fd store */
 
 /* ---- create and destroy ---- */
 
@@ -116,7 +116,7 @@ static struct rapahub_host *new_host(void)
     return host;
 }
 
-/* Who comes by itself must find a segment. */
+/* Anonymous guests must find a segment. */
 static int open_shared(struct rapahub_host *host)
 {
     const struct host_group_plan plan = {.number = ++HOST_PROCESS(host)->groups,
@@ -149,7 +149,7 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
     if (!HOST_REGISTRY(host)->guests)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u guests",
                             HOST_REGISTRY(host)->guests_max);
-    /* Twice as many: those of lives that have ended stay watched for a moment. */
+    /* Twice as many: the watches of ended lives last a moment longer. */
     r = host_loop_init(&HOST_OWNER(host)->loop, 2 * WATCHES_EACH * HOST_REGISTRY(host)->guests_max);
     if (r < 0)
         return r;
@@ -340,7 +340,7 @@ struct visit_job {
     void *user;
 };
 
-/* Who came by itself and has gone is kept only until its place is wanted. */
+/* An anonymous guest that has gone is kept only until its entry of the guest table is needed. */
 static bool is_past_visitor(const struct host_guest *guest)
 {
     return guest->anonymous && guest->state == HOST_GUEST_CLOSED;
@@ -369,7 +369,7 @@ int rapahub_host_guests(struct rapahub_host *host,
 {
     struct visit_job job = {visit, user};
 
-    return host_threads_look(HOST_OWNER(host), run_guests, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_guests, &job); /* allowed in a callback too */
 }
 
 struct figures_job {
@@ -397,7 +397,7 @@ int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id gues
 {
     struct figures_job job = {guest, visit, user};
 
-    return host_threads_look(HOST_OWNER(host), run_figures, &job); /* from a callback too */
+    return host_threads_look(HOST_OWNER(host), run_figures, &job); /* allowed in a callback too */
 }
 
 /* ---- calls ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host: the whole of one host: all floors, and what a turn of its owner keeps from one to the next.
- */
+/* host: the whole of one host: all floors, and the state that its owner keeps between turns. */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
 
@@ -12,11 +11,11 @@
 #include "host/observe/observe.h"
 
 struct rapahub_host {
-    struct host_observe observe; /* the rest is the owner's */
-    uint32_t glances;            /* turns since one looked at the descriptors */
-    uint32_t polls;              /* turns without a wait, one after the other */
-    bool unheard;                /* there are lives whose doorbells are not armed */
-    struct hub_a32 polled;       /* 1: there were turns that armed no doorbell; any thread */
+    struct host_observe observe; /* this and the rest are the owner's */
+    uint32_t glances;            /* turns since the last that looked at the descriptors */
+    uint32_t polls;              /* turns in a row without a wait */
+    bool unheard;                /* some lives have an unarmed doorbell */
+    struct hub_a32 polled;       /* 1: some turns armed no doorbell; any thread */
 };
 
 /* See floors.h. */

@@ -2,8 +2,8 @@
 /* presets: options that are known by a name. */
 #include <rapahub/supervise.h>
 
-/* None is -1, for 0 means the default. What no `restarts_max` can say becomes a number that is
- * refused with the reason where the options are used. */
+/* 0 would mean the default, so no restarts is -1. A number that `restarts_max` cannot hold becomes
+ * one that is refused, with the reason, where the options are used. */
 static int32_t in_all(unsigned restarts)
 {
     if (restarts == 0)

@@ -18,17 +18,17 @@
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
 
-#define BATCH   64    /* messages of one guest, before the next one's turn */
+#define BATCH   64    /* messages of one guest before the turn of the next */
 #define IDLE_MS 10000 /* the longest wait */
 
 #define GLANCES 8 /* turns in a row that look at no descriptor */
 
-#define POLLS 8 /* turns in a row without a wait, behind which the next one is expected at once */
+#define POLLS 8 /* turns in a row without a wait, after which another is expected at once */
 
 #define OWED_AGAIN (2 * HUB_MILLISECOND)
 
-/* What calls the embedder is left to the turns outside of a deep one: a callback that calls begins
- * a turn inside of its own. */
+/* A deep turn leaves all callbacks of the embedder to the turns around it: a callback that makes a
+ * call begins a turn inside its own. */
 static bool is_deep(const struct rapahub_host *host)
 {
     return host->observe.supervision.call.process.owner.depth +
@@ -53,9 +53,9 @@ static int serve_embedder(struct rapahub_host *host, struct host_life *life, uin
 
 /* ---- without doorbells ---- */
 
-/* An owner that dispatches again and again without a wait looks at the rings by itself, as long as
- * nobody can wait for the loop's descriptor: no guest rings for it, which costs either side a
- * system call. Who naps in a futex is told of others by their doorbells: not there. */
+/* An owner that dispatches again and again without a wait polls the rings itself, as long as no
+ * thread can wait for the loop's descriptor. No guest rings for it then, which saves a system call
+ * on either side. An owner that naps does not poll: doorbells tell it of the other guests. */
 static bool is_polling(const struct rapahub_host *host)
 {
     return host->polls >= POLLS &&
@@ -64,7 +64,8 @@ static bool is_polling(const struct rapahub_host *host)
             host->observe.supervision.call.process.options.waiting == RAPAHUB_WAIT_POLL);
 }
 
-/* Who shows the descriptor behind this fence wakes the loop, or is seen here. */
+/* After this fence, either the thread that shows the descriptor wakes the loop, or the owner sees
+ * that it is shown. */
 static void begin_to_poll(struct rapahub_host *host)
 {
     if (hub_load_relaxed(&host->polled) != 0)
@@ -79,8 +80,8 @@ void host_turn_show(struct rapahub_host *host)
         host_loop_wake(&HOST_OWNER(host)->loop);
 }
 
-/* Behind it the owner may sleep. What came before the doorbell was armed, or is left to do, does
- * not ring. */
+/* After this the owner may sleep. The loop is woken for messages that came before the doorbell was
+ * armed, or that are left: they do not ring. */
 static void listen_again(struct rapahub_host *host)
 {
     if (!host->unheard)
@@ -123,7 +124,7 @@ static int sweep_link(struct host_life *life)
 
 /* ---- a turn ---- */
 
-/* What that brought is done in this turn: the loop need not be woken for it. */
+/* New work from the sweep is done in this turn: the loop need not be woken for it. */
 static bool sweep(struct host_life *life, uint32_t *work)
 {
     struct host_loop *loop = life->loop;
@@ -134,7 +135,7 @@ static bool sweep(struct host_life *life, uint32_t *work)
     received = sweep_link(life) > 0;
     loop->handling = false;
     more = hub_exchange(&life->work, 0);
-    if (more & HOST_WORK_SWEEP) { /* in the next one */
+    if (more & HOST_WORK_SWEEP) { /* in the next turn */
         hub_arm(&life->work, HOST_WORK_SWEEP);
         if (!life->unheard)
             host_loop_wake(loop);
@@ -161,8 +162,8 @@ static int serve_life(struct rapahub_host *host, struct host_life *life)
     return count + (work != 0);
 }
 
-/* What is done for one life may end another, and move it to another list: so first all are noted.
- * None is freed before the outermost turn is over. */
+/* The work for one life may end another, and move it to another list. So all lives are listed
+ * first. None is freed before the outermost turn is over. */
 static int serve_lives(struct rapahub_host *host)
 {
     struct host_life *all[HUB_GUESTS_MAX];
@@ -177,7 +178,8 @@ static int serve_lives(struct rapahub_host *host)
     return count;
 }
 
-/* What is armed here is done behind the timers of the same turn; of a deep one, by one outside. */
+/* Work that is armed here is done after the timers of the same turn. A deep turn leaves it to one
+ * around it. */
 static void on_overdue(void *user)
 {
     struct rapahub_host *host = user;
@@ -200,8 +202,8 @@ static void set_timer(struct rapahub_host *host, uint64_t due_ns)
         host_loop_set(&HOST_OWNER(host)->loop, &HOST_CALL(host)->overdue, due_ns);
 }
 
-/* The next end of a call nobody waits for, or the next try to send what a guest has no space for.
- */
+/* Sets the timer to the next end of an asynchronous call, or to the next attempt to send to a guest
+ * that had no space. */
 static void set_overdue(struct rapahub_host *host)
 {
     bool owes = false, deep = is_deep(host);
@@ -235,8 +237,8 @@ static void sweep_containers(struct rapahub_host *host)
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
-/* The lives have had their turn: what a timer finds now would wait, and with it all who see that it
- * is noted and leave the loop alone. */
+/* The lives have had their turn, so work that a timer has just noted would wait. Threads that see
+ * it noted do not wake the loop either. */
 static void look_again(struct rapahub_host *host)
 {
     bool noted = false;
@@ -247,8 +249,8 @@ static void look_again(struct rapahub_host *host)
         host_loop_wake(&HOST_OWNER(host)->loop);
 }
 
-/* What has ended is given back, and then what was to begin at once begins: a guest that is started
- * again without a delay finds the entry that it had, and waits for no other turn. */
+/* Frees what has ended, then runs timers that are due at once. A guest that restarts without a
+ * delay so finds its old entry free, and waits for no other turn. */
 static int clear(struct rapahub_host *host)
 {
     bool ended = !hub_list_empty(&HOST_PROCESS(host)->ended);
@@ -262,7 +264,7 @@ static int clear(struct rapahub_host *host)
     return count;
 }
 
-/* Who is told of a death is told before anything of it is given back: so events come first.
+/* Events come first: an embedder is told of a death before anything of the dead is returned.
  * r[impl shm.death.recovery] */
 static int work(struct rapahub_host *host)
 {
@@ -287,7 +289,7 @@ static int work(struct rapahub_host *host)
     return count;
 }
 
-/* Who sleeps holds nothing back. r[impl hub.ring.cork] */
+/* A thread that sleeps holds no messages back. r[impl hub.ring.cork] */
 static void push_all(struct rapahub_host *host)
 {
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
@@ -298,7 +300,7 @@ static void push_all(struct rapahub_host *host)
     }
 }
 
-/* One whose doorbell is still armed where it need not be is swept for that. */
+/* A doorbell that is still armed although the owner polls is disarmed by a sweep. */
 static bool has_news(const struct host_life *life, bool polls)
 {
     const struct hub_link *link = life->connection.link;
@@ -308,9 +310,9 @@ static bool has_news(const struct host_life *life, bool polls)
     return host_guest_is_up(life->guest) && (polls || hub_link_was_rung(link));
 }
 
-/* What guests have rung for is taken without a system call, be the byte still on its way: a program
- * that dispatches again and again gets the answers to many calls so. Now and then, and where nobody
- * has rung, all descriptors and timers get their turn. */
+/* Receives from guests that have rung without a system call, even if the byte is still on its way:
+ * a program that dispatches again and again gets many responses this way. Now and then, and if no
+ * guest has rung, all descriptors and timers get their turn. */
 static bool glance(struct rapahub_host *host, bool polls)
 {
     bool found = polls;
@@ -331,7 +333,8 @@ static bool glance(struct rapahub_host *host, bool polls)
     return found;
 }
 
-/* Sleeps where what comes next wakes it, then takes what is in the loop. */
+/* Sleeps where the next event wakes it, on futexes or in the loop, then handles the loop's
+ * events. */
 static int wait_in_turn(struct rapahub_host *host, int timeout_ms)
 {
     int most = timeout_ms < 0 || timeout_ms > IDLE_MS ? IDLE_MS : timeout_ms;
