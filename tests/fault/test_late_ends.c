@@ -39,11 +39,11 @@ void __wrap_hub_calls_end_all(struct hub_calls *calls, int code)
     __real_hub_calls_end_all(calls, code);
 }
 
-void *__real_hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
-void *__wrap_hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size);
-void *__wrap_hub_answers_place(struct hub_calls *calls, uint32_t id, uint32_t size)
+void *__real_hub_responses_place(struct hub_calls *calls, uint32_t id, uint32_t size);
+void *__wrap_hub_responses_place(struct hub_calls *calls, uint32_t id, uint32_t size);
+void *__wrap_hub_responses_place(struct hub_calls *calls, uint32_t id, uint32_t size)
 {
-    void *place = __real_hub_answers_place(calls, id, size);
+    void *place = __real_hub_responses_place(calls, id, size);
 
     if (size > ECHOED)
         slow_down(&slow_answer);

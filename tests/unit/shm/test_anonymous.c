@@ -33,11 +33,11 @@ struct visit {
 static struct hub_peer_entry
     *overtaken; /* by one without a lock, as soon as the next lock is taken */
 
-int __real_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid);
-int __wrap_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid);
-int __wrap_hub_lock_take_peer(int fd, uint32_t peer, pid_t pid)
+int __real_hub_lock_acquire_peer(int fd, uint32_t peer, pid_t pid);
+int __wrap_hub_lock_acquire_peer(int fd, uint32_t peer, pid_t pid);
+int __wrap_hub_lock_acquire_peer(int fd, uint32_t peer, pid_t pid)
 {
-    int r = __real_hub_lock_take_peer(fd, peer, pid);
+    int r = __real_hub_lock_acquire_peer(fd, peer, pid);
 
     if (overtaken)
         assert_true(hub_claim(&overtaken->state, HUB_PEER_EMPTY, HUB_PEER_ATTACHED));
