@@ -10,7 +10,7 @@
 
 #define HELD_MOST 8
 
-/* The ranks that a thread holds, in the order taken. */
+/* The ranks of the locks that a thread holds, in the order in which it acquired them. */
 static _Thread_local struct {
     uint32_t ranks[HELD_MOST];
     unsigned count;
@@ -20,7 +20,8 @@ static _Thread_local struct {
 static const char *const names[HUB_MUTEX_RANKS_COUNT] = {HUB_MUTEX_ORDER(NAME)};
 #undef NAME
 
-/* Without the log, and so without CHECK: its lock may be one of the two. */
+/* Prints the two locks and aborts. It uses neither the log nor CHECK, which logs: the lock of the
+ * log may be one of the two. */
 _Noreturn static void end(uint32_t rank, const char *what, uint32_t other)
 {
     dprintf(STDERR_FILENO, "error locks: '%s' is %s '%s' (order: hub/base/mutex.h)\n",

@@ -5,7 +5,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 
-/* Who has waited takes it as one that is waited for: it cannot know whether others still do, and
+/* A thread that has waited locks the mutex as WANTED: it cannot know whether others still wait, and
  * one wake-up too many costs less than one too few. */
 __attribute__((noinline)) void hub_mutex_wait(struct hub_mutex *mutex)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mutex: names what it guards, so that clang checks it. Held for a few lines, never over a wait or
- * a callback. One word and a futex, so that nothing is called where nobody else holds it: a call
- * takes several (docs/adr/0012).
+/* mutex: a lock that clang's thread safety analysis checks. It is held for a few lines, never
+ * during a wait or a callback. It is one word and a futex, so an uncontended lock calls no
+ * function: a call locks several of them (docs/adr/0012).
  *
- * HUB_MUTEX_ORDER is the order of all locks of the product. A thread that holds one takes only
- * locks that come later in the list, so no threads can wait for each other in a circle. Debug and
- * sanitizer builds check this at each lock (hub/base/lock_rank.h); in others a mutex has no rank.
- */
+ * HUB_MUTEX_ORDER is the order of all locks of the product. A thread that holds one acquires only
+ * locks that come later in the list, so threads cannot wait for each other in a circle. Debug and
+ * sanitizer builds check this at each lock (hub/base/lock_rank.h); in other builds a mutex has no
+ * rank. */
 #ifndef HUB_BASE_MUTEX_H
 #define HUB_BASE_MUTEX_H
 
@@ -19,16 +19,16 @@
 #define HUB_MUTEX_MARK(mark)
 #endif
 
-/* On a member: for the reader. clang checks members of C structs from version 20 on only; REQUIRES,
- * on functions, it checks today. */
+/* GUARDED_BY, on a member, is only for the reader: clang checks members of C structs from version
+ * 20 on. REQUIRES, on a function, is checked today. */
 #define GUARDED_BY(mutex)
 #define REQUIRES(mutex) HUB_MUTEX_MARK(requires_capability(mutex))
 
-/* Before a function that takes a lock by one name and calls what asks for it by another: clang
- * cannot know that these are one. */
+/* For a function that locks a mutex by one name and calls a function that requires it by another
+ * name: clang cannot know that both are the same mutex. */
 #define UNCHECKED HUB_MUTEX_MARK(no_thread_safety_analysis)
 
-/* name of the rank, what it guards; the outermost first */
+/* The name of a rank, and what its lock guards; the outermost lock first. */
 #define HUB_MUTEX_ORDER(X)                                                                    \
     X(ROUTES, "routes of a host") /* a lock of readers and writers: host/registry/routes.h */ \
     X(TASKS, "tasks of a host")                                                               \
@@ -73,11 +73,12 @@ static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct h
 enum hub_mutex_state {
     HUB_MUTEX_FREE,
     HUB_MUTEX_HELD,
-    HUB_MUTEX_WANTED /* held, and waited for */
+    HUB_MUTEX_WANTED /* held, and perhaps other threads wait for it */
 };
 
-/* Where another thread holds it, and where one waits for it, which is what it `was`. One that
- * nobody held is a broken promise: who gives it back did not take it. */
+/* The slow paths of lock and unlock. Any thread. hub_mutex_wait locks a mutex that another thread
+ * holds. hub_mutex_pass wakes a waiting thread after an unlock; `was` is the state before it. An
+ * unlock of a mutex that was not held ends the process. */
 void hub_mutex_wait(struct hub_mutex *mutex);
 void hub_mutex_pass(struct hub_mutex *mutex, uint32_t was);
 
@@ -109,7 +110,7 @@ static inline void hub_mutex_lock(struct hub_mutex *mutex)
         hub_mutex_wait(mutex);
 }
 
-/* The same, and the fence in front of a look at `word` for who sleeps. */
+/* Unlocks, with a full fence before the caller reads `word` to see whether a thread sleeps. */
 static inline void hub_mutex_unlock_and_settle(struct hub_mutex *mutex, struct hub_a32 *word)
 {
     uint32_t was;

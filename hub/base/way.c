@@ -6,7 +6,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/streaming_copy.h"
 
-/* Copies in a row. Of a stream a row on trial first fills what a cache holds. */
+/* Numbers of copies. A row of a stream on trial first fills a cache: the first half of the row is
+ * not timed. */
 #define ALONE_TRIAL    8
 #define ALONE_BETWEEN  2040
 #define ALONE_TIMED    1
@@ -15,15 +16,19 @@
 #define STREAM_BETWEEN 8064
 #define STREAM_TIMED   96
 #define STREAM_EACH    192
-#define CLIP           4 /* so often what it was may it take: who was interrupted took longer */
-#define SLOWLY         4 /* what takes longer is believed by a part; what is quick at once */
-#define MIB            (UINT64_C(1) << 20)
+
+/* A cost counts as at most CLIP times the known one: an interrupted copy takes longer. A higher
+ * cost moves the known one by one SLOWLY-th of the difference; a lower one replaces it. */
+#define CLIP   4
+#define SLOWLY 4
+#define MIB    (UINT64_C(1) << 20)
 
 _Static_assert(STREAM_BETWEEN % STREAM_EACH == 0 && ALONE_BETWEEN % ALONE_EACH == 0,
                "a row ends when copies that are timed together do");
 
-/* What each way costs, in eighths of what its sender sees: who reads what went past the caches
- * waits for memory, and memory used longest ago takes room in the cache that all share. */
+/* Weights of the kinds, in eighths of the cost that the sender measures. The reader of a streaming
+ * copy waits for memory, and memory that was used longest ago displaces other data from the cache
+ * that all CPUs share. */
 static const uint8_t weights[HUB_WAY_KINDS] = {8, 10, 9};
 
 void hub_way_init_alone(struct hub_way *way)
@@ -54,7 +59,7 @@ static bool is_on_trial(const struct hub_way *way)
     return !way->settled || way->now != way->pays;
 }
 
-/* Of those that are timed together, the first and the last. */
+/* The first and the last of the copies that are timed together. */
 static bool is_first(const struct hub_way *way)
 {
     return way->at % way->timed_of == way->timed_of - way->timed;
@@ -70,7 +75,8 @@ bool hub_way_is_timed(const struct hub_way *way)
     return is_first(way) || is_last(way);
 }
 
-/* All that disturbs a copy makes it longer, so a short one tells most. */
+/* Updates a known cost. Every disturbance makes a copy longer, so a short time is the most
+ * reliable. */
 static uint64_t learn(uint64_t known, uint64_t cost)
 {
     if (known == 0 || cost < known)
@@ -90,7 +96,8 @@ static uint8_t cheapest(const struct hub_way *way)
     return best;
 }
 
-/* After a row on trial comes a long one of the way that pays, but at first each is tried. */
+/* Begins the next row. At first each kind is tried once; after that a row on trial and a long row
+ * of the cheapest kind alternate. */
 static void begin_row(struct hub_way *way)
 {
     bool trial = way->settled && way->now == way->pays;
