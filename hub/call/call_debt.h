@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_debt: the answers that the other side owes: calls made to it that are not answered. */
+/* call_debt: the calls that the other side has not answered yet. */
 #ifndef HUB_CALL_CALL_DEBT_H
 #define HUB_CALL_CALL_DEBT_H
 

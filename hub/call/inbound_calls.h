@@ -3,12 +3,11 @@
  * once.
  *
  * Requests come under the receive token, so one at a time. A request is in the table from its
- * receipt until just before its answer is sent. Until it runs it is in exactly one of three places:
- * handed, the queue, or the list of those that are owed an answer because they were cancelled
- * there. The thread that removes it from that place, under the lock or by exchange, and no other,
- * answers it: a serving thread, or the one that settles, or none if the link has closed. A request
- * that direct_serve.h hands out is in none of these places: its mark says that it runs.
- */
+ * receipt until just before its answer is sent. Until it runs it is in exactly one of three states:
+ * handed, in the queue, or in the list of those that were cancelled there and are still to be
+ * answered. The thread that removes it from that state, under the lock or by exchange, and no
+ * other, answers it: a serving thread, or the one that settles, or none if the link has closed. A
+ * request that direct_serve.h hands out is in none of these states: its mark says that it runs. */
 #ifndef HUB_CALL_INBOUND_CALLS_H
 #define HUB_CALL_INBOUND_CALLS_H
 

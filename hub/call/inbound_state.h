@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inbound_state: shared by served and owed, and private to them. */
+/* inbound_state: shared by inbound_calls and response_queue, and private to them. */
 #ifndef HUB_CALL_INBOUND_STATE_H
 #define HUB_CALL_INBOUND_STATE_H
 
@@ -44,12 +44,12 @@ struct hub_inbound_calls {
     /* Readable without the lock, at each message: whether there is anything in the queue; whether
      * response_queue.c has anything to send. */
     struct hub_a32 queued, owes;
-    struct hub_a32 settling; /* a thread sends owed answers */
+    struct hub_a32 settling; /* a thread sends stored answers */
     /* The oldest request, older than all in the queue, for the next serving thread: set under the
      * token and the lock while there is no other, taken by exchange without the lock; 0: none. Most
      * calls go this way, and so lock twice: when they come and when they are answered. */
     struct hub_a64 handed;
-    struct hub_buffer_cache spares; /* memory of small requests: the holder of the token takes it */
+    struct hub_buffer_cache spares; /* memory of small requests, for the holder of the token */
     void (*on_request)(void *user);
     void *user;
     /* The request that direct_serve.c hands out: in no table, so that none must be maintained. Its
@@ -114,7 +114,7 @@ static inline bool hub_inbound_calls_runs_directly(const struct hub_inbound_call
     return (hub_observe64(&served->direct.mark) | 1) == (hub_request_mark(id) | 1);
 }
 
-/* Call it when one of the lists of owed answers has changed. */
+/* Call it when a list of answers that are still to be sent has changed. */
 static inline void hub_inbound_calls_note_owed(struct hub_inbound_calls *served)
     REQUIRES(served->lock)
 {

@@ -142,9 +142,9 @@ void hub_link_push(struct hub_link *link);
 void hub_link_cork(struct hub_link *link, bool corked);
 
 /* Counts a hindrance for direct calls (direct.h), or its end: a thread that waits, an answer that
- * is owed, or an end. Hindrances are rare, so they are counted in one word, the only one that a
- * small call reads. Call it before the hindrance becomes visible, and again when it is gone: while
- * the count is 0 there is none. Any thread. */
+ * could not be sent, or an end. Hindrances are rare, so they are counted in one word, the only one
+ * that a small call reads. Call it before the hindrance becomes visible, and again when it is gone:
+ * while the count is 0 there is none. Any thread. */
 void hub_link_hinder(struct hub_link *link, bool begins);
 
 /* Acquires the receive token if it is free, receives at most `max` messages, and releases the
