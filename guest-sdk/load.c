@@ -63,7 +63,8 @@ static int refuse_file(const char *name, const char *what)
     return rapahub_fail(RAPAHUB_ELOAD, "", "%s is %s", name, what);
 }
 
-/* dlopen would say "invalid ELF header", or find a library for another machine missing. */
+/* Checks the ELF header first, because dlopen's own errors mislead: "invalid ELF header", or, for a
+ * library built for another machine, a missing file. */
 static int check_elf(int fd, const char *name)
 {
     struct hub_elf image;
@@ -82,7 +83,8 @@ static int check_elf(int fd, const char *name)
     return 0;
 }
 
-/* dlerror names the descriptor; a person knows the file. */
+/* Replaces the path of the descriptor in the text of dlerror by the name of the file, which people
+ * know. */
 static int refuse_load(const char *path, const char *name)
 {
     const char *text = dlerror();
@@ -148,7 +150,8 @@ int guest_load_own(struct guest_module *module, const struct rapahub_chimod *chi
     return prepare(module);
 }
 
-/* The module stays in memory: what it registered with the C library may still run at exit. */
+/* The module stays in memory, because functions that it registered with the C library may still run
+ * at exit. */
 void guest_load_close(struct guest_module *module)
 {
     guest_methods_release(&module->methods);

@@ -14,24 +14,26 @@
 #include "hub/wire/raw.h"
 
 #define TIMEOUT (30 * HUB_SECOND)
-#define SMALL   512 /* bytes of metadata and arguments, with all that is encoded on the stack */
+#define SMALL   512 /* larger metadata and arguments are not encoded on the stack */
 
-/* One call on its way. */
+/* A call under way. */
 struct errand {
     struct guest *guest;
     const struct rapahub_call *call;
-    uint64_t id;                             /* of the method, */
-    const struct rapahub_type *const *types; /* its result and arguments, */
-    const char *name;                        /* and what it is called in texts: these three of */
-    struct hub_signature *signature;         /* the call, or of this; NULL: was not needed */
+    /* The method: its id, the types of its result and arguments, and its name for error texts. They
+     * point into the call if it has them all, else into `signature`, which is NULL until then. */
+    uint64_t id;
+    const struct rapahub_type *const *types;
+    const char *name;
+    struct hub_signature *signature;
     uint64_t number;
-    uint64_t span_ns, deadline_ns; /* what it may take; until when, or 0: nobody asked yet */
+    uint64_t span_ns, deadline_ns; /* time limit, and the time when it ends; 0: not computed yet */
     struct hub_answer *answer;
-    struct hub_stream_marks *marks; /* large, so that nobody clears more than its count */
-    struct hub_streams *streams;    /* NULL: its arguments hold none */
+    struct hub_stream_marks *marks; /* large: only its count is cleared */
+    struct hub_streams *streams;    /* NULL: no argument is a stream */
 };
 
-/* One deadline for all that it takes. */
+/* Returns the deadline of the whole call, which is computed once. */
 static uint64_t deadline_of(struct errand *errand)
 {
     if (errand->deadline_ns == 0)
@@ -39,7 +41,7 @@ static uint64_t deadline_of(struct errand *errand)
     return errand->deadline_ns;
 }
 
-/* The host itself could not make the call: its code is the caller's, as from rapahub_host_call. */
+/* The host could not make the call: its code becomes the caller's, as from rapahub_host_call. */
 static int fail_as_host(const struct hub_response *response)
 {
     int code = response->code < 0 ? response->code : RAPAHUB_EPROTOCOL;
@@ -47,7 +49,8 @@ static int fail_as_host(const struct hub_response *response)
     return rapahub_fail(code, "", "%.*s", (int)response->text.size, response->text.data);
 }
 
-/* Reads the head of the answer; behind it stands the result. */
+/* Decodes the head of the answer, so that `reader` is at the result. A failure if the call failed.
+ */
 static int open_answer(const struct errand *errand, struct hub_reader *reader)
 {
     struct hub_response response;
@@ -62,7 +65,8 @@ static int open_answer(const struct errand *errand, struct hub_reader *reader)
     return r;
 }
 
-/* How this chimod's memory is read no other one says. r[impl hub.call.memory] */
+/* Finds the types of the call. They must come from the calling chimod, because no other one can say
+ * how its memory is laid out. r[impl hub.call.memory] */
 static int make_signature(struct errand *errand)
 {
     const struct rapahub_call *call = errand->call;
@@ -76,7 +80,7 @@ static int make_signature(struct errand *errand)
                         call->method);
 }
 
-/* What is known from the last time need not be made again. */
+/* Says whether the method's id is known from an earlier call, so that no signature need be made. */
 static bool is_known(struct errand *errand)
 {
     const struct rapahub_call *call = errand->call;
@@ -103,9 +107,8 @@ static int find_method(struct errand *errand)
     return 0;
 }
 
-/* The chain of the call that is served now goes on; a new one begins with the first call out. Those
- * that begin here are odd, those that a host knows by numbers of its own are even.
- * r[impl sec.call.chain] */
+/* Returns the chain of the request that runs now, or a new one. Numbers of chains that begin in a
+ * guest are odd; the numbers that a host gives to chains are even. r[impl sec.call.chain] */
 static uint64_t chain_of(struct guest *guest)
 {
     const struct guest_frame *frame = guest->frame;
@@ -115,7 +118,8 @@ static uint64_t chain_of(struct guest *guest)
     return guest->next_chain += 2;
 }
 
-/* The host's question whether this guest is well does not wait for others. */
+/* Accepts requests of the chains that wait here, and the host's ping, which does not wait for other
+ * requests. */
 static bool is_ours(void *user, const struct hub_request *request)
 {
     const struct guest *guest = user;
@@ -136,7 +140,8 @@ static bool has_news(void *user)
            hub_calls_ended(errand->guest->connection.calls, errand->number);
 }
 
-/* Serves inside of the wait what was sent to answer it; the rest stays in the queue. */
+/* Waits for the answer. Meanwhile it serves requests of this chain; all others stay in the queue.
+ */
 static int wait_for_answer(struct errand *errand)
 {
     struct guest *guest = errand->guest;
@@ -154,11 +159,11 @@ static int wait_for_answer(struct errand *errand)
             !hub_calls_ended(guest->connection.calls, errand->number))
             (void)hub_link_wait(guest->connection.link, &until);
     }
-    hub_store_relaxed(&guest->arrived, 1); /* others may have come meanwhile */
+    hub_store_relaxed(&guest->arrived, 1); /* other requests may have come meanwhile */
     return r;
 }
 
-/* Bytes in a slot begin at a line. */
+/* Describes the payload. If it goes into a slot, its largest bytes begin at a line. */
 static struct hub_parts parts_of(const struct errand *errand, struct rapahub_bytes payload)
 {
     bool small = payload.size <= HUB_INLINE_SIZE || !errand->call->arguments;
@@ -169,8 +174,9 @@ static struct hub_parts parts_of(const struct errand *errand, struct rapahub_byt
             small ? 0 : hub_payload_from_largest(errand->types + 1, errand->call->arguments)};
 }
 
-/* Sent and answered while this thread looks, where that goes: 0; 1: it was sent, and is waited for;
- * -EAGAIN: nothing was sent. The clock is not read. What is held back goes first. */
+/* Makes a direct call, if that is possible. 0: it was answered; 1: it was sent, and must be waited
+ * for; -EAGAIN: nothing was sent. The clock is not read unless the call has a deadline already.
+ * Responses that were held back are published first. */
 static int call_directly(struct errand *errand, struct rapahub_bytes payload)
 {
     const bool small = payload.size <= HUB_INLINE_SIZE;
@@ -236,8 +242,8 @@ static bool is_good(const struct hub_answer *answer)
     return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
-/* The same with streams, moved by threads while this one waits. Of two failures that of the
- * caller's own stream is told. */
+/* The same for a call with streams, which other threads move while this one waits. If the call and
+ * one of the caller's own streams fail, the failure of the stream is returned. */
 static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
 {
     const struct hub_streams_order order = {.connection = &errand->guest->connection,
@@ -272,8 +278,8 @@ static int check_payload(const struct errand *errand, const struct hub_writer *w
                                : 0;
 }
 
-/* Metadata and arguments, where they are kept while others are answered: in `small`, or in memory
- * of their own where they are more. */
+/* Encodes metadata and arguments into memory that stays while other requests are served: `small`,
+ * or, if they are larger, memory of their own, which the caller frees. */
 static int make_payload(struct errand *errand, uint64_t chain, uint8_t small[SMALL], void **own,
                         struct rapahub_bytes *out)
 {
@@ -338,7 +344,7 @@ static int run_errand(struct errand *errand, void *result)
     return r == 0 ? take_result(errand, result) : r;
 }
 
-/* A code without a text gets one. */
+/* Makes a text for a code that has none. */
 static int explain(int r, const char *method)
 {
     if (r < 0 && rapahub_last_error()->code != r)

@@ -7,7 +7,9 @@
 #include "hub/call/direct_serve.h"
 #include "hub/wire/postcard.h"
 
-/* Read once: what is shown its sender may still change. */
+/* Decodes a length of any size. It is read once, because the sender may still change a request that
+ * is shown in place. This function and the next two return `data` NULL unless the arguments are
+ * exactly one value of bytes, and its data begins at a line. */
 static __attribute__((noinline)) struct rapahub_bytes take_any(const struct hub_request *request)
 {
     struct rapahub_bytes bytes;
@@ -20,7 +22,7 @@ static __attribute__((noinline)) struct rapahub_bytes take_any(const struct hub_
     return bytes;
 }
 
-/* Two or three bytes of length, as of most that lie in a slot, and as many as they say. */
+/* The same, and faster, for lengths of two or three bytes, which most payloads in slots have. */
 static struct rapahub_bytes take_many(const struct hub_request *request)
 {
     const struct rapahub_bytes *from = &request->arguments;
@@ -35,8 +37,8 @@ static struct rapahub_bytes take_many(const struct hub_request *request)
     return (struct rapahub_bytes){(const uint8_t *)from->data + head, size};
 }
 
-/* One byte of length, and as many as it says, from a line on, as where they came in a message and
- * behind no metadata; without data where it is not that. */
+/* The same, and faster still, for a length of one byte, which payloads in messages without metadata
+ * have. */
 static struct rapahub_bytes take_bytes(const struct hub_request *request)
 {
     const uint8_t *data = request->arguments.data;
@@ -48,7 +50,7 @@ static struct rapahub_bytes take_bytes(const struct hub_request *request)
                                   size};
 }
 
-/* A method stays what it is as long as its module. */
+/* Caches the method, which is valid as long as its module. False if it is not a raw method. */
 static __attribute__((noinline)) bool learn(struct guest_raw *raw, struct hub_invoke *invoke)
 {
     hub_invoke_raw_function *function = invoke ? hub_invoke_raw(invoke) : NULL;
@@ -61,7 +63,7 @@ static __attribute__((noinline)) bool learn(struct guest_raw *raw, struct hub_in
     return true;
 }
 
-/* As guest_frame_enter of the frame that stands ready, which is the only one. */
+/* Enters the cached frame, like guest_frame_enter. No frame is outside of it. */
 static void enter(struct guest *guest, struct guest_container *container,
                   struct hub_request *request)
 {
@@ -69,7 +71,7 @@ static void enter(struct guest *guest, struct guest_container *container,
 
     frame->request = request;
     frame->container = container;
-    hub_fence_for_signals(); /* the last words look at it from one */
+    hub_fence_for_signals(); /* last_words reads the frame in a signal handler */
     guest->frame = frame;
     guest_heartbeat_run(&guest->heartbeat, request->id);
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
@@ -116,7 +118,7 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
     return GUEST_RAW_RUN;
 }
 
-/* Others are next, or came before. */
+/* Runs a request while others wait, or while responses are held back. */
 static __attribute__((noinline, flatten)) enum guest_raw_end run_in_line(
     struct guest *guest, struct hub_request *request, struct guest_container *container,
     struct rapahub_bytes in)

@@ -3,10 +3,10 @@
 
 #include "hub/base/clock.h"
 
-#define EACH   8 /* answers between two looks at the clock */
+#define EACH   8 /* responses between two readings of the clock */
 #define ENOUGH 16
 #define SHORT  (10 * HUB_MICROSECOND)
-#define LONG   (20 * HUB_MICROSECOND) /* of a few that all should be short */
+#define LONG   (20 * HUB_MICROSECOND) /* for several runs that should all be short */
 
 static uint32_t place_of(uint64_t method_id)
 {
@@ -29,8 +29,9 @@ static void judge(struct guest_response_batch *hold, uint8_t *trust)
     *trust = is_short ? (uint8_t)(*trust + 1) : 0;
 }
 
-/* What ran since the last look was short enough for the answers to wait on. Where it was long,
- * nobody knows which of the methods was. */
+/* Says whether the runs since the last reading of the clock were short enough for more responses to
+ * be held back. If they were long, all their methods lose their trust, because it is not known
+ * which of them was. */
 static bool passes(struct guest_response_batch *hold)
 {
     uint64_t now = hub_clock_now(), passed = now - hold->looked_ns;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* response_batch: answers that are published together. While more requests wait an answer may be
- * held back, until 16 are, 10 us have passed, or nothing waits any more; who waits for it must not
- * wait for a method that runs long besides. How long one runs nobody knows before: so a method is
- * trusted to be short once it has been so 16 times, and before one that is not all that is held is
- * shown.
+/* response_batch: responses that are published together. While more requests wait, a response may
+ * be held back, until 16 are, 10 us have passed, or no request waits any more. But no caller may
+ * wait for the run of another, long method, and the duration of a run is not known before it. So a
+ * method is trusted to be short after 16 short runs in a row, and before any other method runs, all
+ * held responses are published.
  *
- * A clock costs as much as a fifth of a small call: it is looked at for what is not trusted, and
- * else for 8 answers at once. r[impl hub.call.batch] */
+ * Reading a clock costs as much as a fifth of a small call. The clock is read for methods that are
+ * not trusted, and otherwise once for 8 responses. Serving thread. r[impl hub.call.batch] */
 #ifndef GUEST_SDK_RESPONSE_BATCH_H
 #define GUEST_SDK_RESPONSE_BATCH_H
 
@@ -15,21 +15,22 @@
 
 #define GUEST_RESPONSE_BATCH_MOST 16
 #define GUEST_RESPONSE_BATCH_METHODS \
-    64 /* those that share a place are trusted together: a power of two */
+    64 /* entries of `trust`, a power of two; methods of the same entry are trusted together */
 
 struct guest_response_batch {
-    uint32_t held;      /* answers since the last one was published */
-    uint64_t looked_ns; /* at the clock, while some are */
-    uint64_t since;     /* places of the methods that ran since then, as bits */
-    uint64_t began_ns;  /* of a method that is not trusted */
-    uint8_t trust[GUEST_RESPONSE_BATCH_METHODS]; /* how often it was short, up to enough */
+    uint32_t held;      /* responses held back since the last publication */
+    uint64_t looked_ns; /* the last reading of the clock, while responses are held back */
+    uint64_t since;     /* bit i: a method of entry i has run since then */
+    uint64_t began_ns;  /* start of a method that is not trusted */
+    uint8_t trust[GUEST_RESPONSE_BATCH_METHODS]; /* short runs in a row, up to enough */
 };
 
-/* A request is about to run, and others wait or answers are held: for one alone nothing is called,
- * and no clock is read. True: what is held is to be shown before. */
+/* Call it before a request runs, if others wait or responses are held back; for a lone request
+ * nothing is called, and no clock is read. True: publish the held responses now. */
 bool guest_response_batch_begin(struct guest_response_batch *hold, uint64_t method_id);
 
-/* It has run. `waits`: others wait now. True: its answer may be held back. */
+/* Call it after the run. `waits` says whether other requests wait now. True: the response may be
+ * held back. */
 bool guest_response_batch_end(struct guest_response_batch *hold, uint64_t method_id, bool waits);
 
 #endif

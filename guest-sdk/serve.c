@@ -18,7 +18,7 @@
 #define READY_PATIENCE (10 * HUB_SECOND)
 #define LEAVE_PATIENCE HUB_SECOND
 
-/* ---- one request ---- */
+/* ---- a request ---- */
 
 static struct hub_invoke *find_method(const struct guest *guest, const struct hub_request *request)
 {
@@ -41,7 +41,7 @@ int guest_serve_streams(void *user, struct hub_request *request,
                              names);
 }
 
-/* A method gets what its own request named. */
+/* A method gets only the channels that its own request named. */
 static void *find_stream(void *user, const struct rapahub_type *type, uint64_t id)
 {
     const struct hub_request *request = user;
@@ -106,15 +106,16 @@ static void run_lifecycle(struct guest *guest, enum hub_lifecycle_method method,
         guest_answer_result(guest, &writer, answer);
 }
 
-/* The host's own messages bear no chain; whatever it sends on for another guest does.
- * r[impl sec.call.own] */
+/* The host's own messages have no chain; a request that it forwards from another guest always has
+ * one. r[impl sec.call.own] */
 static bool is_of_host(const struct hub_request *request, enum hub_lifecycle_method method)
 {
     return guest_lifecycle_serves(method) && request->metadata.chain == 0;
 }
 
-/* No module has methods of the names of the lifecycle, so what it has is looked for first. What
- * came before the module was loaded is looked for again. */
+/* The module's methods are looked for first, because none of them has a lifecycle method's name. A
+ * request that was received before the module was loaded has no method yet, so it is looked for
+ * here. */
 static void run_any(struct guest *guest, struct guest_answer *answer)
 {
     const struct hub_request *request = guest->frame->request;
@@ -206,9 +207,10 @@ bool guest_serve_one(struct guest *guest,
     return request != NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- all requests ---- */
 
-/* What waited may have been cancelled while an answer was held for it. */
+/* The push is needed even if nothing ran: a request for which a response was held back may have
+ * been cancelled meanwhile. */
 bool guest_serve_queued(struct guest *guest)
 {
     bool served = false;
@@ -232,13 +234,15 @@ bool guest_serve_over(const struct guest *guest)
     return guest_serve_deserted(guest) || hub_observe(&guest->leave) != 0;
 }
 
-/* Nothing is taken or sent any more: the link is closed, or the entry is not this guest's. */
+/* Says whether nothing can be received or sent any more: the link is closed, or the entry is not
+ * this guest's. */
 static bool is_lost(const struct hub_link *link)
 {
     return hub_link_closed(link) || !hub_link_ours(link);
 }
 
-/* Answers what the host still asks, until it has taken everything, or for a slice. */
+/* Receives and answers what the host has sent. True if the link is lost, or if both rings are
+ * empty. */
 static bool settle(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
@@ -249,7 +253,8 @@ static bool settle(struct guest *guest)
     return is_lost(link) || hub_link_quiet(link);
 }
 
-/* Until both rings are empty, or nobody is there to take what is in them. */
+/* Settles until both rings are empty, the link is lost, or the time is over. The doorbell also
+ * tells that the host is dead. */
 static void settle_all(struct guest *guest)
 {
     uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
@@ -262,7 +267,8 @@ static void settle_all(struct guest *guest)
     }
 }
 
-/* All that was asked before it began to leave. A host that asks without end is not waited for. */
+/* Answers all requests that came before the guest began to leave. A host that sends without end is
+ * not waited for. */
 static void drain(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
@@ -273,9 +279,9 @@ static void drain(struct guest *guest)
     while (!is_lost(link) && hub_link_has_news(link) && hub_clock_left(deadline) != 0);
 }
 
-/* All answers, then the reason, for who hears a goodbye expects none any more, then the state, for
- * a host may take that for the end and hand the entry on: behind it nothing is taken and nothing
- * written. r[impl shm.guest.detach] r[impl shm.goodbye.guest] */
+/* Sends all answers first, then the goodbye with the reason, because a host expects no answer after
+ * a goodbye. The state is set last, because a host may take it for the end and reuse the entry:
+ * after it nothing is read or written. r[impl shm.guest.detach] r[impl shm.goodbye.guest] */
 void guest_serve_leave(struct guest *guest)
 {
     struct hub_link *link = guest->connection.link;
@@ -288,7 +294,7 @@ void guest_serve_leave(struct guest *guest)
         hub_link_rest(link);
     }
     if (!hub_link_closed(link) || hub_link_cause(link) == RAPAHUB_EPROTOCOL)
-        hub_link_leave(link); /* a host whose guest found it broken lives, and must not wait */
+        hub_link_leave(link); /* a host that broke a rule lives, and must not wait for this guest */
 }
 
 /* ---- the first call ---- */

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve: runs a request and answers it; the first message of a guest and its last ones. The loop is
- * serve_run.c. */
+/* serve: runs a request and answers it; sends the first message of a guest and its last ones. The
+ * loop is in serve_run.c. Serving thread, except guest_serve_streams. */
 #ifndef GUEST_SDK_SERVE_H
 #define GUEST_SDK_SERVE_H
 
 #include "guest-sdk/guest_state.h"
 
-/* Tells the host that the module is loaded, and waits for its answer. */
+/* Tells the host that the module is loaded, and waits at most 10 s for its response. 0, or the
+ * failure. */
 int guest_serve_announce(struct guest *guest);
 
-/* Is the host gone, or does it want this guest to go? */
+/* Says whether the host is gone, or has said goodbye. */
 bool guest_serve_deserted(const struct guest *guest);
 
-/* Is it, or does this guest go by itself? */
+/* The same, or whether this guest was asked to leave. */
 bool guest_serve_over(const struct guest *guest);
 
-/* Around a request that runs. Is it one of several in line? One that runs inside of another is
- * answered at once. And then: may its answer be held back? */
+/* Call these before and after a request runs. The first one says whether its response may be
+ * published together with others; it publishes held responses if the method is not trusted to be
+ * short. A request that runs inside another one is answered at once, so it gets false. After true
+ * call the second one, which says whether the response may be held back. */
 bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request);
 bool guest_serve_end_hold(struct guest *guest, const struct hub_request *request);
 
-/* Runs one queued request that `may` run now, and answers it: false where there is none. */
+/* Runs and answers one queued request that `may` accepts; NULL accepts all. False if there is none.
+ */
 bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request));
 
-/* Runs this one, and answers it. */
+/* Runs and answers this request. */
 void guest_serve_request(struct guest *guest, struct hub_request *request);
 
-/* Runs and answers all that wait. True where there was any: another one may come at once. */
+/* Runs and answers all queued requests. True if there were any: another one may come at once. */
 bool guest_serve_queued(struct guest *guest);
 
-/* Answers the innermost request, for a method that gave bytes, or failed where `status` is not 0.
- * True where they lay in the frame's loan and went directly, as of GUEST_RAW_DIRECT: then that is
- * gone. */
+/* Answers the innermost request, for a method that returned bytes, or that failed if `status` is
+ * not 0. True if the bytes were in the frame's loan and were sent directly, as for
+ * GUEST_RAW_DIRECT: then the loan is used up. */
 bool guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
 
-/* Says goodbye, receives what is under way, answers it; at most 5 s. r[impl shm.guest.detach] */
+/* Answers what is under way, says goodbye, and detaches. It waits for the host at most 2 s, and
+ * besides for the methods that still run. r[impl shm.guest.detach] */
 void guest_serve_leave(struct guest *guest);
 
-/* The channels a request names, for the link. It leaves the method in the request. */
+/* The hub_inbound_calls_streams of a guest: finds the channels that a request names, and stores its
+ * method in the request. Under the receive token. */
 int guest_serve_streams(void *user, struct hub_request *request,
                         struct hub_channel_name names[HUB_CHANNELS_OF_CALL]);
 

@@ -10,7 +10,7 @@
 
 #define IDLE_SLICE HUB_SECOND
 #define IDLE_LONG  (10 * HUB_SECOND)
-#define EACH       16 /* requests between two looks at the link's end */
+#define EACH       16 /* direct requests between two full checks for the end */
 
 static bool has_arrived(void *user)
 {
@@ -33,12 +33,12 @@ static int exit_status(const struct guest *guest)
     }
 }
 
-/* How long the loop waits before it takes itself for idle. A clock costs as much as the rest of a
- * small call, so it is looked at when a slice has ended, not for each wait. */
+/* The time after which an unused loop counts as idle. Reading the clock costs as much as the rest
+ * of a small call, so it is read when a slice has ended, not for each wait. */
 struct slice {
     uint64_t end_ns;
-    bool busy;  /* something came in it */
-    bool peeks; /* what comes next is left in the ring, for serve_directly to take */
+    bool busy;  /* a message came during the slice */
+    bool peeks; /* the next wait leaves its message in the ring, for serve_directly to receive */
 };
 
 static void begin_slice(struct slice *slice)
@@ -46,9 +46,9 @@ static void begin_slice(struct slice *slice)
     *slice = (struct slice){.end_ns = hub_clock_after(IDLE_SLICE), .peeks = true};
 }
 
-/* Waits for requests. What nobody takes directly behind one wait the next one receives. When
- * nothing came in a whole slice cached slots are given back, and then it sleeps for long: an idle
- * guest costs nothing. */
+/* Waits for requests. A message that a wait left in the ring, and that serve_directly did not
+ * receive, is received by the next wait. If nothing came during a whole slice, the guest returns
+ * cached slots and sleeps for long: an idle guest costs nothing. */
 static void wait_for_requests(struct guest *guest, struct slice *slice)
 {
     struct hub_link_until until = {.done = has_arrived,
@@ -75,7 +75,7 @@ static void wait_for_requests(struct guest *guest, struct slice *slice)
     begin_slice(slice);
 }
 
-/* A host that took our entry away without a word has given us up. */
+/* A host that withdrew the entry without a goodbye has given up this guest. */
 static bool is_orphan(const struct guest *guest)
 {
     return hub_link_host_left(guest->connection.link) &&
@@ -88,9 +88,11 @@ static __attribute__((noinline)) bool is_over(const struct guest *guest)
     return guest_serve_over(guest);
 }
 
-/* Those that come at once. As host_small_call: all that is not marked otherwise is a part of it. An
- * answer that went directly has looked at most of what guest_serve_over looks at: behind it this
- * asks only what it did not, and a host that leaves in good order is seen soon enough. */
+/* Serves requests that come at once; false if there were none. All functions called here are
+ * inlined unless they are marked otherwise, as in host_small_call. A response that was sent
+ * directly has already found the entry ours, the link open and the host alive, so only the requests
+ * to leave are checked after it. A host that leaves in good order is detected by the full check,
+ * after 16 requests at most. */
 static __attribute__((flatten)) bool serve_directly(struct guest *guest)
 {
     enum guest_raw_end end;
