@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer: a function for each request. */
+/* answer: one function for each kind of request. */
 #include "host/control/answer.h"
 
 #include <limits.h>
@@ -15,11 +15,11 @@
 #include "hub/base/clock.h"
 #include "hub/wire/postcard.h"
 
-/* A stop that comes back, and a restart: at most so long. */
+/* The longest stop before a new start, and the longest restart. */
 #define REST_NS    (20 * HUB_SECOND)
 #define RESTART_NS (30 * HUB_SECOND)
 
-/* Bytes that may wait for a follower that does not read, before it gets no more for now. */
+/* A follower that does not read gets no more lines while so many bytes wait for it. */
 #define FOLLOWER_PENDING ((size_t)256 << 10)
 
 struct visiting {
@@ -183,7 +183,7 @@ static void tree(struct rapahub_control *control, struct host_server_client *cli
                    control->host.children(control->host.host, send_child, &visiting));
 }
 
-/* A guest of that name goes before a supervisor. */
+/* A guest is preferred to a supervisor of the same name. */
 struct child_search {
     struct rapahub_string name;
     struct rapahub_child_id guest, supervisor;
@@ -225,7 +225,8 @@ static void restart(struct rapahub_control *control, struct host_server_client *
         host_reply_end(control, client, r);
 }
 
-/* Guests whose figures are wanted, found first: a visit must not begin another. */
+/* The guests whose figures are sent. They are collected first, because a visit must not begin
+ * another visit. */
 struct census {
     struct rapahub_string name; /* "": all */
     uint32_t count;
@@ -265,7 +266,7 @@ static void send_figure(void *user, const struct rapahub_figure *figure)
     host_reply_send(counting->to.control, counting->to.client, HOST_FRAME_FIGURE, &record);
 }
 
-/* A guest that is gone since it was found has no figures any more. */
+/* A guest that was removed since it was found has no figures any more. */
 static int send_figures(struct rapahub_control *control, struct host_server_client *client,
                         struct census *census)
 {
@@ -356,7 +357,7 @@ static void kill_guest(struct rapahub_control *control, struct host_server_clien
     host_reply_end(control, client, r);
 }
 
-/* A copy that ends as a path does; false where it does not fit, or ends before. */
+/* Copies a path with its terminator; false if it does not fit, or contains a NUL byte. */
 static bool take_path(struct rapahub_string from, char *to, size_t size)
 {
     if (from.size >= size || (from.size > 0 && memchr(from.data, '\0', from.size)))

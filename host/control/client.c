@@ -18,7 +18,7 @@ struct host_client {
     int fd;
     bool taken; /* the first frame of `in` was handed out */
     struct host_frame_buffer in, out;
-    char rule[64]; /* the last failure's */
+    char rule[64]; /* text of the last failure */
 };
 
 int host_client_open(const char *path, struct host_client **out)
@@ -46,7 +46,7 @@ void host_client_release(struct host_client **client)
     *client = NULL;
 }
 
-/* 0 when the socket may have moved. */
+/* Waits; 0 when the socket may be readable or writable. */
 static int wait_for(const struct host_client *client, short events, uint64_t deadline_ns,
                     int interrupt_fd)
 {
@@ -81,7 +81,7 @@ int host_client_send(struct host_client *client, enum host_frame_kind kind, cons
     return r < 0 ? r : 0;
 }
 
-/* 1 when a whole frame is there. */
+/* Returns 1 when a whole frame has been received. */
 static int next_frame(struct host_client *client, uint64_t deadline_ns, int interrupt_fd,
                       union host_frame_record *record)
 {

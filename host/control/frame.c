@@ -101,8 +101,8 @@ static int reserve(struct host_frame_buffer *buffer, size_t more)
 
     if (buffer->size + more <= capacity)
         return 0;
-    /* Consumed bytes are given back in large steps only, so that a slow reader costs no copy for
-     * each frame. */
+    /* Consumed bytes are removed in large steps only, so that a slow reader costs no copy for each
+     * frame. */
     if (buffer->start > 0) {
         memmove(buffer->data, buffer->data + buffer->start, pending);
         buffer->start = 0;
@@ -162,7 +162,7 @@ int host_frame_put(struct host_frame_buffer *buffer, enum host_frame_kind kind, 
     return 0;
 }
 
-/* 1: the first frame is whole. */
+/* Returns 1 if the first frame is complete. */
 static int whole(const struct host_frame_buffer *buffer)
 {
     size_t pending = buffer->size - buffer->start;
@@ -276,7 +276,7 @@ int host_frame_fill(struct host_frame_buffer *buffer, int fd)
     return r < 0 ? r : 1;
 }
 
-/* Room for what may go with a piece. */
+/* Space for the control message of one piece. */
 union descriptors {
     struct cmsghdr head;
     char room[CMSG_SPACE(HOST_FRAME_FDS * sizeof(int))];

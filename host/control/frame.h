@@ -3,8 +3,8 @@
  * kind as a varint, and the record of that kind.
  *
  * A request is answered by any number of items and then DONE or FAILED. Requests come one at a
- * time; only CANCEL may follow a CALL, and it has no answer of its own. Both sides take the other
- * for hostile: lengths are bounded, every record is checked to its end. */
+ * time; only CANCEL may follow a CALL, and it has no answer of its own. Each side considers the
+ * other hostile: lengths are bounded, and every record is checked to its end. */
 #ifndef HOST_CONTROL_FRAME_H
 #define HOST_CONTROL_FRAME_H
 
@@ -122,7 +122,7 @@ struct control_upgraded {
     uint32_t containers, methods_kept, methods_new, methods_lost;
 };
 
-/* Any of them; views show the memory of the frame they were read from. */
+/* A record of any kind. Its views point into the frame from which it was decoded. */
 union host_frame_record {
     struct control_none none;
     struct control_name name;
@@ -138,7 +138,7 @@ union host_frame_record {
     struct control_upgraded upgraded;
 };
 
-/* Bytes on their way, in one direction. */
+/* The buffer of one direction. */
 struct host_frame_buffer {
     uint8_t *data;
     size_t start, size, capacity; /* first byte that is not consumed yet: data[start .. size) */
@@ -151,23 +151,23 @@ struct host_frame_buffer {
 
 void host_frame_fini(struct host_frame_buffer *buffer);
 
-/* Gives the received descriptors that were not taken to the closer. */
+/* Passes received descriptors that no request used to the closer. */
 void host_frame_close(struct host_frame_buffer *buffer);
 
-/* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE where the frame or what is pending
+/* Adds a frame with the record of its kind. -ENOMEM; -EMSGSIZE if the frame or all pending bytes
  * would be too large; -EINVAL for text that is not UTF-8. A failure adds nothing. */
 int host_frame_put(struct host_frame_buffer *buffer, enum host_frame_kind kind, const void *record);
 
-/* The first whole frame: 1; 0 where there is none yet; RAPAHUB_EPROTOCOL where it is none of those
- * from `first` on below `end`. */
+/* Decodes the first complete frame: 1; 0 if there is none yet; RAPAHUB_EPROTOCOL if its kind is not
+ * at least `first` and below `end`. */
 int host_frame_decode(struct host_frame_buffer *buffer, enum host_frame_kind first,
                       enum host_frame_kind end, union host_frame_record *out);
 
-/* The kind of the first frame, which is there, and its end. */
+/* Return the kind of the first frame, which must be complete; and remove it. */
 enum host_frame_kind host_frame_kind(const struct host_frame_buffer *buffer);
 void host_frame_drop(struct host_frame_buffer *buffer);
 
-/* Reads what a socket has; writes what it takes. 1 when something moved, 0 when nothing could;
+/* Read what the socket has; write what it accepts. 1 if bytes were moved, 0 if none could be;
  * RAPAHUB_ECLOSED at its end, -errno. Neither waits. */
 int host_frame_fill(struct host_frame_buffer *buffer, int fd);
 int host_frame_flush(struct host_frame_buffer *buffer, int fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* invocation: arguments are decoded by the signature the client names, and encoded anew for the
- * guest: bytes of a client never reach a ring unchecked. */
+/* invocation: arguments are decoded by the signature that the client names, and encoded again for
+ * the guest: no unchecked byte of a client reaches a ring. */
 #include "host/control/invocation.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int new_call(struct rapahub_control *control, const char *signature,
     return 0;
 }
 
-/* The descriptors are the call's from here on. */
+/* Moves the received descriptors to the call, which owns them from here on. */
 static void take_descriptors(struct host_server_call *call, struct host_frame_buffer *from)
 {
     call->streams_count = from->fds_count;
@@ -64,7 +64,7 @@ static void take_descriptors(struct host_server_call *call, struct host_frame_bu
     from->fds_count = 0;
 }
 
-/* In the place of a descriptor's index: the stream over it. */
+/* Replaces the index of a descriptor in an argument by a stream over that descriptor. */
 static int open_stream(struct host_server_call *call, const struct rapahub_type *type, void *value)
 {
     struct host_server_stream *stream;
@@ -100,7 +100,7 @@ static int open_streams(struct host_server_call *call, const void **values)
     return r;
 }
 
-/* Values of all arguments, in memory of the arena. */
+/* Decodes the values of all arguments into memory of the arena. */
 static int decode(const struct hub_signature *signature, struct rapahub_bytes bytes, void **arena,
                   const void **values)
 {
@@ -121,7 +121,7 @@ static int decode(const struct hub_signature *signature, struct rapahub_bytes by
     return 0;
 }
 
-/* The result as a payload, in memory of the arena. */
+/* Encodes the result into memory of the arena. */
 static int encode(const struct rapahub_type *type, const void *result, void **arena,
                   struct rapahub_bytes *out)
 {
@@ -198,7 +198,7 @@ static int start(struct host_server_call *call, const struct rapahub_call *reque
         hub_list_remove(&call->link);
         client->call = NULL;
     } else if (client->call == call) {
-        /* Otherwise it has ended already, and is freed. */
+        /* Otherwise the call has ended already, and is freed. */
         call->request = number;
     }
     return r;

@@ -6,7 +6,7 @@
 
 #include "host/control/server.h"
 
-/* Starts it. Its end is sent to the client later, or at once where it cannot be started. */
+/* Starts the call. The client gets its end later, or at once if it cannot be started. */
 void host_invocation_begin(struct rapahub_control *control, struct host_server_client *client,
                            const struct control_call *request, struct rapahub_container_id target);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines: a ring of pointers, each line as long as it needs. */
+/* lines: a ring of pointers; each line has as much memory as it needs. */
 #include "host/control/lines.h"
 
 #include <stdio.h>
@@ -15,12 +15,12 @@
 struct kept {
     uint64_t time_ns;
     enum rapahub_log_level level;
-    char *topic, *text; /* in one block with it */
+    char *topic, *text; /* allocated together with this struct */
 };
 
 struct host_lines {
     struct hub_mutex mutex;
-    uint64_t added GUARDED_BY(mutex); /* the number of the newest */
+    uint64_t added GUARDED_BY(mutex); /* number of the newest line */
     struct kept *kept[HOST_LINES_COUNT] GUARDED_BY(mutex);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines: the last lines of a log, for who asks later. Any thread adds, any thread reads. */
+/* lines: keeps the last lines of a log for later requests. Any thread adds, any thread reads. */
 #ifndef HOST_CONTROL_LINES_H
 #define HOST_CONTROL_LINES_H
 
@@ -16,22 +16,23 @@
 struct host_lines;
 
 struct host_line {
-    uint64_t number;  /* from 1 on; gaps are lines that were pushed out */
+    uint64_t number;  /* from 1 on; missing numbers are lines that were dropped */
     uint64_t time_ns; /* wall clock */
     enum rapahub_log_level level;
     char topic[HOST_LINES_TOPIC];
     char text[HOST_LINES_TEXT];
 };
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int host_lines_create(struct host_lines **out);
 void host_lines_release(struct host_lines **lines);
 
-/* Cut at the sizes above; the oldest goes. Without memory for it the line is lost. */
+/* Adds a line, cut at the sizes above, and drops the oldest one if the list is full. Without memory
+ * the line is lost. */
 void host_lines_add(struct host_lines *lines, enum rapahub_log_level level, const char *topic,
                     const char *text);
 
-/* Copies the first line whose number is above `after`; false where there is none. */
+/* Copies the first line whose number is above `after`; false if there is none. */
 bool host_lines_next(struct host_lines *lines, uint64_t after, struct host_line *out);
 
 #endif

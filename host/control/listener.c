@@ -21,7 +21,7 @@
 
 #define BACKLOG   16
 #define LOCK_MOST (2 * HUB_SECOND)      /* another host holds the lock for some system calls */
-#define LOCK_LOOK (5 * HUB_MILLISECOND) /* between two looks at it */
+#define LOCK_LOOK (5 * HUB_MILLISECOND) /* between two tries */
 
 static int address_of(const char *path, struct sockaddr_un *out)
 {
@@ -39,8 +39,8 @@ static int new_socket(int *out)
     return *out < 0 ? rapahub_fail(-errno, "", "cannot make a socket") : 0;
 }
 
-/* Hosts that start at the same moment take turns. A host that is stopped here does not stop the
- * others for ever. */
+/* Locks the folder; hosts that start at the same moment wait for each other. The wait is bounded,
+ * so a host that is stopped while it holds the lock does not block the others for ever. */
 static int lock_in_turn(int fd, const char *folder)
 {
     uint64_t deadline = hub_clock_after(LOCK_MOST);
@@ -51,7 +51,7 @@ static int lock_in_turn(int fd, const char *folder)
         if (hub_clock_left(deadline) == 0)
             return rapahub_fail(RAPAHUB_EAGAIN, "",
                                 "another host that starts has had '%s' locked for 2 s", folder);
-        hub_clock_pause(LOCK_LOOK); /* the kernel reports a free lock only to a wait without end */
+        hub_clock_pause(LOCK_LOOK); /* the kernel wakes only waits without a time limit */
     }
     return 0;
 }
@@ -74,7 +74,7 @@ static int lock_folder(const char *path, int *out)
     return r;
 }
 
-/* 1: there is a listener. A full queue of clients proves one, too. */
+/* Returns 1 if there is a listener. A full queue of clients proves one, too. */
 static int somebody_listens(const struct sockaddr_un *address)
 {
     OWN(hub_fd) int fd = -1;
@@ -115,7 +115,8 @@ int host_listener_open(const char *path, int *out)
         r = new_socket(&fd);
     if (r < 0)
         return r;
-    /* The mode of the descriptor becomes the file's: it is never open to others for a moment. */
+    /* The file gets the mode of the descriptor, so it is not open to other users even for a moment.
+     */
     if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
         return rapahub_fail(-errno, "", "cannot make the socket '%s'", path);
     if (listen(fd, BACKLOG) < 0) {

@@ -36,7 +36,7 @@ static void send_upgraded(const struct host_server_errand *errand,
     host_reply_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
 }
 
-/* The client that asked for it; NULL: it is gone. */
+/* Says whether the client that requested it is still there. */
 static bool is_awaited(struct host_server_errand *errand)
 {
     if (!errand->control || !errand->client)
@@ -65,7 +65,7 @@ static void on_done(void *user, int status, const void *result)
         host_reply_end(errand->control, errand->client, status);
 }
 
-/* NULL: there is no memory, and the client has been told. */
+/* Returns NULL if there is no memory; the client has been told. */
 static struct host_server_errand *make(struct rapahub_control *control,
                                        struct host_server_client *client)
 {
@@ -83,7 +83,7 @@ static struct host_server_errand *make(struct rapahub_control *control,
     return errand;
 }
 
-/* It did not begin, for this reason. */
+/* Reports to the client that the operation could not begin. */
 static void fail(struct host_server_errand *errand, int r)
 {
     struct rapahub_control *control = errand->control;

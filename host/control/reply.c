@@ -15,7 +15,7 @@ void host_reply_wake(struct rapahub_control *control)
 {
     const uint64_t one = 1;
 
-    /* A full counter wakes as well. */
+    /* A failed write means that the counter is full, which wakes as well. */
     (void)!write(control->wake, &one, sizeof one);
 }
 
@@ -70,8 +70,7 @@ void host_reply_send(struct rapahub_control *control, struct host_server_client 
     if (host_frame_put(&client->out, kind, record) < 0)
         host_reply_doom(control, client, rapahub_last_error()->text);
     else if (!(client->interest & EPOLLOUT))
-        host_reply_flush(control,
-                         client); /* else the socket is full, and says when it no longer is */
+        host_reply_flush(control, client); /* else the socket is full, and epoll reports its end */
 }
 
 void host_reply_clean(char *to, size_t size, const char *text)

@@ -12,11 +12,11 @@
 /* Makes dispatch run. Any thread. */
 void host_reply_wake(struct rapahub_control *control);
 
-/* Adds to, or changes in, what the one descriptor watches; `how` as of epoll_ctl. */
+/* Adds a descriptor to the epoll set, or changes its entry; `how` is that of epoll_ctl. */
 int host_reply_watch(struct rapahub_control *control, int how, int fd, uint32_t tag,
                      uint32_t interest);
 
-/* Marks a client that is to be closed; `why` for the log, or NULL. */
+/* Marks a client, to be closed by the server; `why` is logged unless it is NULL. */
 void host_reply_doom(struct rapahub_control *control, struct host_server_client *client,
                      const char *why);
 
@@ -24,14 +24,15 @@ void host_reply_doom(struct rapahub_control *control, struct host_server_client 
 void host_reply_send(struct rapahub_control *control, struct host_server_client *client,
                      enum host_frame_kind kind, const void *record);
 
-/* Adds DONE for 0, or FAILED with the thread's diagnosis. */
+/* Sends DONE for 0, or FAILED with the diagnosis of the thread. */
 void host_reply_end(struct rapahub_control *control, struct host_server_client *client, int r);
 
-/* Sends what the socket takes now, and watches for room where that is not all. */
+/* Sends what the socket accepts now, and waits for the socket to become writable if bytes are left.
+ */
 void host_reply_flush(struct rapahub_control *control, struct host_server_client *client);
 
-/* A copy of a text that may be any bytes, a method's error for one: cut to `size`, and without what
- * is no UTF-8. */
+/* Copies a text that may contain any bytes, for example the error of a method: cut to `size`, and
+ * without bytes that are not UTF-8. */
 void host_reply_clean(char *to, size_t size, const char *text);
 
 #endif

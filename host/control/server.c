@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: sockets and clients. A client that fails is only marked (reply.h), and closed where
- * dispatch holds nothing of it. */
+/* server: sockets and clients. A client that fails is only marked (reply.h); dispatch closes it
+ * when it no longer uses it. */
 #include "host/control/server.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ void host_server_drop(struct rapahub_control *control, struct host_server_client
     host_invocation_abandon(control, client);
     host_operation_abandon(client);
     (void)epoll_ctl(control->epoll, EPOLL_CTL_DEL, client->fd, NULL);
-    (void)shutdown(client->fd, SHUT_RDWR); /* it need not wait for what it sent to be closed */
+    (void)shutdown(client->fd, SHUT_RDWR); /* the client sees the end now, not after the closer has
+                                              closed its descriptors */
     hub_closer_give_end(control->closer, &client->fd);
     host_frame_close(&client->in);
     host_frame_fini(&client->in);
@@ -33,8 +34,8 @@ void host_server_drop(struct rapahub_control *control, struct host_server_client
     *client = (struct host_server_client){.fd = -1};
 }
 
-/* A free place; where there is none, that of the client that was silent longest and waits for
- * nothing. NULL: all are busy. */
+/* Returns a free entry; if there is none, the one of the client that was silent longest and waits
+ * for nothing. NULL: all clients are busy. */
 static struct host_server_client *place_for_client(struct rapahub_control *control)
 {
     struct host_server_client *idlest = NULL;
@@ -88,7 +89,8 @@ static int accept_clients(struct rapahub_control *control)
     return r;
 }
 
-/* While a call is open only its cancel may come; during an errand, and after LOGS -f, nothing. */
+/* Says whether a client may send this request now. While its call runs only the cancel may come;
+ * during an operation, and after LOGS -f, nothing. */
 static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
 {
     return !client->following && !client->errand && (!client->call || kind == HOST_FRAME_CANCEL);

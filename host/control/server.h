@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: the state of a control socket (rapahub/control.h). Owner thread, but for the lines. */
+/* server: the state of a control socket (rapahub/control.h). Owner thread, except for the lines. */
 #ifndef HOST_CONTROL_SERVER_H
 #define HOST_CONTROL_SERVER_H
 
@@ -22,14 +22,14 @@
 /* The data of an epoll event: a client's index, or a value below. */
 enum { HOST_SERVER_LISTENER = HOST_SERVER_CLIENTS, HOST_SERVER_WAKE };
 
-/* A call under way. It outlives the client that asked for it, and the socket, until its end. */
+/* A running call. It exists until its end, even if the client is gone or the socket is closed. */
 struct host_server_call {
     struct hub_list link;              /* in the control's calls */
     struct rapahub_control *control;   /* NULL: the socket is closed */
     struct host_server_client *client; /* NULL: the client is gone */
     struct rapahub_request_id request;
     struct hub_signature *signature;
-    struct hub_closer *closer; /* it is a user of it */
+    struct hub_closer *closer; /* this call is a user of it */
     struct rapahub_guest_id guest;
     int32_t pid;
     unsigned streams_count; /* over descriptors of the client */
@@ -40,10 +40,10 @@ struct host_server_call {
     } streams[HOST_FRAME_FDS];
 };
 
-/* An operation of a client that is no call; it outlives the client and the socket, until its end.
+/* A running operation. It exists until its end, even if the client is gone or the socket is closed.
  */
 struct host_server_errand {
-    struct hub_list link;              /* in the control's errands */
+    struct hub_list link;              /* in the control's list of operations */
     struct rapahub_control *control;   /* NULL: the socket is closed */
     struct host_server_client *client; /* NULL: the client is gone */
 };
@@ -52,8 +52,8 @@ struct host_server_client {
     int fd; /* -1: free */
     bool doomed;
     bool following;
-    uint32_t level;       /* following: these and graver */
-    uint64_t line;        /* following: the last that was sent */
+    uint32_t level;       /* following: least severe level to send */
+    uint64_t line;        /* following: number of the last line sent */
     uint64_t last_active; /* monotonic */
     uint32_t interest;    /* the epoll descriptor */
     struct host_frame_buffer in, out;
@@ -84,7 +84,7 @@ struct rapahub_control {
 /* 0, or RAPAHUB_ESTATE in a forked child. r[impl hub.host.fork] */
 int host_server_check(const struct rapahub_control *control);
 
-/* Closes a client and cancels its call; its errand goes on. */
+/* Closes a client and cancels its call; its operation continues. */
 void host_server_drop(struct rapahub_control *control, struct host_server_client *client);
 
 #endif
