@@ -15,7 +15,7 @@
 #define OPTIONS_MAX 48
 #define LONG_ONLY   256 /* values of getopt for options without a letter: this and the index */
 
-/* The table in getopt's words. */
+/* The options in the form that getopt needs. */
 struct words {
     unsigned count;
     const struct cli_option *options[OPTIONS_MAX];
@@ -121,7 +121,7 @@ static int refuse_option(char **argv, int result)
     return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown option '%s'", word);
 }
 
-/* "-40", "-.5", "-inf": never an option, for no letter of one is a digit. */
+/* "-40", "-.5", "-inf" are never options, because no option's letter is a digit. */
 static bool is_negative_number(const char *word)
 {
     return word && word[0] == '-' &&

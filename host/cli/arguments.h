@@ -32,16 +32,16 @@ int cli_arguments_parse(const struct cli_command *commands, int argc, char **arg
                         struct cli_arguments *out);
 void cli_arguments_fini(struct cli_arguments *arguments);
 
-/* The value that is given last, else the variable's, else the default; NULL: there is none. The
- * option must be in the table. */
+/* Returns the option's last value on the command line, else that of its variable, else the default;
+ * NULL: none. The option must be in the table. */
 const char *cli_arguments_text(const struct cli_arguments *arguments, const char *name);
 bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name);
 
-/* The number of a checked option; 0: it has no value. */
+/* Returns the number of a checked option; 0: it has no value. */
 uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name);
 uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name);
 
-/* The value of the index-th time an option is given; NULL after the last. */
+/* Returns the index-th value of an option; NULL after the last. */
 const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,
                                unsigned index);
 

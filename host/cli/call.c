@@ -62,8 +62,8 @@ static int find_method(struct calling *calling)
     return r;
 }
 
-/* Collects the signatures to offer: the ones of --plain; else the method's, where the file is no
- * chimod. */
+/* Collects the signatures to suggest: those of --plain; else, if the file is no chimod, those of
+ * the method. */
 static int plain_signatures(const struct calling *calling, const char **to)
 {
     const struct cli_target *target = &calling->target;
@@ -166,7 +166,7 @@ static int call_all(struct calling *calling)
     return r;
 }
 
-/* Where a stream goes to standard output nothing else does. */
+/* If a stream goes to standard output, nothing else does. */
 static FILE *output(const struct calling *calling)
 {
     return calling->values.files.to_stdout ? stderr : stdout;
@@ -301,7 +301,7 @@ int cli_call(struct cli *cli)
     calling->interrupt = -1;
     calling->timeout_ns = cli_arguments_span(&cli->arguments, "deadline");
     r = carry_out(calling);
-    /* Before the end of the host can write another diagnosis. */
+    /* Reported first, because the end of the host may replace the diagnosis. */
     if (r < 0) {
         give_hint(calling, r);
         r = cli_failure_report(cli, r);

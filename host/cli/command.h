@@ -21,7 +21,7 @@ enum cli_value {
 /* The kinds of operands, which decide the candidates of completion. */
 enum cli_operand {
     CLI_OPERAND_NONE,
-    CLI_OPERAND_FREE, /* nothing is known of it */
+    CLI_OPERAND_FREE, /* unknown */
     CLI_OPERAND_FILE,
     CLI_OPERAND_FOLDER,
     CLI_OPERAND_GUEST,         /* a running guest or host */
@@ -40,7 +40,8 @@ struct cli_option {
     const char *what;     /* how the value is called, "DUR"; NULL of a flag */
     const char *choices;  /* "a|b|c" of CLI_CHOICE */
     const char *fallback; /* the default, as text; NULL: none */
-    const char *variable; /* of the environment, used where the option is not given; NULL: none */
+    const char
+        *variable; /* environment variable that is used if the option is not given; NULL: none */
     const char *text;
 };
 
@@ -62,13 +63,13 @@ struct cli_command {
 /* The options that each command has. */
 extern const struct cli_option cli_command_global[];
 
-/* The command of that name in a table; NULL where there is none. */
+/* Returns the command of that name in a table, or NULL. */
 const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name);
 
-/* The nearest name in a table, for "did you mean"; NULL where none is near. */
+/* Returns the nearest name in a table, for "did you mean"; NULL if none is near. */
 const char *cli_command_suggest(const struct cli_command *commands, const char *name);
 
-/* The option of a command, or a global one; NULL where there is none. */
+/* Returns an option of a command, or a global one; NULL if there is none. */
 const struct cli_option *cli_command_option(const struct cli_command *command, const char *name);
 
 #endif

@@ -138,7 +138,7 @@ static int offer_guest(void *user, const char *host, const struct control_guest 
     return 0;
 }
 
-/* Offers the methods of calc after "calc.". */
+/* Prints the methods of calc as candidates after "calc.". */
 static void offer_methods(const struct completing *completing, const char *dot)
 {
     char guest[2 * CLI_RUNTIME_NAME];

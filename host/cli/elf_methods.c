@@ -12,8 +12,8 @@
 #define METHODS_MAX 1024
 #define TYPE_PREFIX "rapahub_type_"
 
-/* Where members lie and how large the whole is: struct rapahub_chimod of abi 1, which is for
- * modules only, and those of <rapahub/method.h> and <rapahub/value.h>. */
+/* Offsets of members, and sizes: of struct rapahub_chimod of abi 1, which is for modules only, and
+ * of the structs of <rapahub/method.h> and <rapahub/value.h>. */
 enum {
     CHIMOD_METHODS = 48,
     METHOD_NAME = offsetof(struct rapahub_method, name),
@@ -25,7 +25,7 @@ enum {
     MEMBER_TYPE = offsetof(struct rapahub_member, type)
 };
 
-/* A signature as it grows; `good` until something was not there, or it is too long. */
+/* A signature under construction; `good` is false once a part was missing or it is too long. */
 struct writing {
     struct hub_elf *image;
     bool good;
@@ -45,7 +45,7 @@ static void put(struct writing *writing, const char *text)
     writing->size += size;
 }
 
-/* The text that the pointer at `address` shows; false for NULL. */
+/* Returns the text that the pointer at `address` points to; false for NULL. */
 static bool read_pointed(struct writing *writing, uint64_t address, char to[HUB_ELF_NAME])
 {
     uint64_t pointer = hub_elf_pointer(writing->image, address), offset;
@@ -99,7 +99,7 @@ static void put_own_type(struct writing *writing, uint64_t type, unsigned depth)
     }
 }
 
-/* The type that the pointer at `address` shows. */
+/* Writes the type that the pointer at `address` points to. */
 static void put_type(struct writing *writing, uint64_t address, unsigned depth)
 {
     char name[HUB_ELF_NAME];

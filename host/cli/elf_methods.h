@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_methods: the signatures of a chimod's methods, as they stand in its file: nothing of it is
- * run. */
+/* elf_methods: reads the signatures of a chimod's methods from its file, without running any of its
+ * code. */
 #ifndef CLI_ELF_METHODS_H
 #define CLI_ELF_METHODS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files: from what was given as FILE or DIR to the modules that are meant. */
+/* files: finds the modules that a FILE or DIR on the command line means. */
 #ifndef CLI_FILES_H
 #define CLI_FILES_H
 

@@ -8,7 +8,7 @@
 /* From now on SIGINT, SIGTERM and SIGHUP no longer end the program, but can be read here. */
 int cli_interrupt_open(int *out);
 
-/* Takes one of them; false where none waits. */
+/* Reads one of these signals; false if none is pending. */
 bool cli_interrupt_take(int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits: the option --limit KEY=N,... as options of a host. */
+/* limits: reads the option --limit KEY=N,... into the options of a host. */
 #ifndef CLI_LIMITS_H
 #define CLI_LIMITS_H
 
@@ -7,7 +7,8 @@
 
 #include "host/cli/arguments.h"
 
-/* Sets what was given and leaves the rest; RAPAHUB_ECONFIG names what is wrong. */
+/* Sets the given limits in `out` and leaves the others unchanged. RAPAHUB_ECONFIG names the wrong
+ * key or value. */
 int cli_limits_take(const struct cli_arguments *arguments, struct rapahub_host_options *out);
 
 #endif

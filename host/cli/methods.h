@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods: the signatures of a guest, and the one that is meant. */
+/* methods: the signatures of a guest, and the choice of one. */
 #ifndef CLI_METHODS_H
 #define CLI_METHODS_H
 
@@ -16,14 +16,14 @@ struct cli_methods {
 void cli_methods_add(void *methods, const char *signature);
 void cli_methods_fini(struct cli_methods *methods);
 
-/* The method that is wanted, by its name or whole signature. Among several methods of a name, the
- * one with so many arguments is preferred. */
+/* The method that is searched, by its name or its whole signature. Among several methods of a name,
+ * the one with this many arguments is preferred. */
 struct cli_methods_wanted {
     const char *text;
     int arguments; /* -1: unknown */
 };
 
-/* RAPAHUB_ENOMETHOD names what is near. */
+/* Finds it. RAPAHUB_ENOMETHOD suggests similar names. */
 int cli_methods_find(const struct cli_methods *methods, const char *guest,
                      const struct cli_methods_wanted *wanted, struct hub_signature **out);
 

@@ -11,7 +11,7 @@
  * such program. */
 int cli_process_run(const char *const *argv, bool shown, uint64_t timeout_ns);
 
-/* Is there a program of that name on PATH? */
+/* Says whether there is a program of that name on PATH. */
 bool cli_process_exists(const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "hub/wire/text.h"
 
-/* Does it begin with `{"`? */
+/* Says whether a text begins with `{"`. */
 bool cli_record_is_json(const char *text);
 
 /* All members must be there, no others; bytes are base64; inf, -inf and nan are strings. -EINVAL.

@@ -134,7 +134,7 @@ static int create_host(struct running *running)
     return r;
 }
 
-/* Before the first guest: a name that is in use is found before anything is started. */
+/* Before the first guest, so that a name that is in use is found before any process starts. */
 static int open_control(struct running *running)
 {
     const char *name = cli_arguments_text(&running->cli->arguments, "name");
@@ -165,7 +165,7 @@ static int open_control(struct running *running)
     return r;
 }
 
-/* For room in /dev/shm the module can do nothing: the code's own hint says what helps. */
+/* A lack of space in /dev/shm is not the module's fault: the hint of the error code helps. */
 static void hint_start(struct running *running, int r, const char *file)
 {
     if (r == RAPAHUB_ENOENT)
@@ -221,7 +221,7 @@ static bool is_over(const struct running *running)
     if (running->tree)
         return cli_run_tree_state(running->tree) != CLI_RUN_TREE_RUNS;
     if (running->options.host.anonymous)
-        return false; /* a guest may attach */
+        return false; /* anonymous guests may attach */
     if (rapahub_host_guests(running->host, count_alive, &alive) < 0)
         return true;
     return alive == 0;
@@ -257,7 +257,7 @@ static int serve(struct running *running)
     return r;
 }
 
-/* Stops in reverse order. A guest that has ended in between, or lives another life, is left to
+/* Stops guests in reverse order. A guest that has ended meanwhile, or has another life, is left to
  * destroy. */
 static void stop_guests(struct running *running)
 {
@@ -343,7 +343,7 @@ static int judge_tree(struct running *running)
                         culprit ? ": " : "", culprit ? culprit->cause : "");
 }
 
-/* A guest that was given up decides the exit status. */
+/* A guest that will not be restarted decides the exit status. */
 static int judge(struct running *running)
 {
     if (running->tree)
@@ -405,7 +405,7 @@ int cli_run(struct cli *cli)
     running->interrupt = -1;
     rapahub_log_to(keep_line, running, RAPAHUB_LOG_DEBUG);
     r = run(running);
-    /* Before what finish does can write another diagnosis. */
+    /* Reported first, because finish may replace the diagnosis. */
     if (r < 0)
         r = cli_failure_report(cli, r);
     finish(running);

@@ -87,7 +87,7 @@ static void see_off(struct cli_run_anonymous *visitors, struct cli_run_visitor *
     visitor->name[0] = '\0';
 }
 
-/* To begin a container takes turns: more may come and go meanwhile. */
+/* Beginning a container runs turns, so more guests may come and go meanwhile. */
 void cli_run_anonymous_settle(struct cli_run_anonymous *visitors)
 {
     for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_anonymous: the guests that come to `rapahub run --anonymous` by themselves: each is given a
- * container and offered under its name, and told of when it comes and goes. */
+/* run_anonymous: the anonymous guests of `rapahub run --anonymous`. Each gets a container, which is
+ * offered under the guest's name; a line is printed when it comes and when it ends. */
 #ifndef CLI_RUN_ANONYMOUS_H
 #define CLI_RUN_ANONYMOUS_H
 
@@ -11,13 +11,13 @@
 
 struct cli;
 
-#define CLI_RUN_ANONYMOUS 255 /* a segment has no more entries */
+#define CLI_RUN_ANONYMOUS 255 /* the limit of a segment's entries */
 
 struct cli_run_visitor {
     char name[64]; /* "": free */
     struct rapahub_guest_id guest;
     uint32_t pool;
-    bool fresh, gone; /* work that is left until the host is not in a callback */
+    bool fresh, gone; /* to be handled outside of the host's callbacks */
     char cause[256];
 };
 
@@ -25,14 +25,15 @@ struct cli_run_anonymous {
     const struct cli *cli;
     struct rapahub_host *host;
     struct rapahub_control *control;
-    uint32_t pools; /* the last number given */
+    uint32_t pools; /* number of the last pool */
     struct cli_run_visitor list[CLI_RUN_ANONYMOUS];
 };
 
-/* Inside of the host's callback: notes what is of a visitor, false for all else. */
+/* Handles an event inside of the host's callback. False if it is not about an anonymous guest. */
 bool cli_run_anonymous_take(struct cli_run_anonymous *visitors, const struct rapahub_event *event);
 
-/* Outside of it: containers and names for those that came, an end for those that went. */
+/* Finishes the work outside of the callback: makes containers and names for new guests, and removes
+ * those that ended. */
 void cli_run_anonymous_settle(struct cli_run_anonymous *visitors);
 
 #endif

@@ -60,7 +60,8 @@ static void tell_ready(struct cli_run_events *events, struct cli_run_guest *gues
 {
     char span[CONFIG_UNITS_TEXT], within[CONFIG_UNITS_TEXT + 4] = "";
     struct looking now = look(events, guest->name);
-    bool upgraded = guest->started && !guest->ended; /* it is there without having gone */
+    bool upgraded =
+        guest->started && !guest->ended; /* ready again, although its last life has not ended */
 
     if (guest->down > 0) /* it was stopped and started on request */
         cli_run_events_settle(events);
@@ -109,7 +110,7 @@ static void tell_death(const struct cli_run_events *events, struct cli_run_guest
     guest->down = 0;
 }
 
-/* Prints details of a death, where more is known than its cause. */
+/* Prints details of a death, if more is known than its cause. */
 static void tell_report(const struct cli_run_events *events, const struct rapahub_event *event)
 {
     struct rapahub_child_id child;
@@ -178,7 +179,7 @@ struct trusted {
     enum rapahub_trust trust;
 };
 
-/* A guest that came by itself shares the host's segment, whatever the trust of the others. */
+/* An anonymous guest shares the host's segment, whatever the trust level of the others. */
 static void note_trust(void *user, const struct rapahub_guest_status *status)
 {
     struct trusted *trusted = user;
@@ -255,7 +256,7 @@ void cli_run_events_take(void *user, const struct rapahub_event *event)
         cli_failure_note(events->cli, "%s| %s", event->name, event->cause);
 }
 
-/* An end that follows a request, whatever came of that; else its supervisor fell with it. */
+/* Says whether the guest was asked to end. Otherwise it died, and its supervisor failed with it. */
 static bool is_going(const char *cause)
 {
     if (strcmp(cause, "exit status 0") == 0 || strcmp(cause, "signal SIGTERM") == 0)
@@ -264,7 +265,7 @@ static bool is_going(const char *cause)
            strncmp(cause, "exit status ", strlen("exit status ")) != 0;
 }
 
-/* The one that died first of those that are not told of; NULL: there is none. */
+/* Returns the unreported guest that died first; NULL: none. */
 static struct cli_run_guest *first_down(const struct cli_run_events *events)
 {
     struct cli_run_guest *first = NULL;

@@ -18,13 +18,14 @@ struct cli_run_guest {
     const char *file;
     char name[CLI_RUN_NAME];
     enum rapahub_trust trust;
-    uint64_t period_ns; /* its budget's */
-    uint64_t began_ns;  /* when its present start began; 0: unknown */
-    bool lazy;          /* when it starts is not known before */
+    uint64_t period_ns; /* the period of its budget */
+    uint64_t began_ns;  /* start of the current launch; 0: unknown */
+    bool lazy;          /* it starts on demand */
     bool started;       /* it was ready once */
-    unsigned down;      /* it died as so-and-so-many-eth, and what follows is not known yet; 0 */
-    bool ended;         /* its last life has */
-    bool failed;        /* it is not started again */
+    unsigned down; /* number of its last death among all deaths, until its consequence is known;
+                      else 0 */
+    bool ended;    /* its last life has ended */
+    bool failed;   /* it is not started again */
     char cause[512];
     uint64_t uptime_ns;
     uint32_t calls_lost;
@@ -37,9 +38,9 @@ struct cli_run_events {
     unsigned count;
     struct cli_run_guest *guests;
     unsigned downs; /* deaths */
-    /* The last that ended otherwise than it was asked to, and was not started again; NULL: none. */
+    /* The last guest that ended without a request and was not restarted; NULL: none. */
     const struct cli_run_guest *culprit;
-    struct cli_run_anonymous *visitors; /* that come by themselves; NULL: none may */
+    struct cli_run_anonymous *visitors; /* anonymous guests; NULL: not allowed */
 };
 
 /* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */

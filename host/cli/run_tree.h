@@ -14,14 +14,14 @@ struct cli_run_options;
 struct cli_run_tree {
     struct config_tree tree;
     struct rapahub_host *host;
-    struct rapahub_supervisor *top; /* NULL: there is none yet */
+    struct rapahub_supervisor *top; /* NULL: not made yet */
     struct rapahub_child_id top_id;
-    uint64_t stop_ns; /* all of it is down by then */
-    unsigned downs;   /* deaths after which it was last checked */
+    uint64_t stop_ns; /* longest time that a stop of the tree takes */
+    unsigned downs;   /* number of deaths at the last check */
 };
 
-/* Reads and checks the file; RAPAHUB_ECONFIG also for options that the file says itself. `out` is
- * to be closed in any case. */
+/* Reads and checks the file. RAPAHUB_ECONFIG also for command line options that the file itself
+ * has. `out` must be closed in any case. */
 int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_options *options,
                       struct cli_run_tree *out);
 void cli_run_tree_close(struct cli_run_tree *tree);
@@ -29,12 +29,13 @@ void cli_run_tree_close(struct cli_run_tree *tree);
 /* Prints the result of `run --check`. */
 int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);
 
-/* The limits of the file, where the command line says nothing. */
+/* Sets the limits of the file, except those that the command line has. */
 void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_options *out);
 
 const char *cli_run_tree_name(const struct cli_run_tree *tree);
 
-/* All of it begins; none of it is waited for. events->guests has room for all. */
+/* Starts the whole tree, without waiting for it. events->guests must have space for all its guests.
+ */
 int cli_run_tree_start(struct cli_run_tree *tree, struct rapahub_host *host,
                        struct rapahub_control *control, struct cli_run_events *events);
 
@@ -44,7 +45,7 @@ enum cli_run_tree_state cli_run_tree_state(const struct cli_run_tree *tree);
 /* Reports supervisors that have failed, after the deaths that led to it. */
 void cli_run_tree_watch(struct cli_run_tree *tree, const struct cli_run_events *events);
 
-/* In the reverse of its order. Harmless where it was not started. */
+/* Stops the tree in reverse order. Does nothing if it was not started. */
 void cli_run_tree_stop(struct cli_run_tree *tree);
 
 #endif

@@ -22,8 +22,8 @@
 
 #define EXIT_NOBODY 4 /* no host reached */
 
-/* The places of sockets: a host that was started without the variable must be found, too. Another
- * user may have made the folder in /dev/shm before; then the next place is used. */
+/* The possible folders of sockets. A host that was started without the variable must be found, too.
+ * If another user has made the folder in /dev/shm before, the next one is used. */
 enum place { PLACE_SESSION, PLACE_SHARED, PLACE_USER, PLACE_TEMPORARY, PLACES };
 
 static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
@@ -67,8 +67,8 @@ static int use_folder(bool make, const char *path)
     return check_folder(path);
 }
 
-/* Uses the first place that is this user's alone, or can be made so. Without one, the error is that
- * of the first place. r[impl exp.runtime.folder] */
+/* Uses the first folder that belongs to this user alone, or can be made so. If there is none, the
+ * error is that of the first one. r[impl exp.runtime.folder] */
 int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH])
 {
     enum place first = folder_of(PLACE_SESSION, to) ? PLACE_SESSION : PLACE_SHARED;
@@ -94,7 +94,8 @@ int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH])
     return 0;
 }
 
-/* 0 or the visit's own. */
+/* Called for each socket. A result other than 0 ends the search, and is the result of the search.
+ */
 typedef int visit_socket(void *user, const char *host, const char *path);
 
 static int each_in(const char *folder, visit_socket *visit, void *user)
@@ -230,7 +231,7 @@ static void add_name(struct search *search, const char *name, size_t size)
 static void note_match(struct search *search, const char *host, bool is_guest)
 {
     if (is_guest && !search->is_guest)
-        search->matches = 0; /* a guest's name goes before a host's */
+        search->matches = 0; /* a guest is preferred to a host of the same name */
     if (search->is_guest && !is_guest)
         return;
     if (search->matches > 0 && strcmp(search->place.host, host) == 0)
@@ -308,7 +309,7 @@ struct nodes {
     struct cli_runtime_place place;
 };
 
-/* The name may be cut; then it is none that is near. */
+/* Considers a name as a suggestion. A name that is too long is cut, and then it is near to none. */
 static void look_near(struct nodes *nodes, struct rapahub_string name)
 {
     char candidate[CLI_RUNTIME_NAME];

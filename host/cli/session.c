@@ -21,7 +21,8 @@ static void show_line(const struct cli_session *session, const char *line)
         fprintf(stderr, "%s\n", line);
 }
 
-/* While it starts a line is held back: the last one may be the error that is reported anyway. */
+/* The last line is held back during the start, because it may be the error that is reported anyway.
+ */
 static void show_event(void *user, const struct rapahub_event *event)
 {
     struct cli_session *session = user;
@@ -183,7 +184,8 @@ int cli_session_call(struct cli_session *session, const struct rapahub_call *cal
     while (r == 0 && !waiting.done)
         r = turn(session, request, interrupt, &interrupts);
     if (!waiting.done && r < 0) {
-        /* Its end would write to what is gone with this function. */
+        /* The end of the call would write to a variable of this function, so the host is closed
+         * first. */
         cli_session_close(session);
         return r;
     }

@@ -26,7 +26,7 @@ struct cli_session_options {
     const char *const *plain; /* signatures of a plain library, ended by NULL; NULL: none */
     const char *params;       /* handed to init; NULL: none */
     uint64_t timeout_ns;      /* a call's */
-    struct rapahub_host_options limits; /* only its limits are looked at */
+    struct rapahub_host_options limits; /* only its limits are used */
 };
 
 /* Loads the module in a process of its own and makes its container, 0 of pool {1, 0}. The output of

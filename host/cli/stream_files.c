@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-/* Emptied only when it is known to be none of those that are read. */
+/* The file is truncated only after it is known not to be one that is read. */
 static int open_file(const char *path, bool is_sink, int *out)
 {
     *out = open(path, (is_sink ? O_WRONLY | O_CREAT : O_RDONLY) | O_CLOEXEC, 0666);

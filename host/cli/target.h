@@ -18,7 +18,7 @@ struct cli_target {
     const char *method;              /* a name or a signature; into the text */
 };
 
-/* RAPAHUB_ECONFIG where it is neither GUEST.METHOD, GUEST#N.METHOD nor FILE:METHOD. */
+/* Parses a text. RAPAHUB_ECONFIG if it is none of GUEST.METHOD, GUEST#N.METHOD, FILE:METHOD. */
 int cli_target_parse(const char *text, struct cli_target *out);
 
 #endif

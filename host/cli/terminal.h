@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal: text of a peer, for who asked for it: a terminal gets it escaped, a file or a pipe as
- * it is. */
+/* terminal: prints text of a peer: escaped on a terminal, unchanged into a file or a pipe. */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
 
@@ -8,7 +7,7 @@
 
 #include <rapahub/value.h>
 
-/* Tabs and ends of lines stay. Nothing where there is no memory. */
+/* Prints the text. Tabs and line ends stay. Prints nothing if there is no memory. */
 void cli_terminal_put(FILE *to, struct rapahub_string text);
 
 /* The same, and the end of a line. Returns 0. */

@@ -124,7 +124,7 @@ static int compare_modules(const struct comparison *comparison, const char *path
         r = rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
     if (r == 0)
         snprintf(comparison->outcome->after, VERSION_SIZE, "%s", elf[0].version);
-    /* The file of the running one may be gone, or another's by now: then its name is not known. */
+    /* The file of the running module may be gone, or replaced: then its name is not known. */
     if (r == 0 && config_module_read(comparison->running.file, &elf[1]) == 0 && elf[1].name[0] &&
         strcmp(elf[0].name, elf[1].name) != 0)
         r = rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
@@ -133,7 +133,7 @@ static int compare_modules(const struct comparison *comparison, const char *path
     return r;
 }
 
-/* Nothing of the new version is run. r[impl exp.inspect.unloaded] */
+/* No code of the new version is run. r[impl exp.inspect.unloaded] */
 static int compare(struct cli *cli, const char *guest, const char *path, struct outcome *outcome)
 {
     struct comparison *comparison = calloc(1, sizeof *comparison);

@@ -18,7 +18,7 @@ struct cli_values {
     struct cli_stream_files files;
 };
 
-/* Reads them as a person writes them. RAPAHUB_EARGUMENTS names the argument. */
+/* Parses the arguments as people write them. RAPAHUB_EARGUMENTS names the argument. */
 int cli_values_parse(const struct hub_signature *signature, int count, char *const *texts,
                      struct cli_values *out);
 
