@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the members of struct rapahub_chimod lie, abi 1. The header itself is for modules. */
+/* Offsets of the members of struct rapahub_chimod, abi 1. The header itself is for modules. */
 enum {
     CHIMOD_ABI = 0,
     CHIMOD_NAME = 8,

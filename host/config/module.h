@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module: the description that a shared object has of itself, read from its bytes; nothing of it is
- * run. */
+/* module: reads the description that a shared object contains of itself from its bytes. No code of
+ * it is run. */
 #ifndef CONFIG_MODULE_H
 #define CONFIG_MODULE_H
 

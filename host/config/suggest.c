@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How many single changes make one of the other: the smaller, the nearer. */
+/* Returns the number of single changes that turn one word into the other. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[32], size = (unsigned)strnlen(b, 31);

@@ -29,7 +29,7 @@ bool config_tree_is_file(const char *path)
 
 /* ---- a map ---- */
 
-/* A map that is read: a node's, or a group of its keys, as "backoff.". */
+/* A map being read: of a node, or a group of its keys, as "backoff.". */
 struct reading {
     struct config_tree *tree;
     struct config_tree_node *to;
@@ -76,7 +76,7 @@ static int refuse_key(const struct reading *reading, struct fy_node *key)
                             "unknown key '%.100s'; man rapahub-tree has those there are", word);
 }
 
-/* The same key once more, in front of this one. r[impl exp.config.limits] */
+/* Finds an earlier use of the same key. r[impl exp.config.limits] */
 static int check_duplicate(const struct reading *reading, struct fy_node *map, struct fy_node *key)
 {
     struct config_yaml *yaml = &reading->tree->yaml;
@@ -170,7 +170,7 @@ static void connect(struct config_tree_node *node)
     node->group.supervision = &node->how;
 }
 
-/* A path that is not absolute begins where the file is. */
+/* A relative path begins at the folder of the file. */
 static int resolve(const struct config_tree *tree, struct config_tree_node *node)
 {
     const char *slash = strrchr(tree->yaml.path, '/');
@@ -252,8 +252,8 @@ static int read_child(struct config_tree *tree, struct config_tree_node *parent,
     return r == 0 ? read_supervisor(tree, parent, inner.children) : r;
 }
 
-/* The supervisor at the top ends with its children, and is not started again where it fails: then
- * the command ends. */
+/* The supervisor at the top ends with its children. If it fails, it is not restarted: then the
+ * command ends. */
 static void complete_top(struct config_tree *tree, struct config_tree_node *node)
 {
     const char *slash = strrchr(tree->yaml.path, '/');

@@ -41,7 +41,7 @@ struct config_tree_node {
 
 struct config_tree {
     struct config_yaml yaml;
-    struct config_tree_node file; /* all that it says besides its supervisor */
+    struct config_tree_node file; /* all options of the file besides its supervisor */
     enum rapahub_trust trust;     /* for guests without a trust of their own */
     unsigned guests, supervisors, count;
     struct config_tree_node
@@ -54,7 +54,7 @@ struct config_tree {
 int config_tree_open(const char *path, enum rapahub_trust trust, struct config_tree *out);
 void config_tree_close(struct config_tree *tree);
 
-/* Does a name end in .yaml or .yml? */
+/* Says whether a name ends in .yaml or .yml. */
 bool config_tree_is_file(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_check: asks the pure core of supervision, in the order in which the children will be added:
- * it accepts there what it accepts here. */
+/* tree_check: asks the pure core of supervision, in the order in which the children will be added,
+ * so that it accepts there what it accepts here. */
 #include "host/config/tree_check.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static struct fy_node *name_at(const struct config_tree_node *node)
 
 /* ---- names ---- */
 
-/* In the whole file: the other commands know a child by its name alone. */
+/* Names are unique in the whole file, because other commands know a child by its name alone. */
 static int check_name(struct config_tree *tree, unsigned index)
 {
     const struct config_tree_node *node = tree->nodes[index];
@@ -69,7 +69,7 @@ static int check_dependency(struct config_tree *tree, const struct config_tree_n
 
 /* ---- findings of host/supervise ---- */
 
-/* Which key to look at, for each of its rules. */
+/* The key of each rule. */
 static const struct {
     const char *rule, *keys[3];
 } suspects[] = {
@@ -129,7 +129,7 @@ static struct fy_node *place_of(const struct config_tree_node *node, int code, c
     return found ? found : name_at(node);
 }
 
-/* A circle is told in names of children. */
+/* A cycle is reported by the names of its children. */
 static int show_refusal(struct config_tree *tree, const struct config_tree_node *node, int code)
 {
     const struct rapahub_diagnosis *last = rapahub_last_error();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_check: faults that no single value of a tree file shows: names, dependencies, and all that
- * host/supervise would refuse, with the place of the key. */
+/* tree_check: finds faults that no single value of a tree file shows: in names, in dependencies,
+ * and everything that host/supervise would refuse, each at the place of its key. */
 #ifndef CONFIG_TREE_CHECK_H
 #define CONFIG_TREE_CHECK_H
 

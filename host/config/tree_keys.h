@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_keys: the one table of what a tree file may say. Reading, "did you mean" and the page
+/* tree_keys: the one table of the keys of a tree file. Parsing, "did you mean" and the page
  * rapahub-tree(5) come from it. A new option of rapahub/supervise.h is one more row. */
 #ifndef CONFIG_TREE_KEYS_H
 #define CONFIG_TREE_KEYS_H
@@ -61,21 +61,23 @@ struct config_tree_key {
 
 extern const struct config_tree_key config_tree_keys_table[];
 
-/* The row of a path whose values have this shape; any shape where none fits; NULL: no such key. */
+/* Returns the row of a path whose values have this shape, else a row of the path with any shape;
+ * NULL: no such key. */
 const struct config_tree_key *config_tree_keys_find(const char *path, unsigned of,
                                                     enum config_yaml_kind shape);
 
-/* Are there keys below this path? */
+/* Says whether there are keys below this path. */
 bool config_tree_keys_is_group(const char *path, unsigned of);
 
-/* The word after `before` ("" or "backoff.") that is nearest to `word`; NULL: none is near. */
+/* Returns the key after `before` ("" or "backoff.") that is nearest to `word`; NULL: none is near.
+ */
 const char *config_tree_keys_suggest(const char *before, const char *word, unsigned of,
                                      char to[32]);
 
-/* The path of a member of struct rapahub_supervision; NULL: none has it. */
+/* Returns the path of a member of struct rapahub_supervision; NULL if it has none. */
 const char *config_tree_keys_of_member(const char *member, unsigned of);
 
-/* Is it one of the words that some key takes? */
+/* Says whether a word is a choice of any key. */
 bool config_tree_keys_is_choice(const char *word);
 
 /* An example of a value of that type, and whether a value has its shape. */

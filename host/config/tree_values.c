@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_values: a function for each type. Where 0 means a default to the library and a person writes
- * 0, that is refused or turned into what was meant: never into the default. */
+/* tree_values: one function for each type. If 0 means a default to the library and a person writes
+ * 0, it is refused, or turned into what was meant, but never into the default. */
 #include "host/config/tree_values.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #define SIGNAL_MAX   64
 #define RESTARTS_MAX 256
 
-/* An option that is set: in which node, and to which value. */
+/* The option that is being set: its node and its value. */
 struct setting {
     struct config_yaml *yaml;
     struct config_tree_node *to;
@@ -368,7 +368,7 @@ static int set_names(const struct setting *s)
 
 /* ---- texts ---- */
 
-/* So that it may stand in a target, a label, a path: [A-Za-z_][A-Za-z0-9_.-]{0,62}. */
+/* A name may be used in a target, a label and a path: [A-Za-z_][A-Za-z0-9_.-]{0,62}. */
 static bool is_name(const char *text)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";

@@ -5,7 +5,7 @@
 
 #include "host/config/tree_keys.h"
 
-/* A value of the shape that its key wants. RAPAHUB_ECONFIG names the key and what belongs there. */
+/* Sets the option from a value. RAPAHUB_ECONFIG names the key and the values that it accepts. */
 int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
                            const struct config_tree_key *key, struct fy_node *value);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_UNITS_TEXT 40 /* room for any of the texts */
+#define CONFIG_UNITS_TEXT 40 /* space for any of the texts */
 
 /* "1.5s", "200ms"; units ns us ms s m h. RAPAHUB_ECONFIG. */
 int config_units_span(const char *text, uint64_t *out);

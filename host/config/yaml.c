@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml: libfyaml tells a place as text only, so lines and columns are parsed from its messages.
- * This is done for errors only, which are rare. */
+/* yaml: libfyaml reports places only as text, so lines and columns are parsed from its messages.
+ * This is done only for errors, which are rare. */
 #include "host/config/yaml.h"
 
 #include <fcntl.h>
@@ -260,7 +260,8 @@ static int check(struct config_yaml *yaml, struct fy_node *node, unsigned depth)
 
 /* ---- the file ---- */
 
-/* A FIFO would be waited for, a device has no end: neither is read. r[impl exp.config.limits] */
+/* Neither a FIFO, which would block, nor a device, which has no end, is read.
+ * r[impl exp.config.limits] */
 static int open_file(const char *path, FILE **out)
 {
     OWN(hub_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -315,7 +316,7 @@ static int open_parser(struct config_yaml *yaml)
     return 0;
 }
 
-/* An error of the parser is told of once, and ends the stream. */
+/* An error of the parser is reported once, and ends the stream. */
 static int parse(struct config_yaml *yaml)
 {
     struct fy_document *second = NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml: a file of configuration as libfyaml reads it, within limits, and errors that show where.
- * The one place that knows libfyaml; without it neither this
- * file nor what reads a tree is compiled. */
+/* yaml: reads a YAML file with libfyaml, within limits; errors show the place. No other file knows
+ * libfyaml; without it neither this file nor the reader of trees is compiled. */
 #ifndef CONFIG_YAML_H
 #define CONFIG_YAML_H
 
@@ -29,7 +28,7 @@ struct config_yaml {
     struct fy_parser *parser;
     struct fy_document *document;
     struct fy_node *root;
-    char said[1024]; /* by libfyaml, last */
+    char said[1024]; /* last message of libfyaml */
     char quote[512]; /* the line of the last failure, and a caret below it */
 };
 
@@ -53,7 +52,7 @@ bool config_yaml_pair(struct fy_node *map, void **at, struct config_yaml_pair *o
 /* The pair of this key; `key` NULL where there is none. */
 struct config_yaml_pair config_yaml_find(struct fy_node *map, const char *key);
 
-/* From 1 on; 0: unknown. */
+/* Returns the line, from 1 on; 0: unknown. */
 unsigned config_yaml_line(struct config_yaml *yaml, struct fy_node *node);
 
 /* RAPAHUB_ECONFIG with "PATH:LINE:COLUMN: " and the text, and the line itself in yaml->quote.
