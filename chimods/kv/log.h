@@ -4,10 +4,11 @@
  * The file is a head of 16 bytes (magic, and a random number that identifies this file) and
  * records, each a head of 24 bytes, the key, the value, with all integers little-endian:
  *
- *     0  u32  crc32c of the file's number, the record's position and all of the record after these
- * 4 4  u32  bytes of the key, 1 to 1,024 8  u32  bytes of the value, at most 16 MiB 12  u32  flags;
- * bit 0: the key is removed, the value empty 16  u64  how much of the file was surely on the disk
- * when this record was written
+ * - u32 at 0: crc32c of the file's number, the record's position, and the record after this field
+ * - u32 at 4: bytes of the key, 1 to 1,024
+ * - u32 at 8: bytes of the value, at most 16 MiB
+ * - u32 at 12: flags; bit 0: the key is removed, the value empty
+ * - u64 at 16: how much of the file was surely on the disk when this record was written
  *
  * A process may be killed at any point: an incomplete record at the end is cut off when the log is
  * next opened. An invalid record before the position that a later, valid record states to be on the
