@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rapahub/error.h>
+
+#include "host/call/route.h"
+#include "host/call/service.h"
+#include "tests/unit/host-call/stage.h"
+
+static const struct rapahub_container_id nowhere = {{9, 9}, 9};
+
+/* Nothing is counted as used any more. */
+static void drop(struct stage *stage, struct host_route *route)
+{
+    host_route_drop(route);
+    assert_true(!route->container && !route->life && !route->methods);
+    host_route_drop(route);
+    assert_int_equal(hub_observe(&stage->container->users), 0);
+    assert_int_equal(hub_observe(&stage->container->held), 0);
+    assert_int_equal(hub_observe(&stage->life.users), 0);
+    assert_int_equal(hub_observe(&stage->guest.methods->holders), 1);
+}
+
+static void a_container_that_nobody_has_is_not_there(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_route_find(&stage->host, nowhere, &route), RAPAHUB_ENOENT);
+    assert_string_equal(rapahub_last_error()->text, "there is no container 9.9[9]");
+    assert_null(route.container);
+    drop(stage, &route);
+    stage->container->guest = NULL; /* it is being begun */
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), RAPAHUB_ENOENT);
+    assert_null(route.container);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
+static void a_route_holds_all_that_a_call_uses(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_routes *routes = &stage->host.process.owner.registry.routes;
+    struct host_route route;
+
+    (void)state;
+    host_routes_announce(routes);
+    host_routes_write(routes);
+    host_routes_unlock(routes);
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    assert_ptr_equal(route.container, stage->container);
+    assert_ptr_equal(route.life, &stage->life);
+    assert_ptr_equal(route.methods, stage->guest.methods);
+    assert_string_equal(route.name, "kv");
+    assert_int_equal(route.changes, 1);
+    assert_int_equal(route.version, 2);
+    assert_false(route.held || route.uncalled);
+    assert_int_equal(hub_observe(&stage->container->users), 1);
+    assert_int_equal(hub_observe(&stage->container->held), 0);
+    assert_int_equal(hub_observe(&stage->life.users), 1);
+    assert_int_equal(hub_observe(&stage->guest.methods->holders), 2);
+    assert_int_equal(stage->looks, 0);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
+static void only_one_of_several_containers_is_named_to_its_guest(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_container *other;
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    assert_true(route.handle == 0);
+    drop(stage, &route);
+    other = stage_add(stage, nowhere);
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    assert_true(route.handle != 0 && route.handle == stage->container->handle);
+    drop(stage, &route);
+    assert_int_equal(host_route_find(&stage->host, nowhere, &route), 0);
+    assert_true(route.handle == other->handle && route.handle != stage->container->handle);
+    drop(stage, &route);
+    assert_int_equal(hub_observe(&other->users), 0);
+    stage_close(stage);
+}
+
+static void an_offer_has_methods_and_no_life(void **state)
+{
+    static const struct rapahub_method none[] = {RAPAHUB_METHOD_END};
+    struct stage *stage = stage_open();
+    struct host_service *service;
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_service_create(none, NULL, &service), 0);
+    stage->container->guest = NULL;
+    stage->container->offer = service;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    assert_null(route.life);
+    assert_string_equal(route.name, "host");
+    assert_ptr_equal(route.methods, host_service_methods(service));
+    assert_int_equal(hub_observe(&route.methods->holders), 2);
+    assert_int_equal(hub_observe(&stage->container->users), 1);
+    drop(stage, &route);
+    assert_int_equal(hub_observe(&host_service_methods(service)->holders), 1);
+    stage->container->offer = NULL;
+    host_service_release(&service);
+    stage_close(stage);
+}
+
+static void a_plugged_container_is_refused_whatever_its_guest_does(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    stage->container->state = HOST_CONTAINER_PLUGGED;
+    for (int i = 0; i < 2; i++) {
+        stage->guest.state = i ? HOST_GUEST_STARTING : HOST_GUEST_READY;
+        assert_int_equal(host_route_find(&stage->host, stage_here, &route), RAPAHUB_EPLUGGED);
+        assert_string_equal(rapahub_last_error()->text, "container 1.2[3] of kv is plugged");
+        assert_null(route.life);
+        drop(stage, &route);
+    }
+    assert_int_equal(stage->looks, 0);
+    stage_close(stage);
+}
+
+static void where_no_call_can_go_now_the_floor_above_says_why(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    stage->look = -EAGAIN;
+    stage->guest.state = HOST_GUEST_STARTING;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), -EAGAIN);
+    assert_ptr_equal(route.container, stage->container);
+    assert_ptr_equal(route.methods, stage->guest.methods);
+    assert_string_equal(route.name, "kv");
+    assert_null(route.life);
+    assert_false(route.held);
+    drop(stage, &route);
+    stage->look = RAPAHUB_ERESTARTING;
+    stage->guest.state = HOST_GUEST_READY;
+    stage->container->state = HOST_CONTAINER_STARTING;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), RAPAHUB_ERESTARTING);
+    assert_null(route.life);
+    drop(stage, &route);
+    assert_int_equal(stage->looks, 2);
+    assert_int_equal(stage->calls, 0);
+    stage_close(stage);
+}
+
+static void *find_on_thread(void *user)
+{
+    struct stage *stage = user;
+    struct host_route route;
+    bool uncalled;
+
+    if (host_route_find(&stage->host, stage_here, &route) != -EAGAIN)
+        return NULL;
+    uncalled = route.uncalled;
+    host_route_drop(&route);
+    return uncalled ? stage : NULL;
+}
+
+/* Another thread asks it to when it waits: see route_wait.h. */
+static void the_owner_starts_a_guest_that_only_a_call_starts(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+    pthread_t thread;
+    void *result;
+
+    (void)state;
+    stage->look = -EAGAIN;
+    stage->uncalled = true;
+    stage->deadline_ns = 7;
+    stage->guest.state = HOST_GUEST_STOPPED;
+    assert_int_equal(pthread_create(&thread, NULL, find_on_thread, stage), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, stage);
+    assert_int_equal(stage->calls, 0);
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), -EAGAIN);
+    assert_true(route.uncalled);
+    assert_int_equal(stage->calls, 1);
+    assert_memory_equal(&stage->called, &stage_here, sizeof stage_here);
+    assert_true(stage->deadline_ns == 0);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
+static void a_call_is_counted_once_where_its_guest_is_being_replaced(void **state)
+{
+    struct stage *stage = stage_open();
+    bool counted = false;
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    host_route_count(&route, &counted);
+    assert_false(counted);
+    drop(stage, &route);
+    stage->container->state = HOST_CONTAINER_HELD;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(host_route_find(&stage->host, stage_here, &route), -EAGAIN);
+        assert_true(route.held);
+        assert_null(route.life);
+        assert_int_equal(hub_observe(&stage->container->held), 1);
+        assert_int_equal(hub_observe(&stage->container->users), 0);
+        host_route_count(&route, &counted);
+        assert_true(counted);
+        drop(stage, &route);
+    }
+    assert_int_equal(hub_observe(&stage->container->held_ever), 1);
+    assert_int_equal(stage->looks, 0);
+    stage_close(stage);
+}
+
+static void a_call_without_a_timeout_has_that_of_the_host(void **state)
+{
+    struct stage *stage = stage_open();
+    struct rapahub_call call = {.timeout_ns = 0};
+    uint64_t before = hub_clock_now(), deadline;
+
+    (void)state;
+    stage->host.process.options.call_timeout_ns = 1000 * HUB_SECOND;
+    deadline = host_route_deadline(&stage->host, &call);
+    assert_true(deadline >= before + 1000 * HUB_SECOND);
+    assert_true(deadline <= hub_clock_now() + 1000 * HUB_SECOND);
+    call.timeout_ns = 50000 * HUB_SECOND;
+    deadline = host_route_deadline(&stage->host, &call);
+    assert_true(deadline >= before + 50000 * HUB_SECOND);
+    assert_true(deadline <= hub_clock_now() + 50000 * HUB_SECOND);
+    call.timeout_ns = UINT64_MAX;
+    assert_true(host_route_deadline(&stage->host, &call) == HUB_NEVER);
+    stage_close(stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_container_that_nobody_has_is_not_there),
+        cmocka_unit_test(a_route_holds_all_that_a_call_uses),
+        cmocka_unit_test(only_one_of_several_containers_is_named_to_its_guest),
+        cmocka_unit_test(an_offer_has_methods_and_no_life),
+        cmocka_unit_test(a_plugged_container_is_refused_whatever_its_guest_does),
+        cmocka_unit_test(where_no_call_can_go_now_the_floor_above_says_why),
+        cmocka_unit_test(the_owner_starts_a_guest_that_only_a_call_starts),
+        cmocka_unit_test(a_call_is_counted_once_where_its_guest_is_being_replaced),
+        cmocka_unit_test(a_call_without_a_timeout_has_that_of_the_host),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
