@@ -18,7 +18,7 @@ struct stage {
     /* what the two calls of upper floors answer, and what they were asked */
     int look, call, until;
     bool uncalled;
-    unsigned looks, calls, untils;
+    unsigned looks, calls, deadlines;
     struct rapahub_container_id called;
     uint64_t deadline_ns;
 };
@@ -49,7 +49,7 @@ static inline int stage_until(struct host_owner *host, uint64_t deadline_ns)
 {
     struct stage *stage = (struct stage *)(void *)host;
 
-    stage->untils++;
+    stage->deadlines++;
     stage->deadline_ns = deadline_ns;
     return stage->until;
 }

@@ -47,7 +47,7 @@ static void after_the_deadline_nobody_waits(void **state)
     (void)state;
     assert_int_equal(host_route_wait(&stage->host, &waiter.route, 1), RAPAHUB_ETIMEDOUT);
     assert_string_equal(rapahub_last_error()->text, "kv was not ready in time");
-    assert_int_equal(stage->untils, 0);
+    assert_int_equal(stage->deadlines, 0);
     waiter.deadline_ns = 1;
     waiter.route.uncalled = true;
     begin(&waiter);
@@ -64,7 +64,7 @@ static void the_owner_takes_turns_meanwhile(void **state)
     (void)state;
     stage->until = 3; /* things that it did */
     assert_int_equal(host_route_wait(&stage->host, &waiter.route, HUB_NEVER - 1), 0);
-    assert_int_equal(stage->untils, 1);
+    assert_int_equal(stage->deadlines, 1);
     assert_true(stage->deadline_ns == HUB_NEVER - 1);
     stage->until = RAPAHUB_EINVAL;
     assert_int_equal(host_route_wait(&stage->host, &waiter.route, HUB_NEVER), RAPAHUB_EINVAL);
@@ -87,7 +87,7 @@ static void another_thread_waits_for_a_change_of_the_host(void **state)
     assert_int_equal(end(&waiter), 0);
     begin(&waiter); /* it has changed since the look-up */
     assert_int_equal(end(&waiter), 0);
-    assert_int_equal(stage->untils, 0);
+    assert_int_equal(stage->deadlines, 0);
     assert_int_equal(stage->calls, 0);
     stage_close(stage);
 }

@@ -129,7 +129,7 @@ static void more_methods_than_the_most_are_refused(void **state)
 {
     const struct rapahub_type *const *types = RAPAHUB_TYPES(void, u32);
     struct rapahub_method *methods = test_calloc(HOST_METHODS_MAX + 2, sizeof *methods);
-    char(*names)[8] = test_calloc(HOST_METHODS_MAX + 1, sizeof *names);
+    char(*names)[16] = test_calloc(HOST_METHODS_MAX + 1, sizeof *names);
     struct host_service *service;
 
     (void)state;

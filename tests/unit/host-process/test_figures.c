@@ -107,7 +107,7 @@ static void each_broken_rule_is_counted_for_itself(void **state)
 static void rules_that_find_no_place_are_counted_together(void **state)
 {
     struct host_figures figures = {0};
-    char rules[HOST_FIGURES_RULES + 1][8];
+    char rules[HOST_FIGURES_RULES + 1][16];
     struct seen seen;
 
     (void)state;
