@@ -241,7 +241,7 @@ static void a_record_may_be_eight_deep(void **state)
     struct rapahub_type types[DEPTH];
     struct rapahub_member members[DEPTH][2] = {0};
     struct hub_text_arena arena = {NULL};
-    char text[16 * DEPTH] = "7", around[sizeof text];
+    char text[16 * DEPTH] = "7", around[sizeof text + 8];
     union value value = {0};
 
     (void)state;
