@@ -54,7 +54,7 @@ int host_caller_open(struct host_callers *scratches)
 
     if (r != 0)
         return rapahub_fail(-r, "", "no key for the memory of threads");
-    hub_mutex_init(&scratches->lock, HUB_MUTEX_SCRATCHES);
+    hub_mutex_init(&scratches->lock, HUB_MUTEX_CALLERS);
     hub_list_init(&scratches->all);
     scratches->number = hub_add64(&numbers, 1) + 1;
     return 0;

@@ -5,7 +5,7 @@
 
 void host_free_list_open(struct host_free_list *shelf)
 {
-    hub_mutex_init(&shelf->lock, HUB_MUTEX_SHELF);
+    hub_mutex_init(&shelf->lock, HUB_MUTEX_FREE_LIST);
     hub_mutex_lock(&shelf->lock);
     shelf->closed = false;
     shelf->first = NULL;

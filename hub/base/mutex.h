@@ -33,21 +33,21 @@
     X(ROUTES, "routes of a host") /* a lock of readers and writers: host/registry/routes.h */ \
     X(TASKS, "tasks of a host")                                                               \
     X(ASYNCS, "asynchronous calls of a host")                                                 \
-    X(SCRATCHES, "callers of a host")                                                         \
+    X(CALLERS, "callers of a host")                                                           \
     X(LOANS, "loans of a host")                                                               \
-    X(SHELF, "free list of a host")                                                           \
+    X(FREE_LIST, "free list of a host")                                                       \
     X(LOOKOUT, "lookout of a host")                                                           \
     X(FUTEXES, "futexes of a host")                                                           \
     X(LINES, "lines of a control socket")                                                     \
-    X(SERVED, "inbound calls of a link")                                                      \
+    X(INBOUND_CALLS, "inbound calls of a link")                                               \
     X(LINK, "link") /* its ring and the calls sent through it */                              \
     X(CHANNELS, "channels of a link")                                                         \
     X(STREAM_PAIR, "stream pair")                                                             \
-    X(SLOT_PURSE, "slot cache")                                                               \
+    X(SLOT_CACHE, "slot cache")                                                               \
     X(SLOT_ARRIVALS, "slot arrivals")                                                         \
-    X(SLOT_BANK, "slot allocator")                                                            \
+    X(SLOT_ALLOCATOR, "slot allocator")                                                       \
     X(SLOT_POOL, "slot pool")                                                                 \
-    X(CREW, "thread pool")                                                                    \
+    X(THREAD_POOL, "thread pool")                                                             \
     X(CLOSER, "closer")                                                                       \
     X(LOG, "log") /* of pthread: hub/base/log.c */
 

@@ -160,7 +160,7 @@ static int enlist(struct hub_thread_pool *crew, void (*work)(void *user), void *
 void hub_thread_pool_init(struct hub_thread_pool *crew)
 {
     *crew = (struct hub_thread_pool){.all = NULL};
-    hub_mutex_init(&crew->lock, HUB_MUTEX_CREW);
+    hub_mutex_init(&crew->lock, HUB_MUTEX_THREAD_POOL);
 }
 
 int hub_thread_pool_run(struct hub_thread_pool *crew, void (*work)(void *user), void *user)

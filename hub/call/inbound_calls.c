@@ -22,7 +22,7 @@ int hub_inbound_calls_create(uint32_t limit, size_t bytes_max, struct hub_inboun
 
     if (!served)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a table of %u calls", limit);
-    hub_mutex_init(&served->lock, HUB_MUTEX_SERVED);
+    hub_mutex_init(&served->lock, HUB_MUTEX_INBOUND_CALLS);
     hub_list_init(&served->queue);
     hub_list_init(&served->cancelled);
     hub_list_init(&served->kept);

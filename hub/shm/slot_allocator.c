@@ -83,7 +83,7 @@ int hub_slot_allocator_init(struct hub_slot_allocator *bank, const struct hub_ge
     bank->of = calloc(HUB_CLASSES_MAX, sizeof *bank->of);
     if (!bank->of)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
-    hub_mutex_init(&bank->lock, HUB_MUTEX_SLOT_BANK);
+    hub_mutex_init(&bank->lock, HUB_MUTEX_SLOT_ALLOCATOR);
     hub_mutex_lock(&bank->lock);
     for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
         r = make_room(bank, c, 0);

@@ -65,7 +65,7 @@ int hub_slot_cache_init(struct hub_slot_cache *purse, const struct hub_geometry 
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
     hub_slot_class_init(&purse->map, geometry, segment->data);
     hub_slot_arrivals_init(&purse->arrivals);
-    hub_mutex_init(&purse->lock, HUB_MUTEX_SLOT_PURSE);
+    hub_mutex_init(&purse->lock, HUB_MUTEX_SLOT_CACHE);
     hub_mutex_lock(&purse->lock);
     for (uint32_t c = 0; c < purse->map.count && r == 0; c++)
         r = add_class(purse, c, geometry->limits.guests_max);
