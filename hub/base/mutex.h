@@ -38,7 +38,6 @@
     X(FREE_LIST, "free list of a host")                                                       \
     X(LOOKOUT, "lookout of a host")                                                           \
     X(FUTEXES, "futexes of a host")                                                           \
-    X(LINES, "lines of a control socket")                                                     \
     X(INBOUND_CALLS, "inbound calls of a link")                                               \
     X(LINK, "link") /* its ring and the calls sent through it */                              \
     X(CHANNELS, "channels of a link")                                                         \
@@ -49,7 +48,8 @@
     X(SLOT_POOL, "slot pool")                                                                 \
     X(THREAD_POOL, "thread pool")                                                             \
     X(CLOSER, "closer")                                                                       \
-    X(LOG, "log") /* of pthread: hub/base/log.c */
+    X(LOG, "log") /* of pthread: hub/base/log.c; held while a program's sink runs */          \
+    X(LINES, "lines of a control socket") /* the sink of rapahub run adds to them */
 
 #define HUB_MUTEX_RANK(name, text) HUB_MUTEX_##name,
 enum hub_mutex_rank { HUB_MUTEX_UNRANKED, HUB_MUTEX_ORDER(HUB_MUTEX_RANK) HUB_MUTEX_RANKS_COUNT };
