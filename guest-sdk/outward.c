@@ -17,7 +17,7 @@
 #define SMALL   512 /* larger metadata and arguments are not encoded on the stack */
 
 /* A call under way. */
-struct errand {
+struct operation {
     struct guest *guest;
     const struct rapahub_call *call;
     /* The method: its id, the types of its result and arguments, and its name for error texts. They
@@ -34,11 +34,11 @@ struct errand {
 };
 
 /* Returns the deadline of the whole call, which is computed once. */
-static uint64_t deadline_of(struct errand *errand)
+static uint64_t deadline_of(struct operation *operation)
 {
-    if (errand->deadline_ns == 0)
-        errand->deadline_ns = hub_clock_after(errand->span_ns);
-    return errand->deadline_ns;
+    if (operation->deadline_ns == 0)
+        operation->deadline_ns = hub_clock_after(operation->span_ns);
+    return operation->deadline_ns;
 }
 
 /* The host could not make the call: its code becomes the caller's, as from rapahub_host_call. */
@@ -51,59 +51,59 @@ static int fail_as_host(const struct hub_response *response)
 
 /* Decodes the head of the answer, so that `reader` is at the result. A failure if the call failed.
  */
-static int open_answer(const struct errand *errand, struct hub_reader *reader)
+static int open_answer(const struct operation *operation, struct hub_reader *reader)
 {
     struct hub_response response;
     int r;
 
-    hub_reader_init(reader, errand->answer->data, errand->answer->size);
+    hub_reader_init(reader, operation->answer->data, operation->answer->size);
     r = hub_response_decode(reader, &response);
     if (r == 0 && response.kind == HUB_RESPONSE_USER && response.fault == HUB_FAULT_ROUTE)
         return fail_as_host(&response);
     if (r == 0 && response.kind != HUB_RESPONSE_OK)
-        r = hub_response_code(&response, errand->name);
+        r = hub_response_code(&response, operation->name);
     return r;
 }
 
 /* Finds the types of the call. They must come from the calling chimod, because no other one can say
  * how its memory is laid out. r[impl hub.call.memory] */
-static int make_signature(struct errand *errand)
+static int make_signature(struct operation *operation)
 {
-    const struct rapahub_call *call = errand->call;
+    const struct rapahub_call *call = operation->call;
 
     if (call->types)
-        return hub_signature_make(call->method, call->types, &errand->signature);
+        return hub_signature_make(call->method, call->types, &operation->signature);
     if (!hub_signature_is_name(call->method))
-        return hub_signature_parse(call->method, &errand->signature);
+        return hub_signature_parse(call->method, &operation->signature);
     return rapahub_fail(RAPAHUB_EINVAL, "hub.call.memory",
                         "the types of %s are not said: give `types`, or its whole signature",
                         call->method);
 }
 
 /* Says whether the method's id is known from an earlier call, so that no signature need be made. */
-static bool is_known(struct errand *errand)
+static bool is_known(struct operation *operation)
 {
-    const struct rapahub_call *call = errand->call;
+    const struct rapahub_call *call = operation->call;
 
     if (!call->method_id || !call->types)
         return false;
-    errand->id = hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id);
-    errand->types = call->types;
-    errand->name = call->method;
-    return errand->id != 0;
+    operation->id = hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id);
+    operation->types = call->types;
+    operation->name = call->method;
+    return operation->id != 0;
 }
 
-static int find_method(struct errand *errand)
+static int find_method(struct operation *operation)
 {
-    int r = is_known(errand) ? 1 : make_signature(errand);
+    int r = is_known(operation) ? 1 : make_signature(operation);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    errand->id = errand->signature->id;
-    errand->types = errand->signature->types;
-    errand->name = errand->signature->name;
-    if (errand->call->method_id)
-        hub_store_relaxed64((struct hub_a64 *)(void *)errand->call->method_id, errand->id);
+    operation->id = operation->signature->id;
+    operation->types = operation->signature->types;
+    operation->name = operation->signature->name;
+    if (operation->call->method_id)
+        hub_store_relaxed64((struct hub_a64 *)(void *)operation->call->method_id, operation->id);
     return 0;
 }
 
@@ -134,29 +134,29 @@ static bool is_ours(void *user, const struct hub_request *request)
 
 static bool has_news(void *user)
 {
-    struct errand *errand = user;
+    struct operation *operation = user;
 
-    return hub_load_relaxed(&errand->guest->arrived) != 0 ||
-           hub_calls_ended(errand->guest->connection.calls, errand->number);
+    return hub_load_relaxed(&operation->guest->arrived) != 0 ||
+           hub_calls_ended(operation->guest->connection.calls, operation->number);
 }
 
 /* Waits for the answer. Meanwhile it serves requests of this chain; all others stay in the queue.
  */
-static int wait_for_answer(struct errand *errand)
+static int wait_for_answer(struct operation *operation)
 {
-    struct guest *guest = errand->guest;
+    struct guest *guest = operation->guest;
     int r;
 
-    while ((r = hub_calls_wait(guest->connection.calls, errand->number, true)) == -EAGAIN) {
+    while ((r = hub_calls_wait(guest->connection.calls, operation->number, true)) == -EAGAIN) {
         const struct hub_link_until until = {
             .done = has_news,
-            .user = errand,
+            .user = operation,
             .stage = HUB_WAIT_SLEEP,
-            .deadline_ns = hub_call_deadline_of(guest->connection.calls, errand->number)};
+            .deadline_ns = hub_call_deadline_of(guest->connection.calls, operation->number)};
 
         hub_store_relaxed(&guest->arrived, 0);
         if (!guest_serve_one(guest, is_ours) &&
-            !hub_calls_ended(guest->connection.calls, errand->number))
+            !hub_calls_ended(guest->connection.calls, operation->number))
             (void)hub_link_wait(guest->connection.link, &until);
     }
     hub_store_relaxed(&guest->arrived, 1); /* other requests may have come meanwhile */
@@ -164,71 +164,73 @@ static int wait_for_answer(struct errand *errand)
 }
 
 /* Describes the payload. If it goes into a slot, its largest bytes begin at a line. */
-static struct hub_parts parts_of(const struct errand *errand, struct rapahub_bytes payload)
+static struct hub_parts parts_of(const struct operation *operation, struct rapahub_bytes payload)
 {
-    bool small = payload.size <= HUB_INLINE_SIZE || !errand->call->arguments;
+    bool small = payload.size <= HUB_INLINE_SIZE || !operation->call->arguments;
 
     return (struct hub_parts){
         .head = payload,
         .aligned =
-            small ? 0 : hub_payload_from_largest(errand->types + 1, errand->call->arguments)};
+            small ? 0 : hub_payload_from_largest(operation->types + 1, operation->call->arguments)};
 }
 
 /* Makes a direct call, if that is possible. 0: it was answered; 1: it was sent, and must be waited
  * for; -EAGAIN: nothing was sent. The clock is not read unless the call has a deadline already.
  * Responses that were held back are published first. */
-static int call_directly(struct errand *errand, struct rapahub_bytes payload)
+static int call_directly(struct operation *operation, struct rapahub_bytes payload)
 {
     const bool small = payload.size <= HUB_INLINE_SIZE;
-    const struct hub_parts parts = parts_of(errand, payload);
+    const struct hub_parts parts = parts_of(operation, payload);
     const struct hub_direct_order order = {
-        .timeout_ns = errand->deadline_ns ? hub_clock_left(errand->deadline_ns) : errand->span_ns,
-        .answer = errand->answer,
+        .timeout_ns =
+            operation->deadline_ns ? hub_clock_left(operation->deadline_ns) : operation->span_ns,
+        .answer = operation->answer,
         .payload = small ? NULL : &parts};
-    struct hub_descriptor message = {.method_id = errand->id};
+    struct hub_descriptor message = {.method_id = operation->id};
     enum hub_direct_outcome outcome;
 
     if (order.timeout_ns == 0 ||
-        !hub_responses_reserve(errand->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
+        !hub_responses_reserve(operation->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return -EAGAIN;
     if (small) {
         message.payload_len = (uint32_t)payload.size;
         memcpy(message.inline_payload, payload.data, payload.size);
     }
-    hub_link_push(errand->guest->connection.link);
-    outcome = hub_direct_call(errand->guest->connection.calls, &message, &order, &errand->number);
+    hub_link_push(operation->guest->connection.link);
+    outcome =
+        hub_direct_call(operation->guest->connection.calls, &message, &order, &operation->number);
     if (outcome == HUB_DIRECT_ANSWERED && message.payload_slot == HUB_INLINE) {
-        memcpy(errand->answer->data, message.inline_payload, HUB_INLINE_SIZE);
-        errand->answer->size = message.payload_len;
+        memcpy(operation->answer->data, message.inline_payload, HUB_INLINE_SIZE);
+        operation->answer->size = message.payload_len;
     }
     return outcome == HUB_DIRECT_ANSWERED ? 0 : outcome == HUB_DIRECT_SENT ? 1 : -EAGAIN;
 }
 
-static int begin(struct errand *errand, struct rapahub_bytes payload)
+static int begin(struct operation *operation, struct rapahub_bytes payload)
 {
     const struct hub_call call = {
-        .method_id = errand->id,
-        .payload = parts_of(errand, payload),
-        .deadline_ns = deadline_of(errand),
-        .answer = errand->answer,
-        .channels = errand->streams ? hub_streams_channels(errand->streams) : NULL};
-    int r = hub_calls_begin(errand->guest->connection.calls, &call, &errand->number);
+        .method_id = operation->id,
+        .payload = parts_of(operation, payload),
+        .deadline_ns = deadline_of(operation),
+        .answer = operation->answer,
+        .channels = operation->streams ? hub_streams_channels(operation->streams) : NULL};
+    int r = hub_calls_begin(operation->guest->connection.calls, &call, &operation->number);
 
-    if (r == 0 && errand->streams)
-        hub_streams_begin(errand->streams, errand->number);
+    if (r == 0 && operation->streams)
+        hub_streams_begin(operation->streams, operation->number);
     return r == 0 ? 1 : r;
 }
 
-static int send_and_wait(struct errand *errand, struct rapahub_bytes payload)
+static int send_and_wait(struct operation *operation, struct rapahub_bytes payload)
 {
-    struct guest_heartbeat *heartbeat = &errand->guest->heartbeat;
+    struct guest_heartbeat *heartbeat = &operation->guest->heartbeat;
     enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
-    int r = errand->streams ? -EAGAIN : call_directly(errand, payload);
+    int r = operation->streams ? -EAGAIN : call_directly(operation, payload);
 
     if (r == -EAGAIN)
-        r = begin(errand, payload);
+        r = begin(operation, payload);
     if (r == 1)
-        r = wait_for_answer(errand);
+        r = wait_for_answer(operation);
     (void)guest_heartbeat_enter(heartbeat, stage);
     return r;
 }
@@ -244,75 +246,79 @@ static bool is_good(const struct hub_answer *answer)
 
 /* The same for a call with streams, which other threads move while this one waits. If the call and
  * one of the caller's own streams fail, the failure of the stream is returned. */
-static int stream_and_wait(struct errand *errand, struct rapahub_bytes payload)
+static int stream_and_wait(struct operation *operation, struct rapahub_bytes payload)
 {
-    const struct hub_streams_order order = {.connection = &errand->guest->connection,
-                                            .marks = errand->marks,
+    const struct hub_streams_order order = {.connection = &operation->guest->connection,
+                                            .marks = operation->marks,
                                             .arguments = payload,
-                                            .deadline_ns = deadline_of(errand),
-                                            .patience_ns = hub_clock_left(deadline_of(errand))};
-    int r = hub_streams_open(&order, &errand->streams);
+                                            .deadline_ns = deadline_of(operation),
+                                            .patience_ns = hub_clock_left(deadline_of(operation))};
+    int r = hub_streams_open(&order, &operation->streams);
     int failure;
 
     if (r < 0)
         return r;
-    r = send_and_wait(errand, hub_streams_arguments(errand->streams));
-    hub_streams_close(errand->streams, r == 0 && is_good(errand->answer));
-    while (!hub_streams_settle(errand->streams, hub_clock_after(HUB_SECOND)))
+    r = send_and_wait(operation, hub_streams_arguments(operation->streams));
+    hub_streams_close(operation->streams, r == 0 && is_good(operation->answer));
+    while (!hub_streams_settle(operation->streams, hub_clock_after(HUB_SECOND)))
         continue;
-    failure = hub_streams_finish(&errand->streams);
+    failure = hub_streams_finish(&operation->streams);
     return failure < 0 ? failure : r;
 }
 
 static void write_payload(struct hub_writer *writer, const struct hub_metadata *metadata,
-                          struct errand *errand)
+                          struct operation *operation)
 {
     if (hub_metadata_write(writer, metadata) == 0)
-        hub_stream_ids_put(writer, errand->types + 1, errand->call->arguments, errand->marks);
+        hub_stream_ids_put(writer, operation->types + 1, operation->call->arguments,
+                           operation->marks);
 }
 
-static int check_payload(const struct errand *errand, const struct hub_writer *writer)
+static int check_payload(const struct operation *operation, const struct hub_writer *writer)
 {
-    return writer->failure < 0 ? rapahub_fail(RAPAHUB_EINVAL, "",
-                                              "an argument of %s is not valid UTF-8", errand->name)
-                               : 0;
+    return writer->failure < 0
+               ? rapahub_fail(RAPAHUB_EINVAL, "", "an argument of %s is not valid UTF-8",
+                              operation->name)
+               : 0;
 }
 
 /* Encodes metadata and arguments into memory that stays while other requests are served: `small`,
  * or, if they are larger, memory of their own, which the caller frees. */
-static int make_payload(struct errand *errand, uint64_t chain, uint8_t small[SMALL], void **own,
-                        struct rapahub_bytes *out)
+static int make_payload(struct operation *operation, uint64_t chain, uint8_t small[SMALL],
+                        void **own, struct rapahub_bytes *out)
 {
     uint8_t target[HUB_LIFECYCLE_TARGET_MAX];
     const struct hub_metadata metadata = {
-        .chain = chain, .target = {target, hub_lifecycle_put_target(errand->call->target, target)}};
+        .chain = chain,
+        .target = {target, hub_lifecycle_put_target(operation->call->target, target)}};
     struct hub_writer writer;
 
     hub_writer_init(&writer, small, SMALL);
-    write_payload(&writer, &metadata, errand);
+    write_payload(&writer, &metadata, operation);
     *out = (struct rapahub_bytes){small, writer.size};
     if (writer.failure != -EMSGSIZE)
-        return check_payload(errand, &writer);
+        return check_payload(operation, &writer);
     hub_writer_count(&writer);
-    write_payload(&writer, &metadata, errand);
+    write_payload(&writer, &metadata, operation);
     if (writer.failure < 0)
-        return check_payload(errand, &writer);
+        return check_payload(operation, &writer);
     *own = malloc(writer.size + 1);
     if (!*own)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments of %s", errand->name);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the arguments of %s",
+                            operation->name);
     hub_writer_init(&writer, *own, writer.size + 1);
-    write_payload(&writer, &metadata, errand);
+    write_payload(&writer, &metadata, operation);
     *out = (struct rapahub_bytes){*own, writer.size};
     return 0;
 }
 
-static int take_result(const struct errand *errand, void *result)
+static int take_result(const struct operation *operation, void *result)
 {
-    const struct rapahub_type *type = errand->types[0];
+    const struct rapahub_type *type = operation->types[0];
     const struct rapahub_type *const types[] = {type, NULL};
     static const size_t at_start[] = {0};
     struct hub_reader reader;
-    int r = open_answer(errand, &reader);
+    int r = open_answer(operation, &reader);
 
     if (r < 0)
         return r;
@@ -320,28 +326,28 @@ static int take_result(const struct errand *errand, void *result)
         hub_payload_decode(&reader, type, result);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
-                            "the answer to %s cannot be read", errand->name);
-    return hub_align_values(types, result, at_start, &errand->answer->aligned);
+                            "the answer to %s cannot be read", operation->name);
+    return hub_align_values(types, result, at_start, &operation->answer->aligned);
 }
 
-static int run_errand(struct errand *errand, void *result)
+static int run_operation(struct operation *operation, void *result)
 {
-    struct guest *guest = errand->guest;
+    struct guest *guest = operation->guest;
     struct rapahub_bytes payload;
     uint8_t small[SMALL];
     void *own = NULL;
-    int r = find_method(errand);
+    int r = find_method(operation);
 
     if (r == 0)
-        r = hub_payload_count(errand->name, errand->types + 1, errand->call->arguments);
+        r = hub_payload_count(operation->name, operation->types + 1, operation->call->arguments);
     if (r == 0)
-        r = make_payload(errand, guest->chains[guest->depth - 1], small, &own, &payload);
-    if (r == 0 && errand->marks->count > 0)
-        r = stream_and_wait(errand, payload);
+        r = make_payload(operation, guest->chains[guest->depth - 1], small, &own, &payload);
+    if (r == 0 && operation->marks->count > 0)
+        r = stream_and_wait(operation, payload);
     else if (r == 0)
-        r = send_and_wait(errand, payload);
+        r = send_and_wait(operation, payload);
     free(own);
-    return r == 0 ? take_result(errand, result) : r;
+    return r == 0 ? take_result(operation, result) : r;
 }
 
 /* Makes a text for a code that has none. */
@@ -355,10 +361,10 @@ static int explain(int r, const char *method)
 int guest_outward_call(struct guest *guest, const struct rapahub_call *call, void *result)
 {
     struct hub_stream_marks marks;
-    struct errand errand = {.guest = guest,
-                            .marks = &marks,
-                            .call = call,
-                            .span_ns = call->timeout_ns != 0 ? call->timeout_ns : TIMEOUT};
+    struct operation operation = {.guest = guest,
+                                  .marks = &marks,
+                                  .call = call,
+                                  .span_ns = call->timeout_ns != 0 ? call->timeout_ns : TIMEOUT};
     int r;
 
     if (!call->method)
@@ -370,11 +376,11 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
                             GUEST_DEPTH_MAX);
     rapahub_clear_error();
     marks.count = 0;
-    errand.answer = &guest->answers[guest->depth];
+    operation.answer = &guest->answers[guest->depth];
     guest->chains[guest->depth++] = chain_of(guest);
-    r = run_errand(&errand, result);
+    r = run_operation(&operation, result);
     guest->depth--;
-    hub_signature_release(&errand.signature);
+    hub_signature_release(&operation.signature);
     return explain(r, call->method);
 }
 

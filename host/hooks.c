@@ -58,7 +58,7 @@ static void decided(struct host_supervision *host, const struct host_decision *d
     host_monitors_moved(HOST_OBSERVE(host), decision);
 }
 
-static bool visitors(struct host_supervision *host)
+static bool anonymous_guests(struct host_supervision *host)
 {
     return host_anonymous_look(HOST_OBSERVE(host));
 }
@@ -78,7 +78,7 @@ static const struct host_supervision_hooks of_supervision = {
                   .finish = host_exit_command_kill,
                   .end = host_guests_end},
     .listeners = {.added = added, .deciding = deciding, .decided = decided},
-    .visitors = visitors,
+    .anonymous_guests = anonymous_guests,
 };
 
 void host_hooks_fill(struct rapahub_host *host)

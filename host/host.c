@@ -64,7 +64,7 @@ static void free_host(struct rapahub_host *host)
     host_containers_fini(&HOST_REGISTRY(host)->containers);
     host_events_fini(&HOST_OWNER(host)->events);
     host_asyncs_close(&HOST_CALL(host)->asyncs);
-    host_caller_close(&HOST_REGISTRY(host)->scratches);
+    host_caller_close(&HOST_REGISTRY(host)->callers);
     hub_mutex_fini(&HOST_CALL(host)->loans.lock);
     host_loop_fini(&HOST_OWNER(host)->loop);
     host_threads_fini(&HOST_OWNER(host)->threads);
@@ -138,7 +138,7 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
     if (r == 0)
         r = host_options_take(options, &HOST_PROCESS(host)->options);
     if (r == 0)
-        r = host_caller_open(&HOST_REGISTRY(host)->scratches);
+        r = host_caller_open(&HOST_REGISTRY(host)->callers);
     if (r < 0)
         return r;
     HOST_OWNER(host)->events.on_event = HOST_PROCESS(host)->options.on_event;
@@ -193,7 +193,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     while (host_events_deliver(HOST_OWNER(host)) > 0)
         continue;
     host_loans_close(&HOST_CALL(host)->loans);
-    host_caller_hide_all(&HOST_REGISTRY(host)->scratches);
+    host_caller_hide_all(&HOST_REGISTRY(host)->callers);
     HOST_OWNER(host)->depth = 1;
     host_death_sweep_all(HOST_OBSERVE(host));
     host_zombies_close(&HOST_PROCESS(host)->zombies);
@@ -341,7 +341,7 @@ struct visit_job {
 };
 
 /* An anonymous guest that has gone is kept only until its entry of the guest table is needed. */
-static bool is_past_visitor(const struct host_guest *guest)
+static bool is_past_anonymous_guest(const struct host_guest *guest)
 {
     return guest->anonymous && guest->state == HOST_GUEST_CLOSED;
 }
@@ -353,7 +353,8 @@ static int run_guests(struct host_owner *host, void *argument)
     for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
         struct rapahub_guest_status status;
 
-        if (!HOST_REGISTRY(host)->guests[i] || is_past_visitor(HOST_REGISTRY(host)->guests[i]))
+        if (!HOST_REGISTRY(host)->guests[i] ||
+            is_past_anonymous_guest(HOST_REGISTRY(host)->guests[i]))
             continue;
         host_status_of(HOST_REGISTRY(host)->guests[i], &status);
         HOST_OWNER(host)->callbacks++;

@@ -233,7 +233,7 @@ static void sweep_containers(struct rapahub_host *host)
         return;
     host_routes_write(&HOST_REGISTRY(host)->routes);
     host_containers_sweep(&HOST_REGISTRY(host)->containers, is_inside,
-                          &HOST_REGISTRY(host)->scratches);
+                          &HOST_REGISTRY(host)->callers);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 

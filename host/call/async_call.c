@@ -188,7 +188,7 @@ static int begin_slowly(struct host_call *host, const struct host_async_call_ord
 /* A call on the quick path. The thread is inside, or is the owner. */
 struct quick {
     struct host_call *host;
-    struct host_caller *scratch;
+    struct host_caller *caller;
     const struct host_async_call_order *order;
     struct host_async_begun *out;
     uint64_t method_id;
@@ -230,7 +230,7 @@ static bool fill(const struct quick *quick, struct piece *piece)
  * it. */
 static struct piece *take_quick(const struct quick *quick)
 {
-    struct host_container *container = host_caller_container(quick->scratch);
+    struct host_container *container = host_caller_container(quick->caller);
     struct piece *piece = take_piece(quick->host, quick->order);
 
     if (!piece)
@@ -239,7 +239,7 @@ static struct piece *take_quick(const struct quick *quick)
         host_async_pieces_free(&piece->async);
         return NULL;
     }
-    piece->async.life = host_caller_life(quick->scratch);
+    piece->async.life = host_caller_life(quick->caller);
     piece->async.container = container;
     piece->async.mine = quick->owner;
     if (quick->owner)
@@ -273,13 +273,13 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
     struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
     uint64_t chain = quick->owner ? quick->host->chain.value : 0;
 
-    if ((quick->scratch->handle | chain) == 0 && is_raw(call)) {
+    if ((quick->caller->handle | chain) == 0 && is_raw(call)) {
         message->payload_len =
             hub_raw_put_request(message->inline_payload, HUB_INLINE_SIZE,
                                 *(const struct rapahub_bytes *)call->arguments[0]);
         return message->payload_len > 0;
     }
-    if (host_small_call_encode(quick->host, quick->scratch, call, &writer) < 0)
+    if (host_small_call_encode(quick->host, quick->caller, call, &writer) < 0)
         return false;
     message->payload_len = (uint32_t)writer.size;
     return true;
@@ -288,7 +288,7 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
 /* Sends a call in a descriptor. After a success the piece may already serve another call. */
 static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
 {
-    struct host_life *life = host_caller_life(quick->scratch);
+    struct host_life *life = host_caller_life(quick->caller);
     struct piece *piece = take_quick(quick);
     int r;
 
@@ -306,13 +306,13 @@ static int send_small(const struct quick *quick, struct hub_descriptor *message,
 /* Sends a call in a slot. */
 static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
 {
-    struct host_life *life = host_caller_life(quick->scratch);
+    struct host_life *life = host_caller_life(quick->caller);
     uint8_t data[SMALL];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     struct piece *piece;
     int r;
 
-    if (host_small_call_encode(quick->host, quick->scratch, quick->order->call, &writer) < 0)
+    if (host_small_call_encode(quick->host, quick->caller, quick->order->call, &writer) < 0)
         return -EAGAIN;
     piece = take_quick(quick);
     if (!piece)
@@ -339,7 +339,7 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
  * the general path then. */
 static int begin_there(const struct quick *quick)
 {
-    struct host_container *container = host_caller_container(quick->scratch);
+    struct host_container *container = host_caller_container(quick->caller);
     struct hub_descriptor message = {.method_id = quick->method_id};
     bool more = host_corks_holds(container);
     int r;
@@ -348,7 +348,7 @@ static int begin_there(const struct quick *quick)
         return -EAGAIN;
     r = encode_small(quick, &message) ? send_small(quick, &message, more) : send_large(quick, more);
     if (r == 0 && more)
-        host_corks_sent(quick->host, container, host_caller_life(quick->scratch));
+        host_corks_sent(quick->host, container, host_caller_life(quick->caller));
     return r;
 }
 
@@ -365,13 +365,13 @@ static int begin_quickly(struct host_call *host, const struct host_async_call_or
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
         return -EAGAIN;
-    quick.scratch = quick.owner ? host_route_cache_find(host, order->call->target)
-                                : host_route_cache_enter(host, order->call->target);
-    if (!quick.scratch)
+    quick.caller = quick.owner ? host_route_cache_find(host, order->call->target)
+                               : host_route_cache_enter(host, order->call->target);
+    if (!quick.caller)
         return -EAGAIN;
     r = begin_there(&quick);
     if (!quick.owner)
-        host_route_cache_leave(host, quick.scratch);
+        host_route_cache_leave(host, quick.caller);
     return r;
 }
 

@@ -3,41 +3,41 @@
 
 #include <string.h>
 
-void host_free_list_open(struct host_free_list *shelf)
+void host_free_list_open(struct host_free_list *free_list)
 {
-    hub_mutex_init(&shelf->lock, HUB_MUTEX_FREE_LIST);
-    hub_mutex_lock(&shelf->lock);
-    shelf->closed = false;
-    shelf->first = NULL;
-    hub_mutex_unlock(&shelf->lock);
+    hub_mutex_init(&free_list->lock, HUB_MUTEX_FREE_LIST);
+    hub_mutex_lock(&free_list->lock);
+    free_list->closed = false;
+    free_list->first = NULL;
+    hub_mutex_unlock(&free_list->lock);
 }
 
-void host_free_list_close(struct host_free_list *shelf)
+void host_free_list_close(struct host_free_list *free_list)
 {
-    hub_mutex_lock(&shelf->lock);
-    shelf->closed = true;
-    shelf->first = NULL;
-    hub_mutex_unlock(&shelf->lock);
+    hub_mutex_lock(&free_list->lock);
+    free_list->closed = true;
+    free_list->first = NULL;
+    hub_mutex_unlock(&free_list->lock);
 }
 
-void *host_free_list_pop(struct host_free_list *shelf)
+void *host_free_list_pop(struct host_free_list *free_list)
 {
     void *piece;
 
-    hub_mutex_lock(&shelf->lock);
-    piece = shelf->first;
+    hub_mutex_lock(&free_list->lock);
+    piece = free_list->first;
     if (piece)
-        memcpy(&shelf->first, piece, sizeof shelf->first);
-    hub_mutex_unlock(&shelf->lock);
+        memcpy(&free_list->first, piece, sizeof free_list->first);
+    hub_mutex_unlock(&free_list->lock);
     return piece;
 }
 
-void host_free_list_give(struct host_free_list *shelf, void *piece)
+void host_free_list_give(struct host_free_list *free_list, void *piece)
 {
-    hub_mutex_lock(&shelf->lock);
-    if (!shelf->closed) {
-        memcpy(piece, &shelf->first, sizeof shelf->first);
-        shelf->first = piece;
+    hub_mutex_lock(&free_list->lock);
+    if (!free_list->closed) {
+        memcpy(piece, &free_list->first, sizeof free_list->first);
+        free_list->first = piece;
     }
-    hub_mutex_unlock(&shelf->lock);
+    hub_mutex_unlock(&free_list->lock);
 }

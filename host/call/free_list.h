@@ -14,13 +14,13 @@ struct host_free_list {
     void *first GUARDED_BY(lock); /* each piece begins with a pointer to the next */
 };
 
-void host_free_list_open(struct host_free_list *shelf);
+void host_free_list_open(struct host_free_list *free_list);
 
 /* Forgets all pieces, and those that are given later, without freeing them. */
-void host_free_list_close(struct host_free_list *shelf);
+void host_free_list_close(struct host_free_list *free_list);
 
 /* Returns a piece as it was given, except its first word; NULL if there is none. */
-void *host_free_list_pop(struct host_free_list *shelf);
-void host_free_list_give(struct host_free_list *shelf, void *piece);
+void *host_free_list_pop(struct host_free_list *free_list);
+void host_free_list_give(struct host_free_list *free_list, void *piece);
 
 #endif

@@ -20,7 +20,7 @@
 /* The calling thread and the life that it calls. */
 struct caller {
     struct host_call *host;
-    struct host_caller *scratch;
+    struct host_caller *caller;
     struct host_life *life;
     bool owner;
     bool inside; /* inside of the life */
@@ -29,7 +29,7 @@ struct caller {
 /* The state of a call. */
 struct loan_call {
     struct host_call *host;
-    struct host_caller *scratch;
+    struct host_caller *caller;
     struct host_life *life;
     const struct rapahub_call *call;
     void *result;
@@ -56,13 +56,13 @@ static __attribute__((noinline)) int put(struct loan_call *it,
 {
     const struct rapahub_call call = {.types = types, .arguments = it->call->arguments};
 
-    return host_small_call_encode(it->host, it->scratch, &call, writer);
+    return host_small_call_encode(it->host, it->caller, &call, writer);
 }
 
 /* Writes only the length, the usual case: there is no metadata and no other argument. */
 static bool put_plain(const struct loan_call *it, size_t count, struct hub_writer *writer)
 {
-    if (count != 1 || it->scratch->handle != 0 || (it->owner && it->host->chain.value != 0))
+    if (count != 1 || it->caller->handle != 0 || (it->owner && it->host->chain.value != 0))
         return false;
     writer->data[0] = 0;
     writer->size = 1 + hub_postcard_put_length(writer->data + 1, it->payload.tail.size);
@@ -120,7 +120,7 @@ static __attribute__((noinline)) int take(const struct loan_call *it, struct hub
 static __attribute__((noinline)) int take_inline(const struct loan_call *it,
                                                  const struct hub_descriptor *message)
 {
-    struct hub_answer *answer = &it->scratch->few;
+    struct hub_answer *answer = &it->caller->few;
 
     memcpy(answer->data, message->inline_payload, HUB_INLINE_SIZE);
     answer->size = message->payload_len;
@@ -135,7 +135,7 @@ static __attribute__((noinline)) int wait_and_take(struct loan_call *it, uint64_
     int r;
 
     if (!it->inside)
-        host_caller_enter(it->scratch);
+        host_caller_enter(it->caller);
     it->inside = true;
     r = host_request_wait(it->host, it->life->connection.calls, number, false);
     return r < 0 ? host_life_explain(it->life, r, it->call->method) : take(it, answer);
@@ -191,9 +191,9 @@ static void show(const struct loan_call *it, struct hub_answer *answer)
     if (it->call->loan)
         life = host_loans_inherit(it->host, it->call->loan);
     if (life)
-        host_caller_show_held(it->scratch, answer, life);
+        host_caller_show_held(it->caller, answer, life);
     else
-        host_caller_show_of(it->scratch, answer, it->life);
+        host_caller_show_of(it->caller, answer, it->life);
 }
 
 /* The arguments may be in the last result, so that is released only after they are encoded. */
@@ -204,13 +204,13 @@ static int call_there(struct loan_call *it, uint64_t id)
 
     if (r < 0)
         return r;
-    if (host_caller_shows(it->scratch))
-        host_caller_hide(it->scratch); /* so that its slot is free for this answer */
+    if (host_caller_shows(it->caller))
+        host_caller_hide(it->caller); /* so that its slot is free for this answer */
     host_corks_push(it->host);
-    answer = host_caller_answer(it->scratch);
+    answer = host_caller_answer(it->caller);
     r = run(it, id, &answer);
     if (r == -EAGAIN)
-        it->scratch->spare = answer;
+        it->caller->spare = answer;
     else
         show(it, &answer);
     return r;
@@ -219,7 +219,7 @@ static int call_there(struct loan_call *it, uint64_t id)
 static int leave(const struct loan_call *it, int r)
 {
     if (it->inside)
-        host_route_cache_leave(it->host, it->scratch);
+        host_route_cache_leave(it->host, it->caller);
     return r;
 }
 
@@ -227,7 +227,7 @@ static void begin(struct loan_call *it, const struct caller *by, const struct ra
                   void *result)
 {
     it->host = by->host;
-    it->scratch = by->scratch;
+    it->caller = by->caller;
     it->life = by->life;
     it->call = call;
     it->result = result;
@@ -254,14 +254,14 @@ static bool is_plain(const struct caller *by, const struct rapahub_call *call, c
     return call->loan && call->view && call->arguments && result &&
            types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
            types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && by->life->trusted &&
-           by->scratch->handle == 0 && (!by->owner || by->host->chain.value == 0);
+           by->caller->handle == 0 && (!by->owner || by->host->chain.value == 0);
 }
 
 /* Goes on with a call whose answer is of another kind, or has not come yet. */
 static __attribute__((noinline)) int go_on(struct caller by, const struct rapahub_call *call,
                                            struct hub_direct_open *open, uint64_t id, void *result)
 {
-    struct hub_answer answer = host_caller_answer(by.scratch);
+    struct hub_answer answer = host_caller_answer(by.caller);
     struct hub_direct_order order;
     struct loan_call it;
     uint64_t number;
@@ -281,13 +281,13 @@ static __attribute__((noinline)) int go_on(struct caller by, const struct rapahu
 static __attribute__((noinline)) int take_shown(struct caller by, const struct rapahub_call *call,
                                                 void *result)
 {
-    struct hub_answer answer = host_caller_answer(by.scratch);
+    struct hub_answer answer = host_caller_answer(by.caller);
     struct loan_call it;
     int r;
 
-    answer.view = by.scratch->shown.view;
+    answer.view = by.caller->shown.view;
     answer.size = answer.view.size;
-    by.scratch->shown.view.link = NULL;
+    by.caller->shown.view.link = NULL;
     begin(&it, &by, call, result);
     r = take(&it, &answer);
     show(&it, &answer);
@@ -303,12 +303,12 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
                                    .size = last->size};
     const struct hub_direct_order order = {.looks_soon = by->owner, .method_id = id};
     struct hub_direct_open open;
-    struct hub_answer *shown = &by->scratch->shown;
+    struct hub_answer *shown = &by->caller->shown;
 
     if (!lent.loan || !hub_direct_slot_head(&lent, 1)) /* 1: after no metadata */
         return call_any(*by, call, id, result);
-    if (host_caller_shows(by->scratch))
-        host_caller_hide(by->scratch);
+    if (host_caller_shows(by->caller))
+        host_caller_hide(by->caller);
     host_corks_push(by->host);
     switch (hub_direct_call_lent(by->life->connection.calls, &order, &lent, &open, &shown->view)) {
     case HUB_DIRECT_ANSWERED:
@@ -321,10 +321,10 @@ static int lend(struct caller *by, const struct rapahub_call *call, uint64_t id,
     shown->size = shown->view.size;
     if (!host_request_decode_shown(shown, call->types[0], result))
         return take_shown(*by, call, result);
-    host_caller_show_there(by->scratch,
-                           host_loans_pass_on(by->host, by->scratch, call->loan, lent.loan));
+    host_caller_show_there(by->caller,
+                           host_loans_pass_on(by->host, by->caller, call->loan, lent.loan));
     if (by->inside)
-        host_route_cache_leave(by->host, by->scratch);
+        host_route_cache_leave(by->host, by->caller);
     return 0;
 }
 
@@ -336,14 +336,14 @@ __attribute__((noinline, flatten)) int host_loan_call(struct host_call *host,
                       ? hub_load_relaxed64((const struct hub_a64 *)(const void *)call->method_id)
                       : 0;
 
-    by.scratch = id != 0 ? host_route_cache_find(host, call->target) : NULL;
-    if (!by.scratch)
+    by.caller = id != 0 ? host_route_cache_find(host, call->target) : NULL;
+    if (!by.caller)
         return -EAGAIN;
-    by.owner = pthread_equal(host->process.owner.threads.owner, by.scratch->thread);
-    by.inside = !by.owner && host_route_cache_go_in(host, by.scratch);
+    by.owner = pthread_equal(host->process.owner.threads.owner, by.caller->thread);
+    by.inside = !by.owner && host_route_cache_go_in(host, by.caller);
     if (!by.owner && !by.inside)
         return -EAGAIN;
-    by.life = host_caller_life(by.scratch);
+    by.life = host_caller_life(by.caller);
     return is_plain(&by, call, result) ? lend(&by, call, id, result)
                                        : call_any(by, call, id, result);
 }

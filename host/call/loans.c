@@ -16,7 +16,7 @@
 /* The record of a loan. It is reused after the loan is dropped, so a handle names it with its
  * serial. */
 struct host_loan {
-    void *shelf; /* the link of the free list, while the record is in it */
+    void *free_list; /* the link of the free list, while the record is in it */
     struct hub_list link;
     struct hub_a64 serial;  /* 0: dropped */
     uint64_t last;          /* the last serial used */
@@ -36,11 +36,11 @@ void host_loans_open(struct host_loans *loans)
 
 /* Stores a record for the next loan. Most threads use one loan at a time, so each keeps one record
  * for itself. */
-static void put_by(struct host_call *host, struct host_caller *scratch, struct host_loan *loan)
+static void put_by(struct host_call *host, struct host_caller *caller, struct host_loan *loan)
 {
-    if (scratch && !scratch->piece) {
-        scratch->piece = loan;
-        scratch->shelf = &host->loans.spare;
+    if (caller && !caller->piece) {
+        caller->piece = loan;
+        caller->free_list = &host->loans.spare;
         return;
     }
     host_free_list_give(&host->loans.spare, loan);
@@ -48,7 +48,7 @@ static void put_by(struct host_call *host, struct host_caller *scratch, struct h
 
 static void give_back(struct host_call *host, struct host_loan *loan)
 {
-    put_by(host, host_caller_get(&HOST_REGISTRY(host)->scratches), loan);
+    put_by(host, host_caller_get(&HOST_REGISTRY(host)->callers), loan);
 }
 
 static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
@@ -68,12 +68,12 @@ static __attribute__((noinline)) struct host_loan *new_record(struct host_loans 
 
 static struct host_loan *take_record(struct host_call *host)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
-    struct host_loan *loan = scratch ? scratch->piece : NULL;
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+    struct host_loan *loan = caller ? caller->piece : NULL;
 
     if (!loan)
         return new_record(&host->loans);
-    scratch->piece = NULL;
+    caller->piece = NULL;
     return loan;
 }
 
@@ -161,19 +161,18 @@ static int find_target(struct host_call *host, struct rapahub_container_id targe
 static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
                         struct host_loan *loan)
 {
-    struct host_caller *scratch = host_route_cache_find(host, target);
-    bool owner = scratch && pthread_equal(host->process.owner.threads.owner, scratch->thread),
-         taken;
+    struct host_caller *caller = host_route_cache_find(host, target);
+    bool owner = caller && pthread_equal(host->process.owner.threads.owner, caller->thread), taken;
 
-    if (!scratch || (!owner && !host_route_cache_go_in(host, scratch)))
+    if (!caller || (!owner && !host_route_cache_go_in(host, caller)))
         return false;
-    taken = hub_loan_take(host_caller_life(scratch)->connection.link, size, &loan->slot) == 0;
+    taken = hub_loan_take(host_caller_life(caller)->connection.link, size, &loan->slot) == 0;
     if (taken) {
-        loan->life = host_caller_life(scratch);
+        loan->life = host_caller_life(caller);
         host_life_hold(loan->life);
     }
     if (!owner)
-        host_route_cache_leave(host, scratch);
+        host_route_cache_leave(host, caller);
     return taken;
 }
 
@@ -278,7 +277,7 @@ struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan
     return life;
 }
 
-struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *scratch,
+struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *caller,
                                      struct rapahub_loan *loan, struct hub_loan *slot)
 {
     struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
@@ -289,7 +288,7 @@ struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller 
     loan->handle[0] = loan->handle[1] = 0;
     own->life = NULL;
     hub_store_relaxed64(&own->serial, 0);
-    put_by(host, scratch, own);
+    put_by(host, caller, own);
     return life;
 }
 

@@ -183,15 +183,15 @@ static int encode_before(const struct rapahub_call *call, const struct rapahub_t
 static bool encode_in_place(struct host_call *host, const struct rapahub_call *call,
                             const struct rapahub_type *const *types, struct host_prepared *out)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     size_t count = count_of(types);
     const struct rapahub_bytes *last = count > 0 ? call->arguments[count - 1] : NULL;
 
-    if (!last || count > HUB_SIGNATURE_ARGUMENTS_MAX || out->of_offer || !scratch ||
+    if (!last || count > HUB_SIGNATURE_ARGUMENTS_MAX || out->of_offer || !caller ||
         types[count - 1]->kind != RAPAHUB_KIND_BYTES || last->size < IN_PLACE_LEAST ||
         last->size + 2 * HEAD_ROOM > host->process.options.limits.payload_max ||
-        host_caller_lends(scratch, last->data) ||
-        !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
+        host_caller_lends(caller, last->data) ||
+        !host_caller_take(caller, ENCODE_FIRST, &out->buffer))
         return false;
     if (encode_before(call, types, count, out) == 0 && out->marks.count == 0 &&
         out->arguments.size <= HOST_REQUEST_BEFORE_MAX)
@@ -207,7 +207,7 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
                         const struct host_route *route, const struct rapahub_type *const *types,
                         struct host_prepared *out)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     size_t count = count_of(types);
     int r;
 
@@ -219,7 +219,7 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
     r = host_loans_find(call->loan, route, call->arguments[count - 1], &out->loan);
     if (r < 0 || !out->loan)
         return r;
-    if (!scratch || !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
+    if (!caller || !host_caller_take(caller, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
     return encode_before(call, types, count, out);
 }
@@ -227,10 +227,10 @@ static int prepare_loan(struct host_call *host, const struct rapahub_call *call,
 static int encode(struct host_call *host, const struct rapahub_type *const *types,
                   const void *const *arguments, struct host_prepared *out)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     struct hub_writer writer;
 
-    if (!scratch || !host_caller_take(scratch, ENCODE_FIRST, &out->buffer))
+    if (!caller || !host_caller_take(caller, ENCODE_FIRST, &out->buffer))
         return RAPAHUB_ENOMEM;
     hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
     put_arguments(&writer, types, arguments, out);
@@ -240,7 +240,7 @@ static int encode(struct host_call *host, const struct rapahub_type *const *type
         if (writer.size > host->process.options.limits.payload_max - HEAD_ROOM)
             return refuse_size(host, types, arguments, writer.size);
         host_caller_give(&out->buffer);
-        if (!host_caller_take(scratch, writer.size, &out->buffer))
+        if (!host_caller_take(caller, writer.size, &out->buffer))
             return RAPAHUB_ENOMEM;
         hub_writer_init(&writer, out->buffer.data, out->buffer.capacity);
         put_arguments(&writer, types, arguments, out);

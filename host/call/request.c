@@ -81,9 +81,9 @@ static int wait_as_owner(struct host_call *host, struct host_life *life, struct 
 /* Returns the life that the calling thread is inside of, if these are its calls; else NULL. */
 static struct host_life *life_of(struct host_call *host, const struct hub_calls *calls)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     struct host_life *life =
-        scratch && host_caller_is_inside(scratch) ? host_caller_life(scratch) : NULL;
+        caller && host_caller_is_inside(caller) ? host_caller_life(caller) : NULL;
 
     return life && life->connection.calls == calls ? life : NULL;
 }
@@ -339,11 +339,11 @@ int host_request_ask(struct host_call *host, struct host_life *life,
                      const struct host_request_question *question)
 {
     const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[question->method];
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     OWN(hub_memory) uint8_t *data = NULL;
     struct hub_answer answer;
     size_t size = 0;
-    int r = scratch ? encode(question->method, question->arguments, &data, &size) : RAPAHUB_ENOMEM;
+    int r = caller ? encode(question->method, question->arguments, &data, &size) : RAPAHUB_ENOMEM;
 
     if (r < 0)
         return r;
@@ -354,11 +354,11 @@ int host_request_ask(struct host_call *host, struct host_life *life,
                                           .method = entry->name,
                                           .own = true};
 
-    answer = host_caller_answer(scratch);
+    answer = host_caller_answer(caller);
     r = host_request_run(host, &exchange, &answer);
     if (r == 0)
         r = host_request_decode(life, &answer, entry->name, entry->types[0], question->result);
-    host_caller_show(scratch, &answer);
+    host_caller_show(caller, &answer);
     return r;
 }
 

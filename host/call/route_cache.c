@@ -5,64 +5,63 @@
 
 void host_route_cache_note(struct host_call *host, const struct host_route *route)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
 
-    if (!scratch || !route->life || !route->container || host_caller_is_inside(scratch))
+    if (!caller || !route->life || !route->container || host_caller_is_inside(caller))
         return;
-    scratch->target = route->container->id;
-    scratch->handle = route->handle;
-    scratch->order = (struct hub_direct_order){.usual_ns = host->process.options.call_timeout_ns,
-                                               .answer = &scratch->quick,
-                                               .small = host_caller_small(scratch)};
-    host_caller_set_place(scratch, route->life, route->container, route->version);
+    caller->target = route->container->id;
+    caller->handle = route->handle;
+    caller->order = (struct hub_direct_order){.usual_ns = host->process.options.call_timeout_ns,
+                                              .answer = &caller->quick,
+                                              .small = host_caller_small(caller)};
+    host_caller_set_place(caller, route->life, route->container, route->version);
 }
 
 struct host_caller *host_route_cache_find(struct host_call *host,
                                           struct rapahub_container_id target)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
 
-    return scratch && host_caller_is_to(scratch, target) && !host_caller_is_inside(scratch) &&
-                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == scratch->version
-               ? scratch
+    return caller && host_caller_is_to(caller, target) && !host_caller_is_inside(caller) &&
+                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version
+               ? caller
                : NULL;
 }
 
 struct host_caller *host_route_cache_find_at_rest(struct host_call *host,
                                                   struct rapahub_container_id target)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
 
-    return scratch && host_caller_is_to(scratch, target) &&
-                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) ==
-                       scratch->version_at_rest
-               ? scratch
+    return caller && host_caller_is_to(caller, target) &&
+                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version_at_rest
+               ? caller
                : NULL;
 }
 
-bool host_route_cache_go_in(struct host_call *host, struct host_caller *scratch)
+bool host_route_cache_go_in(struct host_call *host, struct host_caller *caller)
 {
-    host_caller_enter(scratch);
-    if (hub_observe(&HOST_REGISTRY(host)->routes.version) == scratch->version)
+    host_caller_enter(caller);
+    if (hub_observe(&HOST_REGISTRY(host)->routes.version) == caller->version)
         return true;
-    host_route_cache_leave(host, scratch);
+    host_route_cache_leave(host, caller);
     return false;
 }
 
 struct host_caller *host_route_cache_enter(struct host_call *host,
                                            struct rapahub_container_id target)
 {
-    struct host_caller *scratch = host_route_cache_find(host, target);
+    struct host_caller *caller = host_route_cache_find(host, target);
 
-    return scratch && host_route_cache_go_in(host, scratch) ? scratch : NULL;
+    return caller && host_route_cache_go_in(host, caller) ? caller : NULL;
 }
 
 /* A thread that waits until this one has left changes the version first, and then checks whether
  * this one is inside. Hence a changed version means that the owner may wait and must be woken. The
  * life may be freed by now. */
-void host_route_cache_leave(struct host_call *host, struct host_caller *scratch)
+void host_route_cache_leave(struct host_call *host, struct host_caller *caller)
 {
-    host_caller_leave(scratch);
-    if (hub_observe(&HOST_REGISTRY(host)->routes.version) != scratch->version)
+    host_caller_leave(caller);
+    if (hub_observe(&HOST_REGISTRY(host)->routes.version) != caller->version)
         host_loop_wake(&host->process.owner.loop);
 }

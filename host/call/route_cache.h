@@ -28,13 +28,13 @@ struct host_caller *host_route_cache_find_at_rest(struct host_call *host,
 
 /* Enters the route that one of these functions has found. Returns false if the route has changed
  * since: the thread is not inside then. Any thread. */
-bool host_route_cache_go_in(struct host_call *host, struct host_caller *scratch);
+bool host_route_cache_go_in(struct host_call *host, struct host_caller *caller);
 
 /* Finds and enters the route: the thread is inside until it calls host_route_cache_leave. NULL if
  * there is no such route; the thread is not inside then. Any thread. */
 struct host_caller *host_route_cache_enter(struct host_call *host,
                                            struct rapahub_container_id target);
 
-void host_route_cache_leave(struct host_call *host, struct host_caller *scratch);
+void host_route_cache_leave(struct host_call *host, struct host_caller *caller);
 
 #endif

@@ -39,7 +39,7 @@ static bool look_again(struct host_call *host, struct host_route *route, struct 
 static int call_guest(struct host_call *host, const struct host_route *route,
                       const struct host_prepared *prepared, uint64_t deadline, void *result)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     const struct host_request exchange = {.life = route->life,
                                           .method_id = prepared->method_id,
                                           .container = route->handle,
@@ -50,16 +50,16 @@ static int call_guest(struct host_call *host, const struct host_route *route,
                                           .view = prepared->view,
                                           .deadline_ns = deadline,
                                           .method = prepared->name};
-    struct hub_answer answer = host_caller_answer(scratch);
+    struct hub_answer answer = host_caller_answer(caller);
     int r;
 
-    host_caller_hide(scratch); /* so that its slot is free for this answer */
+    host_caller_hide(caller); /* so that its slot is free for this answer */
     r = prepared->marks.count > 0 ? host_streaming_run(host, &exchange, &prepared->marks, &answer)
                                   : host_request_run(host, &exchange, &answer);
 
     if (r == 0)
         r = host_request_decode(route->life, &answer, prepared->name, prepared->result, result);
-    host_caller_show_of(scratch, &answer, route->life);
+    host_caller_show_of(caller, &answer, route->life);
     if (r == RAPAHUB_ENOMETHOD)
         return host_methods_refuse(route->methods, route->name, prepared->name);
     return r;

@@ -227,13 +227,13 @@ static int run_job(struct host_owner *owner, void *argument)
 int host_services_call(struct host_call *host, struct host_container *container,
                        const struct host_prepared *prepared, uint64_t deadline_ns, void *result)
 {
-    struct host_caller *scratch = host_caller_get(&HOST_REGISTRY(host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     struct hub_answer answer = {0};
     struct job job = {container, {prepared->method_id, prepared->arguments, NULL}, &answer};
     int r = host_threads_ask(&host->process.owner, run_job, &job, deadline_ns);
 
     if (r == 0)
         r = host_request_decode(NULL, &answer, prepared->name, prepared->result, result);
-    host_caller_show(scratch, &answer);
+    host_caller_show(caller, &answer);
     return r;
 }

@@ -45,7 +45,7 @@ uint64_t host_small_call_id(const struct rapahub_call *call)
     return plain ? known_id(call) : 0;
 }
 
-int host_small_call_encode(struct host_call *host, const struct host_caller *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_caller *caller,
                            const struct rapahub_call *call, struct hub_writer *writer)
 {
     static const void *const none[] = {NULL};
@@ -53,10 +53,10 @@ int host_small_call_encode(struct host_call *host, const struct host_caller *scr
     if (host_ownership_is_owner(&host->process.owner) &&
         host->chain.value != 0) /* the general path adds the chain */
         return -EAGAIN;
-    if (scratch->handle == 0)
+    if (caller->handle == 0)
         hub_writer_byte(writer, 0); /* no metadata */
     else if (writer->capacity >= HOST_REQUEST_HEAD_MAX)
-        writer->size = host_request_head(scratch->handle, 0, writer->data);
+        writer->size = host_request_head(caller->handle, 0, writer->data);
     else
         return -EAGAIN;
     hub_payload_put_arguments(writer, call->types + 1, call->arguments ? call->arguments : none);
@@ -71,7 +71,7 @@ size_t host_small_call_aligned(const struct rapahub_call *call)
 /* A call to the target of the thread's last call; the thread is inside. */
 struct small_call {
     struct host_call *host;
-    struct host_caller *scratch;
+    struct host_caller *caller;
     struct host_life *life;
     const struct rapahub_call *call;
     uint64_t id, timeout_ns;
@@ -82,7 +82,7 @@ struct small_call {
 static __attribute__((noinline)) int encode(const struct small_call *small,
                                             struct hub_writer *writer)
 {
-    return host_small_call_encode(small->host, small->scratch, small->call, writer);
+    return host_small_call_encode(small->host, small->caller, small->call, writer);
 }
 
 static __attribute__((noinline)) int take(const struct small_call *small, struct hub_answer *answer)
@@ -104,7 +104,7 @@ static __attribute__((noinline)) int wait_and_take(const struct small_call *smal
     struct hub_calls *calls = small->life->connection.calls;
     int r = host_request_wait(small->host, calls, number, false);
 
-    return r < 0 ? explain(small, r) : take(small, &small->scratch->quick);
+    return r < 0 ? explain(small, r) : take(small, &small->caller->quick);
 }
 
 static bool is_for_the_long_way(int r)
@@ -125,7 +125,7 @@ static bool encode_small(const struct small_call *small, struct hub_descriptor *
 /* Reads an answer of this size that came in a descriptor. */
 static int take_small(const struct small_call *small, uint32_t size)
 {
-    struct hub_answer *answer = &small->scratch->few;
+    struct hub_answer *answer = &small->caller->few;
 
     answer->size = size;
     return take(small, answer);
@@ -134,8 +134,8 @@ static int take_small(const struct small_call *small, uint32_t size)
 static int take_message(const struct small_call *small, const struct hub_descriptor *message)
 {
     if (message->payload_slot != HUB_INLINE)
-        return take(small, &small->scratch->quick);
-    memcpy(host_caller_small(small->scratch), message->inline_payload,
+        return take(small, &small->caller->quick);
+    memcpy(host_caller_small(small->caller), message->inline_payload,
            HUB_INLINE_SIZE); /* all of it: cheaper */
     return take_small(small, message->payload_len);
 }
@@ -146,7 +146,7 @@ static int call_directly(const struct small_call *small, struct hub_descriptor *
                          const struct hub_parts *payload)
 {
     const struct hub_direct_order order = {.timeout_ns = small->timeout_ns,
-                                           .answer = &small->scratch->quick,
+                                           .answer = &small->caller->quick,
                                            .looks_soon = small->owner,
                                            .payload = payload};
     uint64_t number;
@@ -179,7 +179,7 @@ static __attribute__((noinline)) int call_any(const struct small_call *small)
         .method_id = small->id,
         .payload = {.head = {data, writer.size}, .aligned = host_small_call_aligned(small->call)},
         .timeout_ns = small->timeout_ns,
-        .answer = &small->scratch->quick,
+        .answer = &small->caller->quick,
         .at_once = true};
 
     if (writer.size > HUB_INLINE_SIZE)
@@ -190,24 +190,24 @@ static __attribute__((noinline)) int call_any(const struct small_call *small)
     return r < 0 ? explain(small, r) : wait_and_take(small, number);
 }
 
-static struct small_call describe(struct host_call *host, struct host_caller *scratch,
+static struct small_call describe(struct host_call *host, struct host_caller *caller,
                                   const struct rapahub_call *call, void *result)
 {
     return (struct small_call){
         .host = host,
-        .scratch = scratch,
-        .life = host_caller_life(scratch),
+        .caller = caller,
+        .life = host_caller_life(caller),
         .call = call,
         .id = known_id(call),
         .timeout_ns = call->timeout_ns ? call->timeout_ns : host->process.options.call_timeout_ns,
         .result = result,
-        .owner = pthread_equal(host->process.owner.threads.owner, scratch->thread)};
+        .owner = pthread_equal(host->process.owner.threads.owner, caller->thread)};
 }
 
-static __attribute__((noinline)) int call_there(struct host_call *host, struct host_caller *scratch,
+static __attribute__((noinline)) int call_there(struct host_call *host, struct host_caller *caller,
                                                 const struct rapahub_call *call, void *result)
 {
-    const struct small_call small = describe(host, scratch, call, result);
+    const struct small_call small = describe(host, caller, call, result);
     struct hub_descriptor message = {.method_id = small.id};
     int r = call_directly(&small, &message, NULL);
 
@@ -218,9 +218,9 @@ static __attribute__((noinline)) int call_there(struct host_call *host, struct h
 
 /* Checks for no metadata, an OK, a length of one byte, and as many bytes as it says. No answer of
  * less than three bytes passes. */
-static bool take_raw(struct host_caller *scratch, uint64_t size, struct rapahub_bytes *result)
+static bool take_raw(struct host_caller *caller, uint64_t size, struct rapahub_bytes *result)
 {
-    const uint8_t *data = host_caller_small(scratch);
+    const uint8_t *data = host_caller_small(caller);
     uint32_t head;
 
     memcpy(&head, data, sizeof head);
@@ -237,7 +237,7 @@ static int end_raw(const struct small_call *small, struct hub_direct_end end)
     case HUB_DIRECT_ANSWERED:
         return take_small(small, (uint32_t)end.of);
     case HUB_DIRECT_IN_ANSWER:
-        return take(small, &small->scratch->quick);
+        return take(small, &small->caller->quick);
     case HUB_DIRECT_SENT:
         return wait_and_take(small, end.of);
     default:
@@ -247,64 +247,64 @@ static int end_raw(const struct small_call *small, struct hub_direct_end end)
 
 /* Goes on with a call that may take a turn. The owner has not entered so far: a life ends only in
  * one of its turns. From here on it is inside. */
-static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_caller *scratch,
+static __attribute__((noinline)) int go_on_raw(struct host_call *host, struct host_caller *caller,
                                                const struct rapahub_call *call, void *result,
                                                struct hub_direct_end end)
 {
-    const struct small_call small = describe(host, scratch, call, result);
+    const struct small_call small = describe(host, caller, call, result);
     int r;
 
     if (small.owner)
-        host_caller_enter(scratch);
+        host_caller_enter(caller);
     r = end_raw(&small, end);
     if (small.owner)
-        host_route_cache_leave(host, scratch);
+        host_route_cache_leave(host, caller);
     return r;
 }
 
 static __attribute__((noinline)) int go_on_answered(struct host_call *host,
-                                                    struct host_caller *scratch,
+                                                    struct host_caller *caller,
                                                     const struct rapahub_call *call, void *result,
                                                     int size)
 {
     const struct hub_direct_end end = {HUB_DIRECT_ANSWERED, (uint64_t)size};
 
-    return go_on_raw(host, scratch, call, result, end);
+    return go_on_raw(host, caller, call, result, end);
 }
 
-static inline int call_raw(struct host_call *host, struct host_caller *scratch,
+static inline int call_raw(struct host_call *host, struct host_caller *caller,
                            const struct rapahub_call *call, void *result, bool owner)
 {
-    struct hub_calls *calls = host_caller_life(scratch)->connection.calls;
+    struct hub_calls *calls = host_caller_life(caller)->connection.calls;
     const struct rapahub_bytes *in = call->arguments[0];
     struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
     int size;
 
-    if ((scratch->handle | (owner ? host->chain.value : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
-        return go_on_raw(host, scratch, call, result, end);
-    scratch->order.timeout_ns = call->timeout_ns;
-    scratch->order.method_id = known_id(call);
-    size = hub_direct_call_bytes(calls, in, &scratch->order, owner, &end);
+    if ((caller->handle | (owner ? host->chain.value : 0)) != 0 || in->size > HUB_INLINE_SIZE - 2)
+        return go_on_raw(host, caller, call, result, end);
+    caller->order.timeout_ns = call->timeout_ns;
+    caller->order.method_id = known_id(call);
+    size = hub_direct_call_bytes(calls, in, &caller->order, owner, &end);
     if (size < 0)
-        return go_on_raw(host, scratch, call, result, end);
-    return take_raw(scratch, (uint64_t)size, result)
+        return go_on_raw(host, caller, call, result, end);
+    return take_raw(caller, (uint64_t)size, result)
                ? 0
-               : go_on_answered(host, scratch, call, result, size);
+               : go_on_answered(host, caller, call, result, size);
 }
 
 /* Each function that is not marked noinline is inlined into these three: a call uses some thirty
  * functions, and entering and leaving them was half of its work. */
 static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *host,
-                                                              struct host_caller *scratch,
+                                                              struct host_caller *caller,
                                                               const struct rapahub_call *call,
                                                               void *result)
 {
     int r;
 
-    if (!host_route_cache_go_in(host, scratch))
+    if (!host_route_cache_go_in(host, caller))
         return -EAGAIN;
-    r = call_raw(host, scratch, call, result, false);
-    host_route_cache_leave(host, scratch);
+    r = call_raw(host, caller, call, result, false);
+    host_route_cache_leave(host, caller);
     return r;
 }
 
@@ -314,17 +314,17 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *
                                                               const struct rapahub_call *call,
                                                               void *result)
 {
-    struct host_caller *scratch =
+    struct host_caller *caller =
         host_small_call_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
     int r;
 
-    if (!scratch)
+    if (!caller)
         return -EAGAIN;
     host_corks_push(host);
-    if (!host_route_cache_go_in(host, scratch))
+    if (!host_route_cache_go_in(host, caller))
         return -EAGAIN;
-    r = call_there(host, scratch, call, result);
-    host_route_cache_leave(host, scratch);
+    r = call_there(host, caller, call, result);
+    host_route_cache_leave(host, caller);
     return is_for_the_long_way(r) ? -EAGAIN : r;
 }
 
@@ -333,17 +333,17 @@ static __attribute__((noinline, flatten)) int call_any_inside(struct host_call *
 __attribute__((flatten)) int host_small_call(struct host_call *host,
                                              const struct rapahub_call *call, void *result)
 {
-    struct host_caller *scratch;
+    struct host_caller *caller;
     int r;
 
     if (!is_raw(call))
         return call_any_inside(host, call, result);
-    scratch = known_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
-    if (!scratch)
+    caller = known_id(call) != 0 ? host_route_cache_find_at_rest(host, call->target) : NULL;
+    if (!caller)
         return -EAGAIN;
     host_corks_push(host);
-    r = pthread_equal(host->process.owner.threads.owner, scratch->thread)
-            ? call_raw(host, scratch, call, result, true)
-            : call_raw_inside(host, scratch, call, result);
+    r = pthread_equal(host->process.owner.threads.owner, caller->thread)
+            ? call_raw(host, caller, call, result, true)
+            : call_raw_inside(host, caller, call, result);
     return is_for_the_long_way(r) ? -EAGAIN : r;
 }

@@ -21,7 +21,7 @@ struct host_call;
  * space. */
 uint64_t host_small_call_id(const struct rapahub_call *call);
 size_t host_small_call_aligned(const struct rapahub_call *call);
-int host_small_call_encode(struct host_call *host, const struct host_caller *scratch,
+int host_small_call_encode(struct host_call *host, const struct host_caller *caller,
                            const struct rapahub_call *call, struct hub_writer *writer);
 
 /* Returns 0 or a failure as rapahub_host_call does. -EAGAIN: nothing was executed, and the call is

@@ -120,7 +120,7 @@ int host_streaming_run(struct host_call *host, const struct host_request *exchan
 /* ---- asynchronous calls ---- */
 
 /* An asynchronous call on the stack of its thread, until the owner has reported the end. */
-struct errand {
+struct operation {
     struct host_async *async;
     struct hub_answer answer;
     struct host_verdict verdict;
@@ -167,34 +167,34 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
 
 static int tell_end(struct host_owner *owner, void *argument)
 {
-    struct errand *errand = argument;
+    struct operation *operation = argument;
 
     (void)owner;
-    if (errand->code < 0)
-        (void)host_verdict_give(&errand->verdict);
-    host_asyncs_end(errand->async, errand->code, &errand->answer);
+    if (operation->code < 0)
+        (void)host_verdict_give(&operation->verdict);
+    host_asyncs_end(operation->async, operation->code, &operation->answer);
     return 0;
 }
 
 /* Tries the call once. Returns true if the call has ended and the owner has reported it. The answer
  * is read while the route still holds the life. */
-static bool carry_out(struct errand *errand)
+static bool carry_out(struct operation *operation)
 {
-    struct host_async *async = errand->async;
+    struct host_async *async = operation->async;
     struct host_call *host = async->host;
     struct host_route route = {0};
     int r = host_asyncs_cancelled(async);
 
     if (r == 0)
-        r = try_call(async, &route, &errand->answer);
+        r = try_call(async, &route, &operation->answer);
     if (r == RAPAHUB_ESTALE && host_route_wait(host, &route, hub_clock_after(NOTICE)) == 0)
         r = -EAGAIN; /* nothing was executed, and the owner has noticed what follows */
     if (r != -EAGAIN) {
-        errand->code = r;
+        operation->code = r;
         if (r < 0)
-            host_verdict_take(&errand->verdict, r);
+            host_verdict_take(&operation->verdict, r);
         async->life = route.life;
-        (void)host_threads_ask(&host->process.owner, tell_end, errand, HUB_NEVER);
+        (void)host_threads_ask(&host->process.owner, tell_end, operation, HUB_NEVER);
     }
     host_route_drop(&route);
     return r != -EAGAIN;
@@ -202,13 +202,13 @@ static bool carry_out(struct errand *errand)
 
 static void run(void *user)
 {
-    struct errand errand = {.async = user};
-    struct host_call *host = errand.async->host;
+    struct operation operation = {.async = user};
+    struct host_call *host = operation.async->host;
 
     rapahub_clear_error();
-    while (!carry_out(&errand))
+    while (!carry_out(&operation))
         continue;
-    hub_responses_fini(&errand.answer);
+    hub_responses_fini(&operation.answer);
     hub_add(&host->streaming, UINT32_MAX);
 }
 

@@ -348,7 +348,7 @@ static int look_drained(struct host_call *host, struct host_container_lifecycle 
     if (r < 0)
         return r;
     if (host_containers_users(care->container) > 1 ||
-        host_caller_inside_container(&HOST_REGISTRY(host)->scratches, care->container) != 0)
+        host_caller_inside_container(&HOST_REGISTRY(host)->callers, care->container) != 0)
         return 0;
     if (care->deadline_ns < least)
         care->deadline_ns = least;

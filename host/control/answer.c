@@ -218,9 +218,9 @@ static void restart(struct rapahub_control *control, struct host_server_client *
     int r = find_child(control, record->name.name, &child);
 
     if (r == 0)
-        host_operation_wish(
+        host_operation_child(
             control, client,
-            &(const struct host_operation_wish){control->host.restart, child, RESTART_NS});
+            &(const struct host_operation_child){control->host.restart, child, RESTART_NS});
     else
         host_reply_end(control, client, r);
 }
@@ -316,9 +316,9 @@ static void rest(struct rapahub_control *control, struct host_server_client *cli
     int r = find_child(control, name, &child);
 
     if (r == 0)
-        host_operation_wish(
+        host_operation_child(
             control, client,
-            &(const struct host_operation_wish){control->host.rest, child, REST_NS});
+            &(const struct host_operation_child){control->host.rest, child, REST_NS});
     else
         host_reply_end(control, client, r);
 }

@@ -54,7 +54,7 @@ static int new_control(const struct rapahub_control_options *options, struct rap
     control->user = options->user;
     snprintf(control->name, sizeof control->name, "%s", options->name);
     hub_list_init(&control->calls);
-    hub_list_init(&control->errands);
+    hub_list_init(&control->operations);
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++)
         control->clients[i].fd = -1;
     *out = control;

@@ -8,16 +8,16 @@
 #include "host/control/reply.h"
 #include "hub/base/own.h"
 
-static void host_server_errand_release(struct host_server_errand **errand)
+static void host_server_operation_release(struct host_server_operation **operation)
 {
-    if (!*errand)
+    if (!*operation)
         return;
-    hub_list_remove(&(*errand)->link);
-    free(*errand);
-    *errand = NULL;
+    hub_list_remove(&(*operation)->link);
+    free(*operation);
+    *operation = NULL;
 }
 
-static void send_upgraded(const struct host_server_errand *errand,
+static void send_upgraded(const struct host_server_operation *operation,
                           const struct rapahub_upgrade_result *result)
 {
     const struct control_upgraded record = {
@@ -33,109 +33,111 @@ static void send_upgraded(const struct host_server_errand *errand,
         .methods_lost = result->methods_lost,
     };
 
-    host_reply_send(errand->control, errand->client, HOST_FRAME_UPGRADED, &record);
+    host_reply_send(operation->control, operation->client, HOST_FRAME_UPGRADED, &record);
 }
 
 /* Says whether the client that requested it is still there. */
-static bool is_awaited(struct host_server_errand *errand)
+static bool is_awaited(struct host_server_operation *operation)
 {
-    if (!errand->control || !errand->client)
+    if (!operation->control || !operation->client)
         return false;
-    errand->client->errand = NULL;
+    operation->client->operation = NULL;
     return true;
 }
 
 static void on_upgraded(void *user, int status, const struct rapahub_upgrade_result *result)
 {
-    OWN(host_server_errand) struct host_server_errand *errand = user;
+    OWN(host_server_operation) struct host_server_operation *operation = user;
 
-    if (!is_awaited(errand))
+    if (!is_awaited(operation))
         return;
     if (status == 0)
-        send_upgraded(errand, result);
-    host_reply_end(errand->control, errand->client, status);
+        send_upgraded(operation, result);
+    host_reply_end(operation->control, operation->client, status);
 }
 
 static void on_done(void *user, int status, const void *result)
 {
-    OWN(host_server_errand) struct host_server_errand *errand = user;
+    OWN(host_server_operation) struct host_server_operation *operation = user;
 
     (void)result;
-    if (is_awaited(errand))
-        host_reply_end(errand->control, errand->client, status);
+    if (is_awaited(operation))
+        host_reply_end(operation->control, operation->client, status);
 }
 
 /* Returns NULL if there is no memory; the client has been told. */
-static struct host_server_errand *make(struct rapahub_control *control,
-                                       struct host_server_client *client)
+static struct host_server_operation *make(struct rapahub_control *control,
+                                          struct host_server_client *client)
 {
-    struct host_server_errand *errand = calloc(1, sizeof *errand);
+    struct host_server_operation *operation = calloc(1, sizeof *operation);
 
-    if (!errand) {
+    if (!operation) {
         host_reply_end(control, client,
                        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for what was asked"));
         return NULL;
     }
-    *errand = (struct host_server_errand){.control = control, .client = client};
-    hub_list_init(&errand->link);
-    hub_list_append(&control->errands, &errand->link);
-    client->errand = errand;
-    return errand;
+    *operation = (struct host_server_operation){.control = control, .client = client};
+    hub_list_init(&operation->link);
+    hub_list_append(&control->operations, &operation->link);
+    client->operation = operation;
+    return operation;
 }
 
 /* Reports to the client that the operation could not begin. */
-static void fail(struct host_server_errand *errand, int r)
+static void fail(struct host_server_operation *operation, int r)
 {
-    struct rapahub_control *control = errand->control;
-    struct host_server_client *client = errand->client;
+    struct rapahub_control *control = operation->control;
+    struct host_server_client *client = operation->client;
 
-    client->errand = NULL;
-    host_server_errand_release(&errand);
+    client->operation = NULL;
+    host_server_operation_release(&operation);
     host_reply_end(control, client, r);
 }
 
 void host_operation_stop(struct rapahub_control *control, struct host_server_client *client,
                          struct rapahub_guest_id guest)
 {
-    struct host_server_errand *errand = make(control, client);
-    int r = errand ? control->host.stop(control->host.host, guest, on_done, errand) : 0;
+    struct host_server_operation *operation = make(control, client);
+    int r = operation ? control->host.stop(control->host.host, guest, on_done, operation) : 0;
 
     if (r < 0)
-        fail(errand, r);
+        fail(operation, r);
 }
 
-void host_operation_wish(struct rapahub_control *control, struct host_server_client *client,
-                         const struct host_operation_wish *wish)
+void host_operation_child(struct rapahub_control *control, struct host_server_client *client,
+                          const struct host_operation_child *wanted)
 {
-    struct host_server_errand *errand = make(control, client);
-    int r = errand ? wish->begin(control->host.host, wish->child, wish->timeout_ns, on_done, errand)
-                   : 0;
+    struct host_server_operation *operation = make(control, client);
+    int r = operation ? wanted->begin(control->host.host, wanted->child, wanted->timeout_ns,
+                                      on_done, operation)
+                      : 0;
 
     if (r < 0)
-        fail(errand, r);
+        fail(operation, r);
 }
 
 void host_operation_upgrade(struct rapahub_control *control, struct host_server_client *client,
                             struct rapahub_guest_id guest,
                             const struct rapahub_upgrade_options *options)
 {
-    struct host_server_errand *errand = make(control, client);
-    int r =
-        errand ? control->host.upgrade(control->host.host, guest, options, on_upgraded, errand) : 0;
+    struct host_server_operation *operation = make(control, client);
+    int r = operation
+                ? control->host.upgrade(control->host.host, guest, options, on_upgraded, operation)
+                : 0;
 
     if (r < 0)
-        fail(errand, r);
+        fail(operation, r);
 }
 
 void host_operation_abandon(struct host_server_client *client)
 {
-    if (client->errand)
-        client->errand->client = NULL;
-    client->errand = NULL;
+    if (client->operation)
+        client->operation->client = NULL;
+    client->operation = NULL;
 }
 
 void host_operation_forget_all(struct rapahub_control *control)
 {
-    for (struct hub_list *link; (link = hub_list_pop(&control->errands));)
-        HUB_LIST_ITEM(link, struct host_server_errand, link)->control = NULL;
+    for (struct hub_list *link; (link = hub_list_pop(&control->operations));)
+        HUB_LIST_ITEM(link, struct host_server_operation, link)->control = NULL;
 }

@@ -13,13 +13,13 @@ void host_operation_stop(struct rapahub_control *control, struct host_server_cli
 /* Begins the operation by `begin`, a function of the control's host. */
 typedef int host_operation_begin(struct rapahub_host *host, struct rapahub_child_id child,
                                  uint64_t timeout_ns, rapahub_on_done *on_done, void *user);
-struct host_operation_wish {
+struct host_operation_child {
     host_operation_begin *begin;
     struct rapahub_child_id child;
     uint64_t timeout_ns;
 };
-void host_operation_wish(struct rapahub_control *control, struct host_server_client *client,
-                         const struct host_operation_wish *wish);
+void host_operation_child(struct rapahub_control *control, struct host_server_client *client,
+                          const struct host_operation_child *wanted);
 
 /* The options are copied. */
 void host_operation_upgrade(struct rapahub_control *control, struct host_server_client *client,

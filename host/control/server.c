@@ -45,7 +45,7 @@ static struct host_server_client *place_for_client(struct rapahub_control *contr
 
         if (client->fd < 0)
             return client;
-        if (!client->call && !client->errand && !client->following &&
+        if (!client->call && !client->operation && !client->following &&
             (!idlest || client->last_active < idlest->last_active))
             idlest = client;
     }
@@ -93,7 +93,7 @@ static int accept_clients(struct rapahub_control *control)
  * during an operation, and after LOGS -f, nothing. */
 static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
 {
-    return !client->following && !client->errand && (!client->call || kind == HOST_FRAME_CANCEL);
+    return !client->following && !client->operation && (!client->call || kind == HOST_FRAME_CANCEL);
 }
 
 static void take_requests(struct rapahub_control *control, struct host_server_client *client)

@@ -42,7 +42,7 @@ struct host_server_call {
 
 /* A running operation. It exists until its end, even if the client is gone or the socket is closed.
  */
-struct host_server_errand {
+struct host_server_operation {
     struct hub_list link;              /* in the control's list of operations */
     struct rapahub_control *control;   /* NULL: the socket is closed */
     struct host_server_client *client; /* NULL: the client is gone */
@@ -57,8 +57,8 @@ struct host_server_client {
     uint64_t last_active; /* monotonic */
     uint32_t interest;    /* the epoll descriptor */
     struct host_frame_buffer in, out;
-    struct host_server_call *call;     /* NULL: none */
-    struct host_server_errand *errand; /* NULL: none */
+    struct host_server_call *call;           /* NULL: none */
+    struct host_server_operation *operation; /* NULL: none */
 };
 
 struct host_server_offer {
@@ -75,7 +75,7 @@ struct rapahub_control {
     void *user;
     char path[HOST_SERVER_PATH], name[HOST_SERVER_NAME];
     struct host_lines *lines;
-    struct hub_list calls, errands;
+    struct hub_list calls, operations;
     uint32_t offers_count;
     struct host_server_offer offers[HOST_SERVER_OFFERS];
     struct host_server_client clients[HOST_SERVER_CLIENTS];

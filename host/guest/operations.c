@@ -10,7 +10,7 @@
 #include "host/supervise/supervisor.h"
 #include "hub/base/clock.h"
 
-struct wish {
+struct operation {
     struct rapahub_child_id child;
     uint64_t timeout_ns; /* 0: the operation ends as soon as it has begun */
     int (*how)(struct host_machine *machine, uint32_t place, uint64_t now_ns);
@@ -63,53 +63,53 @@ static int explain_late(const struct host_supervision *host, uint32_t place)
 static int begin(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
-    struct wish *wish = argument;
+    struct operation *operation = argument;
     uint32_t place;
-    int r = host_children_find_any(host, wish->child, &place);
+    int r = host_children_find_any(host, operation->child, &place);
 
     if (r == 0)
-        r = wish->how(&host->machine, place, hub_clock_now());
+        r = operation->how(&host->machine, place, hub_clock_now());
     host_supervision_settle(host);
     if (r < 0)
         return r;
-    wish->host = host;
-    wish->incarnation = host_machine_child(&host->machine, place)->incarnation;
-    wish->due.on = host_threads_on_due;
-    host_loop_set(&HOST_OWNER(host)->loop, &wish->due, hub_clock_after(wish->timeout_ns));
+    operation->host = host;
+    operation->incarnation = host_machine_child(&host->machine, place)->incarnation;
+    operation->due.on = host_threads_on_due;
+    host_loop_set(&HOST_OWNER(host)->loop, &operation->due, hub_clock_after(operation->timeout_ns));
     return 0;
 }
 
-static bool is_late(const struct wish *wish)
+static bool is_late(const struct operation *operation)
 {
-    return hub_clock_left(wish->due.due_ns) == 0;
+    return hub_clock_left(operation->due.due_ns) == 0;
 }
 
 /* A child that is gone counts as down. */
-static const struct host_child *find(const struct wish *wish)
+static const struct host_child *find(const struct operation *operation)
 {
-    const struct host_machine *machine = &wish->host->machine;
-    uint32_t place = host_tree_find(&machine->tree, wish->child.number);
+    const struct host_machine *machine = &operation->host->machine;
+    uint32_t place = host_tree_find(&machine->tree, operation->child.number);
 
     return place == HOST_TREE_NONE ? NULL : host_machine_child(machine, place);
 }
 
 static bool is_decided(const void *argument)
 {
-    const struct wish *wish = argument;
-    const struct host_child *child = find(wish);
+    const struct operation *operation = argument;
+    const struct host_child *child = find(operation);
 
-    return !child || is_up(child) || is_lost(child) || is_late(wish);
+    return !child || is_up(child) || is_lost(child) || is_late(operation);
 }
 
 static int end_up(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
-    struct wish *wish = argument;
-    const struct host_child *child = find(wish);
-    uint32_t place = host_tree_find(&host->machine.tree, wish->child.number);
+    struct operation *operation = argument;
+    const struct host_child *child = find(operation);
+    uint32_t place = host_tree_find(&host->machine.tree, operation->child.number);
 
-    host_loop_clear(&wish->due);
-    if (wish->timeout_ns == 0)
+    host_loop_clear(&operation->due);
+    if (operation->timeout_ns == 0)
         return 0;
     if (!child)
         return host_children_refuse_stale();
@@ -120,23 +120,23 @@ static int end_up(struct host_owner *owner, void *argument)
 
 static bool is_there_no_more(const void *argument)
 {
-    const struct wish *wish = argument;
-    const struct host_child *child = find(wish);
+    const struct operation *operation = argument;
+    const struct host_child *child = find(operation);
 
-    return !child || host_tree_is_down(child) || child->incarnation != wish->incarnation ||
-           is_late(wish);
+    return !child || host_tree_is_down(child) || child->incarnation != operation->incarnation ||
+           is_late(operation);
 }
 
 static int end_down(struct host_owner *owner, void *argument)
 {
-    struct wish *wish = argument;
-    const struct host_child *child = find(wish);
+    struct operation *operation = argument;
+    const struct host_child *child = find(operation);
 
     (void)owner;
-    host_loop_clear(&wish->due);
-    if (wish->timeout_ns == 0 || !child || host_tree_is_down(child))
+    host_loop_clear(&operation->due);
+    if (operation->timeout_ns == 0 || !child || host_tree_is_down(child))
         return 0;
-    if (child->incarnation != wish->incarnation)
+    if (child->incarnation != operation->incarnation)
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s was started again meanwhile", child->name);
     return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s is not down yet", child->name);
 }
@@ -147,25 +147,25 @@ static const struct host_threads_task down = {begin, is_there_no_more, end_down}
 int rapahub_child_start(struct rapahub_host *host, struct rapahub_child_id child,
                         uint64_t timeout_ns)
 {
-    struct wish wish = {child, timeout_ns, .how = host_supervisor_start};
+    struct operation operation = {child, timeout_ns, .how = host_supervisor_start};
 
-    return host_threads_await(HOST_OWNER(host), &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &operation);
 }
 
 int rapahub_child_stop(struct rapahub_host *host, struct rapahub_child_id child,
                        uint64_t timeout_ns)
 {
-    struct wish wish = {child, timeout_ns, .how = host_supervisor_stop};
+    struct operation operation = {child, timeout_ns, .how = host_supervisor_stop};
 
-    return host_threads_await(HOST_OWNER(host), &down, &wish);
+    return host_threads_await(HOST_OWNER(host), &down, &operation);
 }
 
 int rapahub_child_restart(struct rapahub_host *host, struct rapahub_child_id child,
                           uint64_t timeout_ns)
 {
-    struct wish wish = {child, timeout_ns, .how = host_supervisor_restart};
+    struct operation operation = {child, timeout_ns, .how = host_supervisor_restart};
 
-    return host_threads_await(HOST_OWNER(host), &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &operation);
 }
 
 /* Restarts a child whatever its state: a failed one is reset. */
@@ -179,24 +179,24 @@ static int renew(struct host_machine *machine, uint32_t place, uint64_t now_ns)
 int rapahub_child_renew(struct rapahub_host *host, struct rapahub_child_id child,
                         uint64_t timeout_ns)
 {
-    struct wish wish = {child, timeout_ns, .how = renew};
+    struct operation operation = {child, timeout_ns, .how = renew};
 
-    return host_threads_await(HOST_OWNER(host), &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &operation);
 }
 
 int rapahub_child_reset(struct rapahub_host *host, struct rapahub_child_id child)
 {
-    struct wish wish = {child, 0, .how = host_supervisor_reset};
+    struct operation operation = {child, 0, .how = host_supervisor_reset};
 
-    return host_threads_await(HOST_OWNER(host), &up, &wish);
+    return host_threads_await(HOST_OWNER(host), &up, &operation);
 }
 
 static int begin_close(struct host_owner *owner, void *argument)
 {
     struct host_supervision *host = HOST_SUPERVISION(owner);
-    const struct wish *wish = argument;
+    const struct operation *operation = argument;
     struct host_guest *guest;
-    int r = host_children_find(host, wish->child, &guest);
+    int r = host_children_find(host, operation->child, &guest);
 
     if (r < 0)
         return r;
@@ -210,9 +210,9 @@ int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child
                         uint64_t timeout_ns)
 {
     static const struct host_threads_task close = {begin_close, is_there_no_more, end_down};
-    struct wish wish = {child, timeout_ns, .how = host_supervisor_close};
+    struct operation operation = {child, timeout_ns, .how = host_supervisor_close};
 
-    return host_threads_await(HOST_OWNER(host), &close, &wish);
+    return host_threads_await(HOST_OWNER(host), &close, &operation);
 }
 
 /* ---- without the wait ---- */
@@ -220,17 +220,19 @@ int rapahub_child_close(struct rapahub_host *host, struct rapahub_child_id child
 int rapahub_child_stop_async(struct rapahub_host *host, struct rapahub_child_id child,
                              uint64_t timeout_ns, rapahub_on_done *on_done, void *user)
 {
-    const struct wish wish = {child, timeout_ns, .how = host_supervisor_stop};
+    const struct operation operation = {child, timeout_ns, .how = host_supervisor_stop};
 
-    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
-                                                    &down, &wish, sizeof wish, on_done, user});
+    return host_detached_make(
+        HOST_OWNER(host),
+        &(const struct host_detached_plan){&down, &operation, sizeof operation, on_done, user});
 }
 
 int rapahub_child_renew_async(struct rapahub_host *host, struct rapahub_child_id child,
                               uint64_t timeout_ns, rapahub_on_done *on_done, void *user)
 {
-    const struct wish wish = {child, timeout_ns, .how = renew};
+    const struct operation operation = {child, timeout_ns, .how = renew};
 
-    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
-                                                    &up, &wish, sizeof wish, on_done, user});
+    return host_detached_make(
+        HOST_OWNER(host),
+        &(const struct host_detached_plan){&up, &operation, sizeof operation, on_done, user});
 }

@@ -47,7 +47,7 @@ struct host_supervision_hooks {
     struct host_supervision_listeners listeners;
     struct host_supervision_lives lives;
     /* Looks for anonymous guests. True if any was found. */
-    bool (*visitors)(struct host_supervision *host);
+    bool (*anonymous_guests)(struct host_supervision *host);
 };
 
 /* The fifth floor of a host: its guests as supervision sees them. Owner. */

@@ -107,7 +107,7 @@ static void on_beat(void *user)
             judge(life, now, interval);
     }
     if (!host->call.process.options.anonymous)
-        (void)host->hooks->visitors(host);
+        (void)host->hooks->anonymous_guests(host);
     if (!hub_list_empty(&host->call.process.lives))
         host_loop_set(&HOST_OWNER(host)->loop, &host->beat, now + interval);
 }
@@ -262,7 +262,7 @@ static void on_silent(void *user)
         next = span < next ? span : next;
     }
     if (host->call.process.options.anonymous) {
-        uint64_t span = host->hooks->visitors(host) ? SILENT_BUSY : SILENT_IDLE;
+        uint64_t span = host->hooks->anonymous_guests(host) ? SILENT_BUSY : SILENT_IDLE;
 
         next = span < next ? span : next;
     }

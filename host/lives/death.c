@@ -158,7 +158,7 @@ static bool is_over(struct host_observe *host, struct host_life *life)
     bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
 
     if (hub_observe(&life->users) != 0 ||
-        host_caller_inside_life(&HOST_REGISTRY(host)->scratches, life) != 0 ||
+        host_caller_inside_life(&HOST_REGISTRY(host)->callers, life) != 0 ||
         (hub_observe(&life->work) & HOST_WORK_ANSWER) != 0)
         return false;
     if (host_confinement_lasts(life)) {

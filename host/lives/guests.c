@@ -54,7 +54,7 @@ static void kill_for(struct host_guest *guest, enum host_cause cause)
 static bool is_in_use(struct host_guest *guest)
 {
     return hub_calls_open(guest->life->connection.calls) > 0 ||
-           host_caller_inside_life(&guest->host->owner.registry.scratches, guest->life) > 0;
+           host_caller_inside_life(&guest->host->owner.registry.callers, guest->life) > 0;
 }
 
 /* If calls are open and their time is not over, the timer comes again in a moment. */

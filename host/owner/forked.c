@@ -17,7 +17,7 @@
 
 /* The first page of the block is wiped in a child. The host begins in it, so that its first line is
  * the page's last. */
-_Static_assert(offsetof(struct host_registry, scratches) == 0, "the number comes first");
+_Static_assert(offsetof(struct host_registry, callers) == 0, "the number comes first");
 _Static_assert(offsetof(struct host_callers, key) == HOST_CALLER_LINE, "and is alone there");
 
 static size_t page_size(void)
@@ -48,7 +48,7 @@ void host_forked_free(void *host)
 
 int host_forked_check(const struct host_owner *host)
 {
-    return host->registry.scratches.number != 0
+    return host->registry.callers.number != 0
                ? 0
                : rapahub_fail(RAPAHUB_ESTATE, "hub.host.fork", "a forked child has no host");
 }

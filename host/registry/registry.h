@@ -5,15 +5,15 @@
 
 #include <stdint.h>
 
+#include "host/registry/callers.h"
 #include "host/registry/containers.h"
 #include "host/registry/floors.h"
 #include "host/registry/routes.h"
-#include "host/registry/scratches.h"
 
 struct host_guest;
 
 struct host_registry {
-    struct host_callers scratches; /* the first member: see forked.h */
+    struct host_callers callers; /* the first member: see forked.h */
     struct host_routes routes;
     struct host_containers containers; /* under the routes */
     uint32_t guests_max;

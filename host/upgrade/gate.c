@@ -64,7 +64,7 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding)
 bool host_gate_is_idle(struct host_observe *host, const struct host_container *container)
 {
     return host_containers_users(container) == 1 &&
-           host_caller_inside_container(&HOST_REGISTRY(host)->scratches, container) == 0;
+           host_caller_inside_container(&HOST_REGISTRY(host)->callers, container) == 0;
 }
 
 static bool is_closed(const struct host_container *container)

@@ -13,7 +13,7 @@
 #define PATIENCE  HUB_SECOND
 
 struct hub_thread_pool_member {
-    struct hub_thread_pool *crew;
+    struct hub_thread_pool *pool;
     pthread_t thread;
     struct hub_thread_pool_member *next, *next_idle; /* in the pool's lists */
     void (*work)(void *user);                        /* NULL: leave */
@@ -22,42 +22,42 @@ struct hub_thread_pool_member {
     bool left;             /* under the pool's lock: its thread does nothing more */
 };
 
-static void unlist(struct hub_thread_pool *crew, struct hub_thread_pool_member *member)
-    REQUIRES(crew->lock)
+static void unlist(struct hub_thread_pool *pool, struct hub_thread_pool_member *member)
+    REQUIRES(pool->lock)
 {
-    struct hub_thread_pool_member **at = &crew->idle;
+    struct hub_thread_pool_member **at = &pool->idle;
 
     while (*at != member)
         at = &(*at)->next_idle;
     *at = member->next_idle;
-    crew->idle_count--;
+    pool->idle_count--;
 }
 
 static bool make_idle(struct hub_thread_pool_member *member)
 {
-    struct hub_thread_pool *crew = member->crew;
+    struct hub_thread_pool *pool = member->pool;
 
-    hub_mutex_lock(&crew->lock);
-    member->left = crew->closing || crew->idle_count == IDLE_MOST;
+    hub_mutex_lock(&pool->lock);
+    member->left = pool->closing || pool->idle_count == IDLE_MOST;
     if (!member->left) {
-        member->next_idle = crew->idle;
-        crew->idle = member;
-        crew->idle_count++;
+        member->next_idle = pool->idle;
+        pool->idle = member;
+        pool->idle_count++;
     }
-    hub_mutex_unlock(&crew->lock);
+    hub_mutex_unlock(&pool->lock);
     return !member->left;
 }
 
 /* No order came in time: leaves, unless one came just now. */
 static bool leave(struct hub_thread_pool_member *member, uint32_t seen)
 {
-    struct hub_thread_pool *crew = member->crew;
+    struct hub_thread_pool *pool = member->pool;
 
-    hub_mutex_lock(&crew->lock);
+    hub_mutex_lock(&pool->lock);
     member->left = hub_observe(&member->orders) == seen;
     if (member->left)
-        unlist(crew, member);
-    hub_mutex_unlock(&crew->lock);
+        unlist(pool, member);
+    hub_mutex_unlock(&pool->lock);
     return member->left;
 }
 
@@ -92,24 +92,24 @@ static void order(struct hub_thread_pool_member *member, void (*work)(void *user
     hub_futex_wake_one_private(&member->orders);
 }
 
-static bool give_to_idle(struct hub_thread_pool *crew, void (*work)(void *user), void *user)
-    REQUIRES(crew->lock)
+static bool give_to_idle(struct hub_thread_pool *pool, void (*work)(void *user), void *user)
+    REQUIRES(pool->lock)
 {
-    struct hub_thread_pool_member *member = crew->idle;
+    struct hub_thread_pool_member *member = pool->idle;
 
     if (!member)
         return false;
-    unlist(crew, member);
+    unlist(pool, member);
     order(member, work, user);
     return true;
 }
 
 /* Removes the threads that have left from the pool and returns them. */
-static struct hub_thread_pool_member *take_left(struct hub_thread_pool *crew) REQUIRES(crew->lock)
+static struct hub_thread_pool_member *take_left(struct hub_thread_pool *pool) REQUIRES(pool->lock)
 {
     struct hub_thread_pool_member *gone = NULL;
 
-    for (struct hub_thread_pool_member **at = &crew->all; *at;) {
+    for (struct hub_thread_pool_member **at = &pool->all; *at;) {
         struct hub_thread_pool_member *member = *at;
 
         if (!member->left) {
@@ -135,14 +135,14 @@ static void join(struct hub_thread_pool_member *list)
 }
 
 /* A member is in the list as soon as there is a thread to join; its work may be done by then. */
-static int enlist(struct hub_thread_pool *crew, void (*work)(void *user), void *user)
+static int enlist(struct hub_thread_pool *pool, void (*work)(void *user), void *user)
 {
     struct hub_thread_pool_member *member = calloc(1, sizeof *member);
     int r;
 
     if (!member)
         return -ENOMEM;
-    member->crew = crew;
+    member->pool = pool;
     member->work = work;
     member->user = user;
     r = hub_thread_start(&member->thread, serve, member);
@@ -150,43 +150,43 @@ static int enlist(struct hub_thread_pool *crew, void (*work)(void *user), void *
         free(member);
         return r;
     }
-    hub_mutex_lock(&crew->lock);
-    member->next = crew->all;
-    crew->all = member;
-    hub_mutex_unlock(&crew->lock);
+    hub_mutex_lock(&pool->lock);
+    member->next = pool->all;
+    pool->all = member;
+    hub_mutex_unlock(&pool->lock);
     return 0;
 }
 
-void hub_thread_pool_init(struct hub_thread_pool *crew)
+void hub_thread_pool_init(struct hub_thread_pool *pool)
 {
-    *crew = (struct hub_thread_pool){.all = NULL};
-    hub_mutex_init(&crew->lock, HUB_MUTEX_THREAD_POOL);
+    *pool = (struct hub_thread_pool){.all = NULL};
+    hub_mutex_init(&pool->lock, HUB_MUTEX_THREAD_POOL);
 }
 
-int hub_thread_pool_run(struct hub_thread_pool *crew, void (*work)(void *user), void *user)
+int hub_thread_pool_run(struct hub_thread_pool *pool, void (*work)(void *user), void *user)
 {
     struct hub_thread_pool_member *gone;
     bool closing, given;
 
-    hub_mutex_lock(&crew->lock);
-    gone = take_left(crew);
-    closing = crew->closing;
-    given = !closing && give_to_idle(crew, work, user);
-    hub_mutex_unlock(&crew->lock);
+    hub_mutex_lock(&pool->lock);
+    gone = take_left(pool);
+    closing = pool->closing;
+    given = !closing && give_to_idle(pool, work, user);
+    hub_mutex_unlock(&pool->lock);
     join(gone);
-    return closing ? -ECANCELED : given ? 0 : enlist(crew, work, user);
+    return closing ? -ECANCELED : given ? 0 : enlist(pool, work, user);
 }
 
-void hub_thread_pool_fini(struct hub_thread_pool *crew)
+void hub_thread_pool_fini(struct hub_thread_pool *pool)
 {
     struct hub_thread_pool_member *all;
 
-    hub_mutex_lock(&crew->lock);
-    crew->closing = true;
-    while (give_to_idle(crew, NULL, NULL))
+    hub_mutex_lock(&pool->lock);
+    pool->closing = true;
+    while (give_to_idle(pool, NULL, NULL))
         continue;
-    all = crew->all;
-    crew->all = NULL;
-    hub_mutex_unlock(&crew->lock);
+    all = pool->all;
+    pool->all = NULL;
+    hub_mutex_unlock(&pool->lock);
     join(all);
 }

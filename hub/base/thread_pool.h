@@ -20,15 +20,15 @@ struct hub_thread_pool {
 };
 
 /* Makes a pool without threads. Before the first use, on one thread. */
-void hub_thread_pool_init(struct hub_thread_pool *crew);
+void hub_thread_pool_init(struct hub_thread_pool *pool);
 
 /* Runs work(user) soon, on a thread with all signals blocked. Returns 0, the error of
  * pthread_create (-EAGAIN, without a diagnosis), -ENOMEM, or -ECANCELED after fini. The work
  * reports its own end. Any thread. */
-int hub_thread_pool_run(struct hub_thread_pool *crew, void (*work)(void *user), void *user);
+int hub_thread_pool_run(struct hub_thread_pool *pool, void (*work)(void *user), void *user);
 
 /* Waits until all threads have left. No more work may be given. Must not be called from work of the
  * pool. */
-void hub_thread_pool_fini(struct hub_thread_pool *crew);
+void hub_thread_pool_fini(struct hub_thread_pool *pool);
 
 #endif

@@ -17,12 +17,12 @@ struct hub_buffer_cache {
 };
 
 /* Returns a piece, or NULL. Only one thread may call it at a time. */
-void *hub_buffer_cache_get(struct hub_buffer_cache *spares);
+void *hub_buffer_cache_get(struct hub_buffer_cache *buffers);
 
 /* Keeps a piece. False if it is not kept: the caller must free it. Any thread. */
-bool hub_buffer_cache_give(struct hub_buffer_cache *spares, void *piece);
+bool hub_buffer_cache_give(struct hub_buffer_cache *buffers, void *piece);
 
 /* Frees all pieces. */
-void hub_buffer_cache_fini(struct hub_buffer_cache *spares);
+void hub_buffer_cache_fini(struct hub_buffer_cache *buffers);
 
 #endif

@@ -83,7 +83,7 @@ void hub_inbound_calls_release(struct hub_inbound_calls **served)
         hub_id_map_each((*served)->by_id, free_one, *served);
     hub_id_map_release(&(*served)->by_id);
     hub_response_queue_drop(*served);
-    hub_buffer_cache_fini(&(*served)->spares);
+    hub_buffer_cache_fini(&(*served)->buffers);
     free((*served)->refused);
     hub_budget_drop(&(*served)->budget);
     hub_mutex_fini(&(*served)->lock);

@@ -8,7 +8,7 @@
 /* Under the token, so no other thread takes a spare one. */
 static struct hub_request *new_small(struct hub_inbound_calls *served)
 {
-    void *spare = hub_buffer_cache_get(&served->spares);
+    void *spare = hub_buffer_cache_get(&served->buffers);
 
     return spare ? spare : malloc(sizeof(struct hub_inbound_calls_piece) + SMALL);
 }
@@ -68,6 +68,6 @@ void hub_inbound_request_free(struct hub_inbound_calls *served, struct hub_reque
         hub_view_release(&request->view);
     if (!request->small)
         hub_budget_give(served->budget, hub_inbound_request_bytes(request));
-    if (!request->small || !hub_buffer_cache_give(&served->spares, request))
+    if (!request->small || !hub_buffer_cache_give(&served->buffers, request))
         free(request);
 }

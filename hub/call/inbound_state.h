@@ -49,7 +49,7 @@ struct hub_inbound_calls {
      * token and the lock while there is no other, taken by exchange without the lock; 0: none. Most
      * calls go this way, and so lock twice: when they come and when they are answered. */
     struct hub_a64 handed;
-    struct hub_buffer_cache spares; /* memory of small requests, for the holder of the token */
+    struct hub_buffer_cache buffers; /* memory of small requests, for the holder of the token */
     void (*on_request)(void *user);
     void *user;
     /* The request that direct_serve.c hands out: in no table, so that none must be maintained. Its

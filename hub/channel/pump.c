@@ -123,7 +123,7 @@ int hub_pump_start(const struct hub_pump_options *options, struct hub_pump **out
     if (!pump)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to move a stream");
     *pump = (struct hub_pump){.options = *options, .lent = options->piece};
-    r = hub_thread_pool_run(options->crew, run, pump);
+    r = hub_thread_pool_run(options->pool, run, pump);
     if (r < 0) {
         free(pump);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no thread to move a stream: %s",

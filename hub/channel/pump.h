@@ -14,7 +14,7 @@ struct hub_pump;
 struct hub_pump_options {
     struct rapahub_source *source; /* both outlive the pump */
     struct rapahub_sink *sink;
-    struct hub_thread_pool *crew; /* outlives it as well */
+    struct hub_thread_pool *pool; /* outlives it as well */
     size_t piece; /* bytes at once; more from a source that lends them and is fast */
     void (*on_moved)(void *user); /* when bytes moved, on the pump's thread */
     void (*on_end)(void *user);   /* last of all, on the pump's thread */

@@ -222,7 +222,7 @@ int hub_connection_open(struct hub_connection *connection, const struct hub_link
     int r;
 
     *connection = (struct hub_connection){.events = *events};
-    hub_thread_pool_init(&connection->crew);
+    hub_thread_pool_init(&connection->pool);
     of_link.events = (struct hub_link_events){.take = take,
                                               .take_line = take_line,
                                               .place = place,
@@ -278,7 +278,7 @@ void hub_connection_trim(struct hub_connection *connection, bool at_once)
 void hub_connection_close(struct hub_connection *connection)
 {
     if (connection->calls) /* NULL: it was never opened, and has no threads */
-        hub_thread_pool_fini(&connection->crew);
+        hub_thread_pool_fini(&connection->pool);
     hub_calls_release(&connection->calls);
     hub_inbound_calls_release(&connection->served);
     hub_channels_release(&connection->channels);

@@ -29,7 +29,7 @@ struct hub_connection {
     struct hub_inbound_calls *served; /* calls that this side serves */
     struct hub_channels *channels;
     struct hub_connection_events events;
-    struct hub_thread_pool crew; /* moves the streams of calls that this side makes */
+    struct hub_thread_pool pool; /* moves the streams of calls that this side makes */
     struct hub_a64 unknown;      /* requests that named no method; counted by the room above */
     struct hub_a64 refused;      /* requests of a peer that had its share; likewise */
     struct hub_a32 over;         /* the link is closed, and everything on it has ended */

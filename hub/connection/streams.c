@@ -151,7 +151,7 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
 {
     const struct hub_stream_mark *mark = &streams->marks->list[index];
     struct hub_channel *channel = streams->channels.list[index];
-    struct hub_pump_options options = {.crew = &streams->connection->crew,
+    struct hub_pump_options options = {.pool = &streams->connection->pool,
                                        .piece = piece_of(streams),
                                        .on_moved = on_moved,
                                        .on_end = on_end,

@@ -9,35 +9,38 @@
 #include "hub/shm/slot_allocator.h"
 
 /* `ref` must be mapped. */
-static inline struct hub_bank_record *hub_slot_allocator_record_of(
-    const struct hub_slot_allocator *bank, uint32_t ref) REQUIRES(bank->lock)
+static inline struct hub_slot_allocator_record *hub_slot_allocator_record_of(
+    const struct hub_slot_allocator *allocator, uint32_t ref) REQUIRES(allocator->lock)
 {
-    struct hub_bank_record *records = bank->map.extents[hub_slot_ref_extent(ref)].records;
+    struct hub_slot_allocator_record *records =
+        allocator->map.extents[hub_slot_ref_extent(ref)].records;
 
     return &records[hub_slot_ref_index(ref)];
 }
 
-static inline struct hub_bank_class *hub_slot_allocator_class_of(
-    const struct hub_slot_allocator *bank, uint32_t ref) REQUIRES(bank->lock)
+static inline struct hub_slot_allocator_class *hub_slot_allocator_class_of(
+    const struct hub_slot_allocator *allocator, uint32_t ref) REQUIRES(allocator->lock)
 {
-    return &bank->of[ref >> 24];
+    return &allocator->of[ref >> 24];
 }
 
 /* Records a changed number of granted slots: half of them, or of the guest's share if that is less,
  * may be held for long. */
-void hub_slot_allocator_note_granted(struct hub_slot_allocator *bank, uint32_t c, uint32_t peer)
-    REQUIRES(bank->lock);
+void hub_slot_allocator_note_granted(struct hub_slot_allocator *allocator, uint32_t c,
+                                     uint32_t peer) REQUIRES(allocator->lock);
 
 /* Moves a slot into the reserve that a guest claims to return. False if the records say that the
  * guest does not have it. */
-bool hub_slot_allocator_take_back(struct hub_slot_allocator *bank, uint32_t ref)
-    REQUIRES(bank->lock);
+bool hub_slot_allocator_take_back(struct hub_slot_allocator *allocator, uint32_t ref)
+    REQUIRES(allocator->lock);
 
 /* Collects the slots that guests pushed for the host. Returns 0 or RAPAHUB_EPROTOCOL. */
-int hub_slot_allocator_gather(struct hub_slot_allocator *bank, uint32_t c) REQUIRES(bank->lock);
+int hub_slot_allocator_gather(struct hub_slot_allocator *allocator, uint32_t c)
+    REQUIRES(allocator->lock);
 
 /* Makes sure that the class has a slot in reserve, by growing if necessary. False if it has
  * none. */
-bool hub_slot_allocator_replenish(struct hub_slot_allocator *bank, uint32_t c) REQUIRES(bank->lock);
+bool hub_slot_allocator_replenish(struct hub_slot_allocator *allocator, uint32_t c)
+    REQUIRES(allocator->lock);
 
 #endif

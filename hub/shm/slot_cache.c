@@ -18,97 +18,98 @@
     (UINT64_C(2) << 20) /* bytes of one class that cycle: more than a CPU's own cache */
 
 /* `ref` must be mapped. */
-static inline struct hub_purse_record *record_of(const struct hub_slot_cache *purse, uint32_t ref)
-    REQUIRES(purse->lock)
+static inline struct hub_slot_cache_record *record_of(const struct hub_slot_cache *cache,
+                                                      uint32_t ref) REQUIRES(cache->lock)
 {
-    struct hub_purse_record *records = purse->map.extents[hub_slot_ref_extent(ref)].records;
+    struct hub_slot_cache_record *records = cache->map.extents[hub_slot_ref_extent(ref)].records;
 
     return &records[hub_slot_ref_index(ref)];
 }
 
-static int make_records(struct hub_slot_cache *purse, struct hub_extent_name name)
-    REQUIRES(purse->lock)
+static int make_records(struct hub_slot_cache *cache, struct hub_extent_name name)
+    REQUIRES(cache->lock)
 {
-    void **records = &purse->map.extents[name.size_class * HUB_EXTENTS_MAX + name.extent].records;
-    uint32_t count = purse->map.of[name.size_class].per_extent;
+    void **records = &cache->map.extents[name.size_class * HUB_EXTENTS_MAX + name.extent].records;
+    uint32_t count = cache->map.of[name.size_class].per_extent;
 
     if (!*records)
-        *records = hub_memory_sparse(count * sizeof(struct hub_purse_record));
+        *records = hub_memory_sparse(count * sizeof(struct hub_slot_cache_record));
     if (!*records)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the records of %u slots", count);
     return 0;
 }
 
-static int add_class(struct hub_slot_cache *purse, uint32_t c, uint32_t guests_max)
-    REQUIRES(purse->lock)
+static int add_class(struct hub_slot_cache *cache, uint32_t c, uint32_t guests_max)
+    REQUIRES(cache->lock)
 {
-    struct hub_purse_class *of = &purse->of[c];
+    struct hub_slot_cache_class *of = &cache->of[c];
 
-    of->block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    of->block = hub_slot_class_peer(&cache->map, cache->peer, c);
     of->kept = HUB_SLOT_REF_NONE;
-    of->share = hub_slot_class_share(&purse->map, c, guests_max);
+    of->share = hub_slot_class_share(&cache->map, c, guests_max);
     of->granted = hub_load_relaxed(&of->block->granted);
-    return make_records(purse, (struct hub_extent_name){c, 0});
+    return make_records(cache, (struct hub_extent_name){c, 0});
 }
 
-int hub_slot_cache_init(struct hub_slot_cache *purse, const struct hub_geometry *geometry,
+int hub_slot_cache_init(struct hub_slot_cache *cache, const struct hub_geometry *geometry,
                         const struct hub_mapping *segment, uint32_t peer)
 {
     int r = 0;
 
-    *purse = (struct hub_slot_cache){.peer = peer,
+    *cache = (struct hub_slot_cache){.peer = peer,
                                      .guests_max = geometry->limits.guests_max,
                                      .deferred = HUB_SLOT_REF_NONE,
                                      .file = segment->fd};
-    purse->of = calloc(HUB_CLASSES_MAX, sizeof *purse->of);
-    if (!purse->of)
+    cache->of = calloc(HUB_CLASSES_MAX, sizeof *cache->of);
+    if (!cache->of)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the classes of slots");
-    hub_slot_class_init(&purse->map, geometry, segment->data);
-    hub_slot_arrivals_init(&purse->arrivals);
-    hub_mutex_init(&purse->lock, HUB_MUTEX_SLOT_CACHE);
-    hub_mutex_lock(&purse->lock);
-    for (uint32_t c = 0; c < purse->map.count && r == 0; c++)
-        r = add_class(purse, c, geometry->limits.guests_max);
-    hub_mutex_unlock(&purse->lock);
+    hub_slot_class_init(&cache->map, geometry, segment->data);
+    hub_slot_arrivals_init(&cache->arrivals);
+    hub_mutex_init(&cache->lock, HUB_MUTEX_SLOT_CACHE);
+    hub_mutex_lock(&cache->lock);
+    for (uint32_t c = 0; c < cache->map.count && r == 0; c++)
+        r = add_class(cache, c, geometry->limits.guests_max);
+    hub_mutex_unlock(&cache->lock);
     if (r < 0)
-        hub_slot_cache_fini(purse);
+        hub_slot_cache_fini(cache);
     return r;
 }
 
-void hub_slot_cache_fini(struct hub_slot_cache *purse)
+void hub_slot_cache_fini(struct hub_slot_cache *cache)
 {
-    if (!purse->of)
+    if (!cache->of)
         return;
     for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++)
-            hub_memory_free_sparse(purse->map.extents[c * HUB_EXTENTS_MAX + e].records,
-                                   purse->map.of[c].per_extent * sizeof(struct hub_purse_record));
-    free(purse->of);
-    hub_slot_arrivals_fini(&purse->arrivals);
-    hub_slot_class_fini(&purse->map);
-    hub_mutex_fini(&purse->lock);
-    *purse = (struct hub_slot_cache){0};
+            hub_memory_free_sparse(cache->map.extents[c * HUB_EXTENTS_MAX + e].records,
+                                   cache->map.of[c].per_extent *
+                                       sizeof(struct hub_slot_cache_record));
+    free(cache->of);
+    hub_slot_arrivals_fini(&cache->arrivals);
+    hub_slot_class_fini(&cache->map);
+    hub_mutex_fini(&cache->lock);
+    *cache = (struct hub_slot_cache){0};
 }
 
-void hub_slot_cache_listen(struct hub_slot_cache *purse, void (*hear)(void *user), void *user)
+void hub_slot_cache_listen(struct hub_slot_cache *cache, void (*hear)(void *user), void *user)
 {
-    hub_mutex_lock(&purse->lock);
-    purse->hear = hear;
-    purse->user = user;
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_lock(&cache->lock);
+    cache->hear = hear;
+    cache->user = user;
+    hub_mutex_unlock(&cache->lock);
 }
 
-static int map_extent(struct hub_slot_cache *purse, struct hub_extent_name name)
-    REQUIRES(purse->lock)
+static int map_extent(struct hub_slot_cache *cache, struct hub_extent_name name)
+    REQUIRES(cache->lock)
 {
-    int r = make_records(purse, name);
+    int r = make_records(cache, name);
 
     if (r < 0)
         return r;
-    r = hub_slot_arrivals_map(&purse->arrivals, &purse->map, name, purse->file);
-    if (r == -ENOENT && purse->hear) {
-        purse->hear(purse->user);
-        r = hub_slot_arrivals_map(&purse->arrivals, &purse->map, name, purse->file);
+    r = hub_slot_arrivals_map(&cache->arrivals, &cache->map, name, cache->file);
+    if (r == -ENOENT && cache->hear) {
+        cache->hear(cache->user);
+        r = hub_slot_arrivals_map(&cache->arrivals, &cache->map, name, cache->file);
     }
     if (r == -ENOENT)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.extents",
@@ -119,88 +120,88 @@ static int map_extent(struct hub_slot_cache *purse, struct hub_extent_name name)
 
 /* An extent is mapped when one of its slots is met. A ref that no extent can have is left to the
  * later checks. r[impl shm.varslot.extents] */
-static __attribute__((noinline)) int reach(struct hub_slot_cache *purse, uint32_t ref)
-    REQUIRES(purse->lock)
+static __attribute__((noinline)) int reach(struct hub_slot_cache *cache, uint32_t ref)
+    REQUIRES(cache->lock)
 {
     struct hub_slot_ref at = hub_slot_ref_unpack(ref);
 
-    if (hub_slot_class_has(&purse->map, ref) || at.size_class >= purse->map.count ||
-        at.index >= purse->map.of[at.size_class].per_extent)
+    if (hub_slot_class_has(&cache->map, ref) || at.size_class >= cache->map.count ||
+        at.index >= cache->map.of[at.size_class].per_extent)
         return 0;
-    return map_extent(purse, (struct hub_extent_name){at.size_class, at.extent});
+    return map_extent(cache, (struct hub_extent_name){at.size_class, at.extent});
 }
 
-static void keep(struct hub_slot_cache *purse, uint32_t ref) REQUIRES(purse->lock)
+static void keep(struct hub_slot_cache *cache, uint32_t ref) REQUIRES(cache->lock)
 {
-    struct hub_purse_class *of = &purse->of[ref >> 24];
-    struct hub_purse_record *record = record_of(purse, ref);
+    struct hub_slot_cache_class *of = &cache->of[ref >> 24];
+    struct hub_slot_cache_record *record = record_of(cache, ref);
 
-    hub_store_relaxed(&record->state, HUB_PURSE_KEPT);
+    hub_store_relaxed(&record->state, HUB_SLOT_CACHE_KEPT);
     record->next = of->kept;
     of->kept = ref;
 }
 
 /* A slot that is kept, written or read here cannot be in our stack. */
-static int keep_popped(struct hub_slot_cache *purse, uint32_t ref) REQUIRES(purse->lock)
+static int keep_popped(struct hub_slot_cache *cache, uint32_t ref) REQUIRES(cache->lock)
 {
-    const struct hub_purse_record *record = record_of(purse, ref);
+    const struct hub_slot_cache_record *record = record_of(cache, ref);
     uint32_t state = hub_load_relaxed(&record->state);
 
-    if (state == HUB_PURSE_LOANED || state == HUB_PURSE_KEPT || record->held)
+    if (state == HUB_SLOT_CACHE_LOANED || state == HUB_SLOT_CACHE_KEPT || record->held)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.freelist",
                             "slot %#x was among the free ones while it was in use", ref);
-    keep(purse, ref);
+    keep(cache, ref);
     return 0;
 }
 
 /* Pops a few slots into the cache. */
-static __attribute__((noinline)) int pop(struct hub_slot_cache *purse, uint32_t c)
-    REQUIRES(purse->lock)
+static __attribute__((noinline)) int pop(struct hub_slot_cache *cache, uint32_t c)
+    REQUIRES(cache->lock)
 {
-    struct hub_peer_class *block = purse->of[c].block;
+    struct hub_peer_class *block = cache->of[c].block;
     uint32_t refs[HUB_SLOT_ROUND];
     int r, count;
 
     do
-        r = hub_slot_class_pop(&purse->map, &block->free_head, c, refs);
-    while (r == -ENXIO && (r = reach(purse, refs[0])) == 0);
+        r = hub_slot_class_pop(&cache->map, &block->free_head, c, refs);
+    while (r == -ENXIO && (r = reach(cache, refs[0])) == 0);
     for (count = r, r = r < 0 ? r : 0; count > 0 && r == 0; count--)
-        r = keep_popped(purse, refs[count - 1]);
+        r = keep_popped(cache, refs[count - 1]);
     return r;
 }
 
-static int take(struct hub_slot_cache *purse, uint32_t c, uint32_t *ref) REQUIRES(purse->lock)
+static int take(struct hub_slot_cache *cache, uint32_t c, uint32_t *ref) REQUIRES(cache->lock)
 {
-    struct hub_purse_class *of = &purse->of[c];
-    int r = of->kept == HUB_SLOT_REF_NONE ? pop(purse, c) : 0;
+    struct hub_slot_cache_class *of = &cache->of[c];
+    int r = of->kept == HUB_SLOT_REF_NONE ? pop(cache, c) : 0;
 
     if (r < 0)
         return r;
     *ref = of->kept;
-    of->kept = record_of(purse, *ref)->next;
+    of->kept = record_of(cache, *ref)->next;
     return 0;
 }
 
 /* The first time that a slot is ours, its generation continues from the value in the slot. It is
  * published with the descriptor, by the ring's head. */
-static void loan(struct hub_slot_cache *purse, uint32_t ref, struct hub_slot_loan *out)
-    REQUIRES(purse->lock)
+static void loan(struct hub_slot_cache *cache, uint32_t ref, struct hub_slot_loan *out)
+    REQUIRES(cache->lock)
 {
-    struct hub_purse_record *record = record_of(purse, ref);
+    struct hub_slot_cache_record *record = record_of(cache, ref);
 
     if (!record->used)
-        record->generation = hub_load_relaxed(&hub_slot_class_meta(&purse->map, ref)->generation);
+        record->generation = hub_load_relaxed(&hub_slot_class_meta(&cache->map, ref)->generation);
     record->used = true;
-    hub_store_relaxed(&record->state, HUB_PURSE_LOANED);
-    *out = hub_slot_class_loan(&purse->map, ref, ++record->generation, &record->state);
+    hub_store_relaxed(&record->state, HUB_SLOT_CACHE_LOANED);
+    *out = hub_slot_class_loan(&cache->map, ref, ++record->generation, &record->state);
     hub_store_relaxed(&out->meta->generation, out->generation);
     hub_store_relaxed(&out->meta->state, HUB_META_ALLOCATED);
 }
 
-bool hub_slot_cache_bare(const struct hub_slot_cache *purse, size_t size)
+bool hub_slot_cache_bare(const struct hub_slot_cache *cache, size_t size)
 {
-    for (uint32_t c = hub_slot_class_select(&purse->map, size); c < purse->map.count; c++)
-        if (hub_load_relaxed(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted) != 0)
+    for (uint32_t c = hub_slot_class_select(&cache->map, size); c < cache->map.count; c++)
+        if (hub_load_relaxed(&hub_slot_class_peer(&cache->map, cache->peer, c)->granted) != 0)
             return false;
     return true;
 }
@@ -209,14 +210,14 @@ bool hub_slot_cache_bare(const struct hub_slot_cache *purse, size_t size)
  * enough and granted none, it has no space for one. A host that has not looked is waited for. After
  * that result the next call asks again before the result can be repeated.
  * r[impl hub.var.single-popper] */
-static __attribute__((noinline)) int ask(struct hub_slot_cache *purse, uint32_t c, size_t size)
-    REQUIRES(purse->lock)
+static __attribute__((noinline)) int ask(struct hub_slot_cache *cache, uint32_t c, size_t size)
+    REQUIRES(cache->lock)
 {
-    struct hub_purse_class *of = &purse->of[c];
+    struct hub_slot_cache_class *of = &cache->of[c];
     bool heard = of->asked && hub_observe(&of->block->wanted) == 0;
 
     hub_publish(&of->block->wanted, 1);
-    if (!hub_slot_cache_bare(purse, size) || hub_clock_left(of->forget_ns) == 0) {
+    if (!hub_slot_cache_bare(cache, size) || hub_clock_left(of->forget_ns) == 0) {
         of->vain_ns = 0;
         heard = false;
     }
@@ -229,94 +230,94 @@ static __attribute__((noinline)) int ask(struct hub_slot_cache *purse, uint32_t 
                                     "the hub has no room for a payload of %zu bytes", size);
 }
 
-static inline __attribute__((always_inline)) int loan_for(struct hub_slot_cache *purse, size_t size,
+static inline __attribute__((always_inline)) int loan_for(struct hub_slot_cache *cache, size_t size,
                                                           struct hub_slot_loan *out)
-    REQUIRES(purse->lock)
+    REQUIRES(cache->lock)
 {
-    uint32_t first = hub_slot_class_select_near(&purse->map, size, &purse->near), ref;
+    uint32_t first = hub_slot_class_select_near(&cache->map, size, &cache->near), ref;
     int r = -EAGAIN;
 
-    for (uint32_t c = first; c < purse->map.count && r == -EAGAIN; c++)
-        r = take(purse, c, &ref);
+    for (uint32_t c = first; c < cache->map.count && r == -EAGAIN; c++)
+        r = take(cache, c, &ref);
     if (r == 0)
-        loan(purse, ref, out);
-    else if (r == -EAGAIN && first < purse->map.count)
-        r = ask(purse, first, size);
+        loan(cache, ref, out);
+    else if (r == -EAGAIN && first < cache->map.count)
+        r = ask(cache, first, size);
     return r;
 }
 
 /* Later rounds are put in front, because their slots were returned earlier. While all slots that
  * cycle fit into the cache of one CPU, the host is asked for more. */
-static int pop_all(struct hub_slot_cache *purse, uint32_t c) REQUIRES(purse->lock)
+static int pop_all(struct hub_slot_cache *cache, uint32_t c) REQUIRES(cache->lock)
 {
-    const struct hub_purse_class *of = &purse->of[c];
-    uint32_t rounds = purse->map.of[c].per_extent / HUB_SLOT_ROUND + 1;
+    const struct hub_slot_cache_class *of = &cache->of[c];
+    uint32_t rounds = cache->map.of[c].per_extent / HUB_SLOT_ROUND + 1;
     int r = 0;
 
-    if ((uint64_t)hub_load_relaxed(&of->block->granted) * purse->map.of[c].slot_size < COLD_BYTES)
+    if ((uint64_t)hub_load_relaxed(&of->block->granted) * cache->map.of[c].slot_size < COLD_BYTES)
         hub_publish(&of->block->wanted, 1);
     while (r == 0 && rounds-- > 0)
-        r = pop(purse, c);
+        r = pop(cache, c);
     return r == -EAGAIN ? 0 : r;
 }
 
 /* r[impl shm.varslot.selection] r[impl shm.varslot.allocation] */
-int hub_slot_cache_loan(struct hub_slot_cache *purse, size_t size, struct hub_slot_loan *out)
+int hub_slot_cache_loan(struct hub_slot_cache *cache, size_t size, struct hub_slot_loan *out)
 {
     int r;
 
-    hub_mutex_lock(&purse->lock);
-    r = loan_for(purse, size, out);
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_lock(&cache->lock);
+    r = loan_for(cache, size, out);
+    hub_mutex_unlock(&cache->lock);
     return r;
 }
 
-int hub_slot_cache_loan_cold(struct hub_slot_cache *purse, size_t size, struct hub_slot_loan *out)
+int hub_slot_cache_loan_cold(struct hub_slot_cache *cache, size_t size, struct hub_slot_loan *out)
 {
     uint32_t c;
     int r = 0;
 
-    hub_mutex_lock(&purse->lock);
-    c = hub_slot_class_select(&purse->map, size);
-    if (c < purse->map.count && purse->of[c].kept == HUB_SLOT_REF_NONE)
-        r = pop_all(purse, c);
+    hub_mutex_lock(&cache->lock);
+    c = hub_slot_class_select(&cache->map, size);
+    if (c < cache->map.count && cache->of[c].kept == HUB_SLOT_REF_NONE)
+        r = pop_all(cache, c);
     if (r == 0)
-        r = loan_for(purse, size, out);
-    hub_mutex_unlock(&purse->lock);
+        r = loan_for(cache, size, out);
+    hub_mutex_unlock(&cache->lock);
     return r;
 }
 
-bool hub_slot_cache_ready(struct hub_slot_cache *purse, size_t size)
+bool hub_slot_cache_ready(struct hub_slot_cache *cache, size_t size)
 {
     bool ready = false;
 
-    hub_mutex_lock(&purse->lock);
-    for (uint32_t c = hub_slot_class_select(&purse->map, size); c < purse->map.count && !ready;
+    hub_mutex_lock(&cache->lock);
+    for (uint32_t c = hub_slot_class_select(&cache->map, size); c < cache->map.count && !ready;
          c++) {
-        const struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+        const struct hub_peer_class *block = hub_slot_class_peer(&cache->map, cache->peer, c);
 
-        ready = purse->of[c].kept != HUB_SLOT_REF_NONE ||
+        ready = cache->of[c].kept != HUB_SLOT_REF_NONE ||
                 hub_slot_ref_first(hub_load_relaxed64(&block->free_head)) != HUB_SLOT_REF_NONE;
     }
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_unlock(&cache->lock);
     return ready;
 }
 
-void hub_slot_cache_drop(struct hub_slot_cache *purse, uint32_t ref)
+void hub_slot_cache_drop(struct hub_slot_cache *cache, uint32_t ref)
 {
-    hub_mutex_lock(&purse->lock);
-    CHECK(hub_slot_class_has(&purse->map, ref) &&
-          hub_load_relaxed(&record_of(purse, ref)->state) == HUB_PURSE_LOANED);
-    hub_store_relaxed(&hub_slot_class_meta(&purse->map, ref)->state, HUB_META_FREE);
-    keep(purse, ref);
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_lock(&cache->lock);
+    CHECK(hub_slot_class_has(&cache->map, ref) &&
+          hub_load_relaxed(&record_of(cache, ref)->state) == HUB_SLOT_CACHE_LOANED);
+    hub_store_relaxed(&hub_slot_class_meta(&cache->map, ref)->state, HUB_META_FREE);
+    keep(cache, ref);
+    hub_mutex_unlock(&cache->lock);
 }
 
 /* r[impl shm.varslot.ownership] r[impl hub.slot.twice] */
-static int check_record(const struct hub_purse_record *record,
+static int check_record(const struct hub_slot_cache_record *record,
                         const struct hub_descriptor *descriptor)
 {
-    if (hub_load_relaxed(&record->state) != HUB_PURSE_AWAY)
+    if (hub_load_relaxed(&record->state) != HUB_SLOT_CACHE_AWAY)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "shm.varslot.ownership",
                             "slot %#x is not the host's own", descriptor->payload_slot);
     if (record->held || (record->accepted && record->seen == descriptor->payload_generation))
@@ -328,7 +329,7 @@ static int check_record(const struct hub_purse_record *record,
 
 static int hold(const struct hub_slot_held *slot, const struct hub_descriptor *descriptor)
 {
-    struct hub_purse_record *record = slot->record;
+    struct hub_slot_cache_record *record = slot->record;
     int r = check_record(record, descriptor);
 
     if (r == 0)
@@ -340,107 +341,108 @@ static int hold(const struct hub_slot_held *slot, const struct hub_descriptor *d
     return 0;
 }
 
-int hub_slot_cache_show(struct hub_slot_cache *purse, const struct hub_descriptor *descriptor,
+int hub_slot_cache_show(struct hub_slot_cache *cache, const struct hub_descriptor *descriptor,
                         struct hub_slot_held *out, const uint8_t **data)
 {
     const struct hub_slot_extent *extent;
     int r = 0;
 
-    hub_mutex_lock(&purse->lock);
-    extent = hub_slot_class_extent(&purse->map, descriptor->payload_slot);
+    hub_mutex_lock(&cache->lock);
+    extent = hub_slot_class_extent(&cache->map, descriptor->payload_slot);
     if (!extent) {
-        r = reach(purse, descriptor->payload_slot);
-        extent = hub_slot_class_extent(&purse->map, descriptor->payload_slot);
+        r = reach(cache, descriptor->payload_slot);
+        extent = hub_slot_class_extent(&cache->map, descriptor->payload_slot);
     }
     if (r == 0)
-        r = hub_slot_class_find(extent, descriptor, sizeof(struct hub_purse_record), out, data);
+        r = hub_slot_class_find(extent, descriptor, sizeof(struct hub_slot_cache_record), out,
+                                data);
     if (r == 0)
         r = hold(out, descriptor);
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_unlock(&cache->lock);
     return r;
 }
 
-int hub_slot_cache_accept(struct hub_slot_cache *purse, const struct hub_descriptor *descriptor,
+int hub_slot_cache_accept(struct hub_slot_cache *cache, const struct hub_descriptor *descriptor,
                           void *to)
 {
     struct hub_slot_held slot;
     const uint8_t *data;
-    int r = hub_slot_cache_show(purse, descriptor, &slot, &data);
+    int r = hub_slot_cache_show(cache, descriptor, &slot, &data);
 
-    return r < 0 || !to ? r : hub_slot_class_copy(&purse->map, descriptor, to);
+    return r < 0 || !to ? r : hub_slot_class_copy(&cache->map, descriptor, to);
 }
 
 /* A failed push is retried at the next one and before a long sleep. Until then the slot stays held,
  * as in slot_grants. r[impl hub.slot.twice] */
-static void give_held(struct hub_slot_cache *purse, struct hub_purse_record *record,
-                      struct hub_slot_meta *meta, uint32_t ref) REQUIRES(purse->lock)
+static void give_held(struct hub_slot_cache *cache, struct hub_slot_cache_record *record,
+                      struct hub_slot_meta *meta, uint32_t ref) REQUIRES(cache->lock)
 {
-    record->held = !hub_slot_class_push(meta, &purse->map.of[ref >> 24].header->free_head, ref);
+    record->held = !hub_slot_class_push(meta, &cache->map.of[ref >> 24].header->free_head, ref);
     if (!record->held)
         return;
-    record->next = purse->deferred;
-    purse->deferred = ref;
+    record->next = cache->deferred;
+    cache->deferred = ref;
 }
 
-static void give(struct hub_slot_cache *purse, uint32_t ref) REQUIRES(purse->lock)
+static void give(struct hub_slot_cache *cache, uint32_t ref) REQUIRES(cache->lock)
 {
-    give_held(purse, record_of(purse, ref), hub_slot_class_meta(&purse->map, ref), ref);
+    give_held(cache, record_of(cache, ref), hub_slot_class_meta(&cache->map, ref), ref);
 }
 
-static __attribute__((noinline)) void give_deferred(struct hub_slot_cache *purse)
-    REQUIRES(purse->lock)
+static __attribute__((noinline)) void give_deferred(struct hub_slot_cache *cache)
+    REQUIRES(cache->lock)
 {
-    uint32_t ref = purse->deferred;
+    uint32_t ref = cache->deferred;
 
-    purse->deferred = HUB_SLOT_REF_NONE;
+    cache->deferred = HUB_SLOT_REF_NONE;
     while (ref != HUB_SLOT_REF_NONE) {
-        uint32_t next = record_of(purse, ref)->next;
+        uint32_t next = record_of(cache, ref)->next;
 
-        give(purse, ref);
+        give(cache, ref);
         ref = next;
     }
 }
 
 /* r[impl shm.varslot.freeing] */
-int hub_slot_cache_give_back(struct hub_slot_cache *purse, const struct hub_slot_held *slot)
+int hub_slot_cache_give_back(struct hub_slot_cache *cache, const struct hub_slot_held *slot)
 {
-    struct hub_purse_record *record = slot->record;
+    struct hub_slot_cache_record *record = slot->record;
     struct hub_slot_meta *meta = slot->meta;
     uint32_t ref = slot->slot;
     int r = 0;
 
-    hub_mutex_lock(&purse->lock);
+    hub_mutex_lock(&cache->lock);
     CHECK(record->held);
-    if (purse->deferred != HUB_SLOT_REF_NONE)
-        give_deferred(purse);
+    if (cache->deferred != HUB_SLOT_REF_NONE)
+        give_deferred(cache);
     if (hub_load_relaxed(&meta->state) == HUB_META_IN_FLIGHT) {
-        hub_store_relaxed(&record->state, HUB_PURSE_AWAY);
+        hub_store_relaxed(&record->state, HUB_SLOT_CACHE_AWAY);
         record->used = false;
         hub_store_relaxed(&meta->state, HUB_META_FREE);
-        give_held(purse, record, meta, ref);
+        give_held(cache, record, meta, ref);
     } else {
         record->held = false;
         r = hub_slot_class_refuse_free(ref);
     }
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_unlock(&cache->lock);
     return r;
 }
 
-int hub_slot_cache_free(struct hub_slot_cache *purse, uint32_t ref)
+int hub_slot_cache_free(struct hub_slot_cache *cache, uint32_t ref)
 {
     const struct hub_slot_held slot =
-        hub_slot_class_held_of(&purse->map, ref, sizeof(struct hub_purse_record));
+        hub_slot_class_held_of(&cache->map, ref, sizeof(struct hub_slot_cache_record));
 
-    return hub_slot_cache_give_back(purse, &slot);
+    return hub_slot_cache_give_back(cache, &slot);
 }
 
 /* Returned slots count in `granted` until the host notices. Until then they must not be returned
  * twice. */
-static uint32_t surplus(struct hub_slot_cache *purse, uint32_t c) REQUIRES(purse->lock)
+static uint32_t surplus(struct hub_slot_cache *cache, uint32_t c) REQUIRES(cache->lock)
 {
-    struct hub_purse_class *of = &purse->of[c];
-    uint32_t granted = hub_load_relaxed(&hub_slot_class_peer(&purse->map, purse->peer, c)->granted);
-    uint32_t most = purse->map.of[c].per_extent * HUB_EXTENTS_MAX, seen = 0;
+    struct hub_slot_cache_class *of = &cache->of[c];
+    uint32_t granted = hub_load_relaxed(&hub_slot_class_peer(&cache->map, cache->peer, c)->granted);
+    uint32_t most = cache->map.of[c].per_extent * HUB_EXTENTS_MAX, seen = 0;
 
     if (granted > most)
         return 0;
@@ -451,48 +453,48 @@ static uint32_t surplus(struct hub_slot_cache *purse, uint32_t c) REQUIRES(purse
     return granted > of->share + of->returned ? granted - of->share - of->returned : 0;
 }
 
-void hub_slot_cache_rest(struct hub_slot_cache *purse)
+void hub_slot_cache_rest(struct hub_slot_cache *cache)
 {
-    hub_mutex_lock(&purse->lock);
-    give_deferred(purse);
-    for (uint32_t c = 0; c < purse->map.count; c++) {
+    hub_mutex_lock(&cache->lock);
+    give_deferred(cache);
+    for (uint32_t c = 0; c < cache->map.count; c++) {
         uint32_t ref;
 
-        for (uint32_t left = surplus(purse, c); left > 0 && take(purse, c, &ref) == 0; left--) {
-            hub_store_relaxed(&record_of(purse, ref)->state, HUB_PURSE_AWAY);
-            record_of(purse, ref)->used = false;
-            give(purse, ref);
-            purse->of[c].returned++;
+        for (uint32_t left = surplus(cache, c); left > 0 && take(cache, c, &ref) == 0; left--) {
+            hub_store_relaxed(&record_of(cache, ref)->state, HUB_SLOT_CACHE_AWAY);
+            record_of(cache, ref)->used = false;
+            give(cache, ref);
+            cache->of[c].returned++;
         }
     }
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_unlock(&cache->lock);
 }
 
 /* The stack is read as it stands; slots that the host pushes meanwhile may or may not count. */
-static uint32_t count_stack(const struct hub_slot_cache *purse, uint32_t c)
+static uint32_t count_stack(const struct hub_slot_cache *cache, uint32_t c)
 {
-    const struct hub_peer_class *block = hub_slot_class_peer(&purse->map, purse->peer, c);
+    const struct hub_peer_class *block = hub_slot_class_peer(&cache->map, cache->peer, c);
     uint32_t ref = hub_slot_ref_first(hub_observe64(&block->free_head)), count = 0;
 
-    while (count < purse->map.of[c].per_extent * HUB_EXTENTS_MAX &&
-           hub_slot_class_has(&purse->map, ref)) {
-        ref = hub_load_relaxed(&hub_slot_class_meta(&purse->map, ref)->next_free);
+    while (count < cache->map.of[c].per_extent * HUB_EXTENTS_MAX &&
+           hub_slot_class_has(&cache->map, ref)) {
+        ref = hub_load_relaxed(&hub_slot_class_meta(&cache->map, ref)->next_free);
         count++;
     }
     return count;
 }
 
-uint32_t hub_slot_cache_free_count(struct hub_slot_cache *purse)
+uint32_t hub_slot_cache_free_count(struct hub_slot_cache *cache)
 {
     uint32_t count = 0;
 
-    hub_mutex_lock(&purse->lock);
-    for (uint32_t c = 0; c < purse->map.count; c++) {
-        count += count_stack(purse, c);
-        for (uint32_t ref = purse->of[c].kept; ref != HUB_SLOT_REF_NONE;
-             ref = record_of(purse, ref)->next)
+    hub_mutex_lock(&cache->lock);
+    for (uint32_t c = 0; c < cache->map.count; c++) {
+        count += count_stack(cache, c);
+        for (uint32_t ref = cache->of[c].kept; ref != HUB_SLOT_REF_NONE;
+             ref = record_of(cache, ref)->next)
             count++;
     }
-    hub_mutex_unlock(&purse->lock);
+    hub_mutex_unlock(&cache->lock);
     return count;
 }

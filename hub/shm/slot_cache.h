@@ -12,14 +12,14 @@
 #include "hub/shm/slot_arrivals.h"
 #include "hub/shm/slot_class.h"
 
-enum hub_purse_state {
-    HUB_PURSE_AWAY,                            /* in a stack, or not ours */
-    HUB_PURSE_KEPT,                            /* popped, not lent */
-    HUB_PURSE_LOANED = HUB_SLOT_RECORD_LOANED, /* this side is writing it */
-    HUB_PURSE_SENT = HUB_SLOT_RECORD_SENT      /* the host has it, or has pushed it back */
+enum hub_slot_cache_state {
+    HUB_SLOT_CACHE_AWAY,                            /* in a stack, or not ours */
+    HUB_SLOT_CACHE_KEPT,                            /* popped, not lent */
+    HUB_SLOT_CACHE_LOANED = HUB_SLOT_RECORD_LOANED, /* this side is writing it */
+    HUB_SLOT_CACHE_SENT = HUB_SLOT_RECORD_SENT      /* the host has it, or has pushed it back */
 };
 
-struct hub_purse_record {
+struct hub_slot_cache_record {
     uint32_t generation; /* counts our own uses */
     uint32_t seen;       /* generation accepted last from the host */
     uint32_t next;       /* next slot in `kept` or `deferred` */
@@ -31,7 +31,7 @@ struct hub_purse_record {
     bool held;     /* accepted, and not returned yet */
 };
 
-struct hub_purse_class {
+struct hub_slot_cache_class {
     struct hub_peer_class *block; /* ours, in the segment */
     uint32_t kept;                /* slots that were popped and not sent */
     uint32_t share;               /* slots above this number may be returned */
@@ -47,7 +47,7 @@ struct hub_slot_cache {
     struct hub_mutex lock;
     struct hub_slot_map map;
     uint32_t peer, guests_max;
-    struct hub_purse_class *of GUARDED_BY(lock);
+    struct hub_slot_cache_class *of GUARDED_BY(lock);
     uint32_t near GUARDED_BY(lock); /* the class of the last payload */
     /* slots of the host whose push failed because others interfered */
     uint32_t deferred GUARDED_BY(lock);
@@ -59,45 +59,45 @@ struct hub_slot_cache {
 
 /* Makes a cache over a mapped segment, whose file stays open as long. -ENOMEM. `fini` allows a
  * cache that is only zeroed. */
-int hub_slot_cache_init(struct hub_slot_cache *purse, const struct hub_geometry *geometry,
+int hub_slot_cache_init(struct hub_slot_cache *cache, const struct hub_geometry *geometry,
                         const struct hub_mapping *segment, uint32_t peer);
-void hub_slot_cache_fini(struct hub_slot_cache *purse);
+void hub_slot_cache_fini(struct hub_slot_cache *cache);
 
 /* Sets the function that receives added memory. Any thread may call `hear`, with the cache's lock
  * held. Set it before other threads use the cache. */
-void hub_slot_cache_listen(struct hub_slot_cache *purse, void (*hear)(void *user), void *user);
+void hub_slot_cache_listen(struct hub_slot_cache *cache, void (*hear)(void *user), void *user);
 
 /* Says whether no slot for `size` bytes is granted to us, so that none can come back either. Any
  * thread, without the lock. */
-bool hub_slot_cache_bare(const struct hub_slot_cache *purse, size_t size);
+bool hub_slot_cache_bare(const struct hub_slot_cache *cache, size_t size);
 
 /* Lends a slot for `size` bytes, from the smallest class that has one. Returns 0; -EAGAIN if there
  * is none, which the host is told in the segment; -ENOSPC if the host has known that for a second,
  * has looked, and has granted none; RAPAHUB_EPROTOCOL (shm.varslot.freelist) if a stack holds an
  * impossible slot, or (shm.varslot.extents) if an extent is not in its place. */
-int hub_slot_cache_loan(struct hub_slot_cache *purse, size_t size, struct hub_slot_loan *out);
+int hub_slot_cache_loan(struct hub_slot_cache *cache, size_t size, struct hub_slot_loan *out);
 
 /* The same, but if no slot is cached all returned ones are popped, and those returned last are used
  * last, so that all slots cycle. */
-int hub_slot_cache_loan_cold(struct hub_slot_cache *purse, size_t size, struct hub_slot_loan *out);
-void hub_slot_cache_drop(struct hub_slot_cache *purse, uint32_t ref);
-bool hub_slot_cache_ready(struct hub_slot_cache *purse, size_t size);
+int hub_slot_cache_loan_cold(struct hub_slot_cache *cache, size_t size, struct hub_slot_loan *out);
+void hub_slot_cache_drop(struct hub_slot_cache *cache, uint32_t ref);
+bool hub_slot_cache_ready(struct hub_slot_cache *cache, size_t size);
 
 /* Like hub_slot_allocator_accept, hub_slot_allocator_show and hub_slot_grants_free, for the host's
  * slots. RAPAHUB_EPROTOCOL also with shm.varslot.extents. */
-int hub_slot_cache_accept(struct hub_slot_cache *purse, const struct hub_descriptor *descriptor,
+int hub_slot_cache_accept(struct hub_slot_cache *cache, const struct hub_descriptor *descriptor,
                           void *to);
-int hub_slot_cache_show(struct hub_slot_cache *purse, const struct hub_descriptor *descriptor,
+int hub_slot_cache_show(struct hub_slot_cache *cache, const struct hub_descriptor *descriptor,
                         struct hub_slot_held *out, const uint8_t **data);
-int hub_slot_cache_free(struct hub_slot_cache *purse, uint32_t ref);
+int hub_slot_cache_free(struct hub_slot_cache *cache, uint32_t ref);
 
 /* Like hub_slot_cache_free, for a slot that hub_slot_cache_show has shown. */
-int hub_slot_cache_give_back(struct hub_slot_cache *purse, const struct hub_slot_held *slot);
+int hub_slot_cache_give_back(struct hub_slot_cache *cache, const struct hub_slot_held *slot);
 
 /* Returns the number of slots that are granted to us and not in use. */
-uint32_t hub_slot_cache_free_count(struct hub_slot_cache *purse);
+uint32_t hub_slot_cache_free_count(struct hub_slot_cache *cache);
 
 /* Before a long sleep: returns the slots beyond the first share to the host. */
-void hub_slot_cache_rest(struct hub_slot_cache *purse);
+void hub_slot_cache_rest(struct hub_slot_cache *cache);
 
 #endif

@@ -14,8 +14,9 @@
 
 /* Calls the function of the kind. Two of the three kinds are called by name. */
 #define OF_KIND(of, function, ...)                                                              \
-    ((of)->kind == &hub_slots_classes_bank    ? hub_slots_classes_bank_##function(__VA_ARGS__)  \
-     : (of)->kind == &hub_slots_classes_purse ? hub_slots_classes_purse_##function(__VA_ARGS__) \
+    ((of)->kind == &hub_slots_classes_allocator                                                 \
+         ? hub_slots_classes_allocator_##function(__VA_ARGS__)                                  \
+     : (of)->kind == &hub_slots_classes_cache ? hub_slots_classes_cache_##function(__VA_ARGS__) \
                                               : (of)->kind->function(__VA_ARGS__))
 
 static int no_memory(void)
@@ -32,7 +33,7 @@ static int init_pool(struct hub_slots *slots, const struct hub_segment *segment,
     return r;
 }
 
-static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
+static int init_allocator(struct hub_slots *slots, const struct hub_segment *segment)
 {
     const struct hub_geometry *geometry = &segment->geometry;
     struct hub_header *header = (struct hub_header *)(void *)segment->mapping.data;
@@ -40,36 +41,36 @@ static int init_bank(struct hub_slots *slots, const struct hub_segment *segment)
                                               .current_size =
                                                   segment->shared ? &header->current_size : NULL,
                                               .most = geometry->limits.var_bytes_max};
-    OWN(hub_memory) struct hub_slot_allocator *bank = calloc(1, sizeof *bank);
+    OWN(hub_memory) struct hub_slot_allocator *allocator = calloc(1, sizeof *allocator);
     int r;
 
-    if (!bank)
+    if (!allocator)
         return no_memory();
-    r = hub_slot_allocator_init(bank, geometry, segment->mapping.data, segment->shared);
+    r = hub_slot_allocator_init(allocator, geometry, segment->mapping.data, segment->shared);
     if (r < 0)
         return r;
-    r = hub_slot_allocator_let_grow(bank, &plan);
+    r = hub_slot_allocator_let_grow(allocator, &plan);
     if (r < 0) {
-        hub_slot_allocator_fini(bank);
+        hub_slot_allocator_fini(allocator);
         return r;
     }
-    slots->bank = TAKE(bank);
-    slots->kind = &hub_slots_classes_bank;
+    slots->allocator = TAKE(allocator);
+    slots->kind = &hub_slots_classes_allocator;
     return 0;
 }
 
-static int init_purse(struct hub_slots *slots, const struct hub_segment *segment, uint32_t peer)
+static int init_cache(struct hub_slots *slots, const struct hub_segment *segment, uint32_t peer)
 {
-    OWN(hub_memory) struct hub_slot_cache *purse = calloc(1, sizeof *purse);
+    OWN(hub_memory) struct hub_slot_cache *cache = calloc(1, sizeof *cache);
     int r;
 
-    if (!purse)
+    if (!cache)
         return no_memory();
-    r = hub_slot_cache_init(purse, &segment->geometry, &segment->mapping, peer);
+    r = hub_slot_cache_init(cache, &segment->geometry, &segment->mapping, peer);
     if (r < 0)
         return r;
-    slots->purse = TAKE(purse);
-    slots->kind = &hub_slots_classes_purse;
+    slots->cache = TAKE(cache);
+    slots->kind = &hub_slots_classes_cache;
     return 0;
 }
 
@@ -79,7 +80,7 @@ int hub_slots_init_host(struct hub_slots *slots, const struct hub_segment *segme
     const struct hub_geometry *geometry = &segment->geometry;
 
     if (geometry->classes.count > 0)
-        return init_bank(slots, segment);
+        return init_allocator(slots, segment);
     return init_pool(slots, segment, segment->mapping.data + geometry->slot_region);
 }
 
@@ -87,19 +88,19 @@ int hub_slots_init_guest(struct hub_slots *slots, const struct hub_segment *segm
                          const struct hub_segment_view *view, uint32_t peer)
 {
     if (segment->geometry.classes.count > 0)
-        return init_purse(slots, segment, peer);
+        return init_cache(slots, segment, peer);
     return init_pool(slots, segment, view->guest_pool);
 }
 
 const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
                                                    const struct hub_slots_line *line)
 {
-    if (slots->kind == &hub_slots_classes_bank)
-        hub_slot_allocator_set_bell(slots->bank, line->bell);
-    if (slots->kind != &hub_slots_classes_purse)
+    if (slots->kind == &hub_slots_classes_allocator)
+        hub_slot_allocator_set_bell(slots->allocator, line->bell);
+    if (slots->kind != &hub_slots_classes_cache)
         return NULL;
-    hub_slot_cache_listen(slots->purse, line->hear, line->user);
-    return &slots->purse->arrivals.inbox;
+    hub_slot_cache_listen(slots->cache, line->hear, line->user);
+    return &slots->cache->arrivals.inbox;
 }
 
 void hub_slots_fini(struct hub_slots *slots)
@@ -115,8 +116,8 @@ void hub_slots_set_guests(struct hub_slots *slots, uint32_t guests)
 {
     uint32_t count = slots->pool.count;
 
-    if (slots->kind == &hub_slots_classes_bank)
-        hub_slot_allocator_set_quota(slots->bank, guests >= 2);
+    if (slots->kind == &hub_slots_classes_allocator)
+        hub_slot_allocator_set_quota(slots->allocator, guests >= 2);
     else
         hub_slot_pool_set_quota(&slots->pool, guests >= 2 ? count / 2 : count);
 }
@@ -178,22 +179,26 @@ bool hub_slots_shared(const struct hub_slots *slots)
 
 bool hub_slots_ask(const struct hub_slots *slots)
 {
-    return slots->kind == &hub_slots_classes_purse;
+    return slots->kind == &hub_slots_classes_cache;
 }
 
 bool hub_slots_bare(const struct hub_slots *slots, size_t size)
 {
-    return slots->kind == &hub_slots_classes_purse && hub_slot_cache_bare(slots->purse, size);
+    return slots->kind == &hub_slots_classes_cache && hub_slot_cache_bare(slots->cache, size);
 }
 
 int hub_slots_endow(struct hub_slots *slots, uint32_t peer)
 {
-    return slots->kind == &hub_slots_classes_bank ? hub_slot_grants_endow(slots->bank, peer) : 0;
+    return slots->kind == &hub_slots_classes_allocator
+               ? hub_slot_grants_endow(slots->allocator, peer)
+               : 0;
 }
 
 uint32_t hub_slots_attend(struct hub_slots *slots, uint32_t peer)
 {
-    return slots->kind == &hub_slots_classes_bank ? hub_slot_grants_attend(slots->bank, peer) : 0;
+    return slots->kind == &hub_slots_classes_allocator
+               ? hub_slot_grants_attend(slots->allocator, peer)
+               : 0;
 }
 
 void hub_slots_rest(struct hub_slots *slots)

@@ -16,8 +16,8 @@ struct hub_slots {
     const struct hub_slots_kind *kind;
     union {
         struct hub_slot_pool pool;
-        struct hub_slot_allocator *bank; /* owned, like the next */
-        struct hub_slot_cache *purse;
+        struct hub_slot_allocator *allocator; /* owned, like the next */
+        struct hub_slot_cache *cache;
     };
 };
 

@@ -4,23 +4,23 @@
 #include "hub/shm/slot_grants.h"
 #include "hub/shm/slots_kind.h"
 
-int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                struct hub_slot_loan *out)
+int hub_slots_classes_allocator_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                     struct hub_slot_loan *out)
 {
-    return hub_slot_allocator_loan(slots->bank, peer, size, out);
+    return hub_slot_allocator_loan(slots->allocator, peer, size, out);
 }
 
-static int bank_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
-                          struct hub_slot_loan *out)
+static int allocator_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+                               struct hub_slot_loan *out)
 {
-    return hub_slot_allocator_loan_cold(slots->bank, peer, size, out);
+    return hub_slot_allocator_loan_cold(slots->allocator, peer, size, out);
 }
 
-static int purse_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
+static int cache_loan_cold(struct hub_slots *slots, uint32_t peer, size_t size,
                            struct hub_slot_loan *out)
 {
     (void)peer;
-    return hub_slot_cache_loan_cold(slots->purse, size, out);
+    return hub_slot_cache_loan_cold(slots->cache, size, out);
 }
 
 #define PIECE 65536 /* bytes; there are few larger slots */
@@ -39,44 +39,46 @@ static size_t piece_of(const struct hub_slot_map *map)
     return map->of[c].slot_size;
 }
 
-static size_t bank_largest(const struct hub_slots *slots)
+static size_t allocator_largest(const struct hub_slots *slots)
 {
-    return largest_of(&slots->bank->map);
+    return largest_of(&slots->allocator->map);
 }
 
-static size_t bank_piece(const struct hub_slots *slots)
+static size_t allocator_piece(const struct hub_slots *slots)
 {
-    return piece_of(&slots->bank->map);
+    return piece_of(&slots->allocator->map);
 }
 
-static void bank_drop(struct hub_slots *slots, uint32_t slot)
+static void allocator_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_allocator_drop(slots->bank, slot);
+    hub_slot_allocator_drop(slots->allocator, slot);
 }
 
-static bool bank_ready(struct hub_slots *slots, uint32_t peer, size_t size)
+static bool allocator_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
-    return hub_slot_allocator_ready(slots->bank, peer, size);
+    return hub_slot_allocator_ready(slots->allocator, peer, size);
 }
 
-static int bank_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
+static int allocator_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+                          void *to)
 {
-    return hub_slot_allocator_accept(in->own->bank, in->peer, descriptor, to);
+    return hub_slot_allocator_accept(in->own->allocator, in->peer, descriptor, to);
 }
 
-static int bank_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+static int allocator_copy(const struct hub_slots_in *in, const struct hub_descriptor *part,
+                          void *to)
 {
-    return hub_slot_class_copy(&in->own->bank->map, part, to);
+    return hub_slot_class_copy(&in->own->allocator->map, part, to);
 }
 
-static int bank_release(struct hub_slots_in *in, uint32_t slot)
+static int allocator_release(struct hub_slots_in *in, uint32_t slot)
 {
-    return hub_slot_grants_free(in->own->bank, slot);
+    return hub_slot_grants_free(in->own->allocator, slot);
 }
 
-int hub_slots_classes_bank_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+int hub_slots_classes_allocator_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
 {
-    return hub_slot_grants_give_back(in->own->bank, slot);
+    return hub_slot_grants_give_back(in->own->allocator, slot);
 }
 
 static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
@@ -87,162 +89,164 @@ static void halves(struct hub_a64 *head, struct hub_a32 *out[2])
 
 /* Half of the guest's slots, counting no more than its share. The words live as long as the
  * allocator. */
-static UNCHECKED const struct hub_a32 *bank_holds(const struct hub_slots_in *in, uint32_t slot,
-                                                  struct hub_a32 *constant)
+static UNCHECKED const struct hub_a32 *allocator_holds(const struct hub_slots_in *in, uint32_t slot,
+                                                       struct hub_a32 *constant)
 {
-    return slot >> 24 < in->own->bank->map.count ? &in->own->bank->of[slot >> 24].may_hold[in->peer]
-                                                 : constant;
+    return slot >> 24 < in->own->allocator->map.count
+               ? &in->own->allocator->of[slot >> 24].may_hold[in->peer]
+               : constant;
 }
 
-int hub_slots_classes_bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                struct hub_slot_held *out, const uint8_t **data)
+int hub_slots_classes_allocator_show(struct hub_slots_in *in,
+                                     const struct hub_descriptor *descriptor,
+                                     struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_allocator_show(in->own->bank, in->peer, descriptor, out, data);
+    return hub_slot_allocator_show(in->own->allocator, in->peer, descriptor, out, data);
 }
 
-static void bank_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
+static void allocator_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
 {
-    halves(&hub_slot_class_peer(&in->own->bank->map, in->peer, slot >> 24)->free_head, out);
+    halves(&hub_slot_class_peer(&in->own->allocator->map, in->peer, slot >> 24)->free_head, out);
 }
 
-static uint32_t bank_take_back(struct hub_slots *slots, uint32_t peer)
+static uint32_t allocator_take_back(struct hub_slots *slots, uint32_t peer)
 {
-    return hub_slot_grants_reclaim(slots->bank, peer);
+    return hub_slot_grants_reclaim(slots->allocator, peer);
 }
 
-static void bank_count(struct hub_slots *slots, struct hub_slot_counts *out)
+static void allocator_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    hub_slot_allocator_count(slots->bank, out);
+    hub_slot_allocator_count(slots->allocator, out);
 }
 
-static void bank_fini(struct hub_slots *slots)
+static void allocator_fini(struct hub_slots *slots)
 {
-    hub_slot_allocator_fini(slots->bank);
-    hub_memory_release(&slots->bank);
+    hub_slot_allocator_fini(slots->allocator);
+    hub_memory_release(&slots->allocator);
 }
 
-int hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+int hub_slots_classes_cache_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                                  struct hub_slot_loan *out)
 {
     (void)peer;
-    return hub_slot_cache_loan(slots->purse, size, out);
+    return hub_slot_cache_loan(slots->cache, size, out);
 }
 
-static size_t purse_largest(const struct hub_slots *slots)
+static size_t cache_largest(const struct hub_slots *slots)
 {
-    return largest_of(&slots->purse->map);
+    return largest_of(&slots->cache->map);
 }
 
-static size_t purse_piece(const struct hub_slots *slots)
+static size_t cache_piece(const struct hub_slots *slots)
 {
-    return piece_of(&slots->purse->map);
+    return piece_of(&slots->cache->map);
 }
 
-static void purse_drop(struct hub_slots *slots, uint32_t slot)
+static void cache_drop(struct hub_slots *slots, uint32_t slot)
 {
-    hub_slot_cache_drop(slots->purse, slot);
+    hub_slot_cache_drop(slots->cache, slot);
 }
 
-static bool purse_ready(struct hub_slots *slots, uint32_t peer, size_t size)
+static bool cache_ready(struct hub_slots *slots, uint32_t peer, size_t size)
 {
     (void)peer;
-    return hub_slot_cache_ready(slots->purse, size);
+    return hub_slot_cache_ready(slots->cache, size);
 }
 
-static void purse_rest(struct hub_slots *slots)
+static void cache_rest(struct hub_slots *slots)
 {
-    hub_slot_cache_rest(slots->purse);
+    hub_slot_cache_rest(slots->cache);
 }
 
-static int purse_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
+static int cache_take(struct hub_slots_in *in, const struct hub_descriptor *descriptor, void *to)
 {
-    return hub_slot_cache_accept(in->own->purse, descriptor, to);
+    return hub_slot_cache_accept(in->own->cache, descriptor, to);
 }
 
-static int purse_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
+static int cache_copy(const struct hub_slots_in *in, const struct hub_descriptor *part, void *to)
 {
-    return hub_slot_class_copy(&in->own->purse->map, part, to);
+    return hub_slot_class_copy(&in->own->cache->map, part, to);
 }
 
-static int purse_release(struct hub_slots_in *in, uint32_t slot)
+static int cache_release(struct hub_slots_in *in, uint32_t slot)
 {
-    return hub_slot_cache_free(in->own->purse, slot);
+    return hub_slot_cache_free(in->own->cache, slot);
 }
 
-int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
+int hub_slots_classes_cache_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)
 {
-    return hub_slot_cache_give_back(in->own->purse, slot);
+    return hub_slot_cache_give_back(in->own->cache, slot);
 }
 
 /* Half of the slots that the host has for each guest. */
-static const struct hub_a32 *purse_holds(const struct hub_slots_in *in, uint32_t slot,
+static const struct hub_a32 *cache_holds(const struct hub_slots_in *in, uint32_t slot,
                                          struct hub_a32 *constant)
 {
-    const struct hub_slot_map *map = &in->own->purse->map;
+    const struct hub_slot_map *map = &in->own->cache->map;
     uint32_t c = slot >> 24;
 
     if (c < map->count)
-        hub_store_relaxed(constant, hub_slot_class_share(map, c, in->own->purse->guests_max) / 2);
+        hub_store_relaxed(constant, hub_slot_class_share(map, c, in->own->cache->guests_max) / 2);
     return constant;
 }
 
-int hub_slots_classes_purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+int hub_slots_classes_cache_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                  struct hub_slot_held *out, const uint8_t **data)
 {
-    return hub_slot_cache_show(in->own->purse, descriptor, out, data);
+    return hub_slot_cache_show(in->own->cache, descriptor, out, data);
 }
 
-static void purse_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
+static void cache_words(const struct hub_slots_in *in, uint32_t slot, struct hub_a32 *out[2])
 {
-    halves(&in->own->purse->map.of[slot >> 24].header->free_head, out);
+    halves(&in->own->cache->map.of[slot >> 24].header->free_head, out);
 }
 
-static void purse_count(struct hub_slots *slots, struct hub_slot_counts *out)
+static void cache_count(struct hub_slots *slots, struct hub_slot_counts *out)
 {
-    uint32_t free = hub_slot_cache_free_count(slots->purse);
+    uint32_t free = hub_slot_cache_free_count(slots->cache);
 
     *out = (struct hub_slot_counts){.total = free, .free = free};
 }
 
-static void purse_fini(struct hub_slots *slots)
+static void cache_fini(struct hub_slots *slots)
 {
-    hub_slot_cache_fini(slots->purse);
-    hub_memory_release(&slots->purse);
+    hub_slot_cache_fini(slots->cache);
+    hub_memory_release(&slots->cache);
 }
 
-const struct hub_slots_kind hub_slots_classes_bank = {
-    .loan = hub_slots_classes_bank_loan,
-    .loan_cold = bank_loan_cold,
-    .largest = bank_largest,
-    .piece = bank_piece,
-    .drop = bank_drop,
-    .ready = bank_ready,
-    .take = bank_take,
-    .copy = bank_copy,
-    .release = bank_release,
-    .give_back = hub_slots_classes_bank_give_back,
-    .holds = bank_holds,
-    .show = hub_slots_classes_bank_show,
-    .words = bank_words,
-    .take_back = bank_take_back,
-    .count = bank_count,
-    .fini = bank_fini,
+const struct hub_slots_kind hub_slots_classes_allocator = {
+    .loan = hub_slots_classes_allocator_loan,
+    .loan_cold = allocator_loan_cold,
+    .largest = allocator_largest,
+    .piece = allocator_piece,
+    .drop = allocator_drop,
+    .ready = allocator_ready,
+    .take = allocator_take,
+    .copy = allocator_copy,
+    .release = allocator_release,
+    .give_back = hub_slots_classes_allocator_give_back,
+    .holds = allocator_holds,
+    .show = hub_slots_classes_allocator_show,
+    .words = allocator_words,
+    .take_back = allocator_take_back,
+    .count = allocator_count,
+    .fini = allocator_fini,
 };
-const struct hub_slots_kind hub_slots_classes_purse = {
-    .loan = hub_slots_classes_purse_loan,
-    .loan_cold = purse_loan_cold,
-    .largest = purse_largest,
-    .piece = purse_piece,
-    .drop = purse_drop,
-    .ready = purse_ready,
-    .rest = purse_rest,
-    .take = purse_take,
-    .copy = purse_copy,
-    .release = purse_release,
-    .give_back = hub_slots_classes_purse_give_back,
-    .holds = purse_holds,
-    .show = hub_slots_classes_purse_show,
-    .words = purse_words,
-    .count = purse_count,
-    .fini = purse_fini,
+const struct hub_slots_kind hub_slots_classes_cache = {
+    .loan = hub_slots_classes_cache_loan,
+    .loan_cold = cache_loan_cold,
+    .largest = cache_largest,
+    .piece = cache_piece,
+    .drop = cache_drop,
+    .ready = cache_ready,
+    .rest = cache_rest,
+    .take = cache_take,
+    .copy = cache_copy,
+    .release = cache_release,
+    .give_back = hub_slots_classes_cache_give_back,
+    .holds = cache_holds,
+    .show = hub_slots_classes_cache_show,
+    .words = cache_words,
+    .count = cache_count,
+    .fini = cache_fini,
 };

@@ -31,19 +31,22 @@ struct hub_slots_kind {
 
 /* The functions that a call with a loan needs, for slots of several sizes. They are called by name
  * and not through a table, so that they can be inlined. */
-int hub_slots_classes_bank_loan(struct hub_slots *slots, uint32_t peer, size_t size,
-                                struct hub_slot_loan *out);
-int hub_slots_classes_bank_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
-int hub_slots_classes_bank_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
-                                struct hub_slot_held *out, const uint8_t **data);
-int hub_slots_classes_purse_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+int hub_slots_classes_allocator_loan(struct hub_slots *slots, uint32_t peer, size_t size,
+                                     struct hub_slot_loan *out);
+int hub_slots_classes_allocator_give_back(struct hub_slots_in *in,
+                                          const struct hub_slot_held *slot);
+int hub_slots_classes_allocator_show(struct hub_slots_in *in,
+                                     const struct hub_descriptor *descriptor,
+                                     struct hub_slot_held *out, const uint8_t **data);
+int hub_slots_classes_cache_loan(struct hub_slots *slots, uint32_t peer, size_t size,
                                  struct hub_slot_loan *out);
-int hub_slots_classes_purse_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
-int hub_slots_classes_purse_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
+int hub_slots_classes_cache_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot);
+int hub_slots_classes_cache_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                                  struct hub_slot_held *out, const uint8_t **data);
 
-extern const struct hub_slots_kind hub_slots_pool_kind;     /* slots of one size */
-extern const struct hub_slots_kind hub_slots_classes_bank;  /* the host's slots of several sizes */
-extern const struct hub_slots_kind hub_slots_classes_purse; /* a guest's slots of several sizes */
+extern const struct hub_slots_kind hub_slots_pool_kind; /* slots of one size */
+extern const struct hub_slots_kind
+    hub_slots_classes_allocator;                            /* the host's slots of several sizes */
+extern const struct hub_slots_kind hub_slots_classes_cache; /* a guest's slots of several sizes */
 
 #endif

@@ -2,7 +2,7 @@
 /* Our guest program under a host that was written from the numbers of the specification, with slots
  * of several sizes; and what it does where that host breaks a rule of theirs. */
 #include "tests/conformance/raw_hosting.h"
-#include "tests/raw/raw_bank.h"
+#include "tests/raw/raw_allocator.h"
 #include "tests/raw/raw_call.h"
 #include "tests/raw/raw_class.h"
 #include "tests/raw/raw_slot.h"
@@ -96,7 +96,7 @@ static void messages_of_all_sizes_come_back(void **state)
         struct raw_hosting on;
 
         open_classes(&on, file != 0);
-        assert_int_equal(raw_bank_grant(&on.link, 0, 2), 2);
+        assert_int_equal(raw_allocator_grant(&on.link, 0, 2), 2);
         for (size_t size = 0; size <= 70; size++)
             echo(&on, size);
         for (size_t size = SMALL - 20; size <= SMALL + 2; size++)
@@ -126,7 +126,7 @@ static void a_dry_guest_asks_and_maps_what_it_gets(void **state)
                 assert_int_not_equal(refs[i], refs[k]);
         }
         assert_int_equal(extents, 15);
-        assert_int_equal(raw_bank_grow(&on.link, 1), -ENOSPC);
+        assert_int_equal(raw_allocator_grow(&on.link, 1), -ENOSPC);
         for (unsigned i = 0; i < HELD; i++)
             assert_int_equal(raw_slot_free(&on.link, refs[i]), 0);
         on.link.behaviour.keeps_slots = false;
@@ -150,7 +150,7 @@ static void every_slot_comes_back(void **state)
     for (uint32_t c = 0; c < 2; c++) {
         const struct raw_class *of = &on.link.classes->of[c];
 
-        assert_int_equal(raw_bank_gather(&on.link, c), 0);
+        assert_int_equal(raw_allocator_gather(&on.link, c), 0);
         assert_int_equal(of->in_reserve + of->granted, of->per_extent);
     }
     raw_hosting_close(&on, 0);
@@ -183,7 +183,7 @@ static void a_slot_of_the_guest(struct raw_hosting *on, struct raw_message *requ
 {
     struct raw_class *of = &on->link.classes->of[1];
 
-    assert_int_equal(raw_bank_grant(&on->link, 1, 1), 1);
+    assert_int_equal(raw_allocator_grant(&on->link, 1, 1), 1);
     of->reserve[of->in_reserve++] = request->slot;
     request->slot = echo(on, LONGEST);
 }
@@ -221,7 +221,7 @@ static void an_extent_outside_of_the_file(struct raw_hosting *on, struct raw_mes
 /* The host has made it as it should be, and then writes over its header. */
 static void an_extent_with_another_header(struct raw_hosting *on, struct raw_message *request)
 {
-    assert_int_equal(raw_bank_grow(&on->link, 1), 0);
+    assert_int_equal(raw_allocator_grow(&on->link, 1), 0);
     raw_store32(on->link.classes->of[1].extents[1].memory, 20, SMALL);
     request->slot |= 1u << 22;
 }
@@ -235,7 +235,7 @@ static void check_breach(breach *run, const char *rule)
 
     open_classes(&on, false);
     on.link.classes->grows = false;
-    assert_int_equal(raw_bank_grant(&on.link, 0, 2), 2); /* room for its last word */
+    assert_int_equal(raw_allocator_grant(&on.link, 0, 2), 2); /* room for its last word */
     assert_int_equal(raw_class_take(&on.link, 5000, &request.slot, &request.generation), 0);
     raw_class_sent(&on.link, request.slot);
     run(&on, &request);

@@ -60,7 +60,7 @@ static void receive(struct stage *stage)
 static int check_received(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
-        hub_slot_class_meta(&stage->host_pool.bank->map, stage->slot);
+        hub_slot_class_meta(&stage->host_pool.allocator->map, stage->slot);
     uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_IN_FLIGHT || point->finished))
@@ -98,7 +98,7 @@ static int look_at_asking(struct stage *stage, struct sweep_point *point)
 static int check_asked(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_peer_class *block =
-        hub_slot_class_peer(&stage->host_pool.bank->map, stage->peer, CLASSES - 1);
+        hub_slot_class_peer(&stage->host_pool.allocator->map, stage->peer, CLASSES - 1);
     bool asked = hub_load_relaxed(&block->wanted) == 1,
          granted = hub_load_relaxed(&block->granted) > SHARE;
     int n = hub_link_sweep(stage->host.connection.link, 8);

@@ -53,7 +53,7 @@ int stage_slots_use_up(struct hub_slots *guest, uint32_t size)
     struct hub_slot_loan slot;
     int r = 0;
 
-    for (uint32_t n = hub_load_relaxed(&block_of(&guest->purse->map, size)->granted);
+    for (uint32_t n = hub_load_relaxed(&block_of(&guest->cache->map, size)->granted);
          n > 0 && r == 0; n--)
         r = hub_slots_loan(guest, 1, size, &slot);
     return r;
@@ -73,21 +73,21 @@ static int lend_until(struct hub_slots *host, uint32_t size, uint32_t extent, ui
     return r;
 }
 
-static uint32_t count_reserve(struct hub_slot_allocator *bank, uint32_t size)
+static uint32_t count_reserve(struct hub_slot_allocator *allocator, uint32_t size)
 {
-    const struct hub_bank_class *of;
+    const struct hub_slot_allocator_class *of;
     uint32_t count;
 
-    hub_mutex_lock(&bank->lock);
-    of = &bank->of[hub_slot_class_select(&bank->map, size)];
+    hub_mutex_lock(&allocator->lock);
+    of = &allocator->of[hub_slot_class_select(&allocator->map, size)];
     count = of->in_reserve + of->untaken;
-    hub_mutex_unlock(&bank->lock);
+    hub_mutex_unlock(&allocator->lock);
     return count;
 }
 
 int stage_slots_lend_all(struct hub_slots *host, uint32_t size)
 {
-    return lend_until(host, size, HUB_EXTENTS_MAX, count_reserve(host->bank, size));
+    return lend_until(host, size, HUB_EXTENTS_MAX, count_reserve(host->allocator, size));
 }
 
 int stage_slots_grow(struct hub_slots *host, uint32_t size)
@@ -97,7 +97,7 @@ int stage_slots_grow(struct hub_slots *host, uint32_t size)
 
 void stage_slots_want(struct hub_slots *host, uint32_t size)
 {
-    hub_publish(&block_of(&host->bank->map, size)->wanted, 1);
+    hub_publish(&block_of(&host->allocator->map, size)->wanted, 1);
 }
 
 uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
@@ -108,9 +108,9 @@ uint32_t stage_slots_grant(struct hub_slots *host, uint32_t size)
 
 void stage_slots_let_fork(const struct hub_slots *host)
 {
-    for (uint32_t c = 0; c < host->bank->map.count; c++)
+    for (uint32_t c = 0; c < host->allocator->map.count; c++)
         for (uint32_t e = 0; e < HUB_EXTENTS_MAX; e++) {
-            const struct hub_mapping *memory = &host->bank->map.of[c].memory[e];
+            const struct hub_mapping *memory = &host->allocator->map.of[c].memory[e];
 
             if (memory->data)
                 (void)madvise(memory->data, memory->size, MADV_DOFORK);
@@ -137,7 +137,7 @@ static int check_block(const struct hub_peer_class *block, uint32_t c, struct sw
     return 0;
 }
 
-static bool is_twice(const struct hub_bank_class *of, uint32_t at)
+static bool is_twice(const struct hub_slot_allocator_class *of, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
         if (of->reserve[i] == of->reserve[at])
@@ -145,15 +145,15 @@ static bool is_twice(const struct hub_bank_class *of, uint32_t at)
     return false;
 }
 
-static int check_class(struct hub_slot_allocator *bank, uint32_t c, struct sweep_point *point)
-    REQUIRES(bank->lock)
+static int check_class(struct hub_slot_allocator *allocator, uint32_t c, struct sweep_point *point)
+    REQUIRES(allocator->lock)
 {
-    const struct hub_bank_class *of = &bank->of[c];
+    const struct hub_slot_allocator_class *of = &allocator->of[c];
 
     if (of->in_reserve + of->untaken != of->total)
         return sweep_fail(point, "class %u: %u of %u slots", c, of->in_reserve, of->total);
     for (uint32_t i = 0; i < of->in_reserve; i++) {
-        const struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, of->reserve[i]);
+        const struct hub_slot_meta *meta = hub_slot_class_meta(&allocator->map, of->reserve[i]);
 
         if (is_twice(of, i))
             return sweep_fail(point, "slot %#x is in the reserve twice", of->reserve[i]);
@@ -165,17 +165,18 @@ static int check_class(struct hub_slot_allocator *bank, uint32_t c, struct sweep
     return 0;
 }
 
-static int check_classes(struct hub_slot_allocator *bank, uint32_t peer, struct sweep_point *point)
+static int check_classes(struct hub_slot_allocator *allocator, uint32_t peer,
+                         struct sweep_point *point)
 {
     int r = 0;
 
-    hub_mutex_lock(&bank->lock);
-    for (uint32_t c = 0; c < bank->map.count && r == 0; c++) {
-        r = check_class(bank, c, point);
+    hub_mutex_lock(&allocator->lock);
+    for (uint32_t c = 0; c < allocator->map.count && r == 0; c++) {
+        r = check_class(allocator, c, point);
         if (r == 0)
-            r = check_block(hub_slot_class_peer(&bank->map, peer, c), c, point);
+            r = check_block(hub_slot_class_peer(&allocator->map, peer, c), c, point);
     }
-    hub_mutex_unlock(&bank->lock);
+    hub_mutex_unlock(&allocator->lock);
     return r;
 }
 
@@ -188,6 +189,6 @@ int stage_slots_check(struct hub_slots *host, const struct hub_segment_view *vie
     if (counts.free != counts.total || counts.granted != 0 || counts.stray != 0)
         return sweep_fail(point, "%u of %u slots are free, %u granted, %llu stray", counts.free,
                           counts.total, counts.granted, (unsigned long long)counts.stray);
-    return view->guest_pool == view->host_pool ? check_classes(host->bank, peer, point)
+    return view->guest_pool == view->host_pool ? check_classes(host->allocator, peer, point)
                                                : check_bitmap(view, point);
 }

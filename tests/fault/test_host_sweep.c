@@ -184,7 +184,7 @@ static int map_all(const struct hub_segment *segment, const struct hub_segment_v
     for (uint32_t e = 1; e < HUB_EXTENTS_MAX && r == 0; e++) {
         const struct hub_extent_name name = {segment->geometry.classes.count - 1, e};
 
-        r = hub_slot_arrivals_map(&slots.purse->arrivals, &slots.purse->map, name,
+        r = hub_slot_arrivals_map(&slots.cache->arrivals, &slots.cache->map, name,
                                   segment->mapping.fd);
         if (r == -ENOENT)
             r = 0;
@@ -277,7 +277,7 @@ static int check_granted(struct stage *stage, struct sweep_point *point)
 static int check_dropped(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
-        hub_slot_class_meta(&stage->host_pool.bank->map, stage->loan.slot.slot);
+        hub_slot_class_meta(&stage->host_pool.allocator->map, stage->loan.slot.slot);
     uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))

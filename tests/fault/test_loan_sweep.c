@@ -160,7 +160,7 @@ static int check_served(struct stage *stage, struct sweep_point *point)
 static int check_dropped(struct stage *stage, struct sweep_point *point)
 {
     const struct hub_slot_meta *meta =
-        hub_slot_class_meta(&stage->host_pool.bank->map, stage->slot);
+        hub_slot_class_meta(&stage->host_pool.allocator->map, stage->slot);
     uint32_t state = hub_load_relaxed(&meta->state);
 
     if (state != HUB_META_FREE && (state != HUB_META_ALLOCATED || point->finished))

@@ -21,7 +21,7 @@ struct world {
     struct hosting on;
     struct rapahub_supervisor *root;
     int32_t pid;
-    struct process visitor;
+    struct process anonymous_guest;
 };
 
 /* Short times, so that each step comes to its turn. */
@@ -137,8 +137,8 @@ static void take_in_and_kill(struct world *world)
     snprintf(option, sizeof option, "--hub-path=%s", rapahub_host_path(world->on.host));
     memcpy(path, argv, sizeof path);
     path[1] = option;
-    assert_int_equal(process_start(&options, &world->visitor), 0);
-    thief_tell(world->visitor.pid);
+    assert_int_equal(process_start(&options, &world->anonymous_guest), 0);
+    thief_tell(world->anonymous_guest.pid);
     for (uint64_t end = now_ms() + 2000; world->on.told.attached == 0 && now_ms() < end;)
         assert_true(rapahub_host_dispatch(world->on.host, 10) >= 0);
     if (world->on.told.attached == 0)
@@ -169,8 +169,8 @@ static void close_world(struct world *world)
     struct process_result result;
 
     rapahub_host_destroy(world->on.host);
-    if (world->visitor.pid != 0) {
-        (void)process_finish(&world->visitor, &result);
+    if (world->anonymous_guest.pid != 0) {
+        (void)process_finish(&world->anonymous_guest, &result);
         process_result_fini(&result);
     }
 }

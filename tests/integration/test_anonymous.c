@@ -20,24 +20,24 @@ static void see_status(void *user, const struct rapahub_guest_status *status)
 static void a_guest_that_came_by_itself_is_called_as_any_other(void **state)
 {
     struct rapahub_guest_status status = {.pid = 0};
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     int64_t sum = 0;
 
     (void)state;
     open_small(&on);
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     for (int64_t i = 0; i < CALLS; i++) {
         assert_done(add(&on, i, 2 * i, &sum));
         assert_int_equal(sum, 3 * i);
     }
-    assert_int_equal(pid_of(&on), visitor.process.pid);
+    assert_int_equal(pid_of(&on), anonymous_guest.process.pid);
     assert_done(rapahub_host_guests(on.host, see_status, &status));
     assert_true(status.anonymous);
-    assert_int_equal(status.pid, visitor.process.pid);
+    assert_int_equal(status.pid, anonymous_guest.process.pid);
     assert_int_equal(on.told.ready, 0);
     assert_done(rapahub_host_stop(on.host, on.told.guest));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     assert_done(rapahub_host_dispatch(on.host, 0));
     assert_int_equal(on.told.down, 1);
     assert_int_equal(rapahub_host_quarantined(on.host), 0);
@@ -49,18 +49,18 @@ static void a_guest_that_came_by_itself_is_nobody_s_child(void **state)
 {
     struct rapahub_guest_id guest;
     struct rapahub_child_id child;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
 
     (void)state;
     open_small(&on);
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     guest = on.told.guest;
     assert_refused(rapahub_child_of(on.host, guest, &child), RAPAHUB_EUNSUPERVISED,
                    "calc came by itself");
-    assert_int_equal(pid_of(&on), visitor.process.pid);
+    assert_int_equal(pid_of(&on), anonymous_guest.process.pid);
     assert_done(rapahub_host_stop(on.host, guest));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     assert_int_equal(rapahub_child_of(on.host, guest, &child), RAPAHUB_ESTALE);
     close_host(&on);
 }
@@ -84,20 +84,20 @@ static void it_calls_out_as_any_other(void **state)
     const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
     const uint32_t pool = 2;
     const int64_t number = 7;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     int64_t result = 0;
 
     (void)state;
     open_small(&on);
     assert_done(rapahub_host_offer(on.host, &offer, offered, NULL));
-    send_visitor(&visitor, rapahub_host_path(on.host), MODULE("caller"));
-    assert_done(rapahub_host_add_container(on.host, await_visitor(&on), &container));
+    send_anonymous_guest(&anonymous_guest, rapahub_host_path(on.host), MODULE("caller"));
+    assert_done(rapahub_host_add_container(on.host, await_anonymous_guest(&on), &container));
     assert_done(
         ask(&on, "ask(u32, i64) -> i64", (const void *const[]){&pool, &number, NULL}, &result));
     assert_int_equal(result, -7);
     assert_done(rapahub_host_stop(on.host, on.told.guest));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     close_host(&on);
 }
 
@@ -132,22 +132,22 @@ static void begin_calls(struct hosting *on, struct ends *ends, int count)
  * r[verify hub.death.recycle] */
 static void one_that_is_asked_to_go_answers_everything_first(void **state)
 {
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     struct ends ends;
 
     (void)state;
     open_small(&on);
     for (int i = 0; i < 5; i++) {
-        take_in(&on, &visitor);
+        take_in(&on, &anonymous_guest);
         begin_calls(&on, &ends, 50);
-        process_kill(&visitor.process, SIGTERM);
+        process_kill(&anonymous_guest.process, SIGTERM);
         assert_true(until(&on, &on.told.down, (unsigned)i + 1));
         assert_int_equal(ends.done, 50);
         assert_int_equal(ends.failed, 0);
         assert_int_equal(on.told.calls_lost, 0);
         assert_non_null(strstr(on.told.text, "down calc detached: terminated; "));
-        assert_int_equal(end_of(&visitor), 0);
+        assert_int_equal(end_of(&anonymous_guest), 0);
         assert_int_equal(on.told.guest.epoch, i + 1);
         assert_int_equal(on.told.guest.peer, 1); /* the same entry each time */
         on.told.size = 0;
@@ -159,7 +159,7 @@ static void one_that_is_asked_to_go_answers_everything_first(void **state)
 static void one_that_is_killed_is_proven_dead_and_its_place_used_again(void **state)
 {
     struct rapahub_guest_id guest;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     struct ends ends;
     int64_t sum;
@@ -167,18 +167,18 @@ static void one_that_is_killed_is_proven_dead_and_its_place_used_again(void **st
     (void)state;
     open_small(&on);
     for (int i = 0; i < 5; i++) {
-        guest = take_in(&on, &visitor);
+        guest = take_in(&on, &anonymous_guest);
         assert_int_equal(guest.peer, 1);
         assert_int_equal(guest.epoch, i + 1);
         begin_calls(&on, &ends, 20);
-        process_kill(&visitor.process, SIGKILL);
+        process_kill(&anonymous_guest.process, SIGKILL);
         assert_true(until(&on, &on.told.down, (unsigned)i + 1));
         while (ends.done < 20)
             assert_done(rapahub_host_dispatch(on.host, 100));
         assert_true(on.told.calls_lost <= 20);
         assert_int_equal(add(&on, 1, 2, &sum), RAPAHUB_ENOENT);
         assert_int_equal(rapahub_host_stop(on.host, guest), RAPAHUB_ESTALE);
-        assert_int_equal(end_of(&visitor), 1000 + SIGKILL);
+        assert_int_equal(end_of(&anonymous_guest), 1000 + SIGKILL);
     }
     close_host(&on);
 }
@@ -186,17 +186,17 @@ static void one_that_is_killed_is_proven_dead_and_its_place_used_again(void **st
 /* r[verify shm.crash.host-owned] */
 static void a_call_in_it_ends_when_it_dies(void **state)
 {
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     uint64_t start;
 
     (void)state;
     open_small(&on);
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     start = now_ms();
     assert_int_equal(ask(&on, "crash() -> void", NULL, NULL), RAPAHUB_EDIED);
     assert_true(now_ms() - start < 5000);
-    assert_int_equal(end_of(&visitor), 1000 + SIGSEGV);
+    assert_int_equal(end_of(&anonymous_guest), 1000 + SIGSEGV);
     assert_true(until(&on, &on.told.down, 1));
     assert_int_equal(on.told.calls_lost, 1);
     close_host(&on);
@@ -205,32 +205,32 @@ static void a_call_in_it_ends_when_it_dies(void **state)
 /* It is killed by a host that is not its parent, and whose child it is gets its status. */
 static void a_host_kills_what_it_did_not_start(void **state)
 {
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
 
     (void)state;
     open_small(&on);
-    assert_done(rapahub_host_kill(on.host, take_in(&on, &visitor)));
+    assert_done(rapahub_host_kill(on.host, take_in(&on, &anonymous_guest)));
     assert_true(until(&on, &on.told.down, 1));
-    assert_int_equal(end_of(&visitor), 1000 + SIGKILL);
+    assert_int_equal(end_of(&anonymous_guest), 1000 + SIGKILL);
     close_host(&on);
 }
 
 /* r[verify shm.goodbye.host] r[verify shm.goodbye.host-atomic] */
 static void all_go_when_the_host_does(void **state)
 {
-    struct visitor visitors[3];
+    struct anonymous_guest anonymous_guests[3];
     struct hosting on;
 
     (void)state;
     open_small(&on);
     for (int i = 0; i < 3; i++) {
-        send_visitor(&visitors[i], rapahub_host_path(on.host), CALC);
-        await_visitor(&on);
+        send_anonymous_guest(&anonymous_guests[i], rapahub_host_path(on.host), CALC);
+        await_anonymous_guest(&on);
     }
     rapahub_host_destroy(on.host);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(end_of(&visitors[i]), 0);
+        assert_int_equal(end_of(&anonymous_guests[i]), 0);
     assert_int_equal(on.told.down, 3);
     leak_assert_none(on.leak);
 }
@@ -252,17 +252,17 @@ static void a_guest_whose_host_is_killed_ends_soon(void **state)
 {
     struct leak *leak = leak_begin();
     struct other_host other;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     uint64_t start;
 
     (void)state;
     start_other_host(&other);
     leak_adopt(leak, other.pid);
-    send_visitor(&visitor, other.path, CALC);
+    send_anonymous_guest(&anonymous_guest, other.path, CALC);
     assert_true(process_until(is_attached, other.path, 10 * SECOND));
     kill_other_host(&other);
     start = now_ms();
-    assert_int_equal(end_of(&visitor), 75);
+    assert_int_equal(end_of(&anonymous_guest), 75);
     assert_true(now_ms() - start < 2000);
     unlink(other.path);
     leak_assert_none(leak);

@@ -160,18 +160,18 @@ static void one_that_came_by_itself_is_as_any_other(void **state)
 {
     static const char *const all[] = {"calc", "calc-2", "calc-3"};
     struct rapahub_guest_id second;
-    struct visitor first, third;
+    struct anonymous_guest first, third;
     struct hosting on;
 
     (void)state;
     open_host(&on, (struct rapahub_host_options){.anonymous = true});
-    send_visitor(&first, rapahub_host_path(on.host), IMPOSTOR);
-    (void)await_visitor(&on);
+    send_anonymous_guest(&first, rapahub_host_path(on.host), IMPOSTOR);
+    (void)await_anonymous_guest(&on);
     assert_refused(spawn(&on, CALC, "calc", NULL, &second), -EEXIST, "calls itself so");
     assert_done(spawn(&on, CALC, NULL, NULL, &second));
     check_names(&on, 2, both);
-    send_visitor(&third, rapahub_host_path(on.host), IMPOSTOR);
-    (void)await_visitor(&on);
+    send_anonymous_guest(&third, rapahub_host_path(on.host), IMPOSTOR);
+    (void)await_anonymous_guest(&on);
     check_names(&on, 3, all);
     process_kill(&first.process, SIGTERM);
     process_kill(&third.process, SIGTERM);

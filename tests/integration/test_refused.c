@@ -8,10 +8,10 @@
 static void check_refused(const char *path, const char *module, int status, const char *words)
 {
     struct process_result result;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
 
-    send_visitor(&visitor, path, module);
-    assert_int_equal(process_finish(&visitor.process, &result), 0);
+    send_anonymous_guest(&anonymous_guest, path, module);
+    assert_int_equal(process_finish(&anonymous_guest.process, &result), 0);
     if (result.status != status || !strstr(result.err, words))
         print_error("%d: %s", result.status, result.err);
     assert_int_equal(result.status, status);
@@ -23,16 +23,16 @@ static void check_refused(const char *path, const char *module, int status, cons
 static void a_full_table_refuses_one_more(void **state)
 {
     struct rapahub_host_options options = small;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
 
     (void)state;
     options.guests_max = 1;
     open_host(&on, options);
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     check_refused(rapahub_host_path(on.host), CALC, 70, "rule shm.guest.attach-failure");
     assert_done(rapahub_host_stop(on.host, on.told.guest));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     close_host(&on);
 }
 
@@ -97,7 +97,7 @@ static void spawned_guests_share_the_segment_with_it(void **state)
     const struct rapahub_guest_options trusted = {.chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED};
     const struct rapahub_container_options other = {.id = {.pool = {9, 0}}, .pool_name = "other"};
     struct rapahub_guest_id spawned;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     int64_t sum;
 
@@ -105,16 +105,16 @@ static void spawned_guests_share_the_segment_with_it(void **state)
     open_small(&on);
     assert_done(rapahub_host_spawn(on.host, &trusted, &spawned));
     assert_done(rapahub_host_add_container(on.host, spawned, &other));
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     assert_int_equal(on.told.guest.peer, 2);
     assert_int_equal(on.told.guest.group, spawned.group);
     assert_done(rapahub_host_kill(on.host, spawned));
     assert_true(until(&on, &on.told.ready, 2));
     assert_done(add(&on, 1, 2, &sum));
     assert_done(rapahub_host_stop(on.host, on.told.guest));
-    process_kill(&visitor.process, SIGTERM);
+    process_kill(&anonymous_guest.process, SIGTERM);
     assert_true(until(&on, &on.told.down, 3));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     close_host(&on);
 }
 
@@ -125,7 +125,7 @@ static void two_hosts_have_not_one_path(void **state)
 {
     struct rapahub_host_options options = small;
     struct rapahub_host *second = NULL;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     char path[64];
 
@@ -137,9 +137,9 @@ static void two_hosts_have_not_one_path(void **state)
     assert_refused(rapahub_host_create(&options, &second), RAPAHUB_EEXIST, "another host's");
     assert_string_equal(rapahub_last_error()->rule, "shm.file.create");
     assert_null(second);
-    take_in(&on, &visitor);
+    take_in(&on, &anonymous_guest);
     assert_done(rapahub_host_stop(on.host, on.told.guest));
-    assert_int_equal(end_of(&visitor), 0);
+    assert_int_equal(end_of(&anonymous_guest), 0);
     close_host(&on);
     assert_int_equal(access(path, F_OK), -1);
 }

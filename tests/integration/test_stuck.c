@@ -35,19 +35,19 @@ static void calls_end_where_the_proof_does_not_come(void **state)
     const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
     const struct rapahub_call wait = {.target = here, .method = "wait() -> void"};
     struct process_result result;
-    struct visitor visitor;
+    struct anonymous_guest anonymous_guest;
     struct hosting on;
     struct end end = {0, false};
     int32_t child = 0;
 
     (void)state;
     open_host(&on, small);
-    send_visitor(&visitor, rapahub_host_path(on.host), MODULE("forker"));
-    assert_done(rapahub_host_add_container(on.host, await_visitor(&on), &container));
+    send_anonymous_guest(&anonymous_guest, rapahub_host_path(on.host), MODULE("forker"));
+    assert_done(rapahub_host_add_container(on.host, await_anonymous_guest(&on), &container));
     assert_done(ask(&on, "leave_child() -> i32", NULL, &child));
     assert_done(rapahub_host_call_async(on.host, &wait, on_done, &end, NULL));
     assert_done(rapahub_host_dispatch(on.host, 0));
-    process_kill(&visitor.process, SIGKILL);
+    process_kill(&anonymous_guest.process, SIGKILL);
     for (uint64_t start = now_ms(); !end.done && now_ms() - start < 10000;)
         assert_done(rapahub_host_dispatch(on.host, 100));
     assert_int_equal(end.status, RAPAHUB_EDIED);
@@ -58,7 +58,7 @@ static void calls_end_where_the_proof_does_not_come(void **state)
     assert_done(rapahub_host_dispatch(on.host, 0));
     assert_int_equal(state_of(&on, 1), 0);
     assert_int_equal(rapahub_host_quarantined(on.host), 0);
-    assert_int_equal(process_finish(&visitor.process, &result), 0);
+    assert_int_equal(process_finish(&anonymous_guest.process, &result), 0);
     process_result_fini(&result);
     close_host(&on);
 }

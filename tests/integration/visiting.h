@@ -16,27 +16,28 @@ UNUSED static const struct rapahub_host_options small = {
     .anonymous = true, .guests_max = 4, .slot_size = 4096, .slot_count = 16};
 
 /* A guest of its own, as a person would start it. */
-struct visitor {
+struct anonymous_guest {
     struct process process;
     char path[160];
 };
 
-UNUSED static void send_visitor(struct visitor *visitor, const char *path, const char *module)
+UNUSED static void send_anonymous_guest(struct anonymous_guest *anonymous_guest, const char *path,
+                                        const char *module)
 {
-    const char *const argv[] = {PROGRAM, visitor->path, module, NULL};
+    const char *const argv[] = {PROGRAM, anonymous_guest->path, module, NULL};
     const struct process_options options = {.argv = argv, .within_ns = 10 * SECOND};
 
-    snprintf(visitor->path, sizeof visitor->path, "--hub-path=%s", path);
-    assert_int_equal(process_start(&options, &visitor->process), 0);
+    snprintf(anonymous_guest->path, sizeof anonymous_guest->path, "--hub-path=%s", path);
+    assert_int_equal(process_start(&options, &anonymous_guest->process), 0);
 }
 
 /* Its end, where the host has nothing more to do for it; 1,000 + the number of a signal. */
-UNUSED static int end_of(struct visitor *visitor)
+UNUSED static int end_of(struct anonymous_guest *anonymous_guest)
 {
     struct process_result result;
     int status;
 
-    assert_int_equal(process_finish(&visitor->process, &result), 0);
+    assert_int_equal(process_finish(&anonymous_guest->process, &result), 0);
     status = result.signal ? 1000 + result.signal : result.status;
     if (status != 0 && getenv("TEST_LOG"))
         print_error("%s", result.err);
@@ -44,19 +45,20 @@ UNUSED static int end_of(struct visitor *visitor)
     return status;
 }
 
-UNUSED static struct rapahub_guest_id await_visitor(struct hosting *on)
+UNUSED static struct rapahub_guest_id await_anonymous_guest(struct hosting *on)
 {
     assert_true(until(on, &on->told.attached, on->told.attached + 1));
     return on->told.guest;
 }
 
-UNUSED static struct rapahub_guest_id take_in(struct hosting *on, struct visitor *visitor)
+UNUSED static struct rapahub_guest_id take_in(struct hosting *on,
+                                              struct anonymous_guest *anonymous_guest)
 {
     const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
     struct rapahub_guest_id guest;
 
-    send_visitor(visitor, rapahub_host_path(on->host), CALC);
-    guest = await_visitor(on);
+    send_anonymous_guest(anonymous_guest, rapahub_host_path(on->host), CALC);
+    guest = await_anonymous_guest(on);
     assert_done(rapahub_host_add_container(on->host, guest, &container));
     return guest;
 }

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/raw/raw_bank.h"
-#include "tests/raw/raw_purse.h"
+#include "tests/raw/raw_allocator.h"
+#include "tests/raw/raw_cache.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
 
@@ -264,7 +264,7 @@ int raw_class_init(struct raw_link *link, uint32_t peers)
         return -ENOMEM;
     link->classes->count = count;
     r = read_classes(link, base);
-    return r == 0 && link->host ? raw_bank_stock(link) : r;
+    return r == 0 && link->host ? raw_allocator_stock(link) : r;
 }
 
 void raw_class_fini(struct raw_link *link)
@@ -290,7 +290,7 @@ void raw_class_fini(struct raw_link *link)
 int raw_class_take(struct raw_link *link, uint32_t size, uint32_t *ref, uint32_t *generation)
 {
     uint8_t *record;
-    int r = link->host ? raw_bank_take(link, size, ref) : raw_purse_take(link, size, ref);
+    int r = link->host ? raw_allocator_take(link, size, ref) : raw_cache_take(link, size, ref);
 
     if (r < 0)
         return r;
@@ -308,7 +308,7 @@ void raw_class_sent(struct raw_link *link, uint32_t ref)
 
 bool raw_class_ready(struct raw_link *link)
 {
-    return link->host ? raw_bank_ready(link) : raw_purse_ready(link);
+    return link->host ? raw_allocator_ready(link) : raw_cache_ready(link);
 }
 
 int raw_class_accept(struct raw_link *link, struct raw_message *message)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raw class: slots of several sizes, chapter "slots of several sizes" of the specification: their
  * places, their stacks, the extents that are added. The operations of host and guest are in
- * raw_bank and raw_purse. */
+ * raw_allocator and raw_cache. */
 #ifndef TESTS_RAW_RAW_CLASS_H
 #define TESTS_RAW_RAW_CLASS_H
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/raw/raw_bank.h"
+#include "tests/raw/raw_allocator.h"
 #include "tests/raw/raw_class.h"
 #include "tests/raw/raw_wait.h"
 #include "tests/raw/raw_words.h"
@@ -122,7 +122,7 @@ static void write_classes(uint8_t *base, const struct raw_config *config, const 
         raw_store32(base, header + 8, 1);
         raw_store64(base, header + 16, (uint64_t)RAW_NO_SLOT << 32);
         raw_store64(base, header + 24, l->extents[c]);
-        raw_bank_format(base + l->extents[c], &name);
+        raw_allocator_format(base + l->extents[c], &name);
         for (uint32_t peer = 0; peer < config->max_guests; peer++)
             raw_store64(base, blocks + peer * l->block + 16 * (uint64_t)c,
                         (uint64_t)RAW_NO_SLOT << 32);

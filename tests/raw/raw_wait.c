@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/raw/raw_bank.h"
+#include "tests/raw/raw_allocator.h"
 #include "tests/raw/raw_class.h"
 #include "tests/raw/raw_words.h"
 
@@ -151,7 +151,7 @@ int raw_wait_for(struct raw_link *link, const struct raw_wait *wait, int timeout
         int64_t left = deadline - now_ms();
 
         if (link->host && link->classes)
-            raw_bank_attend(link);
+            raw_allocator_attend(link);
         if (raw_link_left(link))
             return wait->check(link) ? 0 : -EPIPE;
         if (left <= 0)

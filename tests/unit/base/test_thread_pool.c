@@ -91,17 +91,17 @@ static uint32_t own_threads(void)
 /* A thread is idle a little after it has told its end. */
 static void one_thread_does_what_comes_one_by_one(void **state)
 {
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     uint32_t before = own_threads(), same = 0;
     pid_t last = 0;
 
     (void)state;
-    hub_thread_pool_init(&crew);
+    hub_thread_pool_init(&pool);
     for (unsigned i = 0; i < 100; i++) {
         struct piece piece = {0};
 
         hub_store_relaxed(&piece.may_end, 1);
-        assert_int_equal(hub_thread_pool_run(&crew, do_piece, &piece), 0);
+        assert_int_equal(hub_thread_pool_run(&pool, do_piece, &piece), 0);
         await(&piece.done);
         assert_true(piece.blocks);
         same += piece.thread == last;
@@ -109,20 +109,20 @@ static void one_thread_does_what_comes_one_by_one(void **state)
         pause_ms(1);
     }
     assert_true(same > 50);
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     await_threads(before); /* a joined thread is listed a moment longer */
 }
 
 static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
 {
     struct piece pieces[MANY] = {0};
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     uint32_t before = own_threads();
 
     (void)state;
-    hub_thread_pool_init(&crew);
+    hub_thread_pool_init(&pool);
     for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(hub_thread_pool_run(&crew, do_piece, &pieces[i]), 0);
+        assert_int_equal(hub_thread_pool_run(&pool, do_piece, &pieces[i]), 0);
     for (unsigned i = 0; i < MANY; i++)
         await(&pieces[i].begun);
     assert_int_equal(threads(), before + MANY);
@@ -136,10 +136,10 @@ static void all_work_is_done_at_once_and_few_threads_are_kept(void **state)
         struct piece again = {0};
 
         hub_store_relaxed(&again.may_end, 1);
-        assert_int_equal(hub_thread_pool_run(&crew, do_piece, &again), 0);
+        assert_int_equal(hub_thread_pool_run(&pool, do_piece, &again), 0);
         await(&again.done);
     }
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     await_threads(before); /* a joined thread is listed a moment longer */
 }
 
@@ -152,28 +152,28 @@ static void *end_soon(void *user)
 
 static void its_end_waits_for_what_is_being_done(void **state)
 {
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     struct piece piece = {0};
     pthread_t helper;
 
     (void)state;
-    hub_thread_pool_init(&crew);
-    assert_int_equal(hub_thread_pool_run(&crew, do_piece, &piece), 0);
+    hub_thread_pool_init(&pool);
+    assert_int_equal(hub_thread_pool_run(&pool, do_piece, &piece), 0);
     await(&piece.begun);
     assert_int_equal(pthread_create(&helper, NULL, end_soon, &piece), 0);
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     assert_int_equal(hub_observe(&piece.done), 1);
-    assert_int_equal(hub_thread_pool_run(&crew, do_piece, &piece), -ECANCELED);
+    assert_int_equal(hub_thread_pool_run(&pool, do_piece, &piece), -ECANCELED);
     assert_int_equal(pthread_join(helper, NULL), 0);
 }
 
 static void one_that_never_had_work_ends_too(void **state)
 {
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
 
     (void)state;
-    hub_thread_pool_init(&crew);
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_init(&pool);
+    hub_thread_pool_fini(&pool);
 }
 
 int main(void)

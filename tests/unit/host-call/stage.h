@@ -76,7 +76,7 @@ static inline struct stage *stage_open(void)
     struct hub_limits limits = pair_limits();
 
     pair_open(&stage->pair, &limits, 0);
-    owner->registry.scratches.number = 1;
+    owner->registry.callers.number = 1;
     host_routes_init(&owner->registry.routes);
     host_containers_init(&owner->registry.containers);
     host_threads_init(&owner->threads);

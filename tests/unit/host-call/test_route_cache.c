@@ -30,13 +30,13 @@ static struct place *make_place(void)
     place->host.process.owner.loop.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(place->host.process.owner.loop.bell >= 0);
     host_routes_init(&place->host.process.owner.registry.routes);
-    assert_int_equal(host_caller_open(&place->host.process.owner.registry.scratches), 0);
+    assert_int_equal(host_caller_open(&place->host.process.owner.registry.callers), 0);
     return place;
 }
 
 static void free_place(struct place *place)
 {
-    host_caller_close(&place->host.process.owner.registry.scratches);
+    host_caller_close(&place->host.process.owner.registry.callers);
     host_routes_fini(&place->host.process.owner.registry.routes);
     close(place->host.process.owner.loop.bell);
     free(place);
@@ -49,16 +49,16 @@ static struct host_life *life_of(struct place *place, uint32_t version)
 
 static void note(struct place *place)
 {
-    struct host_caller *scratch = host_caller_get(&place->host.process.owner.registry.scratches);
+    struct host_caller *caller = host_caller_get(&place->host.process.owner.registry.callers);
     uint32_t version = hub_observe(&place->host.process.owner.registry.routes.version);
 
-    scratch->target = here;
-    host_caller_set_place(scratch, life_of(place, version), &place->container, version);
+    caller->target = here;
+    host_caller_set_place(caller, life_of(place, version), &place->container, version);
 }
 
 static bool is_inside(struct place *place, uint32_t version)
 {
-    return host_caller_inside_life(&place->host.process.owner.registry.scratches,
+    return host_caller_inside_life(&place->host.process.owner.registry.callers,
                                    life_of(place, version)) != 0;
 }
 
@@ -76,17 +76,17 @@ static bool is_woken(struct place *place)
 static void one_enters_where_it_called_last_and_nothing_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_caller *scratch;
+    struct host_caller *caller;
 
     (void)state;
     assert_null(host_route_cache_enter(&place->host, here));
     note(place);
     assert_null(host_route_cache_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}));
-    scratch = host_route_cache_enter(&place->host, here);
-    assert_non_null(scratch);
+    caller = host_route_cache_enter(&place->host, here);
+    assert_non_null(caller);
     assert_true(is_inside(place, 1));
     assert_null(host_route_cache_enter(&place->host, here)); /* a call inside of a call */
-    host_route_cache_leave(&place->host, scratch);
+    host_route_cache_leave(&place->host, caller);
     assert_false(is_inside(place, 1));
     assert_false(is_woken(place));
     change(place);
@@ -97,15 +97,15 @@ static void one_enters_where_it_called_last_and_nothing_changed(void **state)
 static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_caller *scratch;
+    struct host_caller *caller;
 
     (void)state;
     note(place);
-    scratch = host_route_cache_enter(&place->host, here);
-    assert_non_null(scratch);
+    caller = host_route_cache_enter(&place->host, here);
+    assert_non_null(caller);
     change(place);
     assert_false(is_woken(place));
-    host_route_cache_leave(&place->host, scratch);
+    host_route_cache_leave(&place->host, caller);
     assert_true(is_woken(place));
     free_place(place);
 }
@@ -115,10 +115,10 @@ static void *enter_and_leave(void *user)
     struct place *place = user;
 
     while (hub_observe(&place->over) == 0) {
-        struct host_caller *scratch = host_route_cache_enter(&place->host, here);
+        struct host_caller *caller = host_route_cache_enter(&place->host, here);
 
-        if (scratch)
-            host_route_cache_leave(&place->host, scratch);
+        if (caller)
+            host_route_cache_leave(&place->host, caller);
         else
             note(place);
     }

@@ -115,7 +115,7 @@ static struct rig *open_rig(void)
     struct rig *rig = test_calloc(1, sizeof *rig);
 
     present = rig;
-    assert_int_equal(host_caller_open(&HOST_REGISTRY(&rig->host)->scratches), 0);
+    assert_int_equal(host_caller_open(&HOST_REGISTRY(&rig->host)->callers), 0);
     host_threads_init(&HOST_OWNER(&rig->host)->threads);
     HOST_OWNER(&rig->host)->turns = &turns;
     HOST_PROCESS(&rig->host)->options.limits = limits;
@@ -138,7 +138,7 @@ static void close_rig(struct rig *rig)
 {
     pair_close(&rig->pair);
     host_threads_fini(&HOST_OWNER(&rig->host)->threads);
-    host_caller_close(&HOST_REGISTRY(&rig->host)->scratches);
+    host_caller_close(&HOST_REGISTRY(&rig->host)->callers);
     test_free(rig);
 }
 

@@ -93,7 +93,7 @@ UNUSED static void stage_open(struct host_supervision *host)
     struct host_owner *owner = HOST_OWNER(host);
     struct host_options *options = &host->call.process.options;
 
-    assert_int_equal(host_caller_open(&owner->registry.scratches), 0);
+    assert_int_equal(host_caller_open(&owner->registry.callers), 0);
     host_routes_init(&owner->registry.routes);
     host_containers_init(&owner->registry.containers);
     owner->registry.guests_max = GUESTS_MAX;
@@ -128,7 +128,7 @@ UNUSED static void stage_close(struct host_supervision *host)
     host_containers_fini(&owner->registry.containers);
     test_free(owner->registry.guests);
     host_routes_fini(&owner->registry.routes);
-    host_caller_close(&owner->registry.scratches);
+    host_caller_close(&owner->registry.callers);
 }
 
 UNUSED static struct host_supervision *stage_new(void)

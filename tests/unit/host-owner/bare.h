@@ -27,7 +27,7 @@ static const struct host_turns bare_turns = {bare_turn, bare_until};
 static inline void bare_open(struct host_owner *host)
 {
     memset(host, 0, sizeof *host);
-    host->registry.scratches.number = 1; /* it is not a forked child */
+    host->registry.callers.number = 1; /* it is not a forked child */
     host_routes_init(&host->registry.routes);
     host_threads_init(&host->threads);
     assert_int_equal(host_loop_init(&host->loop, 4), 0);

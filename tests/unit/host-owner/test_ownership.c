@@ -72,7 +72,7 @@ static void a_forked_child_owns_nothing_on_any_thread(void **state)
 
     (void)state;
     bare_open(&host);
-    host.registry.scratches.number = 0;
+    host.registry.callers.number = 0;
     host.callbacks = 1;
     assert_int_equal(host_ownership_check(&host), RAPAHUB_ESTATE);
     assert_string_equal(rapahub_last_error()->rule, "hub.host.fork");

@@ -189,7 +189,7 @@ static void a_forked_child_waits_for_nobody(void **state)
     (void)state;
     bare_open(&host);
     host.threads.own = true;
-    host.registry.scratches.number = 0;
+    host.registry.callers.number = 0;
     begin_on_thread(&first);
     join(&first);
     begin_on_thread(&second);

@@ -179,7 +179,7 @@ static void one_that_somebody_uses_is_not_idle(void **state)
 static void one_that_a_thread_is_inside_of_is_not_idle(void **state)
 {
     struct rig *rig = open_rig();
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(&rig->host)->scratches);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(&rig->host)->callers);
     struct host_life *life = (struct host_life *)(uintptr_t)64; /* never looked at */
 
     (void)state;

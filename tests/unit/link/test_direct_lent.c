@@ -182,7 +182,7 @@ static void an_answer_in_a_slot_that_is_none_ends_the_link(void **state)
     cells[0].payload_generation++;
     call(&it, LARGE);
     assert_int_equal(it.outcome, HUB_DIRECT_SENT);
-    meta = hub_slot_class_meta(&it.pair.guest.pool.purse->map, cells[0].payload_slot);
+    meta = hub_slot_class_meta(&it.pair.guest.pool.cache->map, cells[0].payload_slot);
     hub_store_relaxed(&meta->generation, cells[0].payload_generation);
     assert_int_equal(go_on(&it, &answer, &number), HUB_DIRECT_SENT);
     assert_int_equal(hub_calls_wait(it.pair.host.connection.calls, number, false),

@@ -130,7 +130,7 @@ static void a_slot_of_a_size_class_wakes_both_halves_of_its_stack(void **state)
     pair_open(&pair, &limits, 0);
     hub_store_relaxed(&pair.guest.view.entry->guest_wait, 0);
     hub_store_relaxed(&pair.guest.view.entry->host_wait, 0);
-    map = &pair.guest.pool.purse->map;
+    map = &pair.guest.pool.cache->map;
     for (uint32_t c = 0; c < 2; c++) {
         check_halves(&pair.guest, &pair.host, &hub_slot_class_peer(map, pair.peer, c)->free_head,
                      sizes[c]);

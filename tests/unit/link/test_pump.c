@@ -58,24 +58,24 @@ static void pieces_are_larger_while_they_move_fast(void **state)
 {
     struct lender lender = {.face = {.lend = lend, .take = take}, .left = sizeof bytes};
     struct taker taker = {.face = {.write = put}, .slow_at = 12};
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     unsigned moved = 0, largest = 0;
     struct hub_pump *pump;
     bool at_source;
     size_t sum = 0;
     const struct hub_pump_options options = {.source = &lender.face,
                                              .sink = &taker.face,
-                                             .crew = &crew,
+                                             .pool = &pool,
                                              .piece = PIECE,
                                              .on_moved = count,
                                              .on_end = count,
                                              .user = &moved};
 
     (void)state;
-    hub_thread_pool_init(&crew);
+    hub_thread_pool_init(&pool);
     assert_int_equal(hub_pump_start(&options, &pump), 0);
     assert_int_equal(hub_pump_join(&pump, &at_source), 0);
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     for (unsigned i = 0; i < taker.count; i++) {
         size_t twice = i > 0 ? 2 * taker.sizes[i - 1] : PIECE;
 

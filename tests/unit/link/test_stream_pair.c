@@ -88,18 +88,18 @@ static void ignore(void *user)
 static void a_pump_can_be_stopped_wherever_it_waits(void **state)
 {
     struct ends in, out;
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     struct hub_pump *pump;
     bool at_source;
     char byte;
 
     (void)state;
-    hub_thread_pool_init(&crew);
+    hub_thread_pool_init(&pool);
     assert_int_equal(rapahub_stream_pair(&in.sink, &in.source), 0);
     assert_int_equal(rapahub_stream_pair(&out.sink, &out.source), 0);
     const struct hub_pump_options options = {.source = in.source,
                                              .sink = out.sink,
-                                             .crew = &crew,
+                                             .pool = &pool,
                                              .piece = 100,
                                              .on_moved = ignore,
                                              .on_end = ignore};
@@ -110,7 +110,7 @@ static void a_pump_can_be_stopped_wherever_it_waits(void **state)
     hub_pump_stop(pump);
     assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_ECANCELED);
     assert_int_equal(rapahub_source_read(out.source, &byte, 1), RAPAHUB_ERESET);
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     rapahub_sink_destroy(in.sink);
     rapahub_source_destroy(in.source);
     rapahub_sink_destroy(out.sink);
@@ -121,17 +121,17 @@ static void a_pump_tells_which_end_failed(void **state)
 {
     struct rapahub_source *source;
     struct rapahub_sink *sink;
-    struct hub_thread_pool crew;
+    struct hub_thread_pool pool;
     struct hub_pump *pump;
     bool at_source = true;
 
     (void)state;
-    hub_thread_pool_init(&crew);
+    hub_thread_pool_init(&pool);
     assert_int_equal(rapahub_source_of_memory("abcdef", 6, &source), 0);
     assert_int_equal(rapahub_sink_of_memory(3, &sink), 0);
     const struct hub_pump_options options = {.source = source,
                                              .sink = sink,
-                                             .crew = &crew,
+                                             .pool = &pool,
                                              .piece = 100,
                                              .on_moved = ignore,
                                              .on_end = ignore};
@@ -140,7 +140,7 @@ static void a_pump_tells_which_end_failed(void **state)
     assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_EMSGSIZE);
     assert_false(at_source);
     assert_non_null(strstr(rapahub_last_error()->text, "3 bytes"));
-    hub_thread_pool_fini(&crew);
+    hub_thread_pool_fini(&pool);
     rapahub_source_destroy(source);
     rapahub_sink_destroy(sink);
 }

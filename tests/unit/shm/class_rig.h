@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* class_rig: a bank and the purses of two guests over one piece of memory. */
+/* class_rig: a slot allocator and the slot caches of two guests over one piece of memory. */
 #ifndef TESTS_UNIT_SHM_CLASS_RIG_H
 #define TESTS_UNIT_SHM_CLASS_RIG_H
 
@@ -21,8 +21,8 @@ struct class_rig {
     struct hub_geometry geometry;
     uint8_t *memory;
     struct hub_mapping segment; /* a mapping of that memory; no file */
-    struct hub_slot_allocator bank;
-    struct hub_slot_cache purses[CLASS_RIG_GUESTS]; /* caches of peers 1 and 2 */
+    struct hub_slot_allocator allocator;
+    struct hub_slot_cache caches[CLASS_RIG_GUESTS]; /* caches of peers 1 and 2 */
 };
 
 static bool class_rig_spoils; /* pushes fail, as where the other side changes the head each time */
@@ -54,11 +54,12 @@ static inline struct class_rig *class_rig_begin_for(uint32_t guests, bool shared
     memset(rig->memory, 0, rig->geometry.total_size);
     rig->segment = (struct hub_mapping){.data = rig->memory, .fd = -1};
     hub_size_classes_format(&rig->geometry.classes, guests, rig->memory);
-    assert_int_equal(hub_slot_allocator_init(&rig->bank, &rig->geometry, rig->memory, shared), 0);
+    assert_int_equal(hub_slot_allocator_init(&rig->allocator, &rig->geometry, rig->memory, shared),
+                     0);
     for (uint32_t peer = 1; peer <= guests; peer++) {
-        hub_slot_grants_endow(&rig->bank, peer);
+        hub_slot_grants_endow(&rig->allocator, peer);
         assert_int_equal(
-            hub_slot_cache_init(&rig->purses[peer - 1], &rig->geometry, &rig->segment, peer), 0);
+            hub_slot_cache_init(&rig->caches[peer - 1], &rig->geometry, &rig->segment, peer), 0);
     }
     return rig;
 }
@@ -71,8 +72,8 @@ static inline struct class_rig *class_rig_begin(uint32_t guests, bool shared)
 static inline void class_rig_end(struct class_rig *rig)
 {
     for (uint32_t i = 0; i < CLASS_RIG_GUESTS; i++)
-        hub_slot_cache_fini(&rig->purses[i]);
-    hub_slot_allocator_fini(&rig->bank);
+        hub_slot_cache_fini(&rig->caches[i]);
+    hub_slot_allocator_fini(&rig->allocator);
     free(rig->memory);
     free(rig);
 }
@@ -93,37 +94,37 @@ static inline int note_loan(int r, const struct hub_slot_loan *loan, struct hub_
     return 0;
 }
 
-static inline int bank_loan(struct hub_slot_allocator *bank, uint32_t peer, size_t size,
-                            struct hub_descriptor *out)
+static inline int allocator_loan(struct hub_slot_allocator *allocator, uint32_t peer, size_t size,
+                                 struct hub_descriptor *out)
 {
     struct hub_slot_loan loan;
-    int r = hub_slot_allocator_loan(bank, peer, size, &loan);
+    int r = hub_slot_allocator_loan(allocator, peer, size, &loan);
 
     return note_loan(r, &loan, out);
 }
 
-static inline int purse_loan(struct hub_slot_cache *purse, size_t size, struct hub_descriptor *out)
+static inline int cache_loan(struct hub_slot_cache *cache, size_t size, struct hub_descriptor *out)
 {
     struct hub_slot_loan loan;
-    int r = hub_slot_cache_loan(purse, size, &loan);
+    int r = hub_slot_cache_loan(cache, size, &loan);
 
     return note_loan(r, &loan, out);
 }
 
-static inline void bank_sent(struct hub_slot_allocator *bank, uint32_t ref)
+static inline void allocator_sent(struct hub_slot_allocator *allocator, uint32_t ref)
 {
     const struct hub_slot_held held =
-        hub_slot_class_held_of(&bank->map, ref, sizeof(struct hub_bank_record));
-    struct hub_bank_record *record = held.record;
+        hub_slot_class_held_of(&allocator->map, ref, sizeof(struct hub_slot_allocator_record));
+    struct hub_slot_allocator_record *record = held.record;
 
     hub_slot_class_sent(&(struct hub_slot_loan){.meta = held.meta, .state = &record->state});
 }
 
-static inline void purse_sent(struct hub_slot_cache *purse, uint32_t ref)
+static inline void cache_sent(struct hub_slot_cache *cache, uint32_t ref)
 {
     const struct hub_slot_held held =
-        hub_slot_class_held_of(&purse->map, ref, sizeof(struct hub_purse_record));
-    struct hub_purse_record *record = held.record;
+        hub_slot_class_held_of(&cache->map, ref, sizeof(struct hub_slot_cache_record));
+    struct hub_slot_cache_record *record = held.record;
 
     hub_slot_class_sent(&(struct hub_slot_loan){.meta = held.meta, .state = &record->state});
 }
@@ -132,12 +133,12 @@ static inline void purse_sent(struct hub_slot_cache *purse, uint32_t ref)
 static inline struct hub_descriptor guest_sends(struct class_rig *rig, uint32_t peer, size_t size,
                                                 uint8_t fill)
 {
-    struct hub_slot_cache *purse = &rig->purses[peer - 1];
+    struct hub_slot_cache *cache = &rig->caches[peer - 1];
     struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
 
-    assert_int_equal(purse_loan(purse, size, &descriptor), 0);
-    memset(hub_slot_class_data(&purse->map, descriptor.payload_slot), fill, size);
-    purse_sent(purse, descriptor.payload_slot);
+    assert_int_equal(cache_loan(cache, size, &descriptor), 0);
+    memset(hub_slot_class_data(&cache->map, descriptor.payload_slot), fill, size);
+    cache_sent(cache, descriptor.payload_slot);
     return descriptor;
 }
 
@@ -146,23 +147,23 @@ static inline struct hub_descriptor host_sends(struct class_rig *rig, uint32_t p
 {
     struct hub_descriptor descriptor = {.payload_len = (uint32_t)size};
 
-    assert_int_equal(bank_loan(&rig->bank, peer, size, &descriptor), 0);
-    memset(hub_slot_class_data(&rig->bank.map, descriptor.payload_slot), fill, size);
-    bank_sent(&rig->bank, descriptor.payload_slot);
+    assert_int_equal(allocator_loan(&rig->allocator, peer, size, &descriptor), 0);
+    memset(hub_slot_class_data(&rig->allocator.map, descriptor.payload_slot), fill, size);
+    allocator_sent(&rig->allocator, descriptor.payload_slot);
     return descriptor;
 }
 
-static inline uint32_t bank_free(struct hub_slot_allocator *bank)
+static inline uint32_t allocator_free(struct hub_slot_allocator *allocator)
 {
     struct hub_slot_counts counts;
 
-    hub_slot_allocator_count(bank, &counts);
+    hub_slot_allocator_count(allocator, &counts);
     return counts.free;
 }
 
 static inline struct hub_slot_meta *meta_of(struct class_rig *rig, uint32_t ref)
 {
-    return hub_slot_class_meta(&rig->bank.map, ref);
+    return hub_slot_class_meta(&rig->allocator.map, ref);
 }
 
 #endif

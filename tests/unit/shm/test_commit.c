@@ -81,7 +81,7 @@ static void where_strangers_may_come_each_entry_has_its_pages(void **state)
 static uint32_t last_ref(const struct rig *rig, uint32_t c)
 {
     return hub_slot_ref_pack(
-        (struct hub_slot_ref){c, 0, rig->slots.bank->map.of[c].per_extent - 1});
+        (struct hub_slot_ref){c, 0, rig->slots.allocator->map.of[c].per_extent - 1});
 }
 
 /* A guest names and pushes what no one has been given: the host looks at its records, and never at
@@ -103,9 +103,9 @@ static void a_slot_without_pages_is_refused_unread(void **state)
 
         assert_int_equal(hub_slots_in_take(&in, &named, got), RAPAHUB_EPROTOCOL);
         assert_string_equal(rapahub_last_error()->rule, "shm.varslot.ownership");
-        assert_true(
-            hub_slot_class_push(hub_slot_class_meta(&rig->slots.bank->map, named.payload_slot),
-                                &rig->slots.bank->map.of[c].header->free_head, named.payload_slot));
+        assert_true(hub_slot_class_push(
+            hub_slot_class_meta(&rig->slots.allocator->map, named.payload_slot),
+            &rig->slots.allocator->map.of[c].header->free_head, named.payload_slot));
     }
     hub_slots_count(&rig->slots, &counts);
     assert_int_equal(counts.stray, 2);
@@ -122,7 +122,7 @@ static void who_needs_more_slots_than_were_taken_gets_them(void **state)
     (void)state;
     come(rig, 1);
     assert_int_equal(loan_all(rig), 20 - 20 / 2 / GUESTS);
-    assert_int_equal(rig->slots.bank->of[1].untaken, 0);
+    assert_int_equal(rig->slots.allocator->of[1].untaken, 0);
     assert_true(there(rig) >= rig->at_first + 14 * pages_of(65536));
     end(rig);
 }
@@ -150,7 +150,7 @@ static void without_room_a_sender_waits_and_a_guest_that_comes_is_refused(void *
     hub_slots_count(&rig->slots, &after);
     assert_int_equal(after.granted, before.granted);
     room_clear();
-    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
+    rig->slots.allocator->of[1].no_room_before_ns = 0; /* the second is over */
     assert_true(hub_slots_ready(&rig->slots, 1, LARGE));
     assert_int_equal(loan_all(rig), 18 - 4);
     come(rig, 2);

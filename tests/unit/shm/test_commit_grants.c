@@ -4,7 +4,7 @@
 
 static struct hub_peer_class *large_of(struct rig *rig, uint32_t peer)
 {
-    return hub_slot_class_peer(&rig->slots.bank->map, peer, 1);
+    return hub_slot_class_peer(&rig->slots.allocator->map, peer, 1);
 }
 
 static uint32_t ask_for_large(struct rig *rig, uint32_t peer)
@@ -29,7 +29,7 @@ static void who_asks_for_large_slots_gets_what_it_lacks_of_its_share(void **stat
     uint64_t before;
 
     (void)state;
-    assert_int_equal(hub_slot_class_share(&rig->slots.bank->map, 1, GUESTS), SHARE);
+    assert_int_equal(hub_slot_class_share(&rig->slots.allocator->map, 1, GUESTS), SHARE);
     come(rig, 1);
     before = there(rig);
     assert_int_equal(hub_load_relaxed(&large_of(rig, 1)->granted), FIRST);
@@ -37,7 +37,7 @@ static void who_asks_for_large_slots_gets_what_it_lacks_of_its_share(void **stat
     assert_int_equal(hub_load_relaxed(&large_of(rig, 1)->granted), SHARE);
     assert_int_equal(there(rig), before + (SHARE - FIRST) * pages_of(65536));
     assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
-    assert_int_equal(rig->slots.bank->of[1].in_reserve, 8);
+    assert_int_equal(rig->slots.allocator->of[1].in_reserve, 8);
     end(rig);
 }
 
@@ -57,7 +57,7 @@ static void without_room_who_asks_gets_what_the_host_can_spare(void **state)
     assert_int_equal(ask_for_large(rig, 1), 0);
     assert_int_equal(loan_all(rig), 8 / 2);
     room_clear();
-    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
+    rig->slots.allocator->of[1].no_room_before_ns = 0; /* the second is over */
     assert_int_equal(ask_for_large(rig, 1), 40 / 4 / GUESTS);
     end(rig);
 }
@@ -110,7 +110,7 @@ static void who_asks_for_many_gets_some_at_each_look(void **state)
     (void)state;
     limits.slot_count = 512;
     rig = begin(&limits);
-    share = hub_slot_class_share(&rig->slots.bank->map, 1, GUESTS);
+    share = hub_slot_class_share(&rig->slots.allocator->map, 1, GUESTS);
     come(rig, 1);
     hub_store_relaxed(&large_of(rig, 1)->wanted, 1);
     for (uint32_t has = FIRST; has < share; looks++) {
@@ -130,7 +130,7 @@ static void who_asks_for_many_gets_some_at_each_look(void **state)
 
 static uint32_t ask_for_small(struct rig *rig, uint32_t peer)
 {
-    hub_store_relaxed(&hub_slot_class_peer(&rig->slots.bank->map, peer, 0)->wanted, 1);
+    hub_store_relaxed(&hub_slot_class_peer(&rig->slots.allocator->map, peer, 0)->wanted, 1);
     return hub_slots_attend(&rig->slots, peer);
 }
 
@@ -159,7 +159,7 @@ static void where_there_is_room_for_one_slot_one_is_granted(void **state)
     rig = begin_without_room();
     room_clear();
     room_fill(65536 + 4096);
-    rig->slots.bank->of[1].no_room_before_ns = 0; /* the second is over */
+    rig->slots.allocator->of[1].no_room_before_ns = 0; /* the second is over */
     assert_int_equal(ask_for_large(rig, 1), 1);
     assert_int_equal(ask_for_large(rig, 1), 0);
     end(rig);
@@ -177,7 +177,7 @@ static void no_room_for_large_slots_is_room_for_small_ones(void **state)
     room_clear();
     room_fill(40000);
     for (uint32_t c = 0; c < 2; c++)
-        rig->slots.bank->of[c].no_room_before_ns = 0; /* the second is over */
+        rig->slots.allocator->of[c].no_room_before_ns = 0; /* the second is over */
     assert_int_equal(ask_for_large(rig, 1), 0);
     assert_true(ask_for_small(rig, 2) > 0);
     end(rig);
@@ -194,11 +194,11 @@ static void a_host_that_has_one_slot_keeps_it(void **state)
         skip(); /* no mounts here */
     limits.slot_count = 1;
     rig = begin(&limits);
-    assert_int_equal(rig->slots.bank->of[0].in_reserve, 1);
+    assert_int_equal(rig->slots.allocator->of[0].in_reserve, 1);
     come(rig, 1);
     room_fill(0);
     assert_int_equal(ask_for_small(rig, 1), 0);
-    assert_int_equal(rig->slots.bank->of[0].in_reserve, 1);
+    assert_int_equal(rig->slots.allocator->of[0].in_reserve, 1);
     end(rig);
 }
 

@@ -11,10 +11,10 @@ static void assert_arrives(struct class_rig *rig, uint32_t peer,
 {
     uint8_t got[4096] = {0};
 
-    assert_int_equal(hub_slot_allocator_accept(&rig->bank, peer, descriptor, got), 0);
+    assert_int_equal(hub_slot_allocator_accept(&rig->allocator, peer, descriptor, got), 0);
     for (size_t i = 0; i < descriptor->payload_len; i++)
         assert_int_equal(got[i], fill);
-    assert_int_equal(hub_slot_grants_free(&rig->bank, descriptor->payload_slot), 0);
+    assert_int_equal(hub_slot_grants_free(&rig->allocator, descriptor->payload_slot), 0);
 }
 
 /* r[verify shm.varslot.selection] */
@@ -33,13 +33,13 @@ static void the_smallest_class_that_fits_is_taken_and_a_larger_one_once_it_is_em
     assert_int_equal(class_in(&d), 2);
     d = host_sends(rig, 1, 1024, 1); /* all of the class below the last one */
     assert_int_equal(class_in(&d), 1);
-    while (bank_loan(&rig->bank, 1, 10, &d) == 0) {
+    while (allocator_loan(&rig->allocator, 1, 10, &d) == 0) {
         assert_true(class_in(&d) == (count < 11 ? 0u : count < 13 ? 1u : 2u));
-        bank_sent(&rig->bank, d.payload_slot);
+        allocator_sent(&rig->allocator, d.payload_slot);
         count++;
     }
     assert_int_equal(count, 11 + 2 + 3);
-    assert_false(hub_slot_allocator_ready(&rig->bank, 1, 10));
+    assert_false(hub_slot_allocator_ready(&rig->allocator, 1, 10));
     class_rig_end(rig);
 }
 
@@ -51,16 +51,16 @@ static void what_a_guest_gives_back_is_lent_again_with_another_generation(void *
     (void)state;
     for (unsigned i = 0; i < 4; i++)
         d[i] = host_sends(rig, 1, 4000, (uint8_t)i);
-    assert_int_equal(bank_loan(&rig->bank, 1, 4000, &again), -EAGAIN);
+    assert_int_equal(allocator_loan(&rig->allocator, 1, 4000, &again), -EAGAIN);
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(hub_slot_cache_accept(&rig->purses[0], &d[i], NULL), 0);
-        assert_int_equal(hub_slot_cache_free(&rig->purses[0], d[i].payload_slot), 0);
+        assert_int_equal(hub_slot_cache_accept(&rig->caches[0], &d[i], NULL), 0);
+        assert_int_equal(hub_slot_cache_free(&rig->caches[0], d[i].payload_slot), 0);
     }
-    assert_true(hub_slot_allocator_ready(&rig->bank, 1, 4000));
+    assert_true(hub_slot_allocator_ready(&rig->allocator, 1, 4000));
     for (unsigned i = 0; i < 4; i++) {
         again = host_sends(rig, 1, 4000, 7);
         assert_int_equal(again.payload_generation, 2);
-        assert_int_equal(hub_slot_cache_accept(&rig->purses[0], &again, NULL), 0);
+        assert_int_equal(hub_slot_cache_accept(&rig->caches[0], &again, NULL), 0);
     }
     class_rig_end(rig);
 }
@@ -70,24 +70,24 @@ static void what_a_guest_gives_back_is_lent_again_with_another_generation(void *
 static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_slot_allocator *bank = &rig->bank;
+    struct hub_slot_allocator *allocator = &rig->allocator;
     struct hub_descriptor d = guest_sends(rig, 1, 4000, 5);
     uint32_t ref = d.payload_slot;
-    struct hub_slot_meta *meta = hub_slot_class_meta(&bank->map, ref);
-    struct hub_a64 *head = &hub_slot_class_peer(&bank->map, 1, ref >> 24)->free_head;
+    struct hub_slot_meta *meta = hub_slot_class_meta(&allocator->map, ref);
+    struct hub_a64 *head = &hub_slot_class_peer(&allocator->map, 1, ref >> 24)->free_head;
 
     (void)state;
-    assert_int_equal(hub_slot_allocator_accept(bank, 1, &d, NULL), 0);
+    assert_int_equal(hub_slot_allocator_accept(allocator, 1, &d, NULL), 0);
     class_rig_spoils = true;
-    assert_int_equal(hub_slot_grants_free(bank, ref), 0);
+    assert_int_equal(hub_slot_grants_free(allocator, ref), 0);
     class_rig_spoils = false;
-    assert_int_equal(bank->deferred, ref);
+    assert_int_equal(allocator->deferred, ref);
     hub_store_relaxed(&meta->state, HUB_META_IN_FLIGHT); /* the guest sends it as if it had it */
     hub_store_relaxed(&meta->generation, ++d.payload_generation);
-    assert_broken(hub_slot_allocator_accept(bank, 1, &d, NULL), "hub.slot.twice");
-    hub_store_relaxed(&hub_slot_class_peer(&bank->map, 1, 0)->wanted, 1);
-    (void)hub_slot_grants_attend(bank, 1);
-    assert_int_equal(bank->deferred, HUB_SLOT_REF_NONE);
+    assert_broken(hub_slot_allocator_accept(allocator, 1, &d, NULL), "hub.slot.twice");
+    hub_store_relaxed(&hub_slot_class_peer(&allocator->map, 1, 0)->wanted, 1);
+    (void)hub_slot_grants_attend(allocator, 1);
+    assert_int_equal(allocator->deferred, HUB_SLOT_REF_NONE);
     assert_int_equal(hub_slot_ref_first(hub_load_relaxed64(head)), ref);
     class_rig_end(rig);
 }
@@ -96,8 +96,8 @@ static uint32_t goes_and_comes_back(struct class_rig *rig, size_t size)
 {
     struct hub_descriptor d = host_sends(rig, 1, size, 3);
 
-    assert_int_equal(hub_slot_cache_accept(&rig->purses[0], &d, NULL), 0);
-    assert_int_equal(hub_slot_cache_free(&rig->purses[0], d.payload_slot), 0);
+    assert_int_equal(hub_slot_cache_accept(&rig->caches[0], &d, NULL), 0);
+    assert_int_equal(hub_slot_cache_free(&rig->caches[0], d.payload_slot), 0);
     return d.payload_slot;
 }
 
@@ -127,14 +127,14 @@ static void a_dropped_loan_is_in_the_reserve_again(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
     struct hub_descriptor d = {0};
-    uint32_t free_before = bank_free(&rig->bank);
+    uint32_t free_before = allocator_free(&rig->allocator);
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(bank_loan(&rig->bank, 1, 4000, &d), 0);
-        hub_slot_allocator_drop(&rig->bank, d.payload_slot);
+        assert_int_equal(allocator_loan(&rig->allocator, 1, 4000, &d), 0);
+        hub_slot_allocator_drop(&rig->allocator, d.payload_slot);
     }
-    assert_int_equal(bank_free(&rig->bank), free_before);
+    assert_int_equal(allocator_free(&rig->allocator), free_before);
     class_rig_end(rig);
 }
 
@@ -145,13 +145,13 @@ static void grants_are_a_share_and_never_more_than_half_of_a_class(void **state)
 
     (void)state;
     for (uint32_t c = 0; c < 3; c++) {
-        struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, c);
-        uint32_t total = rig->bank.of[c].total;
+        struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, c);
+        uint32_t total = rig->allocator.of[c].total;
 
         assert_int_equal(hub_load_relaxed(&block->granted), total / 4);
         for (unsigned i = 0; i < 100; i++) {
             hub_store_relaxed(&block->wanted, UINT32_MAX);
-            (void)hub_slot_grants_attend(&rig->bank, 1);
+            (void)hub_slot_grants_attend(&rig->allocator, 1);
             assert_int_equal(hub_load_relaxed(&block->wanted), 0);
         }
         assert_int_equal(hub_load_relaxed(&block->granted), total / 2);
@@ -168,11 +168,11 @@ static void one_of_several_guests_gets_at_most_half_of_what_the_host_lends(void 
     uint32_t count = 0;
 
     (void)state;
-    hub_slot_allocator_set_quota(&rig->bank, true);
-    while (bank_loan(&rig->bank, 1, 4096, &d) == 0)
+    hub_slot_allocator_set_quota(&rig->allocator, true);
+    while (allocator_loan(&rig->allocator, 1, 4096, &d) == 0)
         count++;
     assert_int_equal(count, 3);
-    assert_int_equal(bank_loan(&rig->bank, 2, 4096, &d), 0);
+    assert_int_equal(allocator_loan(&rig->allocator, 2, 4096, &d), 0);
     class_rig_end(rig);
 }
 
@@ -204,7 +204,7 @@ static void a_descriptor_that_points_elsewhere_is_a_violation(void **state)
                                    .payload_offset = lies[i].offset,
                                    .payload_len = lies[i].length};
 
-        assert_broken(hub_slot_allocator_accept(&rig->bank, 1, &d, NULL), lies[i].rule);
+        assert_broken(hub_slot_allocator_accept(&rig->allocator, 1, &d, NULL), lies[i].rule);
     }
     class_rig_end(rig);
 }
@@ -217,13 +217,14 @@ static void a_slot_is_accepted_once_and_given_back_once(void **state)
 
     (void)state;
     other = d;
-    assert_broken(hub_slot_allocator_accept(&rig->bank, 2, &d, NULL), "shm.varslot.ownership");
+    assert_broken(hub_slot_allocator_accept(&rig->allocator, 2, &d, NULL), "shm.varslot.ownership");
     other.payload_generation++;
-    assert_broken(hub_slot_allocator_accept(&rig->bank, 1, &other, NULL), "shm.slot.generation");
-    assert_int_equal(hub_slot_allocator_accept(&rig->bank, 1, &d, NULL), 0);
-    assert_broken(hub_slot_allocator_accept(&rig->bank, 1, &d, NULL), "hub.slot.twice");
+    assert_broken(hub_slot_allocator_accept(&rig->allocator, 1, &other, NULL),
+                  "shm.slot.generation");
+    assert_int_equal(hub_slot_allocator_accept(&rig->allocator, 1, &d, NULL), 0);
+    assert_broken(hub_slot_allocator_accept(&rig->allocator, 1, &d, NULL), "hub.slot.twice");
     hub_store_relaxed(&meta_of(rig, d.payload_slot)->state, HUB_META_FREE);
-    assert_broken(hub_slot_grants_free(&rig->bank, d.payload_slot), "shm.varslot.freeing");
+    assert_broken(hub_slot_grants_free(&rig->allocator, d.payload_slot), "shm.varslot.freeing");
     class_rig_end(rig);
 }
 
@@ -237,12 +238,12 @@ static void a_generation_that_changed_behind_a_part_is_a_violation(void **state)
     const struct {
         const struct hub_slot_map *map;
         const struct hub_descriptor *part;
-    } readers[] = {{&rig->bank.map, &from_guest}, {&rig->purses[0].map, &from_host}};
+    } readers[] = {{&rig->allocator.map, &from_guest}, {&rig->caches[0].map, &from_host}};
     uint8_t got[100];
 
     (void)state;
-    assert_int_equal(hub_slot_allocator_accept(&rig->bank, 1, &from_guest, NULL), 0);
-    assert_int_equal(hub_slot_cache_accept(&rig->purses[0], &from_host, NULL), 0);
+    assert_int_equal(hub_slot_allocator_accept(&rig->allocator, 1, &from_guest, NULL), 0);
+    assert_int_equal(hub_slot_cache_accept(&rig->caches[0], &from_host, NULL), 0);
     for (size_t i = 0; i < 2; i++) {
         struct hub_a32 *generation = &meta_of(rig, readers[i].part->payload_slot)->generation;
 
@@ -291,23 +292,23 @@ static void what_is_pushed_without_being_held_is_a_violation(void **state)
     for (size_t i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++)
         for (unsigned shared = 0; shared < 2; shared++) {
             struct class_rig *rig = class_rig_begin(1, shared != 0);
-            struct hub_size_class_header *header = rig->bank.map.of[0].header;
+            struct hub_size_class_header *header = rig->allocator.map.of[0].header;
             struct hub_descriptor d = host_sends(rig, 1, 64, 1);
-            uint32_t sent = d.payload_slot, r_before = rig->bank.of[0].in_reserve;
+            uint32_t sent = d.payload_slot, r_before = rig->allocator.of[0].in_reserve;
             uint32_t head = forgeries[i].head == 12 ? sent : forgeries[i].head;
 
             assert_int_equal(sent, 12);
-            if (hub_slot_class_has(&rig->bank.map, head))
+            if (hub_slot_class_has(&rig->allocator.map, head))
                 hub_store_relaxed(&meta_of(rig, head)->next_free, forgeries[i].next);
             hub_store_relaxed64(&header->free_head, hub_slot_ref_head(head, 5));
-            while (rig->bank.of[0].in_reserve > 0)
-                rig->bank.of[0].in_reserve--;
+            while (rig->allocator.of[0].in_reserve > 0)
+                rig->allocator.of[0].in_reserve--;
             if (shared)
-                assert_true(bank_loan(&rig->bank, 1, 64, &d) == 0);
+                assert_true(allocator_loan(&rig->allocator, 1, 64, &d) == 0);
             else
-                assert_broken(bank_loan(&rig->bank, 1, 64, &d), "shm.varslot.freeing");
-            assert_int_equal(rig->bank.stray_refs, 1);
-            assert_true(rig->bank.of[0].in_reserve <= r_before);
+                assert_broken(allocator_loan(&rig->allocator, 1, 64, &d), "shm.varslot.freeing");
+            assert_int_equal(rig->allocator.stray_refs, 1);
+            assert_true(rig->allocator.of[0].in_reserve <= r_before);
             class_rig_end(rig);
         }
 }
@@ -321,27 +322,28 @@ static void all_a_dead_guest_had_is_in_the_reserve_again(void **state)
 
     (void)state;
     for (uint32_t c = 0; c < 3; c++)
-        all += rig->bank.of[c].total;
+        all += rig->allocator.of[c].total;
     (void)host_sends(rig, 1, 64, 1);
     (void)host_sends(rig, 2, 64, 1);
     d = guest_sends(rig, 1, 64, 1);
-    assert_int_equal(hub_slot_allocator_accept(&rig->bank, 1, &d, NULL), 0);
+    assert_int_equal(hub_slot_allocator_accept(&rig->allocator, 1, &d, NULL), 0);
     (void)guest_sends(rig, 1, 4096, 1);
-    assert_int_equal(purse_loan(&rig->purses[0], 1024, &d), 0);
-    hub_store_relaxed64(&hub_slot_class_peer(&rig->bank.map, 1, 1)->free_head, 0x7777777777777777);
-    before = bank_free(&rig->bank);
-    after = before + hub_slot_grants_reclaim(&rig->bank, 1);
-    assert_int_equal(bank_free(&rig->bank), after);
-    assert_int_equal(hub_slot_grants_reclaim(&rig->bank, 1), 0);
+    assert_int_equal(cache_loan(&rig->caches[0], 1024, &d), 0);
+    hub_store_relaxed64(&hub_slot_class_peer(&rig->allocator.map, 1, 1)->free_head,
+                        0x7777777777777777);
+    before = allocator_free(&rig->allocator);
+    after = before + hub_slot_grants_reclaim(&rig->allocator, 1);
+    assert_int_equal(allocator_free(&rig->allocator), after);
+    assert_int_equal(hub_slot_grants_reclaim(&rig->allocator, 1), 0);
     for (uint32_t c = 0; c < 3; c++) {
-        struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, c);
+        struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, c);
 
         assert_int_equal(hub_load_relaxed(&block->granted), 0);
         assert_int_equal(hub_slot_ref_first(hub_load_relaxed64(&block->free_head)),
                          HUB_SLOT_REF_NONE);
     }
-    (void)hub_slot_grants_reclaim(&rig->bank, 2);
-    assert_int_equal(bank_free(&rig->bank), all);
+    (void)hub_slot_grants_reclaim(&rig->allocator, 2);
+    assert_int_equal(allocator_free(&rig->allocator), all);
     class_rig_end(rig);
 }
 

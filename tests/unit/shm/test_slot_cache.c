@@ -11,20 +11,20 @@
 static void a_guest_has_its_grants_and_says_when_they_are_gone(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_slot_cache *purse = &rig->purses[0];
-    struct hub_peer_class *block = hub_slot_class_peer(&purse->map, 1, 2);
+    struct hub_slot_cache *cache = &rig->caches[0];
+    struct hub_peer_class *block = hub_slot_class_peer(&cache->map, 1, 2);
     struct hub_descriptor d = {0};
 
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(purse_loan(purse, 4096, &d), 0);
+        assert_int_equal(cache_loan(cache, 4096, &d), 0);
         assert_int_equal(d.payload_generation, 1);
         assert_int_equal(hub_load_relaxed(&meta_of(rig, d.payload_slot)->state),
                          HUB_META_ALLOCATED);
     }
     assert_int_equal(hub_load_relaxed(&block->wanted), 0);
-    assert_false(hub_slot_cache_ready(purse, 4096));
-    assert_int_equal(purse_loan(purse, 4096, &d), -EAGAIN);
+    assert_false(hub_slot_cache_ready(cache, 4096));
+    assert_int_equal(cache_loan(cache, 4096, &d), -EAGAIN);
     assert_int_equal(hub_load_relaxed(&block->wanted), 1);
     assert_true(hub_slot_ref_tag(hub_load_relaxed64(&block->free_head)) >= 5);
     assert_int_equal(hub_slot_ref_first(hub_load_relaxed64(&block->free_head)), HUB_SLOT_REF_NONE);
@@ -37,9 +37,9 @@ static void a_dropped_loan_is_lent_first(void **state)
     struct hub_descriptor first = {0}, again = {0};
 
     (void)state;
-    assert_int_equal(purse_loan(&rig->purses[0], 64, &first), 0);
-    hub_slot_cache_drop(&rig->purses[0], first.payload_slot);
-    assert_int_equal(purse_loan(&rig->purses[0], 64, &again), 0);
+    assert_int_equal(cache_loan(&rig->caches[0], 64, &first), 0);
+    hub_slot_cache_drop(&rig->caches[0], first.payload_slot);
+    assert_int_equal(cache_loan(&rig->caches[0], 64, &again), 0);
     assert_int_equal(first.payload_slot, again.payload_slot);
     assert_int_equal(again.payload_generation, 2);
     class_rig_end(rig);
@@ -55,9 +55,9 @@ static void a_stack_that_holds_what_cannot_be_there_is_a_violation(void **state)
         struct class_rig *rig = class_rig_begin(1, false);
         struct hub_descriptor d = {0};
 
-        hub_store_relaxed64(&hub_slot_class_peer(&rig->bank.map, 1, 0)->free_head,
+        hub_store_relaxed64(&hub_slot_class_peer(&rig->allocator.map, 1, 0)->free_head,
                             hub_slot_ref_head(heads[i], 1));
-        assert_broken(purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
+        assert_broken(cache_loan(&rig->caches[0], 64, &d), "shm.varslot.freelist");
         class_rig_end(rig);
     }
 }
@@ -66,35 +66,35 @@ static void a_stack_that_holds_what_cannot_be_there_is_a_violation(void **state)
 static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, 0);
+    struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, 0);
     uint32_t first = hub_slot_ref_first(hub_load_relaxed64(&block->free_head));
     struct hub_descriptor d = {0};
 
     (void)state;
     hub_store_relaxed(&meta_of(rig, first)->next_free, first);
-    assert_broken(purse_loan(&rig->purses[0], 64, &d), "shm.varslot.freelist");
+    assert_broken(cache_loan(&rig->caches[0], 64, &d), "shm.varslot.freelist");
     class_rig_end(rig);
 }
 
-/* The same as in a bank. r[verify hub.slot.twice] */
+/* The same as in a slot allocator. r[verify hub.slot.twice] */
 static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_slot_cache *purse = &rig->purses[0];
+    struct hub_slot_cache *cache = &rig->caches[0];
     struct hub_descriptor d = host_sends(rig, 1, 64, 4);
-    struct hub_a64 *head = &purse->map.of[d.payload_slot >> 24].header->free_head;
+    struct hub_a64 *head = &cache->map.of[d.payload_slot >> 24].header->free_head;
 
     (void)state;
-    assert_int_equal(hub_slot_cache_accept(purse, &d, NULL), 0);
+    assert_int_equal(hub_slot_cache_accept(cache, &d, NULL), 0);
     class_rig_spoils = true;
-    assert_int_equal(hub_slot_cache_free(purse, d.payload_slot), 0);
+    assert_int_equal(hub_slot_cache_free(cache, d.payload_slot), 0);
     class_rig_spoils = false;
-    assert_int_equal(purse->deferred, d.payload_slot);
+    assert_int_equal(cache->deferred, d.payload_slot);
     hub_store_relaxed(&meta_of(rig, d.payload_slot)->state, HUB_META_IN_FLIGHT);
     hub_store_relaxed(&meta_of(rig, d.payload_slot)->generation, ++d.payload_generation);
-    assert_broken(hub_slot_cache_accept(purse, &d, NULL), "hub.slot.twice");
-    hub_slot_cache_rest(purse);
-    assert_int_equal(purse->deferred, HUB_SLOT_REF_NONE);
+    assert_broken(hub_slot_cache_accept(cache, &d, NULL), "hub.slot.twice");
+    hub_slot_cache_rest(cache);
+    assert_int_equal(cache->deferred, HUB_SLOT_REF_NONE);
     assert_int_equal(hub_slot_ref_first(hub_load_relaxed64(head)), d.payload_slot);
     class_rig_end(rig);
 }
@@ -103,17 +103,17 @@ static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
 static void a_guest_accepts_only_what_is_the_hosts_and_once(void **state)
 {
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_slot_cache *purse = &rig->purses[0];
+    struct hub_slot_cache *cache = &rig->caches[0];
     struct hub_descriptor own = guest_sends(rig, 1, 64, 3), d = host_sends(rig, 1, 64, 4);
     uint8_t got[64];
 
     (void)state;
-    assert_broken(hub_slot_cache_accept(purse, &own, NULL), "shm.varslot.ownership");
-    assert_int_equal(hub_slot_cache_accept(purse, &d, got), 0);
+    assert_broken(hub_slot_cache_accept(cache, &own, NULL), "shm.varslot.ownership");
+    assert_int_equal(hub_slot_cache_accept(cache, &d, got), 0);
     assert_int_equal(got[63], 4);
-    assert_broken(hub_slot_cache_accept(purse, &d, got), "hub.slot.twice");
+    assert_broken(hub_slot_cache_accept(cache, &d, got), "hub.slot.twice");
     hub_store_relaxed(&meta_of(rig, d.payload_slot)->state, HUB_META_FREE);
-    assert_broken(hub_slot_cache_free(purse, d.payload_slot), "shm.varslot.freeing");
+    assert_broken(hub_slot_cache_free(cache, d.payload_slot), "shm.varslot.freeing");
     class_rig_end(rig);
 }
 
@@ -121,20 +121,20 @@ static void a_guest_accepts_only_what_is_the_hosts_and_once(void **state)
 static void what_is_above_the_first_share_goes_back_before_a_sleep_and_only_once(void **state)
 {
     struct class_rig *rig = class_rig_begin(2, true);
-    struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, 0);
+    struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, 0);
     uint32_t share = hub_load_relaxed(&block->granted), more;
 
     (void)state;
     hub_store_relaxed(&block->wanted, 1);
-    more = hub_slot_grants_attend(&rig->bank, 1);
+    more = hub_slot_grants_attend(&rig->allocator, 1);
     assert_true(more > 0);
     assert_int_equal(hub_load_relaxed(&block->granted), share + more);
-    hub_slot_cache_rest(&rig->purses[0]);
-    hub_slot_cache_rest(&rig->purses[0]);
-    (void)bank_free(&rig->bank);
+    hub_slot_cache_rest(&rig->caches[0]);
+    hub_slot_cache_rest(&rig->caches[0]);
+    (void)allocator_free(&rig->allocator);
     assert_int_equal(hub_load_relaxed(&block->granted), share);
-    hub_slot_cache_rest(&rig->purses[0]);
-    (void)bank_free(&rig->bank);
+    hub_slot_cache_rest(&rig->caches[0]);
+    (void)allocator_free(&rig->allocator);
     assert_int_equal(hub_load_relaxed(&block->granted), share);
     class_rig_end(rig);
 }
@@ -171,7 +171,7 @@ static void *fault(struct ends *ends, const char *what)
 static void *guest_end(void *user)
 {
     struct ends *ends = user;
-    struct hub_slot_cache *purse = &ends->rig->purses[0];
+    struct hub_slot_cache *cache = &ends->rig->caches[0];
     uint8_t got[4096];
 
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -181,13 +181,13 @@ static void *guest_end(void *user)
         hub_publish(&ends->to_host.full, 1);
         if (!hand_over(ends, &ends->to_guest, true))
             return fault(ends, "the host does not send");
-        if (hub_slot_cache_accept(purse, &ends->to_guest.descriptor, got) < 0 ||
+        if (hub_slot_cache_accept(cache, &ends->to_guest.descriptor, got) < 0 ||
             got[ends->to_guest.descriptor.payload_len - 1] != (uint8_t)i ||
-            hub_slot_cache_free(purse, ends->to_guest.descriptor.payload_slot) < 0)
+            hub_slot_cache_free(cache, ends->to_guest.descriptor.payload_slot) < 0)
             return fault(ends, "a message of the host");
         hub_publish(&ends->to_guest.full, 0);
         if (i % 16 == 0)
-            hub_slot_cache_rest(purse);
+            hub_slot_cache_rest(cache);
     }
     return NULL;
 }
@@ -195,15 +195,15 @@ static void *guest_end(void *user)
 static void *host_end(void *user)
 {
     struct ends *ends = user;
-    struct hub_slot_allocator *bank = &ends->rig->bank;
+    struct hub_slot_allocator *allocator = &ends->rig->allocator;
     uint8_t got[4096];
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         if (!hand_over(ends, &ends->to_host, true))
             return fault(ends, "the guest does not send");
-        if (hub_slot_allocator_accept(bank, 1, &ends->to_host.descriptor, got) < 0 ||
+        if (hub_slot_allocator_accept(allocator, 1, &ends->to_host.descriptor, got) < 0 ||
             got[0] != (uint8_t)i ||
-            hub_slot_grants_free(bank, ends->to_host.descriptor.payload_slot))
+            hub_slot_grants_free(allocator, ends->to_host.descriptor.payload_slot))
             return fault(ends, "a message of the guest");
         hub_publish(&ends->to_host.full, 0);
         if (!hand_over(ends, &ends->to_guest, false))
@@ -211,7 +211,7 @@ static void *host_end(void *user)
         ends->to_guest.descriptor = host_sends(ends->rig, 1, 64 + i % 3000, (uint8_t)i);
         hub_publish(&ends->to_guest.full, 1);
         if (i % 32 == 0)
-            (void)hub_slot_grants_attend(bank, 1);
+            (void)hub_slot_grants_attend(allocator, 1);
     }
     return NULL;
 }
@@ -237,9 +237,9 @@ static void both_ends_may_run_at_once(void **state)
 static int ask_in_vain(struct class_rig *rig)
 {
     struct hub_descriptor descriptor;
-    int r = purse_loan(&rig->purses[0], 4096, &descriptor);
+    int r = cache_loan(&rig->caches[0], 4096, &descriptor);
 
-    hub_store_relaxed(&hub_slot_class_peer(&rig->bank.map, 1, 2)->wanted, 0);
+    hub_store_relaxed(&hub_slot_class_peer(&rig->allocator.map, 1, 2)->wanted, 0);
     return r;
 }
 
@@ -265,11 +265,11 @@ static void who_has_none_and_asks_in_vain_is_told_so(void **state)
 {
     const struct timespec long_enough = {1, 300 * HUB_MILLISECOND};
     struct class_rig *rig = class_rig_begin(1, false);
-    struct hub_peer_class *block = hub_slot_class_peer(&rig->bank.map, 1, 2);
+    struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, 2);
     struct hub_descriptor descriptor;
 
     (void)state;
-    while (purse_loan(&rig->purses[0], 4096, &descriptor) == 0)
+    while (cache_loan(&rig->caches[0], 4096, &descriptor) == 0)
         continue;
     assert_int_equal(ask_in_vain(rig), -EAGAIN);
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
@@ -277,7 +277,7 @@ static void who_has_none_and_asks_in_vain_is_told_so(void **state)
     hub_store_relaxed(&block->granted, 0);
     hub_store_relaxed(&block->wanted, 1);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(purse_loan(&rig->purses[0], 4096, &descriptor), -EAGAIN);
+        assert_int_equal(cache_loan(&rig->caches[0], 4096, &descriptor), -EAGAIN);
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &long_enough, NULL);
     }
     assert_refused_after_a_second(rig);

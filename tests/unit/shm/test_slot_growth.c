@@ -27,7 +27,7 @@ struct rig {
     struct leak *leak;
     struct hub_segment *host, *guest;
     struct hub_segment_view view;
-    struct hub_slots bank, purse;
+    struct hub_slots allocator, cache;
     int bells[2];
     uint32_t epoch;
 };
@@ -36,7 +36,7 @@ static void hear(void *user)
 {
     struct rig *rig = user;
 
-    const struct hub_doorbell_ear ear = {.inbox = &rig->purse.purse->arrivals.inbox};
+    const struct hub_doorbell_ear ear = {.inbox = &rig->cache.cache->arrivals.inbox};
 
     (void)hub_doorbell_drain(rig->bells[1], &ear);
 }
@@ -59,10 +59,10 @@ static struct rig *begin(bool shared, uint64_t most)
     rig->leak = leak_begin();
     assert_int_equal(hub_doorbell_create(&rig->bells[0], &rig->bells[1]), 0);
     assert_int_equal(hub_segment_create(&limits, shared, &rig->host), 0);
-    assert_int_equal(hub_slots_init_host(&rig->bank, rig->host), 0);
+    assert_int_equal(hub_slots_init_host(&rig->allocator, rig->host), 0);
     assert_int_equal(hub_peer_table_reserve(rig->host, &peer, &rig->epoch), 0);
-    hub_slots_endow(&rig->bank, 1);
-    (void)hub_slots_connect(&rig->bank, &(struct hub_slots_line){.bell = rig->bells[0]});
+    hub_slots_endow(&rig->allocator, 1);
+    (void)hub_slots_connect(&rig->allocator, &(struct hub_slots_line){.bell = rig->bells[0]});
     return rig;
 }
 
@@ -73,15 +73,15 @@ static void enter(struct rig *rig)
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", rig->host->mapping.fd);
     assert_int_equal(hub_segment_attach(path, 1, &rig->guest, &rig->view), 0);
-    assert_int_equal(hub_slots_init_guest(&rig->purse, rig->guest, &rig->view, 1), 0);
-    assert_non_null(hub_slots_connect(&rig->purse, &line));
+    assert_int_equal(hub_slots_init_guest(&rig->cache, rig->guest, &rig->view, 1), 0);
+    assert_non_null(hub_slots_connect(&rig->cache, &line));
 }
 
 static void end(struct rig *rig)
 {
-    hub_slots_fini(&rig->purse);
+    hub_slots_fini(&rig->cache);
     hub_segment_release(&rig->guest);
-    hub_slots_fini(&rig->bank);
+    hub_slots_fini(&rig->allocator);
     hub_segment_release(&rig->host);
     close(rig->bells[0]);
     close(rig->bells[1]);
@@ -130,7 +130,7 @@ static int try_to_take(struct rig *rig, const struct hub_descriptor *descriptor)
 {
     struct hub_slots_in in;
 
-    assert_int_equal(hub_slots_in_init(&in, &rig->purse, NULL, NULL, 1), 0);
+    assert_int_equal(hub_slots_in_init(&in, &rig->cache, NULL, NULL, 1), 0);
     return hub_slots_in_take(&in, descriptor, NULL);
 }
 
@@ -138,16 +138,16 @@ static int try_to_take(struct rig *rig, const struct hub_descriptor *descriptor)
 static void fill_and_empty(struct rig *rig, uint32_t expected)
 {
     struct hub_descriptor sent[64];
-    uint32_t count = 0, at_begin = free_slots_of(&rig->bank);
+    uint32_t count = 0, at_begin = free_slots_of(&rig->allocator);
 
-    while (send_big(&rig->bank, &sent[count], (uint8_t)count) == 0)
+    while (send_big(&rig->allocator, &sent[count], (uint8_t)count) == 0)
         count++;
     assert_int_equal(count, expected);
     if (!rig->guest)
         enter(rig);
     for (uint32_t i = 0; i < count; i++)
-        take_big(&rig->purse, &sent[i], (uint8_t)i);
-    assert_true(free_slots_of(&rig->bank) >= at_begin);
+        take_big(&rig->cache, &sent[i], (uint8_t)i);
+    assert_true(free_slots_of(&rig->allocator) >= at_begin);
 }
 
 /* r[verify shm.varslot.extents] */
@@ -159,12 +159,12 @@ static void a_class_in_a_file_grows_and_nothing_moves(void **state)
 
     (void)state;
     enter(rig);
-    assert_int_equal(send_big(&rig->bank, &before, 0x5a), 0);
+    assert_int_equal(send_big(&rig->allocator, &before, 0x5a), 0);
     fill_and_empty(rig, SLOTS / 2 - 1 + 3 * SLOTS);
-    take_big(&rig->purse, &before, 0x5a);
-    free_before = free_slots_of(&rig->bank);
+    take_big(&rig->cache, &before, 0x5a);
+    free_before = free_slots_of(&rig->allocator);
     fill_and_empty(rig, SLOTS / 2 + 3 * SLOTS);
-    assert_int_equal(free_slots_of(&rig->bank), free_before);
+    assert_int_equal(free_slots_of(&rig->allocator), free_before);
     end(rig);
 }
 
@@ -199,16 +199,16 @@ static void what_cannot_be_sent_is_kept_until_it_was(void **state)
     (void)state;
     enter(rig);
     for (uint32_t i = 0; i < SLOTS / 2; i++)
-        assert_int_equal(send_big(&rig->bank, &sent[i], 1), 0);
+        assert_int_equal(send_big(&rig->allocator, &sent[i], 1), 0);
     while (send(rig->bells[0], &byte, 1, MSG_DONTWAIT) == 1)
         ;
-    assert_int_equal(send_big(&rig->bank, &late, 2), -EAGAIN);
-    assert_int_equal(send_big(&rig->bank, &late, 2), -EAGAIN);
+    assert_int_equal(send_big(&rig->allocator, &late, 2), -EAGAIN);
+    assert_int_equal(send_big(&rig->allocator, &late, 2), -EAGAIN);
     hear(rig);
     hear(rig);
-    assert_int_equal(send_big(&rig->bank, &late, 2), 0);
+    assert_int_equal(send_big(&rig->allocator, &late, 2), 0);
     assert_int_equal(extent_of(&late), 1);
-    take_big(&rig->purse, &late, 2);
+    take_big(&rig->cache, &late, 2);
     end(rig);
 }
 
@@ -238,19 +238,19 @@ static void a_guest_that_runs_dry_is_granted_slots_of_a_new_extent(void **state)
     (void)state;
     enter(rig);
     for (uint32_t i = 0; i < SLOTS / 2; i++) {
-        assert_int_equal(send_big(&rig->bank, &lent[i], 1), 0);
-        assert_int_equal(send_big(&rig->purse, &own[i], 2), 0);
+        assert_int_equal(send_big(&rig->allocator, &lent[i], 1), 0);
+        assert_int_equal(send_big(&rig->cache, &own[i], 2), 0);
     }
-    assert_int_equal(send_big(&rig->purse, &own[SLOTS / 2], 3), -EAGAIN);
-    assert_true(hub_slots_ask(&rig->purse));
+    assert_int_equal(send_big(&rig->cache, &own[SLOTS / 2], 3), -EAGAIN);
+    assert_true(hub_slots_ask(&rig->cache));
     /* It has half of the class. The host's next message makes the class larger. */
-    assert_int_equal(hub_slots_attend(&rig->bank, 1), 0);
-    assert_int_equal(send_big(&rig->bank, &lent[SLOTS / 2], 1), 0);
-    assert_int_equal(send_big(&rig->purse, &own[SLOTS / 2], 3), -EAGAIN);
-    assert_true(hub_slots_attend(&rig->bank, 1) > 0);
-    assert_int_equal(send_big(&rig->purse, &own[SLOTS / 2], 3), 0);
+    assert_int_equal(hub_slots_attend(&rig->allocator, 1), 0);
+    assert_int_equal(send_big(&rig->allocator, &lent[SLOTS / 2], 1), 0);
+    assert_int_equal(send_big(&rig->cache, &own[SLOTS / 2], 3), -EAGAIN);
+    assert_true(hub_slots_attend(&rig->allocator, 1) > 0);
+    assert_int_equal(send_big(&rig->cache, &own[SLOTS / 2], 3), 0);
     assert_int_equal(extent_of(&own[SLOTS / 2]), 1);
-    take_big(&rig->bank, &own[SLOTS / 2], 3);
+    take_big(&rig->allocator, &own[SLOTS / 2], 3);
     end(rig);
 }
 
@@ -263,14 +263,14 @@ static void slots_of_all_extents_come_back_after_a_death(void **state)
 
     (void)state;
     enter(rig);
-    while (send_big(&rig->bank, &d, 1) == 0)
+    while (send_big(&rig->allocator, &d, 1) == 0)
         ;
-    while (send_big(&rig->purse, &d, 1) == 0)
+    while (send_big(&rig->cache, &d, 1) == 0)
         ;
-    hub_reclaim_reset(rig->host, &rig->bank, 1);
+    hub_reclaim_reset(rig->host, &rig->allocator, 1);
     hub_reclaim_empty(rig->host, 1);
     total = SLOTS + 4 * SLOTS; /* an extent of the small class, all of the large one */
-    assert_int_equal(free_slots_of(&rig->bank), total);
+    assert_int_equal(free_slots_of(&rig->allocator), total);
     end(rig);
 }
 
@@ -345,7 +345,8 @@ static void what_was_sent_is_checked_before_it_is_used(void **state)
         int fd = forge(rig, fraud);
 
         enter(rig);
-        hub_publish64(&rig->bank.bank->map.of[1].header->extent_offsets[1], HUB_EXTENT_OWN_MEMORY);
+        hub_publish64(&rig->allocator.allocator->map.of[1].header->extent_offsets[1],
+                      HUB_EXTENT_OWN_MEMORY);
         if (fraud == TWO_AT_ONCE)
             send_two(rig->bells[0], fd);
         else
@@ -354,7 +355,7 @@ static void what_was_sent_is_checked_before_it_is_used(void **state)
         if (fraud == TWO_AT_ONCE) { /* the first is an extent; but the host broke the rule */
             hear(rig);
             d.payload_slot = hub_slot_ref_pack((struct hub_slot_ref){0, 1, 0});
-            hub_publish64(&rig->bank.bank->map.of[0].header->extent_offsets[1],
+            hub_publish64(&rig->allocator.allocator->map.of[0].header->extent_offsets[1],
                           HUB_EXTENT_OWN_MEMORY);
         }
         assert_none_here(try_to_take(rig, &d), "shm.varslot.extents");
@@ -374,7 +375,7 @@ static void a_place_outside_of_the_file_is_a_violation(void **state)
             .payload_slot = hub_slot_ref_pack((struct hub_slot_ref){1, 1, 0}), .payload_len = 1};
 
         enter(rig);
-        hub_publish64(&rig->bank.bank->map.of[1].header->extent_offsets[1], places[i]);
+        hub_publish64(&rig->allocator.allocator->map.of[1].header->extent_offsets[1], places[i]);
         assert_none_here(try_to_take(rig, &d), "shm.varslot.extents");
         end(rig);
     }
@@ -404,9 +405,9 @@ static void memory_that_cannot_be_had_is_said_once_and_harms_nobody(void **state
     (void)signal(SIGXFSZ, SIG_IGN);
     rapahub_log_to(count_line, &lines, RAPAHUB_LOG_WARN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    while (send_big(&rig->bank, &d, 1) == 0)
+    while (send_big(&rig->allocator, &d, 1) == 0)
         sent++;
-    assert_int_equal(send_big(&rig->bank, &d, 1), -EAGAIN);
+    assert_int_equal(send_big(&rig->allocator, &d, 1), -EAGAIN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     rapahub_log_to(NULL, NULL, RAPAHUB_LOG_WARN);
     assert_int_equal(sent, SLOTS / 2);

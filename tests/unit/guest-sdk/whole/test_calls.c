@@ -226,17 +226,17 @@ static void calls_sent_one_behind_the_other_are_each_answered_once(void **state)
                                     .container = 1,
                                     .types = types,
                                     .arguments = WHOLE_ARGUMENTS(&one)};
-    struct whole_errand errands[CALLS];
+    struct whole_operation operations[CALLS];
     struct whole whole;
 
     (void)state;
     whole_open(&whole);
     for (int i = 0; i < CALLS; i++)
-        whole_begin(&whole, &call, &errands[i]);
+        whole_begin(&whole, &call, &operations[i]);
     for (int i = CALLS; i-- > 0;) {
         int64_t total = 0;
 
-        assert_int_equal(whole_finish(&whole, &errands[i], &total), 0);
+        assert_int_equal(whole_finish(&whole, &operations[i], &total), 0);
         assert_int_equal(total, i + 1); /* they ran in the order they were sent */
     }
     assert_int_equal(whole_bump(&whole, 1, 0), CALLS);
@@ -272,7 +272,7 @@ static void a_running_method_sees_that_it_was_cancelled(void **state)
                                     .container = 1,
                                     .types = types,
                                     .arguments = WHOLE_ARGUMENTS(NULL)};
-    struct whole_errand errand;
+    struct whole_operation operation;
     struct hub_a32 runs = {0};
     struct whole whole;
 
@@ -280,11 +280,11 @@ static void a_running_method_sees_that_it_was_cancelled(void **state)
     whole_open(&whole);
     whole.on_call = hear;
     whole.user = &runs;
-    whole_begin(&whole, &call, &errand);
+    whole_begin(&whole, &call, &operation);
     assert_true(whole_until(&whole, &runs));
     await_quiet(&whole); /* no wait of the guest's receives the Cancel by the way */
-    hub_calls_cancel(whole_host(&whole)->connection.calls, errand.number);
-    assert_int_equal(whole_finish(&whole, &errand, NULL), -ECANCELED);
+    hub_calls_cancel(whole_host(&whole)->connection.calls, operation.number);
+    assert_int_equal(whole_finish(&whole, &operation, NULL), -ECANCELED);
     assert_int_equal(whole_bump(&whole, 1, 1), 1); /* it has returned */
     whole_close(&whole);
 }
@@ -297,7 +297,7 @@ static void a_running_method_is_cancelled_by_the_hosts_death(void **state)
                                     .container = 1,
                                     .types = types,
                                     .arguments = WHOLE_ARGUMENTS(NULL)};
-    struct whole_errand errand;
+    struct whole_operation operation;
     struct hub_a32 runs = {0};
     struct whole whole;
 
@@ -305,13 +305,13 @@ static void a_running_method_is_cancelled_by_the_hosts_death(void **state)
     whole_open(&whole);
     whole.on_call = hear;
     whole.user = &runs;
-    whole_begin(&whole, &call, &errand);
+    whole_begin(&whole, &call, &operation);
     assert_true(whole_until(&whole, &runs));
     hub_add(&whole_host(&whole)->view.entry->epoch, 1);
     pthread_join(whole.thread, NULL);
     assert_int_equal(whole.status, RAPAHUB_GUEST_ORPHAN);
     hub_link_close(whole_host(&whole)->connection.link, RAPAHUB_EDIED, "");
-    assert_int_equal(whole_finish(&whole, &errand, NULL), RAPAHUB_EDIED);
+    assert_int_equal(whole_finish(&whole, &operation, NULL), RAPAHUB_EDIED);
     whole_release(&whole);
 }
 

@@ -232,7 +232,7 @@ static void a_request_before_a_failed_start_is_answered(void **state)
     const struct whole_call call = {.method_id = hub_lifecycle_id(HUB_LIFECYCLE_BEGIN),
                                     .types = hub_lifecycle_table[HUB_LIFECYCLE_BEGIN].types,
                                     .arguments = WHOLE_ARGUMENTS(&begin)};
-    struct whole_errand errand;
+    struct whole_operation operation;
     struct whole whole;
     int r;
 
@@ -240,9 +240,9 @@ static void a_request_before_a_failed_start_is_answered(void **state)
     reserve(&whole);
     whole_take_module(&whole, WHOLE_MODULE("later_abi"));
     whole.chimod = NULL;
-    whole_begin(&whole, &call, &errand);
+    whole_begin(&whole, &call, &operation);
     whole_start(&whole);
-    r = whole_finish(&whole, &errand, NULL);
+    r = whole_finish(&whole, &operation, NULL);
     assert_true(r == RAPAHUB_ENOMETHOD || r == RAPAHUB_ECLOSED);
     assert_int_equal(whole_await_end(&whole), RAPAHUB_GUEST_FAILED);
     whole_release(&whole);
@@ -289,18 +289,18 @@ static void calls_before_the_goodbye_are_answered(void **state)
                                     .container = 1,
                                     .types = types,
                                     .arguments = WHOLE_ARGUMENTS(&a, &b)};
-    struct whole_errand errands[5];
+    struct whole_operation operations[5];
     struct whole whole;
 
     (void)state;
     whole_open(&whole);
     for (int i = 0; i < 5; i++)
-        whole_begin(&whole, &call, &errands[i]);
+        whole_begin(&whole, &call, &operations[i]);
     hub_link_say_goodbye(whole_host(&whole)->connection.link, "", "stop");
     for (int i = 0; i < 5; i++) {
         int64_t sum = 0;
 
-        assert_int_equal(whole_finish(&whole, &errands[i], &sum), 0);
+        assert_int_equal(whole_finish(&whole, &operations[i], &sum), 0);
         assert_int_equal(sum, 3);
     }
     assert_int_equal(whole_await_end(&whole), RAPAHUB_GUEST_DONE);

@@ -174,9 +174,9 @@ static void an_error_of_the_other_method_goes_through_with_its_text(void **state
 /* ---- host, guest, host, guest ---- */
 
 struct descent {
-    struct whole_errand stranger; /* a call of another chain */
-    bool strange;                 /* it was sent */
-    bool early;                   /* it was answered before its turn */
+    struct whole_operation stranger; /* a call of another chain */
+    bool strange;                    /* it was sent */
+    bool early;                      /* it was answered before its turn */
     uint64_t chain;
     int64_t deepest;
 };
@@ -291,12 +291,12 @@ static void a_call_out_ends_with_the_host(void **state)
                                     .container = 1,
                                     .types = one_number,
                                     .arguments = WHOLE_ARGUMENTS(&number)};
-    struct whole_errand errand;
+    struct whole_operation operation;
     struct whole whole;
 
     (void)state;
     whole_open(&whole);
-    whole_begin(&whole, &call, &errand);
+    whole_begin(&whole, &call, &operation);
     while (hub_observe(&whole_host(&whole)->requests) == 0)
         (void)hub_link_sweep(whole_host(&whole)->connection.link, 1);
     close(whole_host(&whole)->doorbell);
@@ -304,7 +304,7 @@ static void a_call_out_ends_with_the_host(void **state)
     pthread_join(whole.thread, NULL);
     assert_int_equal(whole.status, RAPAHUB_GUEST_ORPHAN);
     hub_link_close(whole_host(&whole)->connection.link, RAPAHUB_EDIED, "");
-    assert_int_equal(whole_finish(&whole, &errand, NULL), RAPAHUB_EDIED);
+    assert_int_equal(whole_finish(&whole, &operation, NULL), RAPAHUB_EDIED);
     whole_release(&whole);
 }
 

@@ -206,7 +206,7 @@ struct whole_call {
 };
 
 /* A call on its way. */
-struct whole_errand {
+struct whole_operation {
     uint64_t number;
     const struct rapahub_type *type; /* type of the result */
     struct hub_answer answer;
@@ -214,54 +214,54 @@ struct whole_errand {
 
 /* The Request is out. */
 __attribute__((unused)) static void whole_begin(struct whole *whole, const struct whole_call *call,
-                                                struct whole_errand *errand)
+                                                struct whole_operation *operation)
 {
     const struct hub_metadata metadata = {.container = call->container, .chain = call->chain};
     struct hub_call order = {.method_id = call->method_id,
                              .deadline_ns = hub_clock_after(SOON),
-                             .answer = &errand->answer};
+                             .answer = &operation->answer};
     uint8_t *bytes = malloc(WHOLE_BYTES);
     struct hub_writer writer;
 
     assert_non_null(bytes);
-    *errand = (struct whole_errand){.type = call->types[0]};
+    *operation = (struct whole_operation){.type = call->types[0]};
     hub_writer_init(&writer, bytes, WHOLE_BYTES);
     hub_metadata_write(&writer, &metadata);
     hub_payload_put_arguments(&writer, call->types + 1, call->arguments);
     assert_int_equal(writer.failure, 0);
     order.payload.head = (struct rapahub_bytes){bytes, writer.size};
-    assert_int_equal(hub_calls_begin(whole_host(whole)->connection.calls, &order, &errand->number),
-                     0);
+    assert_int_equal(
+        hub_calls_begin(whole_host(whole)->connection.calls, &order, &operation->number), 0);
     free(bytes);
 }
 
-static bool whole_is_over(struct whole *whole, const struct whole_errand *errand)
+static bool whole_is_over(struct whole *whole, const struct whole_operation *operation)
 {
-    return hub_calls_ended(whole_host(whole)->connection.calls, errand->number);
+    return hub_calls_ended(whole_host(whole)->connection.calls, operation->number);
 }
 
 /* Waits, and serves the guest meanwhile: 0, or the code a caller gets, with its diagnosis. Views in
  * *result hold until the next finish. */
-__attribute__((unused)) static int whole_finish(struct whole *whole, struct whole_errand *errand,
-                                                void *result)
+__attribute__((unused)) static int whole_finish(struct whole *whole,
+                                                struct whole_operation *operation, void *result)
 {
     struct hub_response response;
     struct hub_reader reader;
     int r;
 
-    while (!whole_is_over(whole, errand))
+    while (!whole_is_over(whole, operation))
         whole_turn(whole);
-    r = hub_calls_wait(whole_host(whole)->connection.calls, errand->number, false);
+    r = hub_calls_wait(whole_host(whole)->connection.calls, operation->number, false);
     hub_responses_fini(&whole->shown);
-    whole->shown = errand->answer;
+    whole->shown = operation->answer;
     if (r < 0)
         return r;
     hub_reader_init(&reader, whole->shown.data, whole->shown.size);
     assert_int_equal(hub_response_decode(&reader, &response), 0);
     if (response.kind != HUB_RESPONSE_OK)
         return hub_response_code(&response, "it");
-    if (errand->type->kind != RAPAHUB_KIND_VOID)
-        hub_payload_decode(&reader, errand->type, result);
+    if (operation->type->kind != RAPAHUB_KIND_VOID)
+        hub_payload_decode(&reader, operation->type, result);
     assert_int_equal(hub_postcard_end(&reader), 0);
     return 0;
 }
@@ -269,10 +269,10 @@ __attribute__((unused)) static int whole_finish(struct whole *whole, struct whol
 __attribute__((unused)) static int whole_ask(struct whole *whole, const struct whole_call *call,
                                              void *result)
 {
-    struct whole_errand errand;
+    struct whole_operation operation;
 
-    whole_begin(whole, call, &errand);
-    return whole_finish(whole, &errand, result);
+    whole_begin(whole, call, &operation);
+    return whole_finish(whole, &operation, result);
 }
 
 __attribute__((unused)) static int whole_tell(struct whole *whole, enum hub_lifecycle_method method,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw purse: a block has, for each class, the head of the own stack at 0, `wanted` at 8. */
-#include "tests/raw/raw_purse.h"
+/* raw cache: a block has, for each class, the head of the own stack at 0, `wanted` at 8. */
+#include "tests/raw/raw_cache.h"
 
 #include <errno.h>
 
@@ -19,7 +19,7 @@ static int check(struct raw_link *link, uint32_t c, uint32_t ref)
                : -EPROTO;
 }
 
-int raw_purse_take(struct raw_link *link, uint32_t size, uint32_t *ref)
+int raw_cache_take(struct raw_link *link, uint32_t size, uint32_t *ref)
 {
     uint32_t first = raw_class_select(link, size);
 
@@ -36,7 +36,7 @@ int raw_purse_take(struct raw_link *link, uint32_t size, uint32_t *ref)
     return -EAGAIN;
 }
 
-bool raw_purse_ready(struct raw_link *link)
+bool raw_cache_ready(struct raw_link *link)
 {
     for (uint32_t c = raw_class_select(link, link->wanted_size); c < link->classes->count; c++)
         if (raw_load64(link->base, link->classes->of[c].block) >> 32 != RAW_NO_SLOT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw purse: a guest's slots of several sizes. */
-#ifndef TESTS_RAW_RAW_PURSE_H
-#define TESTS_RAW_RAW_PURSE_H
+/* raw cache: a guest's slots of several sizes. */
+#ifndef TESTS_RAW_RAW_CACHE_H
+#define TESTS_RAW_RAW_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 /* Takes one of the own stacks, of the smallest class that has one. Where none has, the host is told
  * what is wanted: -EAGAIN. */
-int raw_purse_take(struct raw_link *link, uint32_t size, uint32_t *ref);
-bool raw_purse_ready(struct raw_link *link);
+int raw_cache_take(struct raw_link *link, uint32_t size, uint32_t *ref);
+bool raw_cache_ready(struct raw_link *link);
 
 #endif

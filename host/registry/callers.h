@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratches: the callers of a host, which are its memory for each thread that calls; see caller.h.
+/* callers: the callers of a host, which are its memory for each thread that calls; see caller.h.
  * They are at the very beginning of a host, because their number tells a forked child that it has
  * no host: see forked.h. */
-#ifndef HOST_REGISTRY_SCRATCHES_H
-#define HOST_REGISTRY_SCRATCHES_H
+#ifndef HOST_REGISTRY_CALLERS_H
+#define HOST_REGISTRY_CALLERS_H
 
 #include <pthread.h>
 #include <stdint.h>

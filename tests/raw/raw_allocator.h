@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw bank: a host's slots of several sizes, for one guest. */
-#ifndef TESTS_RAW_RAW_BANK_H
-#define TESTS_RAW_RAW_BANK_H
+/* raw allocator: a host's slots of several sizes, for one guest. */
+#ifndef TESTS_RAW_RAW_ALLOCATOR_H
+#define TESTS_RAW_RAW_ALLOCATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,29 +9,29 @@
 #include "tests/raw/raw_link.h"
 
 /* All slots of the first extents into the reserve. */
-int raw_bank_stock(struct raw_link *link);
+int raw_allocator_stock(struct raw_link *link);
 
 /* Grants so many of a class, as far as there are; how many it was. */
-uint32_t raw_bank_grant(struct raw_link *link, uint32_t c, uint32_t count);
+uint32_t raw_allocator_grant(struct raw_link *link, uint32_t c, uint32_t count);
 
 /* Grants one of each class that the guest wants, growing it where it may. */
-void raw_bank_attend(struct raw_link *link);
+void raw_allocator_attend(struct raw_link *link);
 
 /* Adds an extent: in a file after its end, else in sealed memory that is sent with the doorbell. 0,
  * -ENOSPC at the fourth, -errno. */
-int raw_bank_grow(struct raw_link *link, uint32_t c);
+int raw_allocator_grow(struct raw_link *link, uint32_t c);
 
 /* Collects the slots that the guest pushed back into the reserve: 0, or -EPROTO for an impossible
  * one. */
-int raw_bank_gather(struct raw_link *link, uint32_t c);
+int raw_allocator_gather(struct raw_link *link, uint32_t c);
 
-int raw_bank_take(struct raw_link *link, uint32_t size, uint32_t *ref);
-bool raw_bank_ready(struct raw_link *link);
+int raw_allocator_take(struct raw_link *link, uint32_t size, uint32_t *ref);
+bool raw_allocator_ready(struct raw_link *link);
 
 /* Writes header and records of an extent into zeroed memory. */
 struct raw_extent_name {
     uint32_t size_class, extent, slots, slot_size;
 };
-void raw_bank_format(uint8_t *memory, const struct raw_extent_name *name);
+void raw_allocator_format(uint8_t *memory, const struct raw_extent_name *name);
 
 #endif

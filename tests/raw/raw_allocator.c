@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw bank: the reserve is private, and what is in it is in no stack. */
-#include "tests/raw/raw_bank.h"
+/* raw allocator: the reserve is private, and what is in it is in no stack. */
+#include "tests/raw/raw_allocator.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define PAGE UINT64_C(4096)
 
-void raw_bank_format(uint8_t *memory, const struct raw_extent_name *name)
+void raw_allocator_format(uint8_t *memory, const struct raw_extent_name *name)
 {
     uint64_t records = raw_class_records_size(name->slots);
 
@@ -58,7 +58,7 @@ static int stock(struct raw_link *link, uint32_t c, uint32_t extent)
     return 0;
 }
 
-int raw_bank_stock(struct raw_link *link)
+int raw_allocator_stock(struct raw_link *link)
 {
     int r = 0;
 
@@ -100,7 +100,7 @@ static int make_own(struct raw_link *link, const struct raw_extent_name *name, u
         r = *memory == MAP_FAILED ? -errno : 0;
     }
     if (r == 0) {
-        raw_bank_format(*memory, name);
+        raw_allocator_format(*memory, name);
         r = send_descriptor(link, fd);
     }
     if (fd >= 0)
@@ -121,11 +121,11 @@ static int append(struct raw_link *link, const struct raw_extent_name *name, uin
     *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, link->file, (off_t)*offset);
     if (*memory == MAP_FAILED)
         return -errno;
-    raw_bank_format(*memory, name);
+    raw_allocator_format(*memory, name);
     return 0;
 }
 
-int raw_bank_grow(struct raw_link *link, uint32_t c)
+int raw_allocator_grow(struct raw_link *link, uint32_t c)
 {
     struct raw_class *of = &link->classes->of[c];
     uint32_t extent = raw_load32(link->base, of->header + 8);
@@ -150,7 +150,7 @@ int raw_bank_grow(struct raw_link *link, uint32_t c)
 
 /* ---- to the guest, and back ---- */
 
-uint32_t raw_bank_grant(struct raw_link *link, uint32_t c, uint32_t count)
+uint32_t raw_allocator_grant(struct raw_link *link, uint32_t c, uint32_t count)
 {
     struct raw_class *of = &link->classes->of[c];
     uint32_t given = 0;
@@ -169,21 +169,21 @@ uint32_t raw_bank_grant(struct raw_link *link, uint32_t c, uint32_t count)
     return given;
 }
 
-void raw_bank_attend(struct raw_link *link)
+void raw_allocator_attend(struct raw_link *link)
 {
     for (uint32_t c = 0; c < link->classes->count; c++) {
         struct raw_class *of = &link->classes->of[c];
 
         if (raw_load32(link->base, of->block + 8) == 0)
             continue;
-        if (raw_bank_gather(link, c) == 0 && of->in_reserve == 0 && link->classes->grows)
-            (void)raw_bank_grow(link, c);
+        if (raw_allocator_gather(link, c) == 0 && of->in_reserve == 0 && link->classes->grows)
+            (void)raw_allocator_grow(link, c);
         raw_store32(link->base, of->block + 8, 0);
-        raw_bank_grant(link, c, 1);
+        raw_allocator_grant(link, c, 1);
     }
 }
 
-int raw_bank_gather(struct raw_link *link, uint32_t c)
+int raw_allocator_gather(struct raw_link *link, uint32_t c)
 {
     struct raw_class *of = &link->classes->of[c];
     uint32_t ref = raw_class_pop_all(link, of->header + 16);
@@ -204,17 +204,17 @@ int raw_bank_gather(struct raw_link *link, uint32_t c)
     return 0;
 }
 
-int raw_bank_take(struct raw_link *link, uint32_t size, uint32_t *ref)
+int raw_allocator_take(struct raw_link *link, uint32_t size, uint32_t *ref)
 {
     uint32_t first = raw_class_select(link, size);
 
     for (uint32_t c = first; c < link->classes->count; c++) {
         struct raw_class *of = &link->classes->of[c];
 
-        if (of->in_reserve == 0 && raw_bank_gather(link, c) < 0)
+        if (of->in_reserve == 0 && raw_allocator_gather(link, c) < 0)
             return -EPROTO;
         if (of->in_reserve == 0 && c == first && link->classes->grows)
-            (void)raw_bank_grow(link, c);
+            (void)raw_allocator_grow(link, c);
         if (of->in_reserve == 0)
             continue;
         *ref = of->reserve[--of->in_reserve];
@@ -224,7 +224,7 @@ int raw_bank_take(struct raw_link *link, uint32_t size, uint32_t *ref)
     return first < link->classes->count ? -EAGAIN : -EMSGSIZE;
 }
 
-bool raw_bank_ready(struct raw_link *link)
+bool raw_allocator_ready(struct raw_link *link)
 {
     for (uint32_t c = raw_class_select(link, link->wanted_size); c < link->classes->count; c++)
         if (link->classes->of[c].in_reserve > 0 ||
