@@ -265,7 +265,9 @@ class Function:
         if kind == Kind.BINARY_OPERATOR:
             self.binary(cursor, start, end)
         children = [c for c in cursor.get_children() if c.kind.is_expression()]
-        if kind == Kind.CONDITIONAL_OPERATOR and children:
+        if kind == Kind.CONDITIONAL_OPERATOR and span(children[0]) == (start, end):
+            return  # of a macro with arguments: all its parts lie where the macro is named
+        if kind == Kind.CONDITIONAL_OPERATOR:
             self.note_extreme(*children)
             self.condition(children[0])
             children = children[1:]
