@@ -19,14 +19,14 @@ static void close_life(struct host_life *life)
     int nudge = life->connection.link ? hub_link_wakes(life->connection.link)->nudge : -1;
 
     hub_fd_release(&nudge);
-    hub_fd_release(&life->doorbell);
-    hub_fd_release(&life->pidfd);
+    hub_fd_release(&life->doorbell.fd);
+    hub_fd_release(&life->process.pidfd);
     hub_fd_release(&life->on_keep.fd);
-    hub_fd_release(&life->output.pipes[0].watch.fd);
-    hub_fd_release(&life->output.pipes[1].watch.fd);
-    if (life->cgroup.open)
-        hub_fd_release(&life->cgroup.folder);
-    close_group(life->group);
+    hub_fd_release(&life->process.output.pipes[0].watch.fd);
+    hub_fd_release(&life->process.output.pipes[1].watch.fd);
+    if (life->process.cgroup.open)
+        hub_fd_release(&life->process.cgroup.folder);
+    close_group(life->segment.group);
 }
 
 static void close_lives(struct hub_list *lives)

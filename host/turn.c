@@ -90,9 +90,9 @@ static void listen_again(struct rapahub_host *host)
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
-        if (!life->unheard)
+        if (!life->doorbell.unheard)
             continue;
-        life->unheard = false;
+        life->doorbell.unheard = false;
         hub_link_listen(life->connection.link);
         if (hub_load_relaxed(&life->work) & HOST_WORK_SWEEP)
             host_loop_wake(&HOST_OWNER(host)->loop);
@@ -115,8 +115,8 @@ static int sweep_link(struct host_life *life)
 {
     struct hub_link *link = life->connection.link;
 
-    life->unheard = is_polling(HOST_WHOLE(life->host));
-    if (!life->unheard)
+    life->doorbell.unheard = is_polling(HOST_WHOLE(life->host));
+    if (!life->doorbell.unheard)
         return hub_link_sweep(link, BATCH);
     HOST_WHOLE(life->host)->unheard = true;
     return hub_link_poll(link, BATCH);
@@ -137,7 +137,7 @@ static bool sweep(struct host_life *life, uint32_t *work)
     more = hub_exchange(&life->work, 0);
     if (more & HOST_WORK_SWEEP) { /* in the next turn */
         hub_arm(&life->work, HOST_WORK_SWEEP);
-        if (!life->unheard)
+        if (!life->doorbell.unheard)
             host_loop_wake(loop);
     }
     *work |= more & ~HOST_WORK_SWEEP;
@@ -305,7 +305,7 @@ static bool has_news(const struct host_life *life, bool polls)
 {
     const struct hub_link *link = life->connection.link;
 
-    if (life->unheard)
+    if (life->doorbell.unheard)
         return hub_link_has_news(link);
     return host_guest_is_up(life->guest) && (polls || hub_link_was_rung(link));
 }

@@ -47,7 +47,7 @@ static struct host_chain *begin(struct host_call *host, const struct host_chain_
         return NULL;
     chain->id = host->chains += 2;
     hub_list_init(&chain->link);
-    if (claim->value == 0 || claim->life->settled)
+    if (claim->value == 0 || claim->life->death.settled)
         return chain;
     chain->origin = claim->life;
     chain->own = claim->value;

@@ -162,7 +162,7 @@ static struct hub_direct_order order_of(const struct loan_call *it, struct hub_a
                                                        : it->host->process.options.call_timeout_ns,
                                      .answer = answer,
                                      .looks_soon = it->owner,
-                                     .view = call->view && it->life->trusted,
+                                     .view = call->view && it->life->segment.trusted,
                                      .payload = &it->payload,
                                      .method_id = id};
 }
@@ -253,7 +253,7 @@ static bool is_plain(const struct caller *by, const struct rapahub_call *call, c
 
     return call->loan && call->view && call->arguments && result &&
            types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
-           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && by->life->trusted &&
+           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && by->life->segment.trusted &&
            by->caller->handle == 0 && (!by->owner || by->host->chain.value == 0);
 }
 

@@ -161,7 +161,7 @@ static int run(struct host_call *host, const struct host_request *exchange,
                     .aligned = exchange->aligned},
         .deadline_ns = exchange->deadline_ns,
         .answer = answer,
-        .view = exchange->view && exchange->life->trusted,
+        .view = exchange->view && exchange->life->segment.trusted,
         .at_once = owner,
         .channels = exchange->streams ? hub_streams_channels(exchange->streams) : NULL,
     };

@@ -10,7 +10,7 @@
 static void describe_guest(const struct host_guest *guest, struct rapahub_child_status *out)
 {
     out->guest = guest->id;
-    out->pid = guest->life ? guest->life->pid : 0;
+    out->pid = guest->life ? guest->life->process.pid : 0;
     out->restarts = guest->restarts;
 }
 

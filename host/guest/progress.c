@@ -12,7 +12,8 @@ static bool waits_for_host(const struct host_life *life)
 {
     const struct hub_connection *connection = &life->connection;
 
-    return (hub_load_relaxed(&life->view.entry->guest_wait) & (HUB_WAIT_RX | HUB_WAIT_TX)) != 0 ||
+    return (hub_load_relaxed(&life->segment.view.entry->guest_wait) &
+            (HUB_WAIT_RX | HUB_WAIT_TX)) != 0 ||
            hub_inbound_calls_open(connection->served) > 0 ||
            hub_channels_count(connection->channels) > 0;
 }
@@ -20,7 +21,7 @@ static bool waits_for_host(const struct host_life *life)
 /* Messages that are still held back for the guest are sent first: it cannot receive them yet. */
 static void see(const struct host_life *life, struct host_stall_sight *out)
 {
-    const struct hub_peer_entry *entry = life->view.entry;
+    const struct hub_peer_entry *entry = life->segment.view.entry;
     struct hub_call_debt debt;
 
     hub_link_push(life->connection.link);
@@ -43,17 +44,17 @@ static void on_time(void *user)
 
     if (!host_watch_is_judged(life) || life->guest->state == HOST_GUEST_STOPPING)
         return;
-    if (now > life->progress_timer.due_ns + every)
-        host_stall_forgive(&life->progress, now);
+    if (now > life->progress.timer.due_ns + every)
+        host_stall_forgive(&life->progress.stall, now);
     see(life, &sight);
-    verdict = host_stall_judge(&life->progress, how, &sight, now);
+    verdict = host_stall_judge(&life->progress.stall, how, &sight, now);
     if (verdict != HOST_STALL_NONE && host_watch_is_excused(life))
-        host_stall_forgive(&life->progress, now);
+        host_stall_forgive(&life->progress.stall, now);
     else if (verdict != HOST_STALL_NONE)
         HOST_SUPERVISION(life->host)
             ->hooks->lives.stuck(life, verdict == HOST_STALL_OVERRUN ? HOST_CAUSE_OVERRUN
                                                                      : HOST_CAUSE_STALL);
-    host_loop_set(&life->host->owner.loop, &life->progress_timer, now + every);
+    host_loop_set(&life->host->owner.loop, &life->progress.timer, now + every);
 }
 
 void host_progress_begin(struct host_life *life)
@@ -62,12 +63,12 @@ void host_progress_begin(struct host_life *life)
 
     if (every == 0)
         return;
-    life->progress_timer.on = on_time;
-    life->progress_timer.user = life;
-    host_loop_set(&life->host->owner.loop, &life->progress_timer, hub_clock_after(every));
+    life->progress.timer.on = on_time;
+    life->progress.timer.user = life;
+    host_loop_set(&life->host->owner.loop, &life->progress.timer, hub_clock_after(every));
 }
 
 void host_progress_end(struct host_life *life)
 {
-    host_loop_clear(&life->progress_timer);
+    host_loop_clear(&life->progress.timer);
 }

@@ -45,8 +45,8 @@ void host_status_of(const struct host_guest *guest, struct rapahub_guest_status 
     };
     if (!life)
         return;
-    out->pid = life->pid;
+    out->pid = life->process.pid;
     out->uptime_ns = hub_clock_now() - life->born_ns;
     out->calls += hub_calls_answered(life->connection.calls);
-    out->resident_bytes = resident_bytes(life->pid);
+    out->resident_bytes = resident_bytes(life->process.pid);
 }

@@ -22,18 +22,19 @@ static void violated(struct host_life *life, const char *rule)
 /* r[impl shm.segment.peer-state] r[impl shm.crash.epoch] */
 void host_watch_look(struct host_life *life)
 {
-    uint32_t before = life->peer_state;
+    uint32_t before = life->segment.peer_state;
 
-    if (life->proven_ns != 0 || hub_link_closed(life->connection.link) ||
-        hub_observe(&life->parted) != 0)
+    if (life->death.proven_ns != 0 || hub_link_closed(life->connection.link) ||
+        hub_observe(&life->goodbye.parted) != 0)
         return;
-    if (hub_peer_table_look(life->view.entry, life->id.epoch, &life->peer_state) < 0) {
+    if (hub_peer_table_look(life->segment.view.entry, life->id.epoch, &life->segment.peer_state) <
+        0) {
         violated(life, rapahub_last_error()->rule);
         return;
     }
-    if (before == HUB_PEER_RESERVED && life->peer_state != HUB_PEER_RESERVED)
+    if (before == HUB_PEER_RESERVED && life->segment.peer_state != HUB_PEER_RESERVED)
         HOST_SUPERVISION(life->host)->hooks->lives.attached(life);
-    if (before != HUB_PEER_GOODBYE && life->peer_state == HUB_PEER_GOODBYE)
+    if (before != HUB_PEER_GOODBYE && life->segment.peer_state == HUB_PEER_GOODBYE)
         HOST_SUPERVISION(life->host)->hooks->lives.leaving(life);
 }
 
@@ -64,7 +65,7 @@ bool host_watch_is_excused(struct host_life *life)
 static void judge(struct host_life *life, uint64_t now, uint64_t interval)
 {
     const struct host_pulse_sight sight = {
-        .beat_ns = hub_load_relaxed64(&life->view.entry->last_heartbeat),
+        .beat_ns = hub_load_relaxed64(&life->segment.view.entry->last_heartbeat),
         .now_ns = now,
         .most_ns = host_pulse_most(interval, life->guest->supervision.heartbeat_misses)};
 
@@ -85,8 +86,9 @@ static void judge(struct host_life *life, uint64_t now, uint64_t interval)
 
 bool host_watch_is_judged(const struct host_life *life)
 {
-    return life->peer_state == HUB_PEER_ATTACHED && life->proven_ns == 0 &&
-           !hub_link_closed(life->connection.link) && hub_observe(&life->cause) == HOST_CAUSE_NONE;
+    return life->segment.peer_state == HUB_PEER_ATTACHED && life->death.proven_ns == 0 &&
+           !hub_link_closed(life->connection.link) &&
+           hub_observe(&life->exit.cause) == HOST_CAUSE_NONE;
 }
 
 /* If the host itself did not look for longer than an interval, it was stopped: no guest is judged
@@ -116,17 +118,19 @@ static void on_beat(void *user)
 static bool is_silent(const struct host_life *life)
 {
     if (life->anonymous)
-        return life->proven_ns == 0;
-    return life->proven_ns == 0 && !hub_link_closed(life->connection.link) &&
-           (hub_load_relaxed(&life->view.entry->guest_wait) & HUB_WAIT_PART) == 0;
+        return life->death.proven_ns == 0;
+    return life->death.proven_ns == 0 && !hub_link_closed(life->connection.link) &&
+           (hub_load_relaxed(&life->segment.view.entry->guest_wait) & HUB_WAIT_PART) == 0;
 }
 
 /* Nothing signals that the lock of an anonymous guest is free. If it died before the host opened
  * its pidfd, not even its process can be waited for. */
 static bool is_ending(const struct host_life *life)
 {
-    return life->peer_state == HUB_PEER_GOODBYE || hub_observe(&life->parted) != 0 ||
-           hub_observe(&life->cause) != HOST_CAUSE_NONE || (life->locked && life->pidfd < 0) ||
+    return life->segment.peer_state == HUB_PEER_GOODBYE ||
+           hub_observe(&life->goodbye.parted) != 0 ||
+           hub_observe(&life->exit.cause) != HOST_CAUSE_NONE ||
+           (life->segment.locked && life->process.pidfd < 0) ||
            hub_link_closed(life->connection.link);
 }
 
@@ -143,11 +147,11 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         hub_load_relaxed64(&counters->sent) + hub_load_relaxed64(&counters->received);
 
     HOST_SUPERVISION(life->host)->rests = false;
-    if (traffic != life->traffic) {
-        life->traffic = traffic;
-        life->traffic_ns = now;
+    if (traffic != life->looks.traffic) {
+        life->looks.traffic = traffic;
+        life->looks.traffic_ns = now;
     }
-    if (!life->deaf)
+    if (!life->doorbell.deaf)
         hub_link_note_unrung(life->connection.link);
     if (!hub_link_closed(life->connection.link))
         hub_arm(&life->work, HOST_WORK_SWEEP);
@@ -156,7 +160,7 @@ static uint64_t look_at_silent(struct host_life *life, uint64_t now)
         HOST_SUPERVISION(life->host)->hooks->lives.may_be_dead(life);
         return SILENT_BUSY;
     }
-    return now - life->traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
+    return now - life->looks.traffic_ns < SILENT_AFTER ? SILENT_BUSY : SILENT_IDLE;
 }
 
 /* r[impl hub.wait.flood] */
@@ -164,14 +168,14 @@ void host_watch_listen(struct host_life *life)
 {
     struct host_supervision *host = HOST_SUPERVISION(life->host);
 
-    if (life->deaf || life->proven_ns != 0 || !is_deaf(life, hub_clock_now()))
+    if (life->doorbell.deaf || life->death.proven_ns != 0 || !is_deaf(life, hub_clock_now()))
         return;
-    if (!life->flooded)
+    if (!life->doorbell.flooded)
         rapahub_log(RAPAHUB_LOG_WARN, "watch",
                     "guest '%s' rings its doorbell for nothing: now and then nobody listens",
                     life->name);
-    life->deaf = life->flooded = true;
-    host_loop_unwatch(life->loop, &life->on_bell);
+    life->doorbell.deaf = life->doorbell.flooded = true;
+    host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_loop_set(&HOST_OWNER(host)->loop, &host->silent, hub_clock_after(SILENT_BUSY));
 }
 
@@ -183,7 +187,7 @@ static uint64_t look_at_deaf(struct host_life *life, uint64_t now)
         hub_arm(&life->work, HOST_WORK_SWEEP);
         return HUB_FLOOD_LOOK;
     }
-    life->deaf = false;
+    life->doorbell.deaf = false;
     return HUB_NEVER;
 }
 
@@ -192,7 +196,7 @@ static bool has_open(struct host_life *life)
 {
     struct hub_connection *connection = &life->connection;
 
-    if (life->proven_ns != 0 || hub_link_closed(connection->link))
+    if (life->death.proven_ns != 0 || hub_link_closed(connection->link))
         return false;
     return !host_guest_is_up(life->guest) || hub_calls_open(connection->calls) > 0 ||
            hub_inbound_calls_open(connection->served) > 0 ||
@@ -205,23 +209,23 @@ static bool has_open(struct host_life *life)
  * r[impl hub.wait.bound] r[impl shm.host.poll-peers] */
 static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 {
-    bool again = now / AWAKE_LOOK != life->looked_ns / AWAKE_LOOK;
+    bool again = now / AWAKE_LOOK != life->looks.last_ns / AWAKE_LOOK;
     uint64_t every;
 
-    if (life->proven_ns != 0 || hub_link_closed(life->connection.link))
+    if (life->death.proven_ns != 0 || hub_link_closed(life->connection.link))
         return HUB_NEVER;
     if (again) {
-        life->rests = !has_open(life);
+        life->looks.rests = !has_open(life);
         hub_connection_trim(&life->connection, false);
     }
-    every = life->rests ? RESTING_LOOK : AWAKE_LOOK;
-    if (now / every != life->looked_ns / every) {
+    every = life->looks.rests ? RESTING_LOOK : AWAKE_LOOK;
+    if (now / every != life->looks.last_ns / every) {
         hub_arm(&life->work, HOST_WORK_SWEEP);
         host_watch_look(life);
     }
     if (again)
-        life->looked_ns = now;
-    HOST_SUPERVISION(life->host)->rests = HOST_SUPERVISION(life->host)->rests && life->rests;
+        life->looks.last_ns = now;
+    HOST_SUPERVISION(life->host)->rests = HOST_SUPERVISION(life->host)->rests && life->looks.rests;
     return every - now % every;
 }
 
@@ -230,7 +234,7 @@ static uint64_t look_at_awake(struct host_life *life, uint64_t now)
 static void follow_its_wakes(struct host_life *life)
 {
     struct host_futexes *futexes = &life->host->owner.futexes;
-    bool by_thread = life->proven_ns == 0 && hub_link_wakes_by_futex(life->connection.link) &&
+    bool by_thread = life->death.proven_ns == 0 && hub_link_wakes_by_futex(life->connection.link) &&
                      !host_nap_may(life->host);
 
     if (by_thread && !life->futex.watched)
@@ -241,7 +245,8 @@ static void follow_its_wakes(struct host_life *life)
 
 static uint64_t look_at(struct host_life *life, uint64_t now)
 {
-    uint64_t of_deaf = life->deaf && life->proven_ns == 0 ? look_at_deaf(life, now) : HUB_NEVER;
+    uint64_t of_deaf =
+        life->doorbell.deaf && life->death.proven_ns == 0 ? look_at_deaf(life, now) : HUB_NEVER;
     uint64_t other = is_silent(life) ? look_at_silent(life, now) : look_at_awake(life, now);
 
     follow_its_wakes(life);

@@ -46,20 +46,21 @@ static struct host_life *new_life(const struct anonymous_guest *anonymous_guest,
 
     if (!life)
         return NULL;
-    life->anonymous = life->trusted = life->entered = true;
-    life->waiting = (enum hub_wait_manner)HOST_PROCESS(anonymous_guest->host)->options.waiting;
-    life->locked = anonymous_guest->locked;
-    life->group = anonymous_guest->group;
-    life->view = anonymous_guest->view;
-    life->pid = anonymous_guest->pid;
-    life->peer_state = HUB_PEER_ATTACHED;
+    life->anonymous = life->segment.trusted = life->segment.entered = true;
+    life->segment.waiting =
+        (enum hub_wait_manner)HOST_PROCESS(anonymous_guest->host)->options.waiting;
+    life->segment.locked = anonymous_guest->locked;
+    life->segment.group = anonymous_guest->group;
+    life->segment.view = anonymous_guest->view;
+    life->process.pid = anonymous_guest->pid;
+    life->segment.peer_state = HUB_PEER_ATTACHED;
     life->born_ns = hub_clock_now();
     host_pulse_forgive(&life->pulse, life->born_ns);
     life->id.group = anonymous_guest->group->number;
     life->id.peer = anonymous_guest->peer;
     memcpy(life->name, guest->name, sizeof life->name);
     if (host_group_admit(anonymous_guest->group, anonymous_guest->peer, &life->id.epoch) < 0) {
-        life->entered = false;
+        life->segment.entered = false;
         host_life_release(&life);
     }
     return life;
@@ -73,7 +74,7 @@ static bool is_known(const struct anonymous_guest *anonymous_guest)
     if (anonymous_guest->pid == getpid())
         return true;
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
-        if (HUB_LIST_ITEM(link, struct host_life, link)->pid == anonymous_guest->pid)
+        if (HUB_LIST_ITEM(link, struct host_life, link)->process.pid == anonymous_guest->pid)
             return true;
     return false;
 }
@@ -110,19 +111,19 @@ static int open_process(const struct anonymous_guest *anonymous_guest, int *pidf
 
 static int watch(struct host_life *life)
 {
-    if (life->pidfd < 0)
+    if (life->process.pidfd < 0)
         return 0;
-    life->on_death = (struct host_watch){life->pidfd, host_death_on_pidfd, life, 0};
-    return host_loop_watch(life->loop, &life->on_death, EPOLLIN);
+    life->process.on_death = (struct host_watch){life->process.pidfd, host_death_on_pidfd, life, 0};
+    return host_loop_watch(life->loop, &life->process.on_death, EPOLLIN);
 }
 
 /* Refuses a guest whose life could not be opened. It is not served, but its entry is not returned
  * before it has gone. */
 static void turn_away(struct host_life *life)
 {
-    hub_peer_table_goodbye(life->view.entry);
-    host_group_dismiss(life->group, life->id.peer);
-    life->entered = false;
+    hub_peer_table_goodbye(life->segment.view.entry);
+    host_group_dismiss(life->segment.group, life->id.peer);
+    life->segment.entered = false;
     host_life_release(&life);
 }
 
@@ -153,7 +154,7 @@ static int open_life(const struct anonymous_guest *anonymous_guest, struct host_
     life = new_life(anonymous_guest, guest);
     if (!life)
         return RAPAHUB_ENOMEM;
-    life->pidfd = TAKE(pidfd);
+    life->process.pidfd = TAKE(pidfd);
     r = host_streaming_connect(&anonymous_guest->host->supervision.call, life);
     if (r == 0)
         r = watch(life);

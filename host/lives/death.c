@@ -27,15 +27,16 @@ static void settle(struct host_life *life)
 {
     struct host_observe *host = HOST_OBSERVE(life->guest->host);
 
-    if (life->settled || life->proven_ns == 0 || !hub_connection_over(&life->connection))
+    if (life->death.settled || life->death.proven_ns == 0 ||
+        !hub_connection_over(&life->connection))
         return;
-    life->settled = true;
+    life->death.settled = true;
     host_life_note_exit(life);
     host_fd_store_hear(life);
     host_fd_store_close(life);
     host_guests_blame(life);
-    life->calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
-    host_output_finish(&life->output);
+    life->death.calls_lost = (uint32_t)hub_calls_lost(life->connection.calls);
+    host_output_finish(&life->process.output);
     hub_list_remove(&life->link);
     hub_list_append(&HOST_PROCESS(host)->ended, &life->link);
     host_upcalls_forget(&host->supervision.call, life);
@@ -45,9 +46,9 @@ static void settle(struct host_life *life)
 
 static void end_watches(struct host_life *life)
 {
-    life->proven_ns = hub_clock_now();
-    host_loop_unwatch(life->loop, &life->on_death);
-    host_loop_unwatch(life->loop, &life->on_bell);
+    life->death.proven_ns = hub_clock_now();
+    host_loop_unwatch(life->loop, &life->process.on_death);
+    host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
     host_progress_end(life);
     host_probes_end(life);
@@ -56,8 +57,8 @@ static void end_watches(struct host_life *life)
 static void prove(struct host_life *life)
 {
     if (host_life_said_goodbye(life)) {
-        life->detached = life->anonymous;
-        hub_publish(&life->leaving, 1); /* even if it ended right then */
+        life->goodbye.detached = life->anonymous;
+        hub_publish(&life->goodbye.leaving, 1); /* even if it ended right then */
     }
     end_watches(life);
     host_life_finish(life);
@@ -69,7 +70,7 @@ static void prove(struct host_life *life)
  * r[impl hub.death.quarantine] */
 static void quarantine(struct host_life *life)
 {
-    life->quarantined = true;
+    life->death.quarantined = true;
     end_watches(life);
     host_life_part(life);
     hub_link_close(life->connection.link, RAPAHUB_EDIED, "hub.death.quarantine");
@@ -84,18 +85,19 @@ static void quarantine(struct host_life *life)
  * broke a rule, it is quarantined. */
 static bool is_hopeless(const struct host_life *life)
 {
-    return life->anonymous && !life->locked && hub_observe(&life->cause) != HOST_CAUSE_NONE;
+    return life->anonymous && !life->segment.locked &&
+           hub_observe(&life->exit.cause) != HOST_CAUSE_NONE;
 }
 
 void host_death_look(struct host_life *life)
 {
-    if (life->proven_ns != 0)
+    if (life->death.proven_ns != 0)
         return;
     if (host_life_proven(life))
         prove(life);
     else if (is_hopeless(life))
         quarantine(life);
-    else if (hub_observe(&life->parted) != 0 && !life->killed)
+    else if (hub_observe(&life->goodbye.parted) != 0 && !life->death.killed)
         host_guests_end(life, HOST_CAUSE_NONE, "it is being killed");
 }
 
@@ -108,9 +110,9 @@ void host_death_on_pidfd(void *user, uint32_t events)
 
     (void)events;
     host_death_look(life);
-    if (life->proven_ns != 0 || !life->anonymous)
+    if (life->death.proven_ns != 0 || !life->anonymous)
         return;
-    host_loop_unwatch(life->loop, &life->on_death);
+    host_loop_unwatch(life->loop, &life->process.on_death);
     host_guests_end(life, HOST_CAUSE_NONE, "its process is dead");
 }
 
@@ -121,7 +123,7 @@ void host_death_on_bell(void *user, uint32_t events)
     /* Most peers that hang up are dead: then there is nothing left to read or to kill. */
     if (events & (EPOLLHUP | EPOLLRDHUP))
         host_death_look(life);
-    if (life->proven_ns != 0)
+    if (life->death.proven_ns != 0)
         return;
     (void)hub_link_rung(life->connection.link, BATCH);
     host_watch_listen(life);
@@ -132,7 +134,7 @@ void host_death_closed(struct host_life *life)
 {
     if (hub_link_broken(life->connection.link))
         host_guests_violated(life);
-    else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->proven_ns == 0)
+    else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->death.proven_ns == 0)
         host_guests_end(life, HOST_CAUSE_NONE, "its link is closed");
     settle(life);
 }
@@ -154,8 +156,9 @@ int host_death_deliver(struct host_observe *host)
 /* A grandchild may hold the pipes. Its output is waited for, but only for a moment. */
 static bool is_over(struct host_observe *host, struct host_life *life)
 {
-    uint64_t until = life->proven_ns + OUTPUT_END;
-    bool open = life->output.pipes[0].watch.fd >= 0 || life->output.pipes[1].watch.fd >= 0;
+    uint64_t until = life->death.proven_ns + OUTPUT_END;
+    bool open =
+        life->process.output.pipes[0].watch.fd >= 0 || life->process.output.pipes[1].watch.fd >= 0;
 
     if (hub_observe(&life->users) != 0 ||
         host_caller_inside_life(&HOST_REGISTRY(host)->callers, life) != 0 ||

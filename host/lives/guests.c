@@ -36,16 +36,16 @@
 static void tell_stuck(const struct host_guest *guest)
 {
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: pid %d is killed and does not die", guest->name,
-                (int)guest->life->pid);
+                (int)guest->life->process.pid);
     hub_link_close(guest->life->connection.link, RAPAHUB_EDIED, "hub.death.stuck");
 }
 
 static void kill_for(struct host_guest *guest, enum host_cause cause)
 {
-    if (guest->life->killed)
+    if (guest->life->death.killed)
         tell_stuck(guest);
     host_life_kill(guest->life, cause);
-    guest->life->killed = true;
+    guest->life->death.killed = true;
     host_supervision_leaving(guest, "time-out");
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
@@ -62,7 +62,7 @@ static bool still_drains(struct host_guest *guest)
 {
     uint64_t again = hub_clock_after(DRAIN_AGAIN);
 
-    if (guest->drain_ns == 0 || guest->life->killed || hub_clock_left(guest->drain_ns) == 0 ||
+    if (guest->drain_ns == 0 || guest->life->death.killed || hub_clock_left(guest->drain_ns) == 0 ||
         !is_in_use(guest))
         return false;
     host_loop_set(&guest->host->owner.loop, &guest->timer,
@@ -73,13 +73,13 @@ static bool still_drains(struct host_guest *guest)
 /* r[impl shm.goodbye.host] */
 static void say_goodbye(struct host_life *life)
 {
-    hub_publish(&life->leaving, 1);
+    hub_publish(&life->goodbye.leaving, 1);
     hub_link_say_goodbye(life->connection.link, "", "stop");
-    if (!life->group->shared)
-        hub_publish(&life->view.header->host_goodbye, 1);
+    if (!life->segment.group->shared)
+        hub_publish(&life->segment.view.header->host_goodbye, 1);
     hub_link_alert(life->connection.link);
-    if (life->doorbell >= 0)
-        hub_doorbell_ring(life->doorbell);
+    if (life->doorbell.fd >= 0)
+        hub_doorbell_ring(life->doorbell.fd);
 }
 
 /* Says goodbye, once, when the open calls have ended or their time is over.
@@ -92,7 +92,7 @@ static bool send_goodbye(struct host_guest *guest)
         return false;
     guest->drain_ns = 0;
     say_goodbye(guest->life);
-    if (guest->life->killed)
+    if (guest->life->death.killed)
         return false;
     host_loop_set(&guest->host->owner.loop, &guest->timer,
                   hub_clock_after(goodbye == RAPAHUB_NONE ? 0 : goodbye));
@@ -105,7 +105,7 @@ static bool send_term(struct host_guest *guest)
 {
     uint64_t term = guest->supervision.term_ns;
 
-    if (!guest->told || guest->termed || guest->life->killed || term == RAPAHUB_NONE)
+    if (!guest->told || guest->termed || guest->life->death.killed || term == RAPAHUB_NONE)
         return false;
     guest->termed = true;
     host_life_signal(guest->life, SIGTERM);
@@ -214,7 +214,7 @@ void host_guests_attached(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    if (life->peer_state == HUB_PEER_RESERVED) {
+    if (life->segment.peer_state == HUB_PEER_RESERVED) {
         host_watch_look(life);
         return;
     }
@@ -256,25 +256,25 @@ void host_guests_ready(struct host_life *life)
     host_progress_begin(life);
     host_after_exit_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: ready in %" PRIu64 " us, pid %d, epoch %u",
-                guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND, (int)life->pid,
-                life->id.epoch);
+                guest->name, (life->ready_ns - life->born_ns) / HUB_MICROSECOND,
+                (int)life->process.pid, life->id.epoch);
 }
 
 /* ---- end ---- */
 
 static bool is_present(const struct host_life *life)
 {
-    return life->guest && life->guest->life == life && life->proven_ns == 0;
+    return life->guest && life->guest->life == life && life->death.proven_ns == 0;
 }
 
 void host_guests_end(struct host_life *life, enum host_cause cause, const char *why)
 {
     struct host_guest *guest = life->guest;
 
-    if (!is_present(life) || life->killed)
+    if (!is_present(life) || life->death.killed)
         return;
     host_life_kill(life, cause);
-    life->killed = true;
+    life->death.killed = true;
     host_supervision_leaving(guest, why);
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(PROOF_WITHIN));
 }
@@ -290,9 +290,9 @@ void host_guests_abort(struct host_life *life, enum host_cause cause)
         host_guests_end(life, cause, "it is stuck");
         return;
     }
-    if (!is_present(life) || life->killed)
+    if (!is_present(life) || life->death.killed)
         return;
-    hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
+    hub_claim(&life->exit.cause, HOST_CAUSE_NONE, (uint32_t)cause);
     host_life_signal(life, how->watchdog_signal);
     host_supervision_leaving(guest, "it is stuck");
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(how->abort_ns));
@@ -302,7 +302,7 @@ void host_guests_leaving(struct host_life *life)
 {
     struct host_guest *guest = life->guest;
 
-    hub_publish(&life->leaving, 1);
+    hub_publish(&life->goodbye.leaving, 1);
     if (!is_present(life) || guest->state == HOST_GUEST_STOPPING)
         return;
     host_supervision_leaving(guest, "it said goodbye");
@@ -322,14 +322,14 @@ void host_guests_blame(struct host_life *life)
     if (!guest || life->blamed || !hub_link_broken(life->connection.link))
         return;
     life->blamed = true;
-    hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL);
+    hub_claim(&life->exit.cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL);
     guest->violations++;
     host_figures_blame(&guest->figures, event.rule);
     event.name = guest->name;
     host_events_post(&guest->host->owner, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s%s", guest->name,
                 event.rule[0] ? event.rule : "the protocol",
-                life->proven_ns == 0 ? ", and is killed" : "");
+                life->death.proven_ns == 0 ? ", and is killed" : "");
 }
 
 void host_guests_violated(struct host_life *life)
@@ -337,15 +337,15 @@ void host_guests_violated(struct host_life *life)
     struct host_guest *guest = life->guest;
 
     host_guests_blame(life);
-    if (!is_present(life) || life->killed)
+    if (!is_present(life) || life->death.killed)
         return;
     host_supervision_leaving(guest, "it broke a rule");
-    if (!life->trusted) {
+    if (!life->segment.trusted) {
         host_life_kill(life, HOST_CAUSE_PROTOCOL);
-        life->killed = true;
+        life->death.killed = true;
     }
     host_loop_set(&guest->host->owner.loop, &guest->timer,
-                  hub_clock_after(life->trusted ? VIOLATED_GRACE : PROOF_WITHIN));
+                  hub_clock_after(life->segment.trusted ? VIOLATED_GRACE : PROOF_WITHIN));
 }
 
 static void part(struct host_life *life)
@@ -373,7 +373,7 @@ static void tell_death(const struct host_life *life, const struct host_end *end)
     const struct rapahub_event event = {
         .guest = life->id, .name = "", .cause = end->cause, .rule = ""};
 
-    if (end->class != RAPAHUB_EXIT_CLEAN || hub_observe(&life->leaving) == 0)
+    if (end->class != RAPAHUB_EXIT_CLEAN || hub_observe(&life->goodbye.leaving) == 0)
         host_events_post_death(&guest->host->owner, guest->on_death, guest->on_death_user, &event);
 }
 
@@ -384,10 +384,10 @@ void host_guests_ended(struct host_life *life)
     char cause[256];
     struct host_end end = {.cause = cause,
                            .rule = rule,
-                           .exit = hub_observe(&life->exit_known) ? &life->exit : NULL,
-                           .uptime_ns = life->proven_ns - life->born_ns,
-                           .ready_ns = life->ready_ns ? life->proven_ns - life->ready_ns : 0,
-                           .calls_lost = life->calls_lost};
+                           .exit = hub_observe(&life->exit.known) ? &life->exit.how : NULL,
+                           .uptime_ns = life->death.proven_ns - life->born_ns,
+                           .ready_ns = life->ready_ns ? life->death.proven_ns - life->ready_ns : 0,
+                           .calls_lost = life->death.calls_lost};
 
     end.class = host_life_ended(life, cause, sizeof cause);
     if (life->ready_ns == 0)
@@ -410,7 +410,7 @@ void host_guests_ask(struct host_guest *guest)
     guest->told = true;
     host_supervision_leaving(guest, "as asked");
     if (guest->supervision.brutal) {
-        hub_publish(&life->leaving, 1);
+        hub_publish(&life->goodbye.leaving, 1);
         host_guests_end(life, HOST_CAUSE_NONE, "as asked");
         return;
     }

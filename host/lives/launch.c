@@ -85,7 +85,8 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
                           struct launch *launch)
 {
     const struct hub_ticket ticket = {
-        .hub_path = life->trusted ? life->group->segment->mapping.path : "/proc/self/fd/3",
+        .hub_path =
+            life->segment.trusted ? life->segment.group->segment->mapping.path : "/proc/self/fd/3",
         .peer = life->id.peer,
         .doorbell = FD_DOORBELL,
         .module = FD_MODULE,
@@ -148,37 +149,37 @@ static int enter_group(struct host_guest *guest, struct host_life *life)
     struct host_observe *host = HOST_OBSERVE(guest->host);
     int r = 0;
 
-    if (life->trusted && HOST_PROCESS(host)->shared) {
-        life->group = HOST_PROCESS(host)->shared;
+    if (life->segment.trusted && HOST_PROCESS(host)->shared) {
+        life->segment.group = HOST_PROCESS(host)->shared;
     } else {
         const struct host_group_plan plan = {.number = HOST_PROCESS(host)->groups + 1,
-                                             .shared = life->trusted};
+                                             .shared = life->segment.trusted};
 
-        r = host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &life->group);
+        r = host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &life->segment.group);
         if (r < 0)
             return r;
         HOST_PROCESS(host)->groups++;
-        if (life->trusted)
-            HOST_PROCESS(host)->shared = life->group;
+        if (life->segment.trusted)
+            HOST_PROCESS(host)->shared = life->segment.group;
     }
-    r = host_group_enter(life->group, guest->lives + 1, &life->id.peer, &life->id.epoch);
+    r = host_group_enter(life->segment.group, guest->lives + 1, &life->id.peer, &life->id.epoch);
     if (r < 0)
         return r;
-    life->entered = true;
-    life->id.group = life->group->number;
-    life->peer_state = HUB_PEER_RESERVED;
-    hub_segment_view(life->group->segment, life->id.peer, &life->view);
+    life->segment.entered = true;
+    life->id.group = life->segment.group->number;
+    life->segment.peer_state = HUB_PEER_RESERVED;
+    hub_segment_view(life->segment.group->segment, life->id.peer, &life->segment.view);
     return 0;
 }
 
 /* r[impl shm.doorbell.socketpair] */
 static int make_descriptors(struct host_life *life, struct launch *launch)
 {
-    int r = hub_doorbell_create(&life->doorbell, &launch->doorbell);
+    int r = hub_doorbell_create(&life->doorbell.fd, &launch->doorbell);
 
     if (r < 0)
         return r;
-    r = host_output_open(&life->output, life->loop, launch->output);
+    r = host_output_open(&life->process.output, life->loop, launch->output);
     if (r == 0)
         r = host_fd_store_open(life, &launch->keep);
     if (r < 0)
@@ -193,9 +194,9 @@ static int enter_cgroup(struct host_guest *guest, struct host_life *life, struct
 {
     int r = host_confinement_enter(guest, life);
 
-    if (r < 0 || !life->cgroup.open)
+    if (r < 0 || !life->process.cgroup.open)
         return r;
-    launch->cgroup = host_cgroup_door(&life->cgroup);
+    launch->cgroup = host_cgroup_door(&life->process.cgroup);
     return launch->cgroup < 0 ? launch->cgroup : 0;
 }
 
@@ -207,7 +208,8 @@ static void number_descriptors(const struct host_guest *guest, const struct host
     order->descriptors[FD_INPUT] = launch->input;
     order->descriptors[FD_OUTPUT] = launch->output[0];
     order->descriptors[FD_ERROR] = launch->output[1];
-    order->descriptors[FD_SEGMENT] = life->trusted ? -1 : life->group->segment->mapping.fd;
+    order->descriptors[FD_SEGMENT] =
+        life->segment.trusted ? -1 : life->segment.group->segment->mapping.fd;
     order->descriptors[FD_DOORBELL] = launch->doorbell;
     order->descriptors[FD_MODULE] = guest->module;
     order->descriptors[FD_KEEP] = launch->keep;
@@ -225,9 +227,9 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
         .program = HOST_PROCESS(host)->options.guest_program,
         .arguments = launch->arguments,
         .environment = launch->environment,
-        .no_new_privs = !life->trusted,
+        .no_new_privs = !life->segment.trusted,
         .limits = &guest->limits,
-        .confined = life->cgroup.open,
+        .confined = life->process.cgroup.open,
         .cgroup = launch->cgroup,
     };
     struct host_spawned spawned;
@@ -241,8 +243,8 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
         guest->step = spawned.step;
         return r;
     }
-    life->pid = spawned.pid;
-    life->pidfd = spawned.pidfd;
+    life->process.pid = spawned.pid;
+    life->process.pidfd = spawned.pidfd;
     life->born_ns = hub_clock_now();
     host_pulse_forgive(&life->pulse, life->born_ns);
     return 0;
@@ -263,18 +265,18 @@ static int watch(struct host_life *life)
 {
     int r;
 
-    life->on_death = (struct host_watch){
-        life->pidfd, HOST_SUPERVISION(life->host)->hooks->lives.on_pidfd, life, 0};
-    life->on_bell = (struct host_watch){
-        life->doorbell, HOST_SUPERVISION(life->host)->hooks->lives.on_bell, life, 0};
-    r = host_loop_watch(life->loop, &life->on_death, EPOLLIN);
+    life->process.on_death = (struct host_watch){
+        life->process.pidfd, HOST_SUPERVISION(life->host)->hooks->lives.on_pidfd, life, 0};
+    life->doorbell.watch = (struct host_watch){
+        life->doorbell.fd, HOST_SUPERVISION(life->host)->hooks->lives.on_bell, life, 0};
+    r = host_loop_watch(life->loop, &life->process.on_death, EPOLLIN);
     if (r == 0)
         r = host_life_listen(life);
     if (r == 0)
         r = host_fd_store_watch(life);
     if (r == 0)
         r = look_out(HOST_OBSERVE(life->host), &life->post);
-    return r == 0 ? host_output_watch(&life->output) : r;
+    return r == 0 ? host_output_watch(&life->process.output) : r;
 }
 
 /* Notes the step that failed, unless a more exact one is known. */
@@ -294,7 +296,7 @@ static int build(struct host_guest *guest, struct host_life *life, struct launch
     if (r == 0)
         r = at(guest, "arguments", make_arguments(guest, life, launch));
     if (r == 0)
-        r = at(guest, "environment", make_environment(life->trusted, launch));
+        r = at(guest, "environment", make_environment(life->segment.trusted, launch));
     if (r == 0)
         r = at(guest, "cgroup", enter_cgroup(guest, life, launch));
     if (r == 0)
@@ -307,10 +309,10 @@ static int build(struct host_guest *guest, struct host_life *life, struct launch
 /* A child whose link could not be opened is of no use. */
 static void undo(struct host_life *life)
 {
-    if (life->pidfd >= 0) {
+    if (life->process.pidfd >= 0) {
         host_life_kill(life, HOST_CAUSE_SPAWN);
-        if (hub_proof_wait(life->pidfd, hub_clock_after(PROOF_WITHIN)) < 0) {
-            rapahub_log(RAPAHUB_LOG_ERROR, "launch", "pid %d does not die", (int)life->pid);
+        if (hub_proof_wait(life->process.pidfd, hub_clock_after(PROOF_WITHIN)) < 0) {
+            rapahub_log(RAPAHUB_LOG_ERROR, "launch", "pid %d does not die", (int)life->process.pid);
             return; /* memory that it may still touch is never freed */
         }
     }
@@ -329,8 +331,8 @@ int host_launch(struct host_guest *guest, struct host_life **out)
     guest->step = NULL;
     life->incarnation = guest->incarnation;
     life->host = guest->host;
-    life->trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
-    life->waiting = (enum hub_wait_manner)guest->host->options.waiting;
+    life->segment.trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
+    life->segment.waiting = (enum hub_wait_manner)guest->host->options.waiting;
     memcpy(life->name, guest->name, sizeof life->name);
     r = build(guest, life, &launch);
     fini(&launch);

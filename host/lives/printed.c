@@ -25,10 +25,10 @@ static void take_line(void *user, const char *line)
 /* r[impl supervise.log] */
 void host_printed_begin(struct host_life *life)
 {
-    life->output.on_line = take_line;
-    life->output.user = life;
-    life->output.line_max = life->guest->supervision.log_line;
-    life->output.rate = life->guest->supervision.log_rate;
+    life->process.output.on_line = take_line;
+    life->process.output.user = life;
+    life->process.output.line_max = life->guest->supervision.log_line;
+    life->process.output.rate = life->guest->supervision.log_rate;
 }
 
 struct reading {

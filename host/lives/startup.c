@@ -25,7 +25,7 @@ void host_startup_fail(struct host_life *life, int code)
 
     if (guest->verdict.code == 0)
         host_verdict_take(&guest->verdict, code);
-    snprintf(life->why, sizeof life->why, "%s", rapahub_last_error()->text);
+    snprintf(life->exit.why, sizeof life->exit.why, "%s", rapahub_last_error()->text);
     host_life_kill(life, HOST_CAUSE_NONE);
 }
 
@@ -44,8 +44,8 @@ static bool is_starting(const struct host_life *life)
 /* Is this response still of interest? The life may have ended meanwhile. */
 static bool goes_on(struct host_life *life, int code)
 {
-    if (life->settled || life->guest->life != life || !is_starting(life) || code == RAPAHUB_EDIED ||
-        code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
+    if (life->death.settled || life->guest->life != life || !is_starting(life) ||
+        code == RAPAHUB_EDIED || code == RAPAHUB_ECLOSED || code == RAPAHUB_EPROTOCOL)
         return false;
     if (code == 0)
         return true;
@@ -340,7 +340,7 @@ static bool take_start_reason(struct host_guest *guest, const char *reason)
 
 static const char *how_far(const struct host_life *life)
 {
-    if (life->peer_state == HUB_PEER_RESERVED)
+    if (life->segment.peer_state == HUB_PEER_RESERVED)
         return "it never attached";
     return life->startup.ready_seen ? "its containers, or its probes, were not"
                                     : "still in a constructor";
@@ -352,13 +352,13 @@ void host_startup_explain(struct host_life *life, const struct host_end *end)
     char last[256];
     int code = RAPAHUB_ESTART;
 
-    if (guest->verdict.code < 0 || take_start_reason(guest, life->reason))
+    if (guest->verdict.code < 0 || take_start_reason(guest, life->goodbye.reason))
         return;
     if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
         rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
                      guest->supervision.start_timeout_ns / HUB_MILLISECOND, how_far(life));
     else {
-        host_output_last(&life->output, last, sizeof last);
+        host_output_last(&life->process.output, last, sizeof last);
         rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
                      last[0] ? ": " : "", last);
     }

@@ -87,7 +87,7 @@ static int run_kill(struct host_owner *owner, void *argument)
     if (!guest || !guest->life)
         return refuse_stale();
     /* A guest that cannot be killed is quarantined. */
-    host_life_kill(guest->life, guest->life->anonymous && guest->life->pidfd < 0
+    host_life_kill(guest->life, guest->life->anonymous && guest->life->process.pidfd < 0
                                     ? HOST_CAUSE_STOP_TIMEOUT
                                     : HOST_CAUSE_NONE);
     return 0;

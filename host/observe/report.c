@@ -56,11 +56,11 @@ static void take_oldest(struct host_guest *guest, const struct host_life *life,
 static void take_life(struct host_guest *guest, struct host_life *life, struct rapahub_report *out)
 {
     out->guest = life->id;
-    out->pid = life->pid;
-    out->user_ns = life->usage.user_ns;
-    out->system_ns = life->usage.system_ns;
-    out->memory_max = life->usage.memory_max;
-    snprintf(out->last_words, sizeof out->last_words, "%s", life->output.words);
+    out->pid = life->process.pid;
+    out->user_ns = life->exit.usage.user_ns;
+    out->system_ns = life->exit.usage.system_ns;
+    out->memory_max = life->exit.usage.memory_max;
+    snprintf(out->last_words, sizeof out->last_words, "%s", life->process.output.words);
     take_oldest(guest, life, out);
 }
 
@@ -69,7 +69,7 @@ static const char *state_of(const struct host_child *child, const struct host_li
 {
     uint32_t state = child->state;
 
-    if (state == HOST_CHILD_STOPPING && life && hub_observe(&life->leaving) == 0) {
+    if (state == HOST_CHILD_STOPPING && life && hub_observe(&life->goodbye.leaving) == 0) {
         state = life->startup.ready_seen ? HOST_CHILD_ATTACHED : HOST_CHILD_STARTING;
         if (life->ready_ns != 0)
             state = HOST_CHILD_READY;

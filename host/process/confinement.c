@@ -54,7 +54,7 @@ static int make(struct host_guest *guest, struct host_life *life)
 {
     int r = find(guest->host);
 
-    return r == 0 ? host_cgroup_create(guest->host->cgroup, &life->cgroup) : r;
+    return r == 0 ? host_cgroup_create(guest->host->cgroup, &life->process.cgroup) : r;
 }
 
 static void tell(struct host_guest *guest)
@@ -79,7 +79,7 @@ int host_confinement_enter(struct host_guest *guest, struct host_life *life)
     if (r < 0 && (must || limits->required))
         return r;
     if (r == 0)
-        r = host_cgroup_limit(&life->cgroup, limits);
+        r = host_cgroup_limit(&life->process.cgroup, limits);
     if (r < 0 && limits->required)
         return r;
     if (r < 0)
@@ -91,30 +91,30 @@ int host_confinement_enter(struct host_guest *guest, struct host_life *life)
 void host_confinement_ended(struct host_life *life)
 {
     const struct rapahub_supervision *how = &life->guest->supervision;
-    bool killed = hub_load_relaxed(&life->exit_known) != 0 && life->exit.code == CLD_KILLED &&
-                  life->exit.status == SIGKILL;
-    bool oom = killed && !life->guest->told && host_cgroup_ooms(&life->cgroup) > 0;
+    bool killed = hub_load_relaxed(&life->exit.known) != 0 && life->exit.how.code == CLD_KILLED &&
+                  life->exit.how.status == SIGKILL;
+    bool oom = killed && !life->guest->told && host_cgroup_ooms(&life->process.cgroup) > 0;
 
     if (oom)
-        hub_claim(&life->cause, HOST_CAUSE_NONE, HOST_CAUSE_OOM);
+        hub_claim(&life->exit.cause, HOST_CAUSE_NONE, HOST_CAUSE_OOM);
     if (how->kill_mode == RAPAHUB_KILL_CGROUP || (oom && how->oom_policy == RAPAHUB_OOM_KILL_GROUP))
-        life->purged = host_cgroup_kill(&life->cgroup) == 0;
+        life->process.purged = host_cgroup_kill(&life->process.cgroup) == 0;
     else /* its group was killed, and may not be gone yet */
-        life->purged = life->cgroup.open && how->kill_mode == RAPAHUB_KILL_GROUP;
+        life->process.purged = life->process.cgroup.open && how->kill_mode == RAPAHUB_KILL_GROUP;
 }
 
 bool host_confinement_lasts(const struct host_life *life)
 {
-    return life->purged && hub_clock_left(life->proven_ns + KILL_WITHIN) > 0 &&
-           host_cgroup_populated(&life->cgroup);
+    return life->process.purged && hub_clock_left(life->death.proven_ns + KILL_WITHIN) > 0 &&
+           host_cgroup_populated(&life->process.cgroup);
 }
 
 void host_confinement_leave(struct host_life *life)
 {
-    char name[sizeof life->cgroup.name];
+    char name[sizeof life->process.cgroup.name];
 
-    memcpy(name, life->cgroup.name, sizeof name);
-    if (life->host && !host_cgroup_release(life->host->cgroup, &life->cgroup))
+    memcpy(name, life->process.cgroup.name, sizeof name);
+    if (life->host && !host_cgroup_release(life->host->cgroup, &life->process.cgroup))
         rapahub_log(RAPAHUB_LOG_WARN, "confinement", "%s: the cgroup %s stays: somebody is in it",
                     life->name, name);
 }

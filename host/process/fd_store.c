@@ -196,7 +196,7 @@ static void hear_later(struct host_life *life)
 {
     struct host_timer *again = &life->guest->keep->again;
 
-    if (life->proven_ns != 0) { /* its socket does not outlive it */
+    if (life->death.proven_ns != 0) { /* its socket does not outlive it */
         rapahub_log(RAPAHUB_LOG_WARN, "keep",
                     "%s: no number is free for what it gave away last: it is lost", life->name);
         return;

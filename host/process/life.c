@@ -37,9 +37,10 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
         return NULL;
     life->guest = guest;
     life->loop = loop;
-    life->doorbell = life->pidfd = life->on_death.fd = life->on_bell.fd = -1;
+    life->doorbell.fd = life->process.pidfd = life->process.on_death.fd = life->doorbell.watch.fd =
+        -1;
     life->on_keep.fd = -1;
-    life->output.pipes[0].watch.fd = life->output.pipes[1].watch.fd = -1;
+    life->process.output.pipes[0].watch.fd = life->process.output.pipes[1].watch.fd = -1;
     hub_list_init(&life->link);
     hub_list_init(&life->chains.begun);
     hub_list_init(&life->chains.seats);
@@ -48,48 +49,48 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
 
 static void give_back_entry(struct host_life *life, bool born)
 {
-    if (life->quarantined)
-        host_group_quarantine(life->group, life->id.peer);
+    if (life->death.quarantined)
+        host_group_quarantine(life->segment.group, life->id.peer);
     else if (born || life->anonymous)
-        host_group_leave(life->group, life->id.peer);
+        host_group_leave(life->segment.group, life->id.peer);
     else
-        host_group_abandon(life->group, life->id.peer);
+        host_group_abandon(life->segment.group, life->id.peer);
 }
 
 /* A doorbell that accepts no descriptors holds none. r[impl hub.descriptor.elsewhere] */
 static void close_doorbell(struct host_life *life)
 {
-    if (life->doorbell < 0 || hub_doorbell_is_sealed(life->doorbell))
-        hub_fd_release(&life->doorbell);
+    if (life->doorbell.fd < 0 || hub_doorbell_is_sealed(life->doorbell.fd))
+        hub_fd_release(&life->doorbell.fd);
     else
-        hub_closer_give_end(life->host->closer, &life->doorbell);
+        hub_closer_give_end(life->host->closer, &life->doorbell.fd);
 }
 
 /* r[impl shm.crash.recovery] r[impl shm.death.recovery] */
 void host_life_release(struct host_life **pointer)
 {
     struct host_life *life = *pointer;
-    bool born = life && life->pidfd >= 0;
+    bool born = life && life->process.pidfd >= 0;
 
     *pointer = NULL;
     if (!life)
         return;
-    host_loop_unwatch(life->loop, &life->on_death);
-    host_loop_unwatch(life->loop, &life->on_bell);
+    host_loop_unwatch(life->loop, &life->process.on_death);
+    host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
     host_fd_store_close(life);
-    host_output_close(&life->output);
+    host_output_close(&life->process.output);
     if (life->open)
         hub_connection_close(&life->connection);
     if (born && !life->anonymous)
-        host_zombies_reap(&life->host->zombies, &life->pidfd);
+        host_zombies_reap(&life->host->zombies, &life->process.pidfd);
     close_doorbell(life);
-    hub_fd_release(&life->pidfd);
+    hub_fd_release(&life->process.pidfd);
     host_confinement_leave(life);
-    if (life->entered)
+    if (life->segment.entered)
         give_back_entry(life, born);
-    if (life->group && !life->group->shared)
-        host_group_release(&life->group);
+    if (life->segment.group && !life->segment.group->shared)
+        host_group_release(&life->segment.group);
     host_methods_release(&life->startup.methods);
     free(life);
 }
@@ -141,15 +142,15 @@ static void on_goodbye(void *user, const char *reason)
 {
     struct host_life *life = user;
 
-    if (hub_exchange(&life->leaving, 1) == 0 || !life->reason[0])
-        snprintf(life->reason, sizeof life->reason, "%s", reason);
+    if (hub_exchange(&life->goodbye.leaving, 1) == 0 || !life->goodbye.reason[0])
+        snprintf(life->goodbye.reason, sizeof life->goodbye.reason, "%s", reason);
     note(life, HOST_WORK_GOODBYE);
 }
 
 static bool is_leaving(const struct host_life *life)
 {
-    return hub_observe(&life->leaving) != 0 ||
-           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+    return hub_observe(&life->goodbye.leaving) != 0 ||
+           hub_observe(&life->segment.view.entry->state) == HUB_PEER_GOODBYE;
 }
 
 /* Any thread that sees the hang-up may kill, and end the calls if the death is proven: callers must
@@ -189,14 +190,14 @@ int host_life_connect(struct host_life *life, hub_inbound_calls_streams *streams
 {
     const struct hub_link_options options = {
         .role = HUB_ROLE_HOST,
-        .segment = life->group->segment,
-        .view = &life->view,
-        .pool = &life->group->pool,
+        .segment = life->segment.group->segment,
+        .view = &life->segment.view,
+        .pool = &life->segment.group->pool,
         .peer = life->id.peer,
         .epoch = life->id.epoch,
-        .doorbell = life->doorbell,
-        .waiting = life->waiting,
-        .pidfd = life->pidfd,
+        .doorbell = life->doorbell.fd,
+        .waiting = life->segment.waiting,
+        .pidfd = life->process.pidfd,
         .watched = !life->anonymous,
         .pended = &life->work,
         .pended_bits = HOST_WORK_SWEEP,
@@ -211,14 +212,14 @@ int host_life_connect(struct host_life *life, hub_inbound_calls_streams *streams
     hub_channels_set_manner(life->connection.channels, manner);
     hub_calls_on_nap(life->connection.calls, on_nap, life);
     life->post.connection = &life->connection;
-    life->post.pidfd = life->pidfd;
+    life->post.pidfd = life->process.pidfd;
     life->futex.link = life->connection.link;
     return 0;
 }
 
 int host_life_listen(struct host_life *life)
 {
-    return host_loop_watch(life->loop, &life->on_bell, EPOLLIN | EPOLLRDHUP | EPOLLET);
+    return host_loop_watch(life->loop, &life->doorbell.watch, EPOLLIN | EPOLLRDHUP | EPOLLET);
 }
 
 void host_life_hold(struct host_life *life)
@@ -238,8 +239,8 @@ void host_life_drop(struct host_life *life)
 
 bool host_life_said_goodbye(const struct host_life *life)
 {
-    return hub_observe(&life->parted) == 0 &&
-           hub_observe(&life->view.entry->state) == HUB_PEER_GOODBYE;
+    return hub_observe(&life->goodbye.parted) == 0 &&
+           hub_observe(&life->segment.view.entry->state) == HUB_PEER_GOODBYE;
 }
 
 /* For our own child the pidfd is proof enough. An anonymous guest told us itself which process it
@@ -249,12 +250,13 @@ bool host_life_said_goodbye(const struct host_life *life)
 bool host_life_proven(const struct host_life *life)
 {
     if (!life->anonymous)
-        return hub_proof_of_death(life->pidfd);
-    if (!life->locked)
+        return hub_proof_of_death(life->process.pidfd);
+    if (!life->segment.locked)
         return false;
-    if (life->pidfd >= 0 && !host_life_said_goodbye(life) && !hub_proof_of_death(life->pidfd))
+    if (life->process.pidfd >= 0 && !host_life_said_goodbye(life) &&
+        !hub_proof_of_death(life->process.pidfd))
         return false;
-    return hub_lock_seize_peer(life->group->segment->mapping.fd, life->id.peer) == 0;
+    return hub_lock_seize_peer(life->segment.group->segment->mapping.fd, life->id.peer) == 0;
 }
 
 /* The state tells that the guest has left, whatever else it sent. r[impl shm.goodbye.guest] */
@@ -269,8 +271,8 @@ void host_life_finish(struct host_life *life)
 /* The order matters: a thread that sees the state must know who set it. */
 void host_life_part(struct host_life *life)
 {
-    hub_publish(&life->parted, 1);
-    hub_peer_table_goodbye(life->view.entry);
+    hub_publish(&life->goodbye.parted, 1);
+    hub_peer_table_goodbye(life->segment.view.entry);
 }
 
 /* An anonymous guest is identified by its lock. A process that looks for a free entry locks each
@@ -280,21 +282,21 @@ static bool is_the_one(const struct host_life *life)
 {
     pid_t pid = 0;
 
-    return !life->anonymous ||
-           (hub_lock_test_peer(life->group->segment->mapping.fd, life->id.peer, &pid) == 1 &&
-            pid == life->pid);
+    return !life->anonymous || (hub_lock_test_peer(life->segment.group->segment->mapping.fd,
+                                                   life->id.peer, &pid) == 1 &&
+                                pid == life->process.pid);
 }
 
 void host_life_signal(const struct host_life *life, int number)
 {
     if (is_the_one(life))
-        syscall(SYS_pidfd_send_signal, life->pidfd, number, NULL, 0);
+        syscall(SYS_pidfd_send_signal, life->process.pidfd, number, NULL, 0);
 }
 
 /* r[impl shm.crash.recovery] */
 void host_life_kill(struct host_life *life, enum host_cause cause)
 {
-    hub_claim(&life->cause, HOST_CAUSE_NONE, (uint32_t)cause);
+    hub_claim(&life->exit.cause, HOST_CAUSE_NONE, (uint32_t)cause);
     host_life_signal(life, SIGKILL);
     if (!host_life_said_goodbye(life))
         host_life_part(life);
@@ -305,20 +307,21 @@ void host_life_kill(struct host_life *life, enum host_cause cause)
 static enum rapahub_exit_class stranger_ended(const struct host_life *life, char *to, size_t size)
 {
     static const struct hub_exit killed = {.code = CLD_KILLED, .status = SIGKILL};
-    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum host_cause cause = (enum host_cause)hub_observe(&life->exit.cause);
     enum rapahub_exit_class class = host_exits_class(&killed, cause);
 
-    if (life->quarantined)
+    if (life->death.quarantined)
         snprintf(to, size, "it has no lock: nobody can prove that it is dead");
-    else if (life->detached)
-        snprintf(to, size, "detached%s%s", life->reason[0] ? ": " : "", life->reason);
+    else if (life->goodbye.detached)
+        snprintf(to, size, "detached%s%s", life->goodbye.reason[0] ? ": " : "",
+                 life->goodbye.reason);
     else if (cause != HOST_CAUSE_NONE)
         host_exits_print(class, &killed, to, size);
     else
         snprintf(to, size, "died; only its parent knows how");
     if (cause != HOST_CAUSE_NONE)
         return class;
-    return life->detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
+    return life->goodbye.detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
 /* Kills the process group that it led. The pidfd names that group even after another process has
@@ -329,21 +332,21 @@ static void end_group(const struct host_life *life, bool held)
 {
     if (life->anonymous || life->guest->supervision.kill_mode != RAPAHUB_KILL_GROUP)
         return;
-    if (syscall(SYS_pidfd_send_signal, life->pidfd, SIGKILL, NULL, TO_GROUP) < 0 &&
+    if (syscall(SYS_pidfd_send_signal, life->process.pidfd, SIGKILL, NULL, TO_GROUP) < 0 &&
         errno == EINVAL && held)
-        (void)kill(-life->pid, SIGKILL);
+        (void)kill(-life->process.pid, SIGKILL);
 }
 
 void host_life_note_exit(struct host_life *life)
 {
     bool held;
 
-    if (hub_load_relaxed(&life->exit_known) != 0)
+    if (hub_load_relaxed(&life->exit.known) != 0)
         return;
-    held = hub_proof_status(life->pidfd, &life->exit) == 0;
+    held = hub_proof_status(life->process.pidfd, &life->exit.how) == 0;
     if (held) {
-        (void)hub_proof_usage(life->pidfd, &life->usage);
-        hub_publish(&life->exit_known, 1);
+        (void)hub_proof_usage(life->process.pidfd, &life->exit.usage);
+        hub_publish(&life->exit.known, 1);
     }
     end_group(life, held);
     host_confinement_ended(life);
@@ -352,11 +355,11 @@ void host_life_note_exit(struct host_life *life)
 /* A caller may find the link closed before the owner has recorded the exit, or meanwhile. */
 static bool take_exit(const struct host_life *life, struct hub_exit *out)
 {
-    if (hub_observe(&life->exit_known) == 0 && hub_proof_status(life->pidfd, out) == 0)
+    if (hub_observe(&life->exit.known) == 0 && hub_proof_status(life->process.pidfd, out) == 0)
         return true;
-    if (hub_observe(&life->exit_known) == 0)
+    if (hub_observe(&life->exit.known) == 0)
         return false;
-    *out = life->exit;
+    *out = life->exit.how;
     return true;
 }
 
@@ -364,11 +367,11 @@ enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t
 {
     struct hub_exit exit;
     bool known = take_exit(life, &exit);
-    enum host_cause cause = (enum host_cause)hub_observe(&life->cause);
+    enum host_cause cause = (enum host_cause)hub_observe(&life->exit.cause);
     enum rapahub_exit_class class = host_exits_class(known ? &exit : NULL, cause);
 
-    if (life->why[0])
-        snprintf(to, size, "%s", life->why);
+    if (life->exit.why[0])
+        snprintf(to, size, "%s", life->exit.why);
     else if (life->anonymous)
         return stranger_ended(life, to, size);
     else if (class == RAPAHUB_EXIT_WATCHDOG)
@@ -388,7 +391,7 @@ int host_life_explain(struct host_life *life, int code, const char *method)
         return rapahub_fail(code, "", "the guest %s died during %s: %s", life->name, method, cause);
     case RAPAHUB_ECLOSED:
         return rapahub_fail(code, "", "the guest %s said goodbye during %s%s%s", life->name, method,
-                            life->reason[0] ? ": " : "", life->reason);
+                            life->goodbye.reason[0] ? ": " : "", life->goodbye.reason);
     case RAPAHUB_EPROTOCOL:
         return rapahub_fail(code, hub_link_rule(life->connection.link),
                             "the guest %s broke a rule of the protocol during %s%s%s", life->name,

@@ -7,22 +7,19 @@
 #define HOST_PROCESS_LIFE_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 #include <rapahub/id.h>
 
 #include "host/owner/futexes.h"
 #include "host/owner/lookout.h"
 #include "host/owner/loop.h"
-#include "host/process/cgroup.h"
 #include "host/process/group.h"
-#include "host/process/output.h"
+#include "host/process/life_process.h"
 #include "host/registry/methods.h"
-#include "host/supervise/exits.h"
 #include "host/supervise/probe.h"
 #include "host/supervise/pulse.h"
 #include "host/supervise/stall.h"
-#include "hub/base/proof.h"
 #include "hub/connection/connection.h"
 #include "hub/wire/lifecycle.h"
 
@@ -71,6 +68,58 @@ struct host_chains {
     struct hub_list begun, seats;
 };
 
+/* What it has of the segment of its group: its view, and its peer entry. */
+struct host_life_segment {
+    struct host_group *group;
+    struct hub_segment_view view;
+    bool entered; /* it has a peer entry */
+    bool trusted; /* it shares its segment with other guests */
+    bool locked;  /* anonymous: it held the lock of its range, so its end can be proven */
+    enum hub_wait_manner waiting;
+    uint32_t peer_state; /* the state of its entry, as read last; owner */
+};
+
+/* Our end of its doorbell; owner, see watch.h. */
+struct host_life_doorbell {
+    int fd; /* -1: none */
+    struct host_watch watch;
+    bool unheard; /* it is not armed: the owner polls the ring */
+    bool deaf;    /* it rang too often, and is out of the loop now */
+    bool flooded; /* the flood was logged */
+};
+
+/* How it left, or was told to. */
+struct host_life_goodbye {
+    /* 1: it was asked to end, or ends by itself, so a hang-up is no reason to kill */
+    struct hub_a32 leaving;
+    struct hub_a32 parted; /* 1: the host itself set its state to Goodbye */
+    bool detached;         /* it said goodbye and has unmapped the segment; owner */
+    char reason[1041];     /* reason of its Goodbye; written once, before HOST_WORK_GOODBYE */
+};
+
+/* Its death, from the first kill to the decision what follows; owner. */
+struct host_life_death {
+    bool killed;         /* SIGKILL was sent, and the time for the proof runs */
+    bool quarantined;    /* its end will never be proven */
+    bool settled;        /* its end was reported, and what follows is decided */
+    uint32_t calls_lost; /* calls that ended without a response */
+    uint64_t proven_ns;  /* 0: not proven dead */
+};
+
+/* Whether it gets on with its calls, and when that is asked; owner, see progress.h. */
+struct host_progress {
+    struct host_stall stall;
+    struct host_timer timer;
+};
+
+/* The timed looks at its ring; owner, see watch.h. */
+struct host_life_looks {
+    uint64_t traffic;    /* last count of messages, of a guest that never wakes the host */
+    uint64_t traffic_ns; /* when `traffic` changed */
+    uint64_t last_ns;    /* the last look */
+    bool rests;          /* nothing was open then */
+};
+
 struct host_life {
     struct host_process *host;
     struct host_loop *loop;
@@ -78,63 +127,34 @@ struct host_life {
     char name[64];            /* constant once the guest is ready */
     struct rapahub_guest_id id;
     uint64_t incarnation;
-    struct host_group *group;
-    struct hub_segment_view view;
-    bool entered; /* it has a peer entry */
-    bool open;    /* the connection is open */
-    bool trusted; /* it shares its segment with other guests */
-    enum hub_wait_manner waiting;
-    bool anonymous;   /* the host did not start it: no doorbell, pipes or exit status */
-    bool locked;      /* anonymous: it held the lock of its range, so its end can be proven */
-    bool detached;    /* it said goodbye and has unmapped the segment */
-    bool quarantined; /* its end will never be proven */
-    bool killed;      /* SIGKILL was sent, and the time for the proof runs; owner */
-    int doorbell;     /* our end; -1: none */
-    int pidfd;        /* -1: not started, or not known */
-    pid_t pid;
+    struct host_life_segment segment;
+    bool open;      /* the connection is open */
+    bool anonymous; /* the host did not start it: no doorbell, pipes or exit status */
+    struct host_life_doorbell doorbell;
     struct hub_connection connection;
-    struct host_output output;
-    struct host_cgroup cgroup;
-    bool purged; /* after its death all in its cgroup were killed */
-    struct host_watch on_death, on_bell, on_keep; /* on_keep: see fd_store.h */
+    struct host_life_process process;
+    struct host_watch on_keep; /* see fd_store.h */
     struct host_post post;
     struct host_futex futex;
 
     struct hub_a32 users; /* threads and frames of the owner that use it */
     struct hub_a32 work;  /* HOST_WORK_... */
-    /* 1: it was asked to end, or ends by itself, so a hang-up is no reason to kill */
-    struct hub_a32 leaving;
-    struct hub_a32 parted; /* 1: the host itself set its state to Goodbye */
-    struct hub_a32 cause;  /* enum host_cause, recorded before the signal */
-    struct hub_a32 exit_known;
-    struct hub_exit exit;   /* how its process ended; constant once `exit_known` is set */
-    struct hub_usage usage; /* usage of its process; valid once `exit_known` is set */
-    char reason[1041];      /* reason of its Goodbye; written once, before HOST_WORK_GOODBYE */
+    struct host_life_goodbye goodbye;
+    struct host_life_exit exit;
 
     struct host_startup startup; /* the rest belongs to the owner, unless marked */
-    uint32_t peer_state;         /* the state of its entry, as read last */
     uint64_t born_ns, ready_ns;  /* 0: not yet */
-    uint64_t proven_ns;          /* 0: not proven dead */
-    uint32_t calls_lost;         /* calls that ended without a response */
-    bool unheard;                /* its doorbell is not armed: the owner polls its ring */
-    bool deaf;                   /* its doorbell rang too often, and is out of the loop now */
-    bool flooded;                /* the flood was logged */
-    bool blamed;                 /* it broke a rule, and that was reported */
-    bool settled;                /* its end was reported, and what follows is decided */
+    struct host_life_death death;
+    bool blamed; /* it broke a rule, and that was reported */
     struct host_pulse pulse;
-    uint64_t traced_ns;         /* since when a debugger excuses it; 0: none has */
-    struct host_stall progress; /* see progress.h */
-    struct host_timer progress_timer;
+    uint64_t traced_ns; /* since when a debugger excuses it; 0: none has */
+    struct host_progress progress;
+    struct host_life_looks looks;
     struct host_probes probes;
     struct host_nested_upcall nested;
     struct host_chains chains;
     uint32_t relayed;       /* its requests to other guests that are open */
     struct hub_a32 foreign; /* requests of other guests that are open in it; any thread */
-    uint64_t traffic;       /* last count of messages, of a guest that never wakes the host */
-    uint64_t traffic_ns;    /* when `traffic` changed */
-    uint64_t looked_ns;     /* last timed check of its ring */
-    bool rests;             /* nothing was open at the last timed check */
-    char why[256];          /* cause of death beyond the exit status; or "" */
     struct hub_list link;   /* in the host's lives, or its ended lives */
 };
 

@@ -10,7 +10,7 @@
 
 static bool is_awake_by_futex(const struct host_life *life)
 {
-    return life->proven_ns == 0 && life->open && !hub_link_closed(life->connection.link) &&
+    return life->death.proven_ns == 0 && life->open && !hub_link_closed(life->connection.link) &&
            hub_link_wakes_by_futex(life->connection.link);
 }
 

@@ -81,9 +81,9 @@ static bool shares_cgroup(pid_t pid, const struct host_life *life)
 {
     char of_guest[TEXT_SIZE], of_other[TEXT_SIZE];
 
-    if (!life->cgroup.open)
+    if (!life->process.cgroup.open)
         return false;
-    get(life->pid, "cgroup", of_guest);
+    get(life->process.pid, "cgroup", of_guest);
     get(pid, "cgroup", of_other);
     return strcmp(of_guest, of_other) == 0;
 }
@@ -95,9 +95,9 @@ bool host_tracer_has(const struct host_life *life)
     char text[TEXT_SIZE];
     pid_t tracer;
 
-    if (life->pidfd < 0)
+    if (life->process.pidfd < 0)
         return false;
-    get(life->pid, "status", text);
+    get(life->process.pid, "status", text);
     tracer = host_tracer_of(text);
-    return tracer > 0 && !descends(tracer, life->pid) && !shares_cgroup(tracer, life);
+    return tracer > 0 && !descends(tracer, life->process.pid) && !shares_cgroup(tracer, life);
 }

@@ -131,7 +131,7 @@ void host_successor_retire(struct host_guest *successor)
 void host_successor_kill(struct host_guest *successor)
 {
     successor->asked = true;
-    if (successor->life && hub_observe(&successor->life->leaving) == 0)
+    if (successor->life && hub_observe(&successor->life->goodbye.leaving) == 0)
         host_guests_end(successor->life, HOST_CAUSE_NONE, "it is not to take over");
 }
 

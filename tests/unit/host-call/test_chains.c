@@ -207,7 +207,7 @@ static void a_life_that_has_ended_is_in_no_chain(void **state)
     assert_true(host_chains_take(back, &bench->a) == id);
     host_chains_leave(&back);
     assert_false(leads_to(bench, &bench->b, id, seat));
-    bench->a.settled = true; /* nothing is forgotten for it again */
+    bench->a.death.settled = true; /* nothing is forgotten for it again */
     late = reserve(bench, &bench->a, OWN);
     assert_ptr_not_equal(late->chain, seat->chain);
     assert_null(late->chain->origin);

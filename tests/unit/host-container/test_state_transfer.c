@@ -123,7 +123,7 @@ static struct rig *open_rig(void)
     rig->host.hooks = &hooks;
     pair_open(&rig->pair, &limits, 0);
     rig->life.host = HOST_PROCESS(&rig->host);
-    rig->life.pidfd = -1;
+    rig->life.process.pidfd = -1;
     snprintf(rig->life.name, sizeof rig->life.name, "calc");
     rig->life.connection.link = rig->pair.host.connection.link;
     rig->life.connection.calls = rig->pair.host.connection.calls;

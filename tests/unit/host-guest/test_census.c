@@ -48,7 +48,7 @@ static void a_guest_is_shown_with_its_life_and_its_supervisor(void **state)
                   (struct rapahub_supervisor_options){.strategy = RAPAHUB_ONE_FOR_ALL});
     struct host_guest *guest =
         stage_add(host, group, "calc", (struct rapahub_supervision){.restarts_max = 7});
-    struct host_life life = {.pid = 77};
+    struct host_life life = {.process.pid = 77};
     struct rapahub_child_status status;
 
     (void)state;

@@ -38,9 +38,9 @@ static struct rig *open_rig(struct rapahub_supervision how)
     rig->guest->state = HOST_GUEST_READY;
     rig->life = (struct host_life){.host = &rig->host->call.process,
                                    .guest = rig->guest,
-                                   .view = rig->pair.host.view,
-                                   .peer_state = HUB_PEER_ATTACHED,
-                                   .pidfd = -1};
+                                   .segment.view = rig->pair.host.view,
+                                   .segment.peer_state = HUB_PEER_ATTACHED,
+                                   .process.pidfd = -1};
     rig->life.connection.link = rig->pair.host.connection.link;
     rig->life.connection.calls = rig->pair.host.connection.calls;
     rig->life.connection.served = rig->pair.host.connection.served;
@@ -54,7 +54,7 @@ static struct rig *open_rig(struct rapahub_supervision how)
 static void close_rig(struct rig *rig)
 {
     host_progress_end(&rig->life);
-    assert_false(host_loop_is_set(&rig->life.progress_timer));
+    assert_false(host_loop_is_set(&rig->life.progress.timer));
     pair_close(&rig->pair);
     stage_free(rig->host);
     test_free(rig);
@@ -63,18 +63,18 @@ static void close_rig(struct rig *rig)
 /* A look in time, however long this thread stood still. */
 static void look(struct rig *rig)
 {
-    host_loop_clear(&rig->life.progress_timer);
-    rig->life.progress_timer.due_ns = hub_clock_now() + 3600 * HUB_SECOND;
-    rig->life.progress_timer.on(rig->life.progress_timer.user);
+    host_loop_clear(&rig->life.progress.timer);
+    rig->life.progress.timer.due_ns = hub_clock_now() + 3600 * HUB_SECOND;
+    rig->life.progress.timer.on(rig->life.progress.timer.user);
 }
 
 /* As if what it saw so far had been so since the machine started. */
 static void pass_long(struct rig *rig)
 {
-    if (rig->life.progress.unread_ns)
-        rig->life.progress.unread_ns = 1;
-    if (rig->life.progress.runs_ns)
-        rig->life.progress.runs_ns = 1;
+    if (rig->life.progress.stall.unread_ns)
+        rig->life.progress.stall.unread_ns = 1;
+    if (rig->life.progress.stall.runs_ns)
+        rig->life.progress.stall.runs_ns = 1;
 }
 
 static void look_twice(struct rig *rig)
@@ -128,8 +128,8 @@ static void without_a_limit_nobody_looks(void **state)
     struct rig *rig = open_rig((struct rapahub_supervision){.stall_ns = 0});
 
     (void)state;
-    assert_null(rig->life.progress_timer.on);
-    assert_false(host_loop_is_set(&rig->life.progress_timer));
+    assert_null(rig->life.progress.timer.on);
+    assert_false(host_loop_is_set(&rig->life.progress.timer));
     close_rig(rig); /* and the end of it is harmless */
 }
 
@@ -139,7 +139,7 @@ static void each_look_is_followed_by_another(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        assert_true(host_loop_is_set(&rig->life.progress_timer));
+        assert_true(host_loop_is_set(&rig->life.progress.timer));
         look(rig);
     }
     assert_int_equal(stuck_count, 0); /* it was asked nothing */
@@ -274,11 +274,11 @@ static void where_the_host_stood_still_itself_nobody_is_stuck(void **state)
     call_from(&rig->pair.host, hub_clock_after(SOON));
     look(rig);
     pass_long(rig);
-    host_loop_clear(&rig->life.progress_timer);
-    rig->life.progress_timer.due_ns = 1; /* far more than one look ago */
-    rig->life.progress_timer.on(&rig->life);
+    host_loop_clear(&rig->life.progress.timer);
+    rig->life.progress.timer.due_ns = 1; /* far more than one look ago */
+    rig->life.progress.timer.on(&rig->life);
     assert_int_equal(stuck_count, 0);
-    assert_true(rig->life.progress.forgiven_ns > 1);
+    assert_true(rig->life.progress.stall.forgiven_ns > 1);
     pass_long(rig);
     look(rig);
     assert_int_equal(stuck_count, 1);
@@ -294,8 +294,9 @@ static void one_with_debug_is_excused_for_as_long_as_it_has_it(void **state)
     call_from(&rig->pair.host, hub_clock_after(SOON));
     look_twice(rig);
     assert_int_equal(stuck_count, 0);
-    assert_int_equal(rig->life.progress.unread_ns, 0); /* the time until then does not count */
-    assert_true(host_loop_is_set(&rig->life.progress_timer));
+    assert_int_equal(rig->life.progress.stall.unread_ns,
+                     0); /* the time until then does not count */
+    assert_true(host_loop_is_set(&rig->life.progress.timer));
     rig->guest->supervision.debug = false;
     look_twice(rig);
     assert_int_equal(stuck_count, 1);
@@ -315,14 +316,14 @@ static void one_that_ends_already_is_not_looked_at_any_more(void **state)
         if (i == 0)
             rig->guest->state = HOST_GUEST_STOPPING;
         else if (i == 1)
-            hub_publish(&rig->life.cause, HOST_CAUSE_WATCHDOG);
+            hub_publish(&rig->life.exit.cause, HOST_CAUSE_WATCHDOG);
         else if (i == 2)
-            rig->life.proven_ns = 1;
+            rig->life.death.proven_ns = 1;
         else
-            rig->life.peer_state = HUB_PEER_GOODBYE;
+            rig->life.segment.peer_state = HUB_PEER_GOODBYE;
         look(rig);
         assert_int_equal(stuck_count, 0);
-        assert_false(host_loop_is_set(&rig->life.progress_timer));
+        assert_false(host_loop_is_set(&rig->life.progress.timer));
         close_rig(rig);
     }
 }

@@ -55,7 +55,7 @@ static void the_calls_of_the_present_life_are_added_to_those_before(void **state
     struct host_guest *guest = a_guest(host);
     struct pair *pair = test_malloc(sizeof *pair);
     const struct hub_limits limits = pair_limits();
-    struct host_life life = {.pid = getpid()};
+    struct host_life life = {.process.pid = getpid()};
     struct rapahub_guest_status status;
     pthread_t thread;
 
@@ -83,7 +83,7 @@ static void a_process_has_an_age_and_memory(void **state)
 {
     struct host_supervision *host = stage_new();
     struct host_guest *guest = a_guest(host);
-    struct host_life life = {.pid = getpid(), .born_ns = hub_clock_now()};
+    struct host_life life = {.process.pid = getpid(), .born_ns = hub_clock_now()};
     struct rapahub_guest_status status;
     uint64_t before;
 
@@ -108,7 +108,8 @@ static void the_memory_of_a_process_that_is_not_there_is_unknown(void **state)
 {
     struct host_supervision *host = stage_new();
     struct host_guest *guest = a_guest(host);
-    struct host_life life = {.pid = INT32_MAX, .born_ns = 1}; /* above any number of a process */
+    struct host_life life = {.process.pid = INT32_MAX,
+                             .born_ns = 1}; /* above any number of a process */
     struct rapahub_guest_status status;
 
     (void)state;

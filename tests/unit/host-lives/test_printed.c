@@ -55,7 +55,7 @@ static void close_rig(struct rig *rig)
 
 static void print(struct rig *rig, const char *line)
 {
-    rig->life.output.on_line(rig->life.output.user, line);
+    rig->life.process.output.on_line(rig->life.process.output.user, line);
 }
 
 static struct rapahub_host *handle(struct rig *rig)
@@ -73,10 +73,10 @@ static void a_life_prints_within_the_bounds_of_its_child(void **state)
     struct rig *rig = open_rig();
 
     (void)state;
-    assert_int_equal(rig->life.output.line_max, 100);
-    assert_int_equal(rig->life.output.rate, 7);
-    assert_non_null(rig->life.output.on_line);
-    assert_ptr_equal(rig->life.output.user, &rig->life);
+    assert_int_equal(rig->life.process.output.line_max, 100);
+    assert_int_equal(rig->life.process.output.rate, 7);
+    assert_non_null(rig->life.process.output.on_line);
+    assert_ptr_equal(rig->life.process.output.user, &rig->life);
     close_rig(rig);
 }
 
@@ -111,7 +111,7 @@ static void lines_are_kept_over_all_lives(void **state)
     print(rig, "of the first");
     rig->life.guest = NULL;
     host_printed_begin(&next);
-    next.output.on_line(next.output.user, "of the second");
+    next.process.output.on_line(next.process.output.user, "of the second");
     assert_int_equal(rapahub_child_log(handle(rig), id_of(rig), text, sizeof text, NULL), 0);
     assert_string_equal(text, "of the first\nof the second\n");
     close_rig(rig);

@@ -14,7 +14,7 @@ static struct host_life *open_life(struct host_guest *guest)
 
     life->guest = guest;
     life->id = guest->id = (struct rapahub_guest_id){.group = 1, .epoch = 2, .peer = 3};
-    life->pid = 77;
+    life->process.pid = 77;
     assert_int_equal(hub_calls_create(1, &life->connection.calls), 0);
     hub_mutex_init(&lock, HUB_MUTEX_TASKS);
     life->connection.calls->lock = &lock;
@@ -57,8 +57,8 @@ static void an_end_is_kept_with_all_that_is_known_of_it(void **state)
     end.rule = "shm.slot.free";
     end.uptime_ns = 4;
     end.calls_lost = 5;
-    life->usage = (struct hub_usage){.user_ns = 6, .system_ns = 7, .memory_max = 8};
-    snprintf(life->output.words, sizeof life->output.words, "last words: x");
+    life->exit.usage = (struct hub_usage){.user_ns = 6, .system_ns = 7, .memory_max = 8};
+    snprintf(life->process.output.words, sizeof life->process.output.words, "last words: x");
     host_tail_add(&guest->tail, 100, "a line");
     guest->step = "exec"; /* of a start, which this is not */
     guest->verdict.code = -1;
@@ -162,7 +162,7 @@ static void the_state_is_that_before_the_host_ended_it(void **state)
     life->ready_ns = 1;
     host_report_ended(guest, life, &end);
     assert_string_equal(report_of(host, guest, 0).state, "ready");
-    hub_publish(&life->leaving, 1);
+    hub_publish(&life->goodbye.leaving, 1);
     host_report_ended(guest, life, &end);
     assert_string_equal(report_of(host, guest, 0).state, "stopping");
     close_life(life);
