@@ -39,7 +39,7 @@ static void close_guests(struct rapahub_host *host)
 {
     for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
         if (HOST_REGISTRY(host)->guests[i])
-            hub_fd_release(&HOST_REGISTRY(host)->guests[i]->module);
+            hub_fd_release(&HOST_REGISTRY(host)->guests[i]->module.fd);
 }
 
 static void close_own(struct rapahub_host *host)

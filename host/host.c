@@ -387,8 +387,8 @@ static int run_figures(struct host_owner *host, void *argument)
     if (!guest)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
     HOST_OWNER(host)->callbacks++;
-    host_figures_visit(&guest->figures, guest->life ? &guest->life->connection : NULL, job->visit,
-                       job->user);
+    host_figures_visit(&guest->totals.figures, guest->life ? &guest->life->connection : NULL,
+                       job->visit, job->user);
     HOST_OWNER(host)->callbacks--;
     return 0;
 }

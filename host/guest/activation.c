@@ -10,7 +10,7 @@
 
 static int refuse_restarting(const struct host_guest *guest)
 {
-    uint64_t left = hub_clock_left(guest->due_ns);
+    uint64_t left = hub_clock_left(guest->child.due_ns);
 
     if (guest->state != HOST_GUEST_BACKOFF || left == 0)
         return rapahub_fail(RAPAHUB_ERESTARTING, "", "%s is not ready yet", guest->name);
@@ -23,15 +23,15 @@ static int refuse_failed(const struct host_guest *guest)
 {
     int restarts = guest->supervision.restarts_max > 0 ? guest->supervision.restarts_max : 0;
     enum host_failed why =
-        guest->child == HOST_TREE_NONE
+        guest->child.node == HOST_TREE_NONE
             ? HOST_FAILED_BUDGET
-            : host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child)->why;
+            : host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node)->why;
 
     if (why != HOST_FAILED_BUDGET)
         return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s%s", guest->name,
-                            guest->cause, host_tree_reason(why));
+                            guest->ends.cause, host_tree_reason(why));
     return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up after %d restart%s: %s", guest->name,
-                        restarts, restarts == 1 ? "" : "s", guest->cause);
+                        restarts, restarts == 1 ? "" : "s", guest->ends.cause);
 }
 
 /* r[impl supervise.call] */
@@ -39,9 +39,9 @@ static int refuse_down(const struct host_guest *guest)
 {
     switch (guest->state) {
     case HOST_GUEST_FAILED:
-        if (guest->over)
+        if (guest->child.over)
             return rapahub_fail(RAPAHUB_ENORESTART, "", "%s has ended and is not restarted: %s",
-                                guest->name, guest->cause);
+                                guest->name, guest->ends.cause);
         return refuse_failed(guest);
     case HOST_GUEST_STOPPED:
     case HOST_GUEST_STOPPING:
@@ -65,7 +65,7 @@ static bool is_starting(const struct host_guest *guest)
     case HOST_GUEST_EXITED:
         return true;
     case HOST_GUEST_STOPPING:
-        return !guest->asked;
+        return !guest->child.asked;
     default:
         return false;
     }
@@ -75,9 +75,9 @@ static bool is_starting(const struct host_guest *guest)
  * restart will come, the state changes in a moment. */
 static bool is_awaited(const struct host_guest *guest)
 {
-    if (guest->outlook == HOST_OUTLOOK_NONE)
+    if (guest->child.outlook == HOST_OUTLOOK_NONE)
         return guest->state == HOST_GUEST_BACKOFF;
-    return hub_clock_left(guest->due_ns) == 0 ||
+    return hub_clock_left(guest->child.due_ns) == 0 ||
            guest->supervision.when_down == RAPAHUB_WHEN_DOWN_WAIT;
 }
 
@@ -91,13 +91,14 @@ int host_activation_look(const struct host_guest *guest, bool *calls)
         return rapahub_fail(RAPAHUB_EDEGRADED, "",
                             "%s takes no calls now: its readiness probe fails", guest->name);
     if (guest->supervision.when_down == RAPAHUB_WHEN_DOWN_FAIL)
-        return is_starting(guest) || guest->outlook != HOST_OUTLOOK_NONE ? refuse_restarting(guest)
-                                                                         : refuse_down(guest);
+        return is_starting(guest) || guest->child.outlook != HOST_OUTLOOK_NONE
+                   ? refuse_restarting(guest)
+                   : refuse_down(guest);
     if (is_starting(guest))
         return -EAGAIN;
     if (!down || !is_awaited(guest))
         return refuse_down(guest);
-    *calls = guest->outlook == HOST_OUTLOOK_CALL;
+    *calls = guest->child.outlook == HOST_OUTLOOK_CALL;
     return -EAGAIN;
 }
 

@@ -21,7 +21,7 @@ int host_admission(struct host_supervision *host, const struct host_admission_pl
         r = host_guest_record_create(host, plan->options, &guest);
     if (r < 0)
         return r;
-    guest->group = plan->supervisor;
+    guest->child.supervisor = plan->supervisor;
     guest->kept = plan->kept;
     r = host_guest_table_enter(guest, &place);
     if (r < 0) {
@@ -70,7 +70,7 @@ static bool is_spawned(const void *argument)
     const struct host_guest *guest = spawn->guest;
 
     if (guest->state == HOST_GUEST_STOPPED)
-        return !guest->initial || hub_clock_left(spawn->due.due_ns) == 0;
+        return !guest->child.initial || hub_clock_left(spawn->due.due_ns) == 0;
     return host_guest_is_up(guest) || guest->state == HOST_GUEST_CLOSED ||
            guest->state == HOST_GUEST_FAILED;
 }
@@ -80,7 +80,7 @@ static int explain(const struct host_guest *guest)
     if (guest->state == HOST_GUEST_STOPPED)
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "",
                             "%s waits in vain for those it requires, or for its turn", guest->name);
-    return host_verdict_give(&guest->verdict);
+    return host_verdict_give(&guest->failure.verdict);
 }
 
 static int end_spawn(struct host_owner *owner, void *argument)
@@ -92,7 +92,7 @@ static int end_spawn(struct host_owner *owner, void *argument)
     (void)owner;
     host_loop_clear(&spawn->due);
     guest->pins--;
-    if (!guest->initial) {
+    if (!guest->child.initial) {
         *spawn->out = guest->id;
     } else {
         r = explain(guest);

@@ -11,7 +11,7 @@ static void describe_guest(const struct host_guest *guest, struct rapahub_child_
 {
     out->guest = guest->id;
     out->pid = guest->life ? guest->life->process.pid : 0;
-    out->restarts = guest->restarts;
+    out->restarts = guest->totals.restarts;
 }
 
 void host_census_status(const struct host_supervision *host, uint32_t place,

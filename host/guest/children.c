@@ -84,7 +84,7 @@ int host_children_find_any(struct host_supervision *host, struct rapahub_child_i
 
 static struct host_child *child_of(const struct host_guest *guest)
 {
-    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
 }
 
 /* ---- supervisors ---- */

@@ -233,7 +233,7 @@ static void take_end(struct host_exit_command *finish, const struct host_end *en
         finish->exit = *end->exit;
     finish->class = end->class;
     (void)host_exits_judge(
-        &host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child)->rules,
+        &host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node)->rules,
         end->exit, &finish->class);
 }
 

@@ -50,11 +50,11 @@ static struct host_guest *new_guest(struct host_supervision *host, enum rapahub_
     if (!guest)
         return NULL;
     guest->host = &host->call.process;
-    guest->module = -1;
-    guest->child = HOST_TREE_NONE;
-    guest->rule = "";
+    guest->module.fd = -1;
+    guest->child.node = HOST_TREE_NONE;
+    guest->ends.rule = "";
     guest->trust = trust;
-    guest->initial = true;
+    guest->child.initial = true;
     hub_list_init(&guest->containers);
     return guest;
 }
@@ -78,14 +78,15 @@ int host_guest_record_create(struct host_supervision *host,
         return r;
     guest->on_death = options->on_death;
     guest->on_death_user = options->user;
-    guest->chimod = strdup(options->chimod);
-    guest->plain = options->plain ? copy_list(options->plain) : NULL;
-    if (!guest->chimod || (options->plain && !guest->plain))
+    guest->module.chimod = strdup(options->chimod);
+    guest->module.plain = options->plain ? copy_list(options->plain) : NULL;
+    if (!guest->module.chimod || (options->plain && !guest->module.plain))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     take_name(guest, options);
     r = guest->trust == RAPAHUB_TRUST_TRUSTED
-            ? host_modules_open(&host->call.process.modules, guest->chimod, &guest->module)
-            : host_module_open(guest->chimod, &guest->module);
+            ? host_modules_open(&host->call.process.modules, guest->module.chimod,
+                                &guest->module.fd)
+            : host_module_open(guest->module.chimod, &guest->module.fd);
     if (r < 0)
         return hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
     *out = TAKE(guest);
@@ -101,8 +102,8 @@ int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
     if (!guest)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     guest->anonymous = true;
-    guest->chimod = strdup("");
-    if (!guest->chimod)
+    guest->module.chimod = strdup("");
+    if (!guest->module.chimod)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     snprintf(guest->name, sizeof guest->name, "pid-%d", (int)pid);
     r = host_lint_child(guest->name, NULL, NULL, &guest->supervision);
@@ -122,13 +123,13 @@ void host_guest_record_release(struct host_guest **pointer)
     host_loop_clear(&guest->timer);
     host_exit_command_release(&guest->finish);
     host_fd_store_release(&guest->keep);
-    for (size_t i = 0; guest->plain && guest->plain[i]; i++)
-        free(guest->plain[i]);
-    free(guest->plain);
-    free(guest->chimod);
-    hub_fd_release(&guest->module);
+    for (size_t i = 0; guest->module.plain && guest->module.plain[i]; i++)
+        free(guest->module.plain[i]);
+    free(guest->module.plain);
+    free(guest->module.chimod);
+    hub_fd_release(&guest->module.fd);
     host_tail_release(&guest->tail);
-    free(guest->reports);
+    free(guest->ends.reports);
     host_methods_release(&guest->methods);
     free(guest);
 }

@@ -40,7 +40,7 @@ static int explain_lost(const struct host_supervision *host, uint32_t place)
     if (child->state == HOST_CHILD_FAILED)
         return rapahub_fail(RAPAHUB_EGIVENUP, "", "%s was given up: %s",
                             guest ? guest->name : child->name,
-                            guest ? guest->cause : "its children failed too often");
+                            guest ? guest->ends.cause : "its children failed too often");
     return rapahub_fail(RAPAHUB_ESTOPPED, "", "%s was stopped meanwhile", child->name);
 }
 

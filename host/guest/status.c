@@ -35,12 +35,12 @@ void host_status_of(const struct host_guest *guest, struct rapahub_guest_status 
         .guest = guest->id,
         .name = guest->name,
         .state = host_guest_state_word(guest),
-        .chimod = guest->chimod,
-        .version = guest->version,
+        .chimod = guest->module.chimod,
+        .version = guest->module.version,
         .trust = guest->trust,
-        .restarts = guest->restarts,
-        .calls = guest->calls,
-        .violations = guest->violations,
+        .restarts = guest->totals.restarts,
+        .calls = guest->totals.calls,
+        .violations = guest->totals.violations,
         .anonymous = guest->anonymous,
     };
     if (!life)

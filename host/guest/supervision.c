@@ -12,7 +12,7 @@
 
 static void begin(struct host_guest *guest)
 {
-    guest->begins = false;
+    guest->child.begins = false;
     HOST_SUPERVISION(guest->host)->begins--;
     HOST_SUPERVISION(guest->host)->hooks->decisions.start(guest);
 }
@@ -20,7 +20,7 @@ static void begin(struct host_guest *guest)
 static void begin_all(struct host_supervision *host)
 {
     for (uint32_t i = 0; host->begins > 0 && i < host->machine.tree.max; i++)
-        if (host->children[i] && host->children[i]->begins)
+        if (host->children[i] && host->children[i]->child.begins)
             begin(host->children[i]);
 }
 
@@ -96,7 +96,7 @@ void host_supervision_close(struct host_supervision *host)
 static bool is_present(const struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child =
-        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
 
     return child->incarnation == decision->incarnation && !host_tree_is_down(child);
 }
@@ -104,7 +104,7 @@ static bool is_present(const struct host_guest *guest, const struct host_decisio
 static void carry_out(struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child =
-        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
     const struct host_supervision_decisions *hooks =
         &HOST_SUPERVISION(guest->host)->hooks->decisions;
 
@@ -115,14 +115,14 @@ static void carry_out(struct host_guest *guest, const struct host_decision *deci
     if (!is_present(guest, decision))
         return;
     if (decision->kind == HOST_DECISION_START) {
-        guest->incarnation = decision->incarnation;
-        guest->begins = true;
+        guest->child.incarnation = decision->incarnation;
+        guest->child.begins = true;
         HOST_SUPERVISION(guest->host)->begins++;
         return;
     }
-    if (guest->begins)
+    if (guest->child.begins)
         begin(guest); /* a guest begins before it stops */
-    guest->asked = !child->wanted;
+    guest->child.asked = !child->wanted;
     if (decision->kind == HOST_DECISION_KILL)
         hooks->finish(guest);
     if (decision->kind == HOST_DECISION_KILL && guest->life)
@@ -158,12 +158,12 @@ static void set_timer(struct host_supervision *host, uint64_t due)
 static void show_outlook(struct host_guest *guest)
 {
     struct host_supervision *host = HOST_SUPERVISION(guest->host);
-    enum host_outlook outlook = host_supervisor_outlook(&host->machine, guest->child);
+    enum host_outlook outlook = host_supervisor_outlook(&host->machine, guest->child.node);
 
-    if (outlook == guest->outlook)
+    if (outlook == guest->child.outlook)
         return;
     host_routes_write(&HOST_REGISTRY(host)->routes);
-    guest->outlook = outlook;
+    guest->child.outlook = outlook;
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
@@ -201,8 +201,8 @@ void host_supervision_settle(struct host_supervision *host)
 static void name_among_siblings(const struct host_guest *guest, char *to, size_t size)
 {
     snprintf(to, size, "%s", guest->name);
-    for (unsigned n = 2; host_tree_named(&HOST_SUPERVISION(guest->host)->machine.tree, guest->group,
-                                         to) != HOST_TREE_NONE;
+    for (unsigned n = 2; host_tree_named(&HOST_SUPERVISION(guest->host)->machine.tree,
+                                         guest->child.supervisor, to) != HOST_TREE_NONE;
          n++)
         snprintf(to, size, "%.52s#%u", guest->name, n);
 }
@@ -213,7 +213,7 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
     struct host_supervision *host = HOST_SUPERVISION(guest->host);
     char name[HOST_TREE_NAME_MAX + 1];
     const struct host_tree_plan plan = {
-        .name = name, .parent = guest->group, .how = how, .trial = trial, .used = true};
+        .name = name, .parent = guest->child.supervisor, .how = how, .trial = trial, .used = true};
     uint32_t place;
     int r;
 
@@ -221,8 +221,8 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
     r = host_supervisor_add(&host->machine, &plan, hub_clock_now(), &place);
     if (r < 0)
         return r;
-    guest->child = place;
-    guest->initial = trial;
+    guest->child.node = place;
+    guest->child.initial = trial;
     guest->supervision = host_machine_child(&host->machine, place)->how;
     host->children[place] = guest;
     host->hooks->listeners.added(host, place);
@@ -234,10 +234,10 @@ int host_supervision_add(struct host_guest *guest, const struct rapahub_supervis
 void host_supervision_start(struct host_guest *guest)
 {
     const struct host_child *child =
-        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
 
     if (child->how.start != RAPAHUB_START_EAGER)
-        (void)host_supervisor_start(&HOST_SUPERVISION(guest->host)->machine, guest->child,
+        (void)host_supervisor_start(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
                                     hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
     begin_all(HOST_SUPERVISION(guest->host));
@@ -245,9 +245,9 @@ void host_supervision_start(struct host_guest *guest)
 
 void host_supervision_called(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         return;
-    (void)host_supervisor_call(&HOST_SUPERVISION(guest->host)->machine, guest->child,
+    (void)host_supervisor_call(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
                                hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
@@ -256,14 +256,14 @@ void host_supervision_forget(struct host_guest *guest)
 {
     struct host_supervision *host = HOST_SUPERVISION(guest->host);
 
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         return;
-    host->begins -= guest->begins;
-    guest->begins = false;
-    host->children[guest->child] = NULL;
-    (void)host_supervisor_close(&host->machine, guest->child, hub_clock_now());
-    host_machine_child(&host->machine, guest->child)->used = false;
-    guest->child = HOST_TREE_NONE;
+    host->begins -= guest->child.begins;
+    guest->child.begins = false;
+    host->children[guest->child.node] = NULL;
+    (void)host_supervisor_close(&host->machine, guest->child.node, hub_clock_now());
+    host_machine_child(&host->machine, guest->child.node)->used = false;
+    guest->child.node = HOST_TREE_NONE;
     host_supervision_settle(host);
 }
 
@@ -271,39 +271,39 @@ void host_supervision_forget(struct host_guest *guest)
 
 void host_supervision_attached(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         host_guest_move(guest, HOST_GUEST_ATTACHED, "");
     else
-        (void)host_supervisor_attached(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                       guest->incarnation);
+        (void)host_supervisor_attached(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                       guest->child.incarnation);
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 void host_supervision_ready(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         host_guest_move(guest, HOST_GUEST_READY, "");
     else
-        (void)host_supervisor_ready(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                    guest->incarnation, hub_clock_now());
+        (void)host_supervisor_ready(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                    guest->child.incarnation, hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 /* r[impl supervise.probe.readiness] */
 void host_supervision_degraded(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         return;
     rapahub_log(RAPAHUB_LOG_WARN, "supervision", "%s: its readiness probe fails; no calls for now",
                 guest->name);
-    (void)host_supervisor_degraded(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                   guest->incarnation);
+    (void)host_supervisor_degraded(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                   guest->child.incarnation);
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 void host_supervision_restored(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         return;
     rapahub_log(RAPAHUB_LOG_INFO, "supervision", "%s: its readiness probe passes", guest->name);
     host_supervision_ready(guest);
@@ -311,52 +311,53 @@ void host_supervision_restored(struct host_guest *guest)
 
 int host_supervision_replaced(struct host_guest *guest)
 {
-    return host_supervisor_replaced(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                    guest->incarnation, hub_clock_now(), &guest->incarnation);
+    return host_supervisor_replaced(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                    guest->child.incarnation, hub_clock_now(),
+                                    &guest->child.incarnation);
 }
 
 void host_supervision_leaving(struct host_guest *guest, const char *why)
 {
     if (guest->state == HOST_GUEST_STOPPING)
         return;
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         host_guest_move(guest, HOST_GUEST_STOPPING, why);
     else
-        (void)host_supervisor_leaving(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                      guest->incarnation);
+        (void)host_supervisor_leaving(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                      guest->child.incarnation);
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 void host_supervision_exited(struct host_guest *guest, const struct host_ending *ending)
 {
-    (void)host_supervisor_exited(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                 guest->incarnation, ending, hub_clock_now());
+    (void)host_supervisor_exited(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                 guest->child.incarnation, ending, hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 void host_supervision_deferred(struct host_guest *guest, uint64_t due_ns)
 {
-    guest->deferred = true;
-    (void)host_supervisor_deferred(&HOST_SUPERVISION(guest->host)->machine, guest->child,
-                                   guest->incarnation, due_ns, hub_clock_now());
+    guest->child.deferred = true;
+    (void)host_supervisor_deferred(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
+                                   guest->child.incarnation, due_ns, hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
 
 bool host_supervision_is_closed(const struct host_guest *guest)
 {
-    return guest->child == HOST_TREE_NONE ||
-           host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child)->state ==
+    return guest->child.node == HOST_TREE_NONE ||
+           host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node)->state ==
                HOST_CHILD_CLOSED;
 }
 
 void host_supervision_end(struct host_guest *guest)
 {
-    if (guest->child == HOST_TREE_NONE) {
-        guest->asked = true;
+    if (guest->child.node == HOST_TREE_NONE) {
+        guest->child.asked = true;
         HOST_SUPERVISION(guest->host)->hooks->decisions.ask(guest);
         return;
     }
-    (void)host_supervisor_close(&HOST_SUPERVISION(guest->host)->machine, guest->child,
+    (void)host_supervisor_close(&HOST_SUPERVISION(guest->host)->machine, guest->child.node,
                                 hub_clock_now());
     host_supervision_settle(HOST_SUPERVISION(guest->host));
 }
@@ -365,7 +366,7 @@ void host_supervision_stop_all(struct host_supervision *host, uint64_t deadline_
 {
     for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++)
         if (HOST_REGISTRY(host)->guests[i] &&
-            HOST_REGISTRY(host)->guests[i]->child == HOST_TREE_NONE)
+            HOST_REGISTRY(host)->guests[i]->child.node == HOST_TREE_NONE)
             host_supervision_end(HOST_REGISTRY(host)->guests[i]);
     (void)host_supervisor_stop_by(&host->machine, HOST_SUPERVISION_ROOT, deadline_ns,
                                   hub_clock_now());

@@ -47,7 +47,7 @@ static void tell_down(const struct host_guest *guest, const struct host_end *end
                                   .uptime_ns = end->uptime_ns};
 
     host_after_exit_tell(guest, &event);
-    rapahub_log(guest->asked ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_WARN, "guests",
+    rapahub_log(guest->child.asked ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_WARN, "guests",
                 "%s: ended: %s after %" PRIu64 ".%" PRIu64 " s, %u calls lost", guest->name,
                 end->cause, end->uptime_ns / HUB_SECOND, end->uptime_ns % HUB_SECOND / 100000000,
                 end->calls_lost);
@@ -55,21 +55,21 @@ static void tell_down(const struct host_guest *guest, const struct host_end *end
 
 static const struct host_child *child_of(const struct host_guest *guest)
 {
-    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
 }
 
 /* The numbers are told only if the restarts are used up. r[impl supervise.failed.told] */
 static void tell_failed(const struct host_guest *guest, enum host_failed why)
 {
     uint32_t max = why == HOST_FAILED_BUDGET ? child_of(guest)->budget.max : 0;
-    char cause[sizeof guest->cause + 64];
+    char cause[sizeof guest->ends.cause + 64];
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_FAILED,
                                   .cause = cause,
-                                  .rule = guest->rule,
+                                  .rule = guest->ends.rule,
                                   .restarts = max,
                                   .restarts_max = max};
 
-    snprintf(cause, sizeof cause, "%s%s", guest->cause, host_tree_reason(why));
+    snprintf(cause, sizeof cause, "%s%s", guest->ends.cause, host_tree_reason(why));
     host_after_exit_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: not started again: %s", guest->name,
                 why == HOST_FAILED_BUDGET ? "its budget of restarts is used up" : cause);
@@ -78,7 +78,7 @@ static void tell_failed(const struct host_guest *guest, enum host_failed why)
 static void tell_over(const struct host_guest *guest)
 {
     struct rapahub_event event = {
-        .kind = RAPAHUB_EVENT_FAILED, .cause = guest->cause, .rule = guest->rule};
+        .kind = RAPAHUB_EVENT_FAILED, .cause = guest->ends.cause, .rule = guest->ends.rule};
 
     host_after_exit_tell(guest, &event);
     rapahub_log(RAPAHUB_LOG_INFO, "guests", "%s: not started again: as asked", guest->name);
@@ -102,8 +102,8 @@ static void tell_restart(struct host_guest *guest, uint64_t due_ns)
     uint64_t now = hub_clock_now();
     const struct host_budget *budget = &child_of(guest)->budget;
     struct rapahub_event event = {.kind = RAPAHUB_EVENT_RESTART,
-                                  .cause = guest->cause,
-                                  .rule = guest->rule,
+                                  .cause = guest->ends.cause,
+                                  .rule = guest->ends.rule,
                                   .due_ns = due_ns > now ? due_ns - now : 0,
                                   .restarts = host_budget_used(budget, now),
                                   .restarts_max = budget->max};
@@ -116,7 +116,7 @@ static void tell_restart(struct host_guest *guest, uint64_t due_ns)
 static void end_anonymous(struct host_guest *guest, const struct host_end *end)
 {
     move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
-    if (guest->initial)
+    if (guest->child.initial)
         rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: ended before it served: %s", guest->name,
                     end->cause);
     else
@@ -129,13 +129,13 @@ void host_after_exit(struct host_guest *guest, const struct host_end *end)
 {
     const struct host_ending ending = {.class = end->class, .exit = end->exit};
 
-    snprintf(guest->cause, sizeof guest->cause, "%s", end->cause);
-    guest->rule = end->rule;
-    if (guest->child == HOST_TREE_NONE) {
+    snprintf(guest->ends.cause, sizeof guest->ends.cause, "%s", end->cause);
+    guest->ends.rule = end->rule;
+    if (guest->child.node == HOST_TREE_NONE) {
         end_anonymous(guest, end);
         return;
     }
-    if (!guest->initial) {
+    if (!guest->child.initial) {
         move_containers(guest, HOST_CONTAINER_DOWN, "its guest ended");
         tell_down(guest, end);
     }
@@ -146,7 +146,7 @@ void host_after_exit(struct host_guest *guest, const struct host_end *end)
 /* The state that others see tells why a child is CLOSED. */
 static enum host_guest_state closed_view(const struct host_guest *guest, bool over)
 {
-    if (guest->initial)
+    if (guest->child.initial)
         return HOST_GUEST_CLOSED;
     return over ? HOST_GUEST_FAILED : HOST_GUEST_STOPPED;
 }
@@ -165,7 +165,7 @@ static void show(struct host_guest *guest, const struct host_decision *decision)
 static void set_due(struct host_guest *guest, uint64_t due_ns)
 {
     host_routes_write(&guest->host->owner.registry.routes);
-    guest->due_ns = due_ns;
+    guest->child.due_ns = due_ns;
     host_routes_unlock(&guest->host->owner.registry.routes);
 }
 
@@ -182,7 +182,8 @@ static void drop_kept(struct host_guest *guest, const struct host_decision *deci
 /* The containers are kept for any later start. While the guest is down, only their ids are free. */
 void host_after_exit_moved(struct host_guest *guest, const struct host_decision *decision)
 {
-    bool ended = decision->from == HOST_CHILD_EXITED && !guest->initial && !guest->deferred;
+    bool ended =
+        decision->from == HOST_CHILD_EXITED && !guest->child.initial && !guest->child.deferred;
 
     if (decision->to == HOST_CHILD_BACKOFF)
         set_due(guest, decision->due_ns);
@@ -203,5 +204,5 @@ void host_after_exit_moved(struct host_guest *guest, const struct host_decision 
              (decision->from == HOST_CHILD_DEGRADED && decision->to == HOST_CHILD_READY))
         tell_probe(guest, decision);
     if (decision->to == HOST_CHILD_BACKOFF)
-        guest->deferred = false;
+        guest->child.deferred = false;
 }

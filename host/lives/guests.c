@@ -62,11 +62,11 @@ static bool still_drains(struct host_guest *guest)
 {
     uint64_t again = hub_clock_after(DRAIN_AGAIN);
 
-    if (guest->drain_ns == 0 || guest->life->death.killed || hub_clock_left(guest->drain_ns) == 0 ||
-        !is_in_use(guest))
+    if (guest->stop.drain_ns == 0 || guest->life->death.killed ||
+        hub_clock_left(guest->stop.drain_ns) == 0 || !is_in_use(guest))
         return false;
     host_loop_set(&guest->host->owner.loop, &guest->timer,
-                  again < guest->drain_ns ? again : guest->drain_ns);
+                  again < guest->stop.drain_ns ? again : guest->stop.drain_ns);
     return true;
 }
 
@@ -88,9 +88,9 @@ static bool send_goodbye(struct host_guest *guest)
 {
     uint64_t goodbye = guest->supervision.goodbye_ns;
 
-    if (guest->drain_ns == 0)
+    if (guest->stop.drain_ns == 0)
         return false;
-    guest->drain_ns = 0;
+    guest->stop.drain_ns = 0;
     say_goodbye(guest->life);
     if (guest->life->death.killed)
         return false;
@@ -105,9 +105,10 @@ static bool send_term(struct host_guest *guest)
 {
     uint64_t term = guest->supervision.term_ns;
 
-    if (!guest->told || guest->termed || guest->life->death.killed || term == RAPAHUB_NONE)
+    if (!guest->stop.told || guest->stop.termed || guest->life->death.killed ||
+        term == RAPAHUB_NONE)
         return false;
-    guest->termed = true;
+    guest->stop.termed = true;
     host_life_signal(guest->life, SIGTERM);
     host_loop_set(&guest->host->owner.loop, &guest->timer, hub_clock_after(term));
     return true;
@@ -139,10 +140,10 @@ static void on_time(void *user)
 static void start_failed(struct host_guest *guest, int code)
 {
     const struct host_end end = {
-        .class = RAPAHUB_EXIT_SPAWN, .cause = guest->verdict.text, .rule = ""};
+        .class = RAPAHUB_EXIT_SPAWN, .cause = guest->failure.verdict.text, .rule = ""};
 
-    host_verdict_take(&guest->verdict, code);
-    rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->verdict.text);
+    host_verdict_take(&guest->failure.verdict, code);
+    rapahub_log(RAPAHUB_LOG_WARN, "guests", "%s: %s", guest->name, guest->failure.verdict.text);
     host_report_ended(guest, NULL, &end);
     host_after_exit(guest, &end);
 }
@@ -150,7 +151,7 @@ static void start_failed(struct host_guest *guest, int code)
 /* The entry of the last life is still used by a call that returns in a moment. */
 static void wait_for_entry(struct host_guest *guest)
 {
-    guest->restarts -= guest->lives > 0;
+    guest->totals.restarts -= guest->totals.lives > 0;
     host_supervision_deferred(guest, hub_clock_after(FULL_AGAIN));
 }
 
@@ -173,18 +174,18 @@ void host_guests_start(struct host_guest *guest)
 
     guest->timer.on = on_time;
     guest->timer.user = guest;
-    guest->verdict.code = 0;
-    guest->asked = guest->told = guest->termed = false;
-    guest->drain_ns = 0;
-    if (guest->lives > 0)
-        guest->restarts++;
+    guest->failure.verdict.code = 0;
+    guest->child.asked = guest->stop.told = guest->stop.termed = false;
+    guest->stop.drain_ns = 0;
+    if (guest->totals.lives > 0)
+        guest->totals.restarts++;
     keep_name(guest);
     r = host_launch(guest, &life);
     if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(host)->ended)) {
         wait_for_entry(guest);
         return;
     }
-    guest->lives++;
+    guest->totals.lives++;
     if (r < 0) {
         start_failed(guest, r);
         return;
@@ -249,7 +250,7 @@ void host_guests_ready(struct host_life *life)
                                                            : RAPAHUB_EVENT_READY};
 
     host_loop_clear(&guest->timer);
-    guest->initial = false;
+    guest->child.initial = false;
     life->ready_ns = hub_clock_now();
     host_guests_open(life);
     host_supervision_ready(guest);
@@ -323,8 +324,8 @@ void host_guests_blame(struct host_life *life)
         return;
     life->blamed = true;
     hub_claim(&life->exit.cause, HOST_CAUSE_NONE, HOST_CAUSE_PROTOCOL);
-    guest->violations++;
-    host_figures_blame(&guest->figures, event.rule);
+    guest->totals.violations++;
+    host_figures_blame(&guest->totals.figures, event.rule);
     event.name = guest->name;
     host_events_post(&guest->host->owner, &event);
     rapahub_log(RAPAHUB_LOG_ERROR, "guests", "%s: broke %s%s", guest->name,
@@ -353,10 +354,10 @@ static void part(struct host_life *life)
     struct host_guest *guest = life->guest;
 
     host_loop_clear(&guest->timer);
-    guest->calls += hub_calls_answered(life->connection.calls);
-    host_figures_add(&guest->figures, &life->connection);
+    guest->totals.calls += hub_calls_answered(life->connection.calls);
+    host_figures_add(&guest->totals.figures, &life->connection);
     /* In this order: a thread that finds the guest ready also finds a life. */
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         host_guest_move(guest, HOST_GUEST_EXITED, "proven dead");
     else
         host_guest_show(guest, HOST_GUEST_EXITED, false);
@@ -405,16 +406,16 @@ void host_guests_ask(struct host_guest *guest)
 {
     struct host_life *life = guest->life;
 
-    if (!life || guest->told)
+    if (!life || guest->stop.told)
         return;
-    guest->told = true;
+    guest->stop.told = true;
     host_supervision_leaving(guest, "as asked");
     if (guest->supervision.brutal) {
         hub_publish(&life->goodbye.leaving, 1);
         host_guests_end(life, HOST_CAUSE_NONE, "as asked");
         return;
     }
-    guest->drain_ns = hub_clock_after(guest->supervision.drain_ns);
+    guest->stop.drain_ns = hub_clock_after(guest->supervision.drain_ns);
     if (!still_drains(guest))
         (void)send_goodbye(guest);
 }

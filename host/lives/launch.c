@@ -90,10 +90,10 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
         .peer = life->id.peer,
         .doorbell = FD_DOORBELL,
         .module = FD_MODULE,
-        .name = guest->chimod,
+        .name = guest->module.chimod,
         .waiting = guest->host->options.waiting,
     };
-    size_t plain = count_of(guest->plain), at;
+    size_t plain = count_of(guest->module.plain), at;
     char **list = calloc(plain + HUB_TICKET_ARGUMENTS + HOST_FD_STORE_ARGUMENTS + 2, sizeof *list);
     int r;
 
@@ -105,7 +105,7 @@ static int make_arguments(const struct host_guest *guest, const struct host_life
         return r;
     at = count_of(list);
     for (size_t i = 0; i < plain; i++)
-        if (!(list[at + i] = join("--plain=", guest->plain[i])))
+        if (!(list[at + i] = join("--plain=", guest->module.plain[i])))
             return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a ticket");
     return host_fd_store_arguments(guest->keep, (struct host_fd_store_numbers){FD_KEEP, FD_KEPT},
                                    list + at + plain);
@@ -162,7 +162,8 @@ static int enter_group(struct host_guest *guest, struct host_life *life)
         if (life->segment.trusted)
             HOST_PROCESS(host)->shared = life->segment.group;
     }
-    r = host_group_enter(life->segment.group, guest->lives + 1, &life->id.peer, &life->id.epoch);
+    r = host_group_enter(life->segment.group, guest->totals.lives + 1, &life->id.peer,
+                         &life->id.epoch);
     if (r < 0)
         return r;
     life->segment.entered = true;
@@ -211,7 +212,7 @@ static void number_descriptors(const struct host_guest *guest, const struct host
     order->descriptors[FD_SEGMENT] =
         life->segment.trusted ? -1 : life->segment.group->segment->mapping.fd;
     order->descriptors[FD_DOORBELL] = launch->doorbell;
-    order->descriptors[FD_MODULE] = guest->module;
+    order->descriptors[FD_MODULE] = guest->module.fd;
     order->descriptors[FD_KEEP] = launch->keep;
     order->count = FD_ORDINARY;
     if (launch->keep >= 0)
@@ -240,7 +241,7 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
     number_descriptors(guest, life, launch, &order);
     r = host_spawn(HOST_PROCESS(host)->spawner, &order, &spawned);
     if (r < 0) {
-        guest->step = spawned.step;
+        guest->failure.step = spawned.step;
         return r;
     }
     life->process.pid = spawned.pid;
@@ -282,8 +283,8 @@ static int watch(struct host_life *life)
 /* Notes the step that failed, unless a more exact one is known. */
 static int at(struct host_guest *guest, const char *step, int r)
 {
-    if (r < 0 && !guest->step)
-        guest->step = step;
+    if (r < 0 && !guest->failure.step)
+        guest->failure.step = step;
     return r;
 }
 
@@ -328,8 +329,8 @@ int host_launch(struct host_guest *guest, struct host_life **out)
 
     if (!life)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest's process");
-    guest->step = NULL;
-    life->incarnation = guest->incarnation;
+    guest->failure.step = NULL;
+    life->incarnation = guest->child.incarnation;
     life->host = guest->host;
     life->segment.trusted = guest->trust == RAPAHUB_TRUST_TRUSTED;
     life->segment.waiting = (enum hub_wait_manner)guest->host->options.waiting;

@@ -23,8 +23,8 @@ void host_startup_fail(struct host_life *life, int code)
 {
     struct host_guest *guest = life->guest;
 
-    if (guest->verdict.code == 0)
-        host_verdict_take(&guest->verdict, code);
+    if (guest->failure.verdict.code == 0)
+        host_verdict_take(&guest->failure.verdict, code);
     snprintf(life->exit.why, sizeof life->exit.why, "%s", rapahub_last_error()->text);
     host_life_kill(life, HOST_CAUSE_NONE);
 }
@@ -250,10 +250,10 @@ static void ask_methods(struct host_life *life)
 
 static void tell_renamed(const struct host_guest *guest)
 {
-    if (guest->module_name[0] && strcmp(guest->name, guest->module_name) != 0)
+    if (guest->module.name[0] && strcmp(guest->name, guest->module.name) != 0)
         rapahub_log(RAPAHUB_LOG_WARN, "guests",
                     "%s: it says that it is %s, and another guest bears that name (sec.name.own)",
-                    guest->name, guest->module_name);
+                    guest->name, guest->module.name);
 }
 
 /* The first name counts: the guest keeps it over all its lives, even if a later module tells
@@ -262,7 +262,7 @@ static void take_name(struct host_life *life, struct rapahub_string name)
 {
     struct host_guest *guest = life->guest;
 
-    host_output_escape(name.data, name.size, guest->module_name, sizeof guest->module_name);
+    host_output_escape(name.data, name.size, guest->module.name, sizeof guest->module.name);
     if (guest->named == HOST_GUEST_UNNAMED) {
         host_routes_write(&guest->host->owner.registry.routes);
         if (name.size > 0)
@@ -309,8 +309,8 @@ void host_startup_ready(struct host_call *host, struct host_life *life, struct h
         begin_time(life);
         life->startup.methods_max = ready.methods;
         take_name(life, ready.name);
-        host_output_escape(ready.version.data, ready.version.size, life->guest->version,
-                           sizeof life->guest->version);
+        host_output_escape(ready.version.data, ready.version.size, life->guest->module.version,
+                           sizeof life->guest->module.version);
         r = check_ready(life, &ready);
     }
     (void)hub_inbound_calls_answer(life->connection.served, request, valid ? &ok : &invalid,
@@ -334,7 +334,7 @@ static bool take_start_reason(struct host_guest *guest, const char *reason)
     code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
     if (code >= 0)
         code = RAPAHUB_ESTART;
-    host_verdict_take(&guest->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
+    host_verdict_take(&guest->failure.verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
     return true;
 }
 
@@ -352,7 +352,7 @@ void host_startup_explain(struct host_life *life, const struct host_end *end)
     char last[256];
     int code = RAPAHUB_ESTART;
 
-    if (guest->verdict.code < 0 || take_start_reason(guest, life->goodbye.reason))
+    if (guest->failure.verdict.code < 0 || take_start_reason(guest, life->goodbye.reason))
         return;
     if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
         rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,
@@ -362,5 +362,5 @@ void host_startup_explain(struct host_life *life, const struct host_end *end)
         rapahub_fail(code, "", "%s did not start: %s%s%s", guest->name, end->cause,
                      last[0] ? ": " : "", last);
     }
-    host_verdict_take(&guest->verdict, code);
+    host_verdict_take(&guest->failure.verdict, code);
 }

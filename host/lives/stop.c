@@ -55,7 +55,7 @@ static int end(struct host_owner *owner, void *argument)
     if (host_guest_table_is_used(guest))
         return rapahub_fail(RAPAHUB_ETIMEDOUT, "hub.death.stuck", "%s does not die", guest->name);
     /* The guest never served, and its spawner has returned already. */
-    if (guest->initial && guest->child != HOST_TREE_NONE && guest->pins == 0)
+    if (guest->child.initial && guest->child.node != HOST_TREE_NONE && guest->pins == 0)
         host_guest_table_drop(guest);
     return 0;
 }

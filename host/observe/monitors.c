@@ -162,7 +162,7 @@ void host_monitors_moved(struct host_observe *host, const struct host_decision *
 
     if (host->monitors.count == 0)
         return;
-    if (decision->to == HOST_CHILD_EXITED && !(guest && guest->deferred))
+    if (decision->to == HOST_CHILD_EXITED && !(guest && guest->child.deferred))
         note_end(host, number, decision);
     else if (decision->to == HOST_CHILD_READY)
         tell_all(host, number);

@@ -123,8 +123,8 @@ void host_observer_moved(struct host_observe *host, const struct host_decision *
 
 void host_observer_reaped(struct host_observe *host, const struct host_life *life)
 {
-    if (life->guest && life->guest->child != HOST_TREE_NONE)
-        tell(host, life->guest->child,
+    if (life->guest && life->guest->child.node != HOST_TREE_NONE)
+        tell(host, life->guest->child.node,
              (struct rapahub_observation){.change = RAPAHUB_CHANGE_REAPED,
                                           .incarnation = life->incarnation});
 }

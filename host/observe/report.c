@@ -17,18 +17,18 @@
 /* The next report of the ring. NULL if there is no memory. r[impl supervise.report.kept] */
 static struct rapahub_report *next_of(struct host_guest *guest)
 {
-    if (!guest->reports)
-        guest->reports = calloc(HOST_REPORT_KEPT, sizeof *guest->reports);
-    if (!guest->reports)
+    if (!guest->ends.reports)
+        guest->ends.reports = calloc(HOST_REPORT_KEPT, sizeof *guest->ends.reports);
+    if (!guest->ends.reports)
         return NULL;
-    return &guest->reports[guest->ends++ % HOST_REPORT_KEPT];
+    return &guest->ends.reports[guest->ends.count++ % HOST_REPORT_KEPT];
 }
 
 static struct rapahub_report *last_of(const struct host_guest *guest, uint64_t back)
 {
-    if (!guest->reports || back >= guest->ends || back >= HOST_REPORT_KEPT)
+    if (!guest->ends.reports || back >= guest->ends.count || back >= HOST_REPORT_KEPT)
         return NULL;
-    return &guest->reports[(guest->ends - 1 - back) % HOST_REPORT_KEPT];
+    return &guest->ends.reports[(guest->ends.count - 1 - back) % HOST_REPORT_KEPT];
 }
 
 static void take_exit(const struct hub_exit *exit, struct rapahub_report *out)
@@ -80,28 +80,29 @@ static const char *state_of(const struct host_child *child, const struct host_li
 /* r[impl supervise.report] */
 void host_report_ended(struct host_guest *guest, struct host_life *life, const struct host_end *end)
 {
-    struct rapahub_report *out = guest->child == HOST_TREE_NONE ? NULL : next_of(guest);
+    struct rapahub_report *out = guest->child.node == HOST_TREE_NONE ? NULL : next_of(guest);
     const struct host_child *child;
 
     if (!out)
         return;
-    child = host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+    child = host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
     *out = (struct rapahub_report){.child = {child->number},
-                                   .incarnation = guest->incarnation,
+                                   .incarnation = guest->child.incarnation,
                                    .time_ns = hub_clock_wall(),
                                    .exit_class = end->class,
                                    .code = -1,
-                                   .step = !life && guest->step ? guest->step : "",
-                                   .failure = life ? 0 : guest->verdict.code,
+                                   .step = !life && guest->failure.step ? guest->failure.step : "",
+                                   .failure = life ? 0 : guest->failure.verdict.code,
                                    .rule = end->rule,
                                    .state = state_of(child, life),
                                    .uptime_ns = end->uptime_ns,
                                    .calls_lost = end->calls_lost,
                                    .decision = ""};
     snprintf(out->name, sizeof out->name, "%s", guest->name);
-    snprintf(out->module, sizeof out->module, "%s", guest->chimod);
+    snprintf(out->module, sizeof out->module, "%s", guest->module.chimod);
     snprintf(out->cause, sizeof out->cause, "%s", end->cause);
-    memcpy(out->build_id, host_build_id_of(&guest->build_id, guest->module), HOST_BUILD_ID_SIZE);
+    memcpy(out->build_id, host_build_id_of(&guest->module.build_id, guest->module.fd),
+           HOST_BUILD_ID_SIZE);
     if (end->exit)
         take_exit(end->exit, out);
     if (life)
@@ -113,7 +114,7 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
 void host_report_decided(struct host_guest *guest, const struct host_decision *decision)
 {
     const struct host_child *child =
-        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+        host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
     struct rapahub_report *last = last_of(guest, 0);
     uint64_t now = hub_clock_now();
 
@@ -192,7 +193,8 @@ static int run_of(struct host_owner *owner, void *argument)
             return rapahub_fail(RAPAHUB_EUNSUPERVISED, "", "%s came by itself", guest->name);
         if (host_supervision_is_closed(guest))
             continue;
-        asking->child.number = host_machine_child(&host->supervision.machine, guest->child)->number;
+        asking->child.number =
+            host_machine_child(&host->supervision.machine, guest->child.node)->number;
         return 0;
     }
     return rapahub_fail(RAPAHUB_ESTALE, "",

@@ -93,7 +93,7 @@ void host_confinement_ended(struct host_life *life)
     const struct rapahub_supervision *how = &life->guest->supervision;
     bool killed = hub_load_relaxed(&life->exit.known) != 0 && life->exit.how.code == CLD_KILLED &&
                   life->exit.how.status == SIGKILL;
-    bool oom = killed && !life->guest->told && host_cgroup_ooms(&life->process.cgroup) > 0;
+    bool oom = killed && !life->guest->stop.told && host_cgroup_ooms(&life->process.cgroup) > 0;
 
     if (oom)
         hub_claim(&life->exit.cause, HOST_CAUSE_NONE, HOST_CAUSE_OOM);

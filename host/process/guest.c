@@ -35,7 +35,7 @@ void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool
 
     host_routes_write(&host->owner.registry.routes);
     guest->state = (uint32_t)state;
-    guest->over = over;
+    guest->child.over = over;
     host_routes_unlock(&host->owner.registry.routes);
     host_routes_announce(&host->owner.registry.routes);
 }
@@ -55,7 +55,7 @@ const char *host_guest_state_word(const struct host_guest *guest)
         [HOST_GUEST_FAILED] = "failed",     [HOST_GUEST_CLOSED] = "stopped"};
     bool again = guest->state == HOST_GUEST_STARTING || guest->state == HOST_GUEST_ATTACHED;
 
-    if (guest->state == HOST_GUEST_FAILED && guest->over)
+    if (guest->state == HOST_GUEST_FAILED && guest->child.over)
         return "ended";
-    return again && guest->restarts > 0 ? "restarting" : words[guest->state];
+    return again && guest->totals.restarts > 0 ? "restarting" : words[guest->state];
 }

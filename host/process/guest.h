@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guest: the state of a guest that outlives its processes: options, state, containers; and the only
  * way from a guest id to a pointer. The owner changes it. Other threads read state, life, methods
- * and due_ns under a lock of routes, so the owner changes those under the write lock. */
+ * and child.due_ns under a lock of routes, so the owner changes those under the write lock. */
 #ifndef HOST_PROCESS_GUEST_H
 #define HOST_PROCESS_GUEST_H
 
@@ -50,6 +50,58 @@ enum host_guest_named {
     HOST_GUEST_NAMED_BY_ITSELF
 };
 
+/* The code that its lives run. The owner changes it only when another version takes over. */
+struct host_guest_module {
+    char *chimod;
+    char **plain; /* signatures of a plain library, ended by NULL; NULL: a chimod */
+    int fd;       /* memfd with the bytes that every life loads */
+    struct host_build_id build_id;        /* build id of these bytes, read at the first use */
+    char name[HOST_OPTIONS_NAME_MAX + 1]; /* the module's own name; "": not known yet */
+    char version[64];
+};
+
+/* What it is to its supervisor, and what was decided for it last. */
+struct host_guest_child {
+    uint32_t node;             /* its node in the tree; HOST_TREE_NONE: not supervised */
+    uint32_t supervisor;       /* node of its supervisor */
+    uint64_t incarnation;      /* belongs to the present or last life */
+    enum host_outlook outlook; /* while it is down; under the routes */
+    uint64_t due_ns;           /* when a restart is due; under the routes */
+    bool begins;               /* its start is decided, but not carried out yet */
+    bool deferred;             /* its start waits for a free peer entry; that is no failure */
+    bool initial;              /* it has never been ready: a death leads to no restart */
+    bool asked;                /* it was asked to stop, and not to start again */
+    bool over;                 /* FAILED because no restart is wanted, not because of the budget */
+};
+
+/* The stop of its present life. */
+struct host_guest_stop {
+    bool told;         /* its process was asked to go */
+    bool termed;       /* its process got a SIGTERM */
+    uint64_t drain_ns; /* until then the stop waits for open calls; 0: it does not */
+};
+
+/* Counted over its lives; calls, violations and figures over the ended ones. */
+struct host_guest_totals {
+    uint32_t lives, restarts; /* lives begun; lives begun after a death */
+    uint64_t calls, violations;
+    struct host_figures figures;
+};
+
+/* Why its last start failed. */
+struct host_guest_failure {
+    struct host_verdict verdict;
+    const char *step; /* the failed step; NULL: none failed */
+};
+
+/* The ends of its lives; see report.h. */
+struct host_guest_ends {
+    char cause[256];                /* cause of the last one */
+    const char *rule;               /* rule that was broken then, or "" */
+    struct rapahub_report *reports; /* a ring; NULL: no end yet */
+    uint64_t count;                 /* number of reports ever made */
+};
+
 struct host_guest {
     struct host_process *host;
     uint64_t serial; /* increases with each guest of the host */
@@ -57,25 +109,17 @@ struct host_guest {
     char name[HOST_OPTIONS_NAME_MAX + 1];
     enum host_guest_named named; /* set once, for all its lives */
     bool anonymous;              /* the host did not start it: it has one life, and no restart */
-    char *chimod;
-    char **plain; /* signatures of a plain library, ended by NULL; NULL: a chimod */
-    int module;   /* memfd with the bytes that every life loads */
-    struct host_build_id build_id; /* build id of these bytes, read at the first use */
-    char module_name[HOST_OPTIONS_NAME_MAX + 1]; /* the module's own name; "": not known yet */
+    struct host_guest_module module;
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;
     struct host_limits limits;
     struct host_exit_command *finish; /* NULL: none */
     struct host_fd_store *keep;       /* NULL: none */
     bool told_unconfined;             /* it was logged that limits of its cgroup are not enforced */
-    uint32_t child;                   /* its node in the tree; HOST_TREE_NONE: not supervised */
-    uint64_t incarnation;             /* belongs to the present or last life */
-    uint32_t group;                   /* node of its supervisor */
-    enum host_outlook outlook;        /* while it is down; under the routes */
-    bool closed;                      /* rapahub_child_close was called */
-    struct host_upgrade *upgrade;     /* the running upgrade; NULL: none */
-    bool begins;                      /* its start is decided, but not carried out yet */
-    bool kept;                        /* its entry of the guest table stays until it is closed */
+    struct host_guest_child child;
+    bool closed;                  /* rapahub_child_close was called */
+    struct host_upgrade *upgrade; /* the running upgrade; NULL: none */
+    bool kept;                    /* its entry of the guest table stays until it is closed */
 
     rapahub_on_death *on_death;
     void *on_death_user;
@@ -83,28 +127,14 @@ struct host_guest {
     struct rapahub_guest_id id; /* belongs to the present or last life */
     struct host_life *life;     /* the present life; NULL: none */
     struct host_methods *methods;
-    char version[64];
     struct hub_list containers;
-    struct host_timer timer;    /* for the state: start, stop, back-off */
-    uint32_t pins;              /* waiters for a change of it; while there is one it is not freed */
-    uint32_t lives, restarts;   /* lives begun; lives begun after a death */
-    uint64_t due_ns;            /* when a restart is due */
-    uint64_t calls, violations; /* counted over the ended lives */
-    struct host_figures figures; /* counted over the ended lives */
-    bool initial;                /* it has never been ready: a death leads to no restart */
-    bool asked;                  /* it was asked to stop, and not to start again */
-    bool told;                   /* its process was asked to go */
-    uint64_t drain_ns;           /* until then its stop waits for open calls; 0: it does not */
-    bool termed;                 /* its process got a SIGTERM */
-    bool deferred;               /* its start waits for a free peer entry; that is no failure */
-    bool over; /* FAILED because no restart is wanted, not because of the budget */
-    struct host_verdict verdict;    /* why its start failed */
-    char cause[256];                /* cause of the last end */
-    const char *rule;               /* rule that was broken then, or "" */
-    const char *step;               /* failed step of its last start; NULL: none failed */
-    struct rapahub_report *reports; /* a ring, see report.h; NULL: no end yet */
-    uint64_t ends;                  /* number of reports ever made */
-    struct host_tail tail;          /* the end of its output, over all its lives */
+    struct host_timer timer; /* for the state: start, stop, back-off */
+    uint32_t pins;           /* waiters for a change of it; while there is one it is not freed */
+    struct host_guest_totals totals;
+    struct host_guest_stop stop;
+    struct host_guest_failure failure;
+    struct host_guest_ends ends;
+    struct host_tail tail; /* the end of its output, over all its lives */
 };
 
 /* Sets the state that other parts see. It is the child's state of supervision, except for a child

@@ -25,7 +25,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
 {
     const struct rapahub_guest_options options = {.chimod = chimod,
                                                   .name = of->name,
-                                                  .plain = (const char *const *)of->plain,
+                                                  .plain = (const char *const *)of->module.plain,
                                                   .trust = of->trust};
     struct host_guest *successor = NULL;
     uint32_t place;
@@ -46,7 +46,7 @@ int host_successor_create(const struct host_guest *of, const char *chimod, struc
     if (successor->supervision.ready == RAPAHUB_READY_ATTACH)
         successor->supervision.ready = RAPAHUB_READY_MESSAGE; /* READY tells its name and methods */
     successor->limits = of->limits;
-    successor->lives = of->lives;
+    successor->totals.lives = of->totals.lives;
     r = host_guest_table_enter(successor, &place);
     if (r < 0) {
         host_guest_record_release(&successor);
@@ -66,7 +66,7 @@ int host_successor_start(struct host_guest *successor)
 
     if (r < 0)
         return r;
-    successor->lives++;
+    successor->totals.lives++;
     host_printed_begin(life);
     host_guest_move(successor, HOST_GUEST_STARTING, "beside the one it follows");
     host_guests_begin(life);
@@ -94,27 +94,27 @@ static void exchange_text(char *a, char *b, size_t size)
 /* The guest keeps its own counts, and gets those of its old process now. */
 static void take_figures(struct host_guest *guest, const struct host_life *old)
 {
-    guest->calls += hub_calls_answered(old->connection.calls);
-    host_figures_add(&guest->figures, &old->connection);
+    guest->totals.calls += hub_calls_answered(old->connection.calls);
+    host_figures_add(&guest->totals.figures, &old->connection);
 }
 
 /* r[impl supervise.upgrade.child] */
 void host_successor_exchange(struct host_guest *guest, struct host_guest *successor)
 {
-    _Static_assert(sizeof guest->version <= 128, "room for what is exchanged");
+    _Static_assert(sizeof guest->module.version <= 128, "room for what is exchanged");
     take_figures(guest, guest->life);
     EXCHANGE(guest->life, successor->life);
     EXCHANGE(guest->id, successor->id);
     EXCHANGE(guest->methods, successor->methods);
-    EXCHANGE(guest->module, successor->module);
-    EXCHANGE(guest->build_id, successor->build_id);
-    EXCHANGE(guest->chimod, successor->chimod);
-    exchange_text(guest->version, successor->version, sizeof guest->version);
-    exchange_text(guest->module_name, successor->module_name, sizeof guest->module_name);
+    EXCHANGE(guest->module.fd, successor->module.fd);
+    EXCHANGE(guest->module.build_id, successor->module.build_id);
+    EXCHANGE(guest->module.chimod, successor->module.chimod);
+    exchange_text(guest->module.version, successor->module.version, sizeof guest->module.version);
+    exchange_text(guest->module.name, successor->module.name, sizeof guest->module.name);
     guest->life->guest = guest;
     successor->life->guest = successor;
-    guest->lives = successor->lives;
-    guest->life->incarnation = guest->incarnation;
+    guest->totals.lives = successor->totals.lives;
+    guest->life->incarnation = guest->child.incarnation;
     memcpy(guest->life->name, guest->name, sizeof guest->life->name); /* no call has used it yet */
     set_name(successor, guest->name, ".old");
     host_guest_table_name(successor);
@@ -122,7 +122,7 @@ void host_successor_exchange(struct host_guest *guest, struct host_guest *succes
 
 void host_successor_retire(struct host_guest *successor)
 {
-    successor->asked = true;
+    successor->child.asked = true;
     host_guests_ask(successor);
 }
 
@@ -130,7 +130,7 @@ void host_successor_retire(struct host_guest *successor)
  * its exit status. */
 void host_successor_kill(struct host_guest *successor)
 {
-    successor->asked = true;
+    successor->child.asked = true;
     if (successor->life && hub_observe(&successor->life->goodbye.leaving) == 0)
         host_guests_end(successor->life, HOST_CAUSE_NONE, "it is not to take over");
 }

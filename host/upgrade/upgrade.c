@@ -78,13 +78,13 @@ static int compare(struct host_upgrade *upgrade)
     const struct host_guest *guest = upgrade->guest, *successor = upgrade->successor;
 
     snprintf(upgrade->result.version_after, sizeof upgrade->result.version_after, "%s",
-             successor->version);
+             successor->module.version);
     upgrade->result.start_ns = hub_clock_now() - upgrade->began_ns;
     compare_methods(upgrade);
-    if (!guest->plain && strcmp(guest->module_name, successor->module_name) != 0)
+    if (!guest->module.plain && strcmp(guest->module.name, successor->module.name) != 0)
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s",
-                            successor->chimod, successor->module_name, guest->name,
-                            guest->module_name);
+                            successor->module.chimod, successor->module.name, guest->name,
+                            guest->module.name);
     return 0;
 }
 
@@ -175,8 +175,9 @@ static void change_over(struct host_upgrade *upgrade)
     rapahub_log(RAPAHUB_LOG_INFO, "upgrade",
                 "%s: version %s took over from %s, %" PRIu64 " bytes of state, calls held for "
                 "%" PRIu64 " us",
-                upgrade->guest->name, upgrade->guest->version, upgrade->successor->version,
-                upgrade->result.state_bytes, upgrade->result.blackout_ns / HUB_MICROSECOND);
+                upgrade->guest->name, upgrade->guest->module.version,
+                upgrade->successor->module.version, upgrade->result.state_bytes,
+                upgrade->result.blackout_ns / HUB_MICROSECOND);
     happens(upgrade, HOST_UPGRADE_SWITCHED);
 }
 
@@ -371,7 +372,7 @@ static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
     *out = guest;
     if (!guest || !guest->life)
         return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
-    if (guest->child == HOST_TREE_NONE)
+    if (guest->child.node == HOST_TREE_NONE)
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s was not started by this host", guest->name);
     if (guest->upgrade)
         return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded already", guest->name);
@@ -410,7 +411,7 @@ static int begin_task(struct host_owner *owner, void *argument)
     upgrade->deadline_ns = hub_clock_after(timeout);
     upgrade->timer.on = on_time;
     upgrade->timer.user = upgrade;
-    memcpy(upgrade->result.version_before, upgrade->guest->version,
+    memcpy(upgrade->result.version_before, upgrade->guest->module.version,
            sizeof upgrade->result.version_before);
     host_loop_set(&HOST_OWNER(host)->loop, &upgrade->timer, hub_clock_after(TICK));
     start(upgrade);
@@ -429,11 +430,11 @@ static void explain_new_lost(struct host_upgrade *upgrade)
 {
     const struct host_guest *successor = upgrade->successor;
 
-    if (successor->verdict.code < 0)
-        upgrade->verdict = successor->verdict;
+    if (successor->failure.verdict.code < 0)
+        upgrade->verdict = successor->failure.verdict;
     else
         host_verdict_take(&upgrade->verdict,
-                          rapahub_fail(RAPAHUB_EDIED, "", "it ended: %s", successor->cause));
+                          rapahub_fail(RAPAHUB_EDIED, "", "it ended: %s", successor->ends.cause));
 }
 
 static int refuse(struct host_upgrade *upgrade)

@@ -154,10 +154,10 @@ UNUSED static struct host_guest *stage_guest(struct host_supervision *host, cons
 
     assert_non_null(guest);
     guest->host = &host->call.process;
-    guest->module = -1;
-    guest->child = HOST_TREE_NONE;
-    guest->rule = "";
-    guest->chimod = strdup("/lib/chimod.so");
+    guest->module.fd = -1;
+    guest->child.node = HOST_TREE_NONE;
+    guest->ends.rule = "";
+    guest->module.chimod = strdup("/lib/chimod.so");
     guest->named = HOST_GUEST_NAMED_BY_CALLER;
     hub_list_init(&guest->containers);
     snprintf(guest->name, sizeof guest->name, "%s", name);
@@ -180,7 +180,7 @@ UNUSED static struct host_guest *stage_add(struct host_supervision *host, uint32
 {
     struct host_guest *guest = stage_enter(host, name);
 
-    guest->group = group;
+    guest->child.supervisor = group;
     assert_int_equal(host_supervision_add(guest, &how, false), 0);
     return guest;
 }
@@ -194,7 +194,7 @@ UNUSED static void stage_serve(struct host_guest *guest)
 
 UNUSED static struct host_child *stage_child(const struct host_guest *guest)
 {
-    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child);
+    return host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
 }
 
 UNUSED static struct host_container *stage_container(struct host_guest *guest, uint32_t number)

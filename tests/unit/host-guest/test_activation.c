@@ -27,8 +27,8 @@ static struct host_guest a_guest(struct host_supervision *host)
 {
     return (struct host_guest){.host = &host->call.process,
                                .name = "calc",
-                               .child = HOST_TREE_NONE,
-                               .cause = "signal SIGSEGV"};
+                               .child.node = HOST_TREE_NONE,
+                               .ends.cause = "signal SIGSEGV"};
 }
 
 /* r[verify supervise.call.when-down] r[verify supervise.call] */
@@ -70,7 +70,7 @@ static void with_when_down_fail_no_call_waits(void **state)
     (void)state;
     guest.supervision.when_down = RAPAHUB_WHEN_DOWN_FAIL;
     check_all(&guest, codes);
-    guest.outlook = HOST_OUTLOOK_STARTS;
+    guest.child.outlook = HOST_OUTLOOK_STARTS;
     assert_int_equal(look(&guest, HOST_GUEST_STOPPED, &calls), RAPAHUB_ERESTARTING);
     stage_free(host);
 }
@@ -83,13 +83,13 @@ static void before_the_delay_is_over_only_when_down_wait_waits(void **state)
     bool calls;
 
     (void)state;
-    guest.outlook = HOST_OUTLOOK_STARTS;
-    guest.due_ns = HUB_NEVER;
+    guest.child.outlook = HOST_OUTLOOK_STARTS;
+    guest.child.due_ns = HUB_NEVER;
     assert_int_equal(look(&guest, HOST_GUEST_BACKOFF, &calls), RAPAHUB_ERESTARTING);
-    guest.due_ns = 1; /* long ago */
+    guest.child.due_ns = 1; /* long ago */
     assert_int_equal(look(&guest, HOST_GUEST_BACKOFF, &calls), -EAGAIN);
     assert_int_equal(look(&guest, HOST_GUEST_STOPPED, &calls), -EAGAIN);
-    guest.due_ns = HUB_NEVER;
+    guest.child.due_ns = HUB_NEVER;
     guest.supervision.when_down = RAPAHUB_WHEN_DOWN_WAIT;
     assert_int_equal(look(&guest, HOST_GUEST_BACKOFF, &calls), -EAGAIN);
     assert_int_equal(look(&guest, HOST_GUEST_FAILED, &calls), RAPAHUB_EGIVENUP);
@@ -104,11 +104,11 @@ static void a_call_starts_a_guest_that_waits_for_one(void **state)
     bool calls;
 
     (void)state;
-    guest.outlook = HOST_OUTLOOK_CALL;
-    guest.due_ns = 1;
+    guest.child.outlook = HOST_OUTLOOK_CALL;
+    guest.child.due_ns = 1;
     assert_int_equal(look(&guest, HOST_GUEST_STOPPED, &calls), -EAGAIN);
     assert_true(calls);
-    guest.due_ns = HUB_NEVER;
+    guest.child.due_ns = HUB_NEVER;
     assert_int_equal(look(&guest, HOST_GUEST_STOPPED, &calls), RAPAHUB_ESTOPPED);
     assert_false(calls);
     guest.supervision.when_down = RAPAHUB_WHEN_DOWN_WAIT;
@@ -126,7 +126,7 @@ static void one_that_was_asked_to_stop_is_not_waited_for(void **state)
     bool calls;
 
     (void)state;
-    guest.asked = true;
+    guest.child.asked = true;
     assert_int_equal(look(&guest, HOST_GUEST_STOPPING, &calls), RAPAHUB_ESTOPPED);
     assert_string_equal(rapahub_last_error()->text, "calc was stopped");
     guest.closed = true;
@@ -160,15 +160,15 @@ static void a_refusal_says_why_and_for_how_long(void **state)
     guest.supervision.restarts_max = -1;
     assert_string_equal(refusal(&guest, HOST_GUEST_FAILED),
                         "calc was given up after 0 restarts: signal SIGSEGV");
-    guest.over = true;
+    guest.child.over = true;
     assert_int_equal(look(&guest, HOST_GUEST_FAILED, &calls), RAPAHUB_ENORESTART);
     assert_string_equal(rapahub_last_error()->text,
                         "calc has ended and is not restarted: signal SIGSEGV");
     guest.supervision.when_down = RAPAHUB_WHEN_DOWN_FAIL;
     assert_string_equal(refusal(&guest, HOST_GUEST_STARTING), "calc is not ready yet");
-    guest.due_ns = 1;
+    guest.child.due_ns = 1;
     assert_string_equal(refusal(&guest, HOST_GUEST_BACKOFF), "calc is not ready yet");
-    guest.due_ns = hub_clock_now() + 3600 * HUB_SECOND;
+    guest.child.due_ns = hub_clock_now() + 3600 * HUB_SECOND;
     assert_non_null(strstr(refusal(&guest, HOST_GUEST_BACKOFF), "calc restarts in 3"));
     stage_free(host);
 }
@@ -182,7 +182,7 @@ static void one_that_was_given_up_for_another_reason_than_its_budget_says_it(voi
     bool calls;
 
     (void)state;
-    snprintf(guest->cause, sizeof guest->cause, "exit status 3");
+    snprintf(guest->ends.cause, sizeof guest->ends.cause, "exit status 3");
     for (uint32_t why = HOST_FAILED_STATUS; why <= HOST_FAILED_ABOVE; why++) {
         stage_child(guest)->why = (enum host_failed)why;
         snprintf(expected, sizeof expected, "calc was given up: exit status 3%s",
@@ -207,7 +207,7 @@ static void a_call_is_told_to_the_guest_of_its_container(void **state)
 
     (void)state;
     offer->guest = NULL;
-    assert_int_equal(guest->outlook, HOST_OUTLOOK_CALL);
+    assert_int_equal(guest->child.outlook, HOST_OUTLOOK_CALL);
     assert_int_equal(host_activation_call(host, unknown, HUB_NEVER), 0);
     assert_int_equal(host_activation_call(host, offer->id, HUB_NEVER), 0);
     assert_int_equal(guest->state, HOST_GUEST_STOPPED);

@@ -54,15 +54,15 @@ static void a_guest_is_shown_with_its_life_and_its_supervisor(void **state)
     (void)state;
     stage_serve(guest);
     guest->id = (struct rapahub_guest_id){.group = 1, .epoch = 2, .peer = 3};
-    guest->restarts = 4;
+    guest->totals.restarts = 4;
     guest->life = &life;
-    host_census_status(host, guest->child, &status);
+    host_census_status(host, guest->child.node, &status);
     assert_int_equal(status.child.number, stage_child(guest)->number);
     assert_string_equal(status.name, "calc");
     assert_string_equal(status.state, "ready");
     assert_int_equal(status.parent.number, host_machine_child(&host->machine, group)->number);
     assert_int_equal(status.guest.peer, 3);
-    assert_int_equal(status.incarnation, guest->incarnation);
+    assert_int_equal(status.incarnation, guest->child.incarnation);
     assert_int_equal(status.pid, 77);
     assert_int_equal(status.restarts, 4);
     assert_int_equal(status.failures, 0);
@@ -70,7 +70,7 @@ static void a_guest_is_shown_with_its_life_and_its_supervisor(void **state)
     assert_int_equal(status.due_ns, 0);
     assert_false(status.is_supervisor);
     guest->life = NULL;
-    host_census_status(host, guest->child, &status);
+    host_census_status(host, guest->child.node, &status);
     assert_int_equal(status.pid, 0);
     host_census_status(host, group, &status);
     assert_int_equal(status.strategy, RAPAHUB_ONE_FOR_ALL);
@@ -99,14 +99,14 @@ static void failures_are_counted_and_a_delay_is_what_is_left_of_it(void **state)
     (void)state;
     for (uint32_t i = 1; i <= 2; i++) {
         die(guest);
-        host_census_status(host, guest->child, &status);
+        host_census_status(host, guest->child.node, &status);
         assert_int_equal(status.failures, i);
         assert_int_equal(status.failures_max, 9);
     }
     assert_string_equal(status.state, "backoff");
     assert_true(status.due_ns > 0 && status.due_ns <= 3600 * HUB_SECOND);
     stage_child(guest)->due_ns = 1; /* long ago */
-    host_census_status(host, guest->child, &status);
+    host_census_status(host, guest->child.node, &status);
     assert_int_equal(status.due_ns, 0);
     stage_free(host);
 }

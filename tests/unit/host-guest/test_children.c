@@ -224,7 +224,7 @@ static void a_child_is_found_until_it_is_closed(void **state)
     assert_int_equal(host_children_find(host, id, &found), 0);
     assert_ptr_equal(found, guest);
     assert_int_equal(host_children_find_any(host, id, &place), 0);
-    assert_int_equal(place, guest->child);
+    assert_int_equal(place, guest->child.node);
     assert_int_equal(host_children_find(host, of_group, &found), RAPAHUB_ESTALE);
     assert_int_equal(host_children_find_any(host, of_group, &place), 0);
     assert_int_equal(place, place_of(group));

@@ -63,10 +63,10 @@ static void all_that_it_needs_of_its_options_is_copied(void **state)
     plain[0] = plain[1] = NULL;
     assert_string_equal(guest->name, "mine");
     assert_int_equal(guest->named, HOST_GUEST_NAMED_BY_CALLER);
-    assert_string_equal(guest->chimod, path);
-    assert_string_equal(guest->plain[0], "add(u32, u32) -> u32");
-    assert_string_equal(guest->plain[1], "sub(u32, u32) -> u32");
-    assert_null(guest->plain[2]);
+    assert_string_equal(guest->module.chimod, path);
+    assert_string_equal(guest->module.plain[0], "add(u32, u32) -> u32");
+    assert_string_equal(guest->module.plain[1], "sub(u32, u32) -> u32");
+    assert_null(guest->module.plain[2]);
     assert_true(guest->on_death == on_death);
     assert_ptr_equal(guest->on_death_user, &user);
     host_guest_record_release(&guest);
@@ -86,12 +86,12 @@ static void a_new_guest_is_nobodys_child_and_has_no_life(void **state)
     assert_int_equal(host_guest_record_create(host, &options, &guest), 0);
     assert_ptr_equal(guest->host, &host->call.process);
     assert_int_equal(guest->state, HOST_GUEST_STOPPED);
-    assert_int_equal(guest->child, HOST_TREE_NONE);
-    assert_true(guest->initial);
-    assert_true(guest->module >= 0);
-    assert_string_equal(guest->rule, "");
+    assert_int_equal(guest->child.node, HOST_TREE_NONE);
+    assert_true(guest->child.initial);
+    assert_true(guest->module.fd >= 0);
+    assert_string_equal(guest->ends.rule, "");
     assert_true(hub_list_empty(&guest->containers));
-    assert_true(!guest->anonymous && !guest->life && !guest->plain && !guest->finish &&
+    assert_true(!guest->anonymous && !guest->life && !guest->module.plain && !guest->finish &&
                 !guest->keep);
     host_guest_record_release(&guest);
     module_file_remove(&file);
@@ -114,7 +114,7 @@ static void each_level_of_trust_gets_its_module(void **state)
         struct host_guest *guest;
 
         assert_int_equal(host_guest_record_create(host, &options, &guest), 0);
-        assert_true(guest->module >= 0);
+        assert_true(guest->module.fd >= 0);
         assert_int_equal(guest->trust, levels[i]);
         assert_int_equal(host->call.process.modules.uses > before,
                          levels[i] == RAPAHUB_TRUST_TRUSTED);
@@ -176,12 +176,12 @@ static void one_that_came_by_itself_is_called_by_its_process(void **state)
     assert_int_equal(host_lint_child("pid-77", NULL, NULL, &defaults), 0);
     assert_int_equal(host_guest_record_create_anonymous(host, 77, &guest), 0);
     assert_string_equal(guest->name, "pid-77");
-    assert_string_equal(guest->chimod, "");
+    assert_string_equal(guest->module.chimod, "");
     assert_true(guest->anonymous);
     assert_int_equal(guest->named, HOST_GUEST_UNNAMED);
     assert_int_equal(guest->trust, RAPAHUB_TRUST_TRUSTED);
-    assert_int_equal(guest->module, -1);
-    assert_int_equal(guest->child, HOST_TREE_NONE);
+    assert_int_equal(guest->module.fd, -1);
+    assert_int_equal(guest->child.node, HOST_TREE_NONE);
     assert_int_equal(guest->supervision.restarts_max, defaults.restarts_max);
     assert_true(guest->supervision.log_line == defaults.log_line && defaults.log_line > 0);
     host_guest_record_release(&guest);
@@ -207,9 +207,9 @@ static void what_is_freed_is_not_waited_for_and_owns_nothing(void **state)
     guest->timer.on = on_time;
     host_loop_set(&HOST_OWNER(host)->loop, &guest->timer, 1);
     host_tail_add(&guest->tail, 100, "a line");
-    guest->reports = calloc(1, sizeof *guest->reports);
-    guest->plain = calloc(2, sizeof *guest->plain);
-    guest->plain[0] = strdup("add(u32) -> u32");
+    guest->ends.reports = calloc(1, sizeof *guest->ends.reports);
+    guest->module.plain = calloc(2, sizeof *guest->module.plain);
+    guest->module.plain[0] = strdup("add(u32) -> u32");
     host_guest_record_release(&guest);
     assert_null(guest);
     assert_int_equal(host_loop_run_timers(&HOST_OWNER(host)->loop), 0);

@@ -137,7 +137,7 @@ static void what_is_forgotten_is_known_to_nobody(void **state)
     struct host_guest *guest = stage_add(host, HOST_SUPERVISION_ROOT, "guest", by_hand);
     struct host_guest *other = stage_enter(host, "other");
     struct host_life life = {.guest = guest}, of_other = {.guest = other};
-    uint32_t child = guest->child;
+    uint32_t child = guest->child.node;
 
     (void)state;
     stage_container(guest, 0);

@@ -12,10 +12,10 @@ static struct host_guest *a_guest(struct host_supervision *host)
 
     guest->id = (struct rapahub_guest_id){.group = 1, .epoch = 2, .peer = 3};
     guest->trust = RAPAHUB_TRUST_TRUSTED;
-    guest->restarts = 4;
-    guest->calls = 5;
-    guest->violations = 6;
-    snprintf(guest->version, sizeof guest->version, "1.2.3");
+    guest->totals.restarts = 4;
+    guest->totals.calls = 5;
+    guest->totals.violations = 6;
+    snprintf(guest->module.version, sizeof guest->module.version, "1.2.3");
     return guest;
 }
 
@@ -33,7 +33,7 @@ static void a_guest_without_a_process_has_its_record_only(void **state)
     assert_int_equal(status.guest.peer, 3);
     assert_ptr_equal(status.name, guest->name);
     assert_string_equal(status.state, "restarting");
-    assert_ptr_equal(status.chimod, guest->chimod);
+    assert_ptr_equal(status.chimod, guest->module.chimod);
     assert_string_equal(status.version, "1.2.3");
     assert_int_equal(status.trust, RAPAHUB_TRUST_TRUSTED);
     assert_int_equal(status.restarts, 4);

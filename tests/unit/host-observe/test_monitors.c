@@ -88,7 +88,7 @@ static void a_watcher_that_serves_hears_of_each_end_at_once(void **state)
     (void)state;
     assert_int_equal(monitor(rig, rig->watcher, rig->target), 0);
     for (int i = 0; i < 2; i++) {
-        uint64_t incarnation = rig->target->incarnation;
+        uint64_t incarnation = rig->target->child.incarnation;
 
         kill_guest(rig->target);
         assert_true(hear(rig, &heard));
@@ -99,7 +99,7 @@ static void a_watcher_that_serves_hears_of_each_end_at_once(void **state)
         assert_int_equal(heard.down.class, RAPAHUB_EXIT_SIGNAL);
         assert_int_equal(heard.down.count, 1);
         assert_false(hear(rig, &heard));
-        (void)host_supervisor_start(&rig->host->supervision.machine, rig->target->child,
+        (void)host_supervisor_start(&rig->host->supervision.machine, rig->target->child.node,
                                     hub_clock_now());
         host_supervision_settle(&rig->host->supervision);
         stage_serve(rig->target);
@@ -118,18 +118,18 @@ static void ends_while_it_does_not_serve_are_told_together(void **state)
     rig->watcher->life = NULL;
     for (int i = 0; i < 3; i++) {
         kill_guest(rig->target);
-        (void)host_supervisor_start(&rig->host->supervision.machine, rig->target->child,
+        (void)host_supervisor_start(&rig->host->supervision.machine, rig->target->child.node,
                                     hub_clock_now());
         host_supervision_settle(&rig->host->supervision);
     }
     rig->watcher->life = &rig->life;
     assert_false(hear(rig, &heard));
     host_monitors_moved(rig->host, &(struct host_decision){.kind = HOST_DECISION_MOVED,
-                                                           .place = rig->watcher->child,
+                                                           .place = rig->watcher->child.node,
                                                            .to = HOST_CHILD_READY});
     assert_true(hear(rig, &heard));
     assert_int_equal(heard.down.count, 3);
-    assert_int_equal(heard.down.incarnation, rig->target->incarnation - 1);
+    assert_int_equal(heard.down.incarnation, rig->target->child.incarnation - 1);
     assert_false(hear(rig, &heard));
     close_rig(rig);
 }
@@ -159,7 +159,7 @@ static void a_watcher_without_room_for_a_message_is_told_later(void **state)
 {
     struct rig *rig = open_rig();
     const struct host_decision ended = {
-        .kind = HOST_DECISION_MOVED, .place = rig->target->child, .to = HOST_CHILD_EXITED};
+        .kind = HOST_DECISION_MOVED, .place = rig->target->child.node, .to = HOST_CHILD_EXITED};
     struct host_timer *again = &rig->host->monitors.again;
     struct heard heard;
     uint32_t untold = 0;
@@ -187,15 +187,15 @@ static void a_start_that_waits_for_a_free_entry_is_no_end(void **state)
 {
     struct rig *rig = open_rig();
     struct host_decision decision = {
-        .kind = HOST_DECISION_MOVED, .place = rig->target->child, .to = HOST_CHILD_EXITED};
+        .kind = HOST_DECISION_MOVED, .place = rig->target->child.node, .to = HOST_CHILD_EXITED};
     struct heard heard;
 
     (void)state;
     assert_int_equal(monitor(rig, rig->watcher, rig->target), 0);
-    rig->target->deferred = true;
+    rig->target->child.deferred = true;
     host_monitors_moved(rig->host, &decision);
     assert_false(hear(rig, &heard));
-    rig->target->deferred = false;
+    rig->target->child.deferred = false;
     decision.to = HOST_CHILD_BACKOFF;
     host_monitors_moved(rig->host, &decision);
     assert_false(hear(rig, &heard));
@@ -215,7 +215,7 @@ static void nobody_hears_of_what_it_does_not_watch(void **state)
     kill_guest(other); /* nobody watches anybody */
     assert_int_equal(monitor(rig, rig->watcher, rig->target), 0);
     host_monitors_moved(rig->host, &(struct host_decision){.kind = HOST_DECISION_MOVED,
-                                                           .place = other->child,
+                                                           .place = other->child.node,
                                                            .to = HOST_CHILD_EXITED});
     assert_false(hear(rig, &heard));
     assert_int_equal(

@@ -89,7 +89,7 @@ static void an_observer_hears_of_its_supervisor_and_of_all_below(void **state)
         if (list[i].child.number != id_of(guest).number)
             continue; /* the supervisor itself */
         assert_int_equal(list[i].change, expected[of_guest++]);
-        assert_int_equal(list[i].incarnation, of_guest == 1 ? 0 : guest->incarnation);
+        assert_int_equal(list[i].incarnation, of_guest == 1 ? 0 : guest->child.incarnation);
         assert_true(list[i].time_ns > 0 && list[i].time_ns <= hub_clock_now());
     }
     assert_int_equal(of_guest, 4);
@@ -107,7 +107,7 @@ static void each_state_has_its_change(void **state)
     struct host_observe *host = observe_new();
     struct host_guest *guest = stage_add(&host->supervision, HOST_SUPERVISION_ROOT, "calc", manual);
     struct host_decision decision = {
-        .place = guest->child, .incarnation = 9, .class = RAPAHUB_EXIT_SIGNAL};
+        .place = guest->child.node, .incarnation = 9, .class = RAPAHUB_EXIT_SIGNAL};
     struct rapahub_observer *observer = observe(root_of(host), MANY);
     struct rapahub_observation list[MANY];
 
@@ -375,7 +375,7 @@ static void while_something_is_being_decided_there_is_no_snapshot(void **state)
     (void)state;
     host->supervision.deciding = true;
     assert_int_equal(rapahub_supervisor_snapshot(root, NULL, 0, &snapshot), RAPAHUB_ESTATE);
-    (void)host_supervisor_start(&host->supervision.machine, guest->child, hub_clock_now());
+    (void)host_supervisor_start(&host->supervision.machine, guest->child.node, hub_clock_now());
     host->supervision.deciding = false;
     assert_int_equal(rapahub_supervisor_snapshot(root, NULL, 0, &snapshot), RAPAHUB_ESTATE);
     host_supervision_settle(&host->supervision);

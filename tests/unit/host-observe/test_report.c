@@ -60,8 +60,8 @@ static void an_end_is_kept_with_all_that_is_known_of_it(void **state)
     life->exit.usage = (struct hub_usage){.user_ns = 6, .system_ns = 7, .memory_max = 8};
     snprintf(life->process.output.words, sizeof life->process.output.words, "last words: x");
     host_tail_add(&guest->tail, 100, "a line");
-    guest->step = "exec"; /* of a start, which this is not */
-    guest->verdict.code = -1;
+    guest->failure.step = "exec"; /* of a start, which this is not */
+    guest->failure.verdict.code = -1;
     host_report_ended(guest, life, &end);
     report = report_of(host, guest, 0);
     assert_int_equal(report.child.number, id_of(guest).number);
@@ -70,7 +70,7 @@ static void an_end_is_kept_with_all_that_is_known_of_it(void **state)
     assert_string_equal(report.build_id, "");
     assert_string_equal(report.state, "ready");
     assert_int_equal(report.guest.peer, 3);
-    assert_int_equal(report.incarnation, guest->incarnation);
+    assert_int_equal(report.incarnation, guest->child.incarnation);
     assert_int_equal(report.pid, 77);
     assert_int_equal(report.exit_class, RAPAHUB_EXIT_SIGNAL);
     assert_int_equal(report.code, -1);
@@ -127,8 +127,8 @@ static void a_start_that_failed_is_kept_with_its_step_and_code(void **state)
 
     (void)state;
     end.class = RAPAHUB_EXIT_SPAWN;
-    guest->step = "exec";
-    guest->verdict.code = RAPAHUB_ENOENT;
+    guest->failure.step = "exec";
+    guest->failure.verdict.code = RAPAHUB_ENOENT;
     host_report_ended(guest, NULL, &end);
     report = report_of(host, guest, 0);
     assert_string_equal(report.step, "exec");
@@ -136,7 +136,7 @@ static void a_start_that_failed_is_kept_with_its_step_and_code(void **state)
     assert_string_equal(report.state, "starting");
     assert_int_equal(report.pid, 0);
     assert_int_equal(report.guest.peer, 0);
-    guest->step = NULL;
+    guest->failure.step = NULL;
     host_report_ended(guest, NULL, &end);
     report = report_of(host, guest, 0);
     assert_string_equal(report.step, "");
@@ -231,7 +231,7 @@ static void a_guest_that_is_nobodys_child_has_no_report(void **state)
 
     (void)state;
     host_report_ended(guest, NULL, &end);
-    assert_null(guest->reports);
+    assert_null(guest->ends.reports);
     host_report_ended(closed, NULL, &end);
     assert_int_equal(rapahub_child_report(handle(host), id, 0, &report), 0);
     host_supervision_end(closed);
@@ -246,7 +246,7 @@ static void what_was_decided_completes_the_last_report_once(void **state)
     struct host_guest *guest = serving(host, "calc");
     const struct host_end end = an_end();
     struct host_decision decision = {.kind = HOST_DECISION_MOVED,
-                                     .place = guest->child,
+                                     .place = guest->child.node,
                                      .from = HOST_CHILD_READY,
                                      .to = HOST_CHILD_BACKOFF,
                                      .class = RAPAHUB_EXIT_CLEAN,

@@ -84,11 +84,11 @@ static void a_change_of_state_is_seen_by_calls_and_by_those_who_wait(void **stat
     assert_int_equal(hub_observe(&routes->changes), 1);
     host_guest_show(&bench->second, HOST_GUEST_FAILED, true);
     assert_int_equal(bench->second.state, HOST_GUEST_FAILED);
-    assert_true(bench->second.over);
+    assert_true(bench->second.child.over);
     assert_int_equal(hub_observe(&routes->version), 3);
     assert_int_equal(hub_observe(&routes->changes), 2);
     host_guest_show(&bench->second, HOST_GUEST_STARTING, false);
-    assert_false(bench->second.over);
+    assert_false(bench->second.child.over);
     assert_int_equal(bench->first.state, HOST_GUEST_STOPPED);
     assert_int_equal(pthread_rwlock_trywrlock(&routes->lock), 0);
     pthread_rwlock_unlock(&routes->lock);
@@ -123,12 +123,12 @@ static void a_status_tells_the_state_in_a_word(void **state)
         guest->state = (uint32_t)all[i].state;
         assert_string_equal(host_guest_state_word(guest), all[i].word);
         assert_int_equal(host_guest_is_up(guest), all[i].up);
-        guest->restarts = 1;
+        guest->totals.restarts = 1;
         assert_string_equal(host_guest_state_word(guest), all[i].restarted);
-        guest->restarts = 0;
-        guest->over = true;
+        guest->totals.restarts = 0;
+        guest->child.over = true;
         assert_string_equal(host_guest_state_word(guest), all[i].over);
-        guest->over = false;
+        guest->child.over = false;
     }
     test_free(guest);
 }
