@@ -14,18 +14,23 @@ static void close_group(struct host_group *group)
         hub_fd_release(&group->segment->mapping.fd);
 }
 
+static void close_process(struct host_life_process *process)
+{
+    hub_fd_release(&process->pidfd);
+    hub_fd_release(&process->output.pipes[0].watch.fd);
+    hub_fd_release(&process->output.pipes[1].watch.fd);
+    if (process->cgroup.open)
+        hub_fd_release(&process->cgroup.folder);
+}
+
 static void close_life(struct host_life *life)
 {
     int nudge = life->connection.link ? hub_link_wakes(life->connection.link)->nudge : -1;
 
     hub_fd_release(&nudge);
     hub_fd_release(&life->doorbell.fd);
-    hub_fd_release(&life->process.pidfd);
     hub_fd_release(&life->on_keep.fd);
-    hub_fd_release(&life->process.output.pipes[0].watch.fd);
-    hub_fd_release(&life->process.output.pipes[1].watch.fd);
-    if (life->process.cgroup.open)
-        hub_fd_release(&life->process.cgroup.folder);
+    close_process(&life->process);
     close_group(life->segment.group);
 }
 

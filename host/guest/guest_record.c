@@ -43,6 +43,31 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
         host_output_escape(file, size, guest->name, sizeof guest->name);
 }
 
+/* A guest that is trusted may share the bytes of its module with others. */
+static int open_module(struct host_supervision *host, const struct rapahub_guest_options *options,
+                       struct host_guest_module *module)
+{
+    int r;
+
+    module->chimod = strdup(options->chimod);
+    module->plain = options->plain ? copy_list(options->plain) : NULL;
+    if (!module->chimod || (options->plain && !module->plain))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    r = options->trust == RAPAHUB_TRUST_TRUSTED
+            ? host_modules_open(&host->call.process.modules, module->chimod, &module->fd)
+            : host_module_open(module->chimod, &module->fd);
+    return r < 0 ? hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS) : 0;
+}
+
+static void release_module(struct host_guest_module *module)
+{
+    for (size_t i = 0; module->plain && module->plain[i]; i++)
+        free(module->plain[i]);
+    free(module->plain);
+    free(module->chimod);
+    hub_fd_release(&module->fd);
+}
+
 static struct host_guest *new_guest(struct host_supervision *host, enum rapahub_trust trust)
 {
     struct host_guest *guest = calloc(1, sizeof *guest);
@@ -78,17 +103,10 @@ int host_guest_record_create(struct host_supervision *host,
         return r;
     guest->on_death = options->on_death;
     guest->on_death_user = options->user;
-    guest->module.chimod = strdup(options->chimod);
-    guest->module.plain = options->plain ? copy_list(options->plain) : NULL;
-    if (!guest->module.chimod || (options->plain && !guest->module.plain))
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     take_name(guest, options);
-    r = guest->trust == RAPAHUB_TRUST_TRUSTED
-            ? host_modules_open(&host->call.process.modules, guest->module.chimod,
-                                &guest->module.fd)
-            : host_module_open(guest->module.chimod, &guest->module.fd);
+    r = open_module(host, options, &guest->module);
     if (r < 0)
-        return hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS);
+        return r;
     *out = TAKE(guest);
     return 0;
 }
@@ -123,11 +141,7 @@ void host_guest_record_release(struct host_guest **pointer)
     host_loop_clear(&guest->timer);
     host_exit_command_release(&guest->finish);
     host_fd_store_release(&guest->keep);
-    for (size_t i = 0; guest->module.plain && guest->module.plain[i]; i++)
-        free(guest->module.plain[i]);
-    free(guest->module.plain);
-    free(guest->module.chimod);
-    hub_fd_release(&guest->module.fd);
+    release_module(&guest->module);
     host_tail_release(&guest->tail);
     free(guest->ends.reports);
     host_methods_release(&guest->methods);

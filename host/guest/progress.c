@@ -68,7 +68,7 @@ void host_progress_begin(struct host_life *life)
     host_loop_set(&life->host->owner.loop, &life->progress.timer, hub_clock_after(every));
 }
 
-void host_progress_end(struct host_life *life)
+void host_progress_end(struct host_progress *progress)
 {
-    host_loop_clear(&life->progress.timer);
+    host_loop_clear(&progress->timer);
 }

@@ -10,7 +10,7 @@
 /* Begins to look at a life that is ready. */
 void host_progress_begin(struct host_life *life);
 
-/* Ends it for a life that is proven dead. Harmless if it did not begin. */
-void host_progress_end(struct host_life *life);
+/* Ends it, for a life that is proven dead. Harmless if it did not begin. */
+void host_progress_end(struct host_progress *progress);
 
 #endif

@@ -44,7 +44,7 @@ bool host_watch_is_traced(struct host_life *life)
 {
     uint64_t now = hub_clock_now();
 
-    if (!host_tracer_has(life))
+    if (!host_tracer_has(&life->process))
         return false;
     if (life->traced_ns == 0)
         life->traced_ns = now;
@@ -139,18 +139,25 @@ static bool is_deaf(const struct host_life *life, uint64_t now)
     return hub_link_deaf_until(life->connection.link) > now;
 }
 
+static void note_traffic(struct host_life_looks *looks, const struct hub_link_counters *counters,
+                         uint64_t now)
+{
+    uint64_t traffic =
+        hub_load_relaxed64(&counters->sent) + hub_load_relaxed64(&counters->received);
+
+    if (traffic != looks->traffic) {
+        looks->traffic = traffic;
+        looks->traffic_ns = now;
+    }
+}
+
 /* Returns the time until the next look. */
 static uint64_t look_at_silent(struct host_life *life, uint64_t now)
 {
     const struct hub_link_counters *counters = hub_link_counters(life->connection.link);
-    uint64_t traffic =
-        hub_load_relaxed64(&counters->sent) + hub_load_relaxed64(&counters->received);
 
     HOST_SUPERVISION(life->host)->rests = false;
-    if (traffic != life->looks.traffic) {
-        life->looks.traffic = traffic;
-        life->looks.traffic_ns = now;
-    }
+    note_traffic(&life->looks, counters, now);
     if (!life->doorbell.deaf)
         hub_link_note_unrung(life->connection.link);
     if (!hub_link_closed(life->connection.link))

@@ -50,7 +50,7 @@ static void end_watches(struct host_life *life)
     host_loop_unwatch(life->loop, &life->process.on_death);
     host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
-    host_progress_end(life);
+    host_progress_end(&life->progress);
     host_probes_end(life);
 }
 
@@ -156,9 +156,9 @@ int host_death_deliver(struct host_observe *host)
 /* A grandchild may hold the pipes. Its output is waited for, but only for a moment. */
 static bool is_over(struct host_observe *host, struct host_life *life)
 {
+    const struct host_output_pipe *pipes = life->process.output.pipes;
     uint64_t until = life->death.proven_ns + OUTPUT_END;
-    bool open =
-        life->process.output.pipes[0].watch.fd >= 0 || life->process.output.pipes[1].watch.fd >= 0;
+    bool open = pipes[0].watch.fd >= 0 || pipes[1].watch.fd >= 0;
 
     if (hub_observe(&life->users) != 0 ||
         host_caller_inside_life(&HOST_REGISTRY(host)->callers, life) != 0 ||

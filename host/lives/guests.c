@@ -175,8 +175,8 @@ void host_guests_start(struct host_guest *guest)
     guest->timer.on = on_time;
     guest->timer.user = guest;
     guest->failure.verdict.code = 0;
-    guest->child.asked = guest->stop.told = guest->stop.termed = false;
-    guest->stop.drain_ns = 0;
+    guest->child.asked = false;
+    guest->stop = (struct host_guest_stop){0};
     if (guest->totals.lives > 0)
         guest->totals.restarts++;
     keep_name(guest);

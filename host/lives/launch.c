@@ -281,30 +281,31 @@ static int watch(struct host_life *life)
 }
 
 /* Notes the step that failed, unless a more exact one is known. */
-static int at(struct host_guest *guest, const char *step, int r)
+static int at(struct host_guest_failure *failure, const char *step, int r)
 {
-    if (r < 0 && !guest->failure.step)
-        guest->failure.step = step;
+    if (r < 0 && !failure->step)
+        failure->step = step;
     return r;
 }
 
 static int build(struct host_guest *guest, struct host_life *life, struct launch *launch)
 {
-    int r = at(guest, "segment", enter_group(guest, life));
+    struct host_guest_failure *failure = &guest->failure;
+    int r = at(failure, "segment", enter_group(guest, life));
 
     if (r == 0)
-        r = at(guest, "descriptors", make_descriptors(life, launch));
+        r = at(failure, "descriptors", make_descriptors(life, launch));
     if (r == 0)
-        r = at(guest, "arguments", make_arguments(guest, life, launch));
+        r = at(failure, "arguments", make_arguments(guest, life, launch));
     if (r == 0)
-        r = at(guest, "environment", make_environment(life->segment.trusted, launch));
+        r = at(failure, "environment", make_environment(life->segment.trusted, launch));
     if (r == 0)
-        r = at(guest, "cgroup", enter_cgroup(guest, life, launch));
+        r = at(failure, "cgroup", enter_cgroup(guest, life, launch));
     if (r == 0)
-        r = at(guest, "spawn", start(guest, life, launch));
+        r = at(failure, "spawn", start(guest, life, launch));
     if (r == 0)
-        r = at(guest, "link", host_streaming_connect(HOST_CALL(guest->host), life));
-    return r == 0 ? at(guest, "watch", watch(life)) : r;
+        r = at(failure, "link", host_streaming_connect(HOST_CALL(guest->host), life));
+    return r == 0 ? at(failure, "watch", watch(life)) : r;
 }
 
 /* A child whose link could not be opened is of no use. */

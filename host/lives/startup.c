@@ -324,7 +324,7 @@ void host_startup_ready(struct host_call *host, struct host_life *life, struct h
 /* ---- the cause of a failure ---- */
 
 /* Parses "start: CODE TEXT", the reason that a guest gives if it cannot start. */
-static bool take_start_reason(struct host_guest *guest, const char *reason)
+static bool take_start_reason(struct host_guest_failure *failure, const char *reason)
 {
     char name[40];
     int code, size = 0;
@@ -334,7 +334,7 @@ static bool take_start_reason(struct host_guest *guest, const char *reason)
     code = name[0] == '-' ? (int)strtol(name, NULL, 10) : rapahub_error_of_name(name);
     if (code >= 0)
         code = RAPAHUB_ESTART;
-    host_verdict_take(&guest->failure.verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
+    host_verdict_take(&failure->verdict, rapahub_fail(code, "", "%s", reason + 7 + size));
     return true;
 }
 
@@ -352,7 +352,7 @@ void host_startup_explain(struct host_life *life, const struct host_end *end)
     char last[256];
     int code = RAPAHUB_ESTART;
 
-    if (guest->failure.verdict.code < 0 || take_start_reason(guest, life->goodbye.reason))
+    if (guest->failure.verdict.code < 0 || take_start_reason(&guest->failure, life->goodbye.reason))
         return;
     if (end->class == RAPAHUB_EXIT_START_TIMEOUT)
         rapahub_fail(code, "", "%s was not ready after %" PRIu64 " ms: %s", guest->name,

@@ -15,20 +15,20 @@
 #include "hub/base/clock.h"
 
 /* The next report of the ring. NULL if there is no memory. r[impl supervise.report.kept] */
-static struct rapahub_report *next_of(struct host_guest *guest)
+static struct rapahub_report *next_of(struct host_guest_ends *ends)
 {
-    if (!guest->ends.reports)
-        guest->ends.reports = calloc(HOST_REPORT_KEPT, sizeof *guest->ends.reports);
-    if (!guest->ends.reports)
+    if (!ends->reports)
+        ends->reports = calloc(HOST_REPORT_KEPT, sizeof *ends->reports);
+    if (!ends->reports)
         return NULL;
-    return &guest->ends.reports[guest->ends.count++ % HOST_REPORT_KEPT];
+    return &ends->reports[ends->count++ % HOST_REPORT_KEPT];
 }
 
-static struct rapahub_report *last_of(const struct host_guest *guest, uint64_t back)
+static struct rapahub_report *last_of(const struct host_guest_ends *ends, uint64_t back)
 {
-    if (!guest->ends.reports || back >= guest->ends.count || back >= HOST_REPORT_KEPT)
+    if (!ends->reports || back >= ends->count || back >= HOST_REPORT_KEPT)
         return NULL;
-    return &guest->ends.reports[(guest->ends.count - 1 - back) % HOST_REPORT_KEPT];
+    return &ends->reports[(ends->count - 1 - back) % HOST_REPORT_KEPT];
 }
 
 static void take_exit(const struct hub_exit *exit, struct rapahub_report *out)
@@ -80,7 +80,7 @@ static const char *state_of(const struct host_child *child, const struct host_li
 /* r[impl supervise.report] */
 void host_report_ended(struct host_guest *guest, struct host_life *life, const struct host_end *end)
 {
-    struct rapahub_report *out = guest->child.node == HOST_TREE_NONE ? NULL : next_of(guest);
+    struct rapahub_report *out = guest->child.node == HOST_TREE_NONE ? NULL : next_of(&guest->ends);
     const struct host_child *child;
 
     if (!out)
@@ -115,7 +115,7 @@ void host_report_decided(struct host_guest *guest, const struct host_decision *d
 {
     const struct host_child *child =
         host_machine_child(&HOST_SUPERVISION(guest->host)->machine, guest->child.node);
-    struct rapahub_report *last = last_of(guest, 0);
+    struct rapahub_report *last = last_of(&guest->ends, 0);
     uint64_t now = hub_clock_now();
 
     if (decision->from != HOST_CHILD_EXITED || !last || last->decision[0])
@@ -147,7 +147,7 @@ static int run_report(struct host_owner *owner, void *argument)
 
     if (r < 0)
         return r;
-    report = last_of(guest, asking->back);
+    report = last_of(&guest->ends, asking->back);
     if (!report)
         return rapahub_fail(RAPAHUB_ENOENT, "",
                             "%s has not ended so often, or that was too long ago", guest->name);
@@ -173,7 +173,7 @@ static bool has_lived(const struct host_guest *guest, struct rapahub_guest_id li
     const struct rapahub_report *report;
     bool has = is_same(guest->id, life);
 
-    for (uint64_t back = 0; !has && (report = last_of(guest, back)); back++)
+    for (uint64_t back = 0; !has && (report = last_of(&guest->ends, back)); back++)
         has = is_same(report->guest, life);
     return has;
 }

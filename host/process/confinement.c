@@ -50,11 +50,11 @@ int host_confinement_check(struct host_process *host, const struct rapahub_super
                         "kill_mode is RAPAHUB_KILL_CGROUP: %s", why);
 }
 
-static int make(struct host_guest *guest, struct host_life *life)
+static int make(struct host_process *host, struct host_cgroup *out)
 {
-    int r = find(guest->host);
+    int r = find(host);
 
-    return r == 0 ? host_cgroup_create(guest->host->cgroup, &life->process.cgroup) : r;
+    return r == 0 ? host_cgroup_create(host->cgroup, out) : r;
 }
 
 static void tell(struct host_guest *guest)
@@ -75,7 +75,7 @@ int host_confinement_enter(struct host_guest *guest, struct host_life *life)
 
     if (!is_needed(guest))
         return 0;
-    r = make(guest, life);
+    r = make(guest->host, &life->process.cgroup);
     if (r < 0 && (must || limits->required))
         return r;
     if (r == 0)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/process/life.h"
+#include "host/process/life_process.h"
 #include "hub/base/own.h"
 
 #define FIELD       "TracerPid:"
@@ -77,27 +77,27 @@ static bool descends(pid_t pid, pid_t guest)
     return false;
 }
 
-static bool shares_cgroup(pid_t pid, const struct host_life *life)
+static bool shares_cgroup(pid_t pid, const struct host_life_process *process)
 {
     char of_guest[TEXT_SIZE], of_other[TEXT_SIZE];
 
-    if (!life->process.cgroup.open)
+    if (!process->cgroup.open)
         return false;
-    get(life->process.pid, "cgroup", of_guest);
+    get(process->pid, "cgroup", of_guest);
     get(pid, "cgroup", of_other);
     return strcmp(of_guest, of_other) == 0;
 }
 
 /* A pid is safe to use while its process cannot have been reaped: our child's until we reap it, an
  * anonymous guest's while it is proven alive. r[impl supervise.watchdog.tracer] */
-bool host_tracer_has(const struct host_life *life)
+bool host_tracer_has(const struct host_life_process *process)
 {
     char text[TEXT_SIZE];
     pid_t tracer;
 
-    if (life->process.pidfd < 0)
+    if (process->pidfd < 0)
         return false;
-    get(life->process.pid, "status", text);
+    get(process->pid, "status", text);
     tracer = host_tracer_of(text);
-    return tracer > 0 && !descends(tracer, life->process.pid) && !shares_cgroup(tracer, life);
+    return tracer > 0 && !descends(tracer, process->pid) && !shares_cgroup(tracer, process);
 }

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct host_life;
+struct host_life_process;
 
-/* Says whether its process is traced now by a foreign process: one that is neither a descendant of
- * it, nor in its process group, nor in its own cgroup. Reads /proc. Owner. */
-bool host_tracer_has(const struct host_life *life);
+/* Says whether the process of a life is traced now by a foreign process: one that is neither a
+ * descendant of it, nor in its process group, nor in its own cgroup. Reads /proc. Owner. */
+bool host_tracer_has(const struct host_life_process *process);
 
 /* Returns the pid of the tracer in the text of /proc/PID/status; 0 if there is none. The text also
  * has the name of a thread, which may be anything, so the field must begin a line. Pure. */

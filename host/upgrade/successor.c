@@ -82,15 +82,6 @@ int host_successor_start(struct host_guest *successor)
         (b) = exchanged;               \
     } while (0)
 
-static void exchange_text(char *a, char *b, size_t size)
-{
-    char kept[128];
-
-    memcpy(kept, a, size);
-    memcpy(a, b, size);
-    memcpy(b, kept, size);
-}
-
 /* The guest keeps its own counts, and gets those of its old process now. */
 static void take_figures(struct host_guest *guest, const struct host_life *old)
 {
@@ -101,16 +92,11 @@ static void take_figures(struct host_guest *guest, const struct host_life *old)
 /* r[impl supervise.upgrade.child] */
 void host_successor_exchange(struct host_guest *guest, struct host_guest *successor)
 {
-    _Static_assert(sizeof guest->module.version <= 128, "room for what is exchanged");
     take_figures(guest, guest->life);
     EXCHANGE(guest->life, successor->life);
     EXCHANGE(guest->id, successor->id);
     EXCHANGE(guest->methods, successor->methods);
-    EXCHANGE(guest->module.fd, successor->module.fd);
-    EXCHANGE(guest->module.build_id, successor->module.build_id);
-    EXCHANGE(guest->module.chimod, successor->module.chimod);
-    exchange_text(guest->module.version, successor->module.version, sizeof guest->module.version);
-    exchange_text(guest->module.name, successor->module.name, sizeof guest->module.name);
+    EXCHANGE(guest->module, successor->module);
     guest->life->guest = guest;
     successor->life->guest = successor;
     guest->totals.lives = successor->totals.lives;

@@ -53,7 +53,7 @@ static struct rig *open_rig(struct rapahub_supervision how)
 
 static void close_rig(struct rig *rig)
 {
-    host_progress_end(&rig->life);
+    host_progress_end(&rig->life.progress);
     assert_false(host_loop_is_set(&rig->life.progress.timer));
     pair_close(&rig->pair);
     stage_free(rig->host);
