@@ -79,6 +79,13 @@ static bool hear(struct rig *rig, struct heard *out)
     return true;
 }
 
+static void become_ready(struct rig *rig)
+{
+    host_monitors_moved(rig->host, &(struct host_decision){.kind = HOST_DECISION_MOVED,
+                                                           .place = rig->watcher->child.node,
+                                                           .to = HOST_CHILD_READY});
+}
+
 /* r[verify supervise.monitor] */
 static void a_watcher_that_serves_hears_of_each_end_at_once(void **state)
 {
@@ -124,12 +131,27 @@ static void ends_while_it_does_not_serve_are_told_together(void **state)
     }
     rig->watcher->life = &rig->life;
     assert_false(hear(rig, &heard));
-    host_monitors_moved(rig->host, &(struct host_decision){.kind = HOST_DECISION_MOVED,
-                                                           .place = rig->watcher->child.node,
-                                                           .to = HOST_CHILD_READY});
+    become_ready(rig);
     assert_true(hear(rig, &heard));
     assert_int_equal(heard.down.count, 3);
     assert_int_equal(heard.down.incarnation, rig->target->child.incarnation - 1);
+    assert_false(hear(rig, &heard));
+    close_rig(rig);
+}
+
+/* Neither of an end that never was, nor of one that it was told already. */
+static void a_watcher_that_becomes_ready_hears_of_new_ends_only(void **state)
+{
+    struct rig *rig = open_rig();
+    struct heard heard;
+
+    (void)state;
+    assert_int_equal(monitor(rig, rig->watcher, rig->target), 0);
+    become_ready(rig);
+    assert_false(hear(rig, &heard));
+    kill_guest(rig->target);
+    assert_true(hear(rig, &heard));
+    become_ready(rig);
     assert_false(hear(rig, &heard));
     close_rig(rig);
 }
@@ -284,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_watcher_that_serves_hears_of_each_end_at_once),
         cmocka_unit_test(ends_while_it_does_not_serve_are_told_together),
+        cmocka_unit_test(a_watcher_that_becomes_ready_hears_of_new_ends_only),
         cmocka_unit_test(each_of_its_containers_that_serves_hears_of_it),
         cmocka_unit_test(a_watcher_without_room_for_a_message_is_told_later),
         cmocka_unit_test(a_start_that_waits_for_a_free_entry_is_no_end),
