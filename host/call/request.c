@@ -385,7 +385,7 @@ static int send(struct host_life *life, const struct host_request_message *messa
 
 int host_request_send(struct host_life *life, const struct host_request_message *message)
 {
-    return send(life, message, false);
+    return send(life, message, true);
 }
 
 int host_request_post(struct host_life *life, enum hub_lifecycle_method method,
