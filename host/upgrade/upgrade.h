@@ -56,8 +56,16 @@ struct host_upgrade {
     bool new_lost; /* the new process ended; the cause is known when it is proven dead */
 };
 
-/* The argument is a host_upgrade, zeroed except for its first two members; it must stay until the
- * end of the task. */
+/* Starts the new process; the steps follow in later turns, until host_upgrade_steps_over. All
+ * members are set that do not depend on a step. After host_upgrade_end nothing is done any more. */
+void host_upgrade_begin(struct host_upgrade *upgrade);
+void host_upgrade_end(struct host_upgrade *upgrade);
+
+/* Says whether this life of the guest serves no more, or not for long. */
+bool host_upgrade_is_lost(const struct host_guest *guest, const struct host_life *life);
+
+/* See upgrade_task.c. The argument is a host_upgrade, zeroed except for its first two members; it
+ * must stay until the end of the task. */
 extern const struct host_threads_task host_upgrade_task;
 
 #endif
