@@ -104,6 +104,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&HOST_PROCESS(host)->lives);
     hub_list_init(&HOST_PROCESS(host)->ended);
     hub_list_init(&HOST_OWNER(host)->detached);
+    host_changes_init(&HOST_OWNER(host)->changes);
     hub_list_init(&HOST_CALL(host)->relays);
     HOST_CALL(host)->chains = host_chains_first();
     hub_list_init(&host->observe.supervision.supervisors);

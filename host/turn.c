@@ -9,6 +9,7 @@
 #include "host/lives/death.h"
 #include "host/lives/guests.h"
 #include "host/observe/observe.h"
+#include "host/owner/changes.h"
 #include "host/owner/detached.h"
 #include "host/owner/events.h"
 #include "host/owner/ownership.h"
@@ -282,6 +283,7 @@ static int work(struct rapahub_host *host)
         host_async_pieces_settle(HOST_CALL(host));
         count += clear(host);
     }
+    count += host_changes_serve(HOST_OWNER(host));
     set_overdue(host);
     host_watch_rouse(HOST_SUPERVISION(host));
     if (!is_deep(host))

@@ -4,6 +4,7 @@
 #ifndef HOST_OWNER_OWNER_H
 #define HOST_OWNER_OWNER_H
 
+#include "host/owner/changes.h"
 #include "host/owner/events.h"
 #include "host/owner/futexes.h"
 #include "host/owner/lookout.h"
@@ -20,6 +21,7 @@ struct host_owner {
     struct host_lookout lookout; /* open from the first guest on */
     struct host_futexes futexes; /* its thread runs from the first guest on that needs it */
     struct host_events events;
+    struct host_changes changes;
     struct hub_list detached;       /* tasks that no thread waits for */
     const struct host_turns *turns; /* the functions for waiting; constant */
     uint32_t depth;                 /* nested turns */

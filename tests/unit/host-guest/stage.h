@@ -101,6 +101,7 @@ UNUSED static void stage_open(struct host_supervision *host)
     host_threads_init(&owner->threads);
     assert_int_equal(host_loop_init(&owner->loop, 8), 0);
     hub_list_init(&owner->detached);
+    host_changes_init(&owner->changes);
     owner->turns = &stage_turns;
     hub_list_init(&host->call.process.lives);
     hub_list_init(&host->call.process.ended);

@@ -33,6 +33,7 @@ static inline void bare_open(struct host_owner *host)
     assert_int_equal(host_loop_init(&host->loop, 4), 0);
     host_events_init(&host->events);
     hub_list_init(&host->detached);
+    host_changes_init(&host->changes);
     host->turns = &bare_turns;
 }
 
