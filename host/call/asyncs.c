@@ -10,6 +10,7 @@
 #include "host/call/request.h"
 #include "host/call/route.h"
 #include "host/call/services.h"
+#include "host/owner/changes.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -33,11 +34,12 @@ void host_asyncs_close(struct host_asyncs *asyncs)
 
 void host_asyncs_uncount(struct host_async *async)
 {
-    if (async->container && async->mine)
-        host_containers_drop_own(async->container);
-    else if (async->container)
-        host_containers_drop(async->container);
+    struct host_container *container = async->container;
+
     async->container = NULL;
+    if (container &&
+        (async->mine ? host_containers_drop_own(container) : host_containers_drop(container)))
+        host_changes_tell(HOST_OWNER(async->host));
 }
 
 /* The container is released before `done` runs: `done` may wait for the thread that waits until the
@@ -145,7 +147,7 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     }
     if (seat)
         host_chains_untake(seat);
-    host_containers_drop(container);
+    host_route_uncount(host, container);
     async->container = NULL;
     async->full = r == -EAGAIN;
     return async->full ? r : host_life_explain(life, r, method);

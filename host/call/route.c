@@ -5,6 +5,7 @@
 
 #include "host/call/call.h"
 #include "host/call/service.h"
+#include "host/owner/changes.h"
 #include "host/owner/ownership.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
@@ -54,6 +55,7 @@ int host_route_find(struct host_call *host, struct rapahub_container_id target,
 {
     int r;
 
+    out->host = host;
     out->container = NULL;
     out->life = NULL;
     out->methods = NULL;
@@ -68,6 +70,12 @@ int host_route_find(struct host_call *host, struct rapahub_container_id target,
     return r;
 }
 
+void host_route_uncount(struct host_call *host, struct host_container *container)
+{
+    if (host_containers_drop(container))
+        host_changes_tell(&host->process.owner);
+}
+
 void host_route_drop(struct host_route *route)
 {
     if (route->life)
@@ -75,7 +83,7 @@ void host_route_drop(struct host_route *route)
     if (route->container && route->held)
         hub_add(&route->container->held, UINT32_MAX);
     else if (route->container)
-        host_containers_drop(route->container);
+        host_route_uncount(route->host, route->container);
     host_methods_release(&route->methods);
     route->life = NULL;
     route->container = NULL;

@@ -15,6 +15,7 @@ struct host_call;
 
 /* The route of a call. Its container and life are counted as used until host_route_drop. */
 struct host_route {
+    struct host_call *host;
     struct host_container *container;
     struct host_life *life; /* NULL: a service, or a guest that starts */
     struct host_methods *methods;
@@ -32,6 +33,9 @@ struct host_route {
 int host_route_find(struct host_call *host, struct rapahub_container_id target,
                     struct host_route *out);
 void host_route_drop(struct host_route *route); /* harmless twice */
+
+/* Removes a user of the container, and tells the owner if it waits for the last one. Any thread. */
+void host_route_uncount(struct host_call *host, struct host_container *container);
 
 /* Counts the call of this route as held, if it is. `counted` is the call's own: it is counted
  * once. */

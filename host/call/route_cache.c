@@ -2,6 +2,7 @@
 #include "host/call/route_cache.h"
 
 #include "host/call/call.h"
+#include "host/owner/changes.h"
 
 void host_route_cache_note(struct host_call *host, const struct host_route *route)
 {
@@ -56,6 +57,13 @@ struct host_caller *host_route_cache_enter(struct host_call *host,
     return caller && host_route_cache_go_in(host, caller) ? caller : NULL;
 }
 
+/* The end of a call may let a container be replaced, or a life be freed. */
+static __attribute__((noinline)) void tell_left(struct host_call *host)
+{
+    host_changes_tell(&host->process.owner);
+    host_loop_wake(&host->process.owner.loop);
+}
+
 /* A thread that waits until this one has left changes the version first, and then checks whether
  * this one is inside. Hence a changed version means that the owner may wait and must be woken. The
  * life may be freed by now. */
@@ -63,5 +71,5 @@ void host_route_cache_leave(struct host_call *host, struct host_caller *caller)
 {
     host_caller_leave(caller);
     if (hub_observe(&HOST_REGISTRY(host)->routes.version) != caller->version)
-        host_loop_wake(&host->process.owner.loop);
+        tell_left(host);
 }

@@ -243,7 +243,7 @@ int host_container_lifecycle_take(struct host_call *host, struct rapahub_contain
     int r;
 
     for (;;) {
-        *out = (struct host_container_lifecycle){.deadline_ns = deadline_ns};
+        *out = (struct host_container_lifecycle){.host = host, .deadline_ns = deadline_ns};
         r = try_take(host, target, out);
         if (r == 0)
             return 0;
@@ -263,8 +263,8 @@ void host_container_lifecycle_drop(struct host_container_lifecycle *care)
     if (care->life)
         host_life_drop(care->life);
     if (care->container)
-        host_containers_drop(care->container);
-    *care = (struct host_container_lifecycle){NULL, NULL, 0};
+        host_route_uncount(care->host, care->container);
+    *care = (struct host_container_lifecycle){0};
 }
 
 static int ask(struct host_call *host, const struct host_container_lifecycle *care,

@@ -37,6 +37,7 @@ int host_container_lifecycle_offer(struct host_call *host,
  * afterwards. Container and life have one user more until host_container_lifecycle_drop.
  * -ETIMEDOUT; -ENOENT if no guest has such a container. */
 struct host_container_lifecycle {
+    struct host_call *host;
     struct host_container *container;
     struct host_life *life;
     uint64_t deadline_ns;

@@ -164,9 +164,17 @@ void host_containers_move(struct host_container *container, enum host_container_
                     host_containers_print(container->id, name), why);
 }
 
-void host_containers_drop(struct host_container *container)
+bool host_containers_drop(struct host_container *container)
 {
-    hub_add(&container->users, UINT32_MAX);
+    return (hub_add(&container->users, UINT32_MAX) & HOST_CONTAINERS_AWAITED) != 0;
+}
+
+void host_containers_await(struct host_container *container, bool awaited)
+{
+    if (awaited)
+        hub_arm(&container->users, HOST_CONTAINERS_AWAITED);
+    else
+        hub_clear_bits(&container->users, HOST_CONTAINERS_AWAITED);
 }
 
 const char *host_containers_print(struct rapahub_container_id id, char *to)

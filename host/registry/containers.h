@@ -17,6 +17,10 @@
 #define HOST_CONTAINERS_MAX     4096
 #define HOST_CONTAINERS_BUCKETS 1024
 
+/* A bit of `users`: the owner waits until no call is open in the container. It is in the same word
+ * as the count, so the last user sees it, or the owner sees that this user has gone. */
+#define HOST_CONTAINERS_AWAITED UINT32_C(0x80000000)
+
 enum host_container_state {
     HOST_CONTAINER_STARTING,
     HOST_CONTAINER_READY,
@@ -41,7 +45,9 @@ struct host_container {
     bool plugged;                /* kept across a restart */
     bool is_new;                 /* it has not begun in any life yet; owner */
     struct hub_a32 corked;       /* asynchronous calls to it may be held back; any thread */
-    struct hub_a32 users;        /* open calls of this host in it, and threads that examine it */
+    /* open calls of this host in it, and threads that examine it; and HOST_CONTAINERS_AWAITED; any
+     * thread */
+    struct hub_a32 users;
     /* further users, counted by the owner alone, without atomic operations */
     struct hub_a32 own_users;
     struct hub_a32 held;      /* calls that wait until it is no longer held */
@@ -86,18 +92,26 @@ void host_containers_move(struct host_container *container, enum host_container_
 /* Owner: returns the number of users. */
 static inline uint32_t host_containers_users(const struct host_container *container)
 {
-    return hub_observe(&container->users) + hub_load_relaxed(&container->own_users);
+    return (hub_observe(&container->users) & ~HOST_CONTAINERS_AWAITED) +
+           hub_load_relaxed(&container->own_users);
 }
 static inline void host_containers_hold_own(struct host_container *container)
 {
     hub_store_relaxed(&container->own_users, hub_load_relaxed(&container->own_users) + 1);
 }
-static inline void host_containers_drop_own(struct host_container *container)
+
+/* Remove a user; the container may be freed then. True: the end of its calls is awaited, so the
+ * caller tells the owner. The first is for the owner, the second for any thread. */
+static inline bool host_containers_drop_own(struct host_container *container)
 {
     hub_store_relaxed(&container->own_users, hub_load_relaxed(&container->own_users) - 1);
+    return (hub_load_relaxed(&container->users) & HOST_CONTAINERS_AWAITED) != 0;
 }
+bool host_containers_drop(struct host_container *container);
 
-void host_containers_drop(struct host_container *container); /* any thread */
+/* Owner: from now on, or no longer, those two functions say that the end of the calls is awaited. A
+ * container that is awaited has a user. */
+void host_containers_await(struct host_container *container, bool awaited);
 
 /* Prints the id as "1.0[0]". */
 #define HOST_CONTAINERS_ID_SIZE 40

@@ -33,8 +33,10 @@ int host_gate_init(struct host_gate *holding, const struct host_guest *guest)
 
 void host_gate_fini(struct host_gate *holding)
 {
-    for (uint32_t i = 0; i < holding->count; i++)
-        host_containers_drop(holding->list[i]);
+    for (uint32_t i = 0; i < holding->count; i++) {
+        host_containers_await(holding->list[i], false);
+        (void)host_containers_drop(holding->list[i]);
+    }
     free(holding->list);
     *holding = (struct host_gate){NULL, 0};
 }
@@ -43,18 +45,22 @@ void host_gate_fini(struct host_gate *holding)
 void host_gate_begin(struct host_observe *host, const struct host_gate *holding)
 {
     host_routes_write(&HOST_REGISTRY(host)->routes);
-    for (uint32_t i = 0; i < holding->count; i++)
+    for (uint32_t i = 0; i < holding->count; i++) {
         if (holding->list[i]->state == HOST_CONTAINER_READY)
             host_containers_move(holding->list[i], HOST_CONTAINER_HELD, "its guest is replaced");
+        host_containers_await(holding->list[i], true);
+    }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
 void host_gate_end(struct host_observe *host, const struct host_gate *holding)
 {
     host_routes_write(&HOST_REGISTRY(host)->routes);
-    for (uint32_t i = 0; i < holding->count; i++)
+    for (uint32_t i = 0; i < holding->count; i++) {
+        host_containers_await(holding->list[i], false);
         if (holding->list[i]->state == HOST_CONTAINER_HELD)
             host_containers_move(holding->list[i], HOST_CONTAINER_READY, "its guest serves");
+    }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }

@@ -19,7 +19,8 @@ struct host_gate {
 int host_gate_init(struct host_gate *holding, const struct host_guest *guest);
 void host_gate_fini(struct host_gate *holding);
 
-/* Holds new calls. Calls to a plugged container are still refused. */
+/* Holds new calls. Calls to a plugged container are still refused. From now on the end of each open
+ * call is told to the owner: see owner/changes.h. */
 void host_gate_begin(struct host_observe *host, const struct host_gate *holding);
 
 /* Lets the held calls go on, to the present life of the guest. A second call does nothing. */

@@ -63,6 +63,25 @@ static void a_route_holds_all_that_a_call_uses(void **state)
     stage_close(stage);
 }
 
+static void one_that_goes_tells_an_owner_that_waits_for_it(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_owner *owner = &stage->host.process.owner;
+    struct host_route route;
+
+    (void)state;
+    owner->depth = 1; /* it need not be woken */
+    for (int awaited = 0; awaited < 2; awaited++) {
+        hub_add(&stage->container->users, 1);
+        assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+        host_containers_await(stage->container, awaited);
+        host_route_drop(&route);
+        assert_int_equal(hub_observe(&owner->changes.told), awaited);
+    }
+    host_containers_await(stage->container, false);
+    stage_close(stage);
+}
+
 static void only_one_of_several_containers_is_named_to_its_guest(void **state)
 {
     struct stage *stage = stage_open();
@@ -243,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_container_that_nobody_has_is_not_there),
         cmocka_unit_test(a_route_holds_all_that_a_call_uses),
+        cmocka_unit_test(one_that_goes_tells_an_owner_that_waits_for_it),
         cmocka_unit_test(only_one_of_several_containers_is_named_to_its_guest),
         cmocka_unit_test(an_offer_has_methods_and_no_life),
         cmocka_unit_test(a_plugged_container_is_refused_whatever_its_guest_does),

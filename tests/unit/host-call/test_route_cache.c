@@ -105,8 +105,10 @@ static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
     assert_non_null(caller);
     change(place);
     assert_false(is_woken(place));
+    assert_int_equal(hub_observe(&place->host.process.owner.changes.told), 0);
     host_route_cache_leave(&place->host, caller);
     assert_true(is_woken(place));
+    assert_int_equal(hub_observe(&place->host.process.owner.changes.told), 1);
     free_place(place);
 }
 

@@ -95,6 +95,34 @@ static void what_is_used_is_freed_later(void **state)
     host_containers_fini(&containers);
 }
 
+/* The mark is no user. */
+static void while_its_end_is_awaited_each_user_that_goes_says_so(void **state)
+{
+    struct host_containers containers;
+    struct host_container *container;
+
+    (void)state;
+    host_containers_init(&containers);
+    container = add(&containers, 1);
+    hub_add(&container->users, 3);
+    host_containers_hold_own(container);
+    assert_false(host_containers_drop(container));
+    host_containers_await(container, true);
+    host_containers_await(container, true);
+    assert_int_equal(host_containers_users(container), 3);
+    assert_true(host_containers_drop(container));
+    assert_true(host_containers_drop_own(container));
+    assert_int_equal(host_containers_users(container), 1);
+    host_containers_hold_own(container);
+    host_containers_await(container, false);
+    host_containers_await(container, false);
+    assert_int_equal(host_containers_users(container), 2);
+    assert_false(host_containers_drop_own(container));
+    assert_false(host_containers_drop(container));
+    assert_int_equal(host_containers_users(container), 0);
+    host_containers_fini(&containers);
+}
+
 static void handles_are_never_used_again(void **state)
 {
     struct host_containers containers;
@@ -126,6 +154,7 @@ int main(void)
         cmocka_unit_test(an_id_is_taken_once),
         cmocka_unit_test(a_full_table_takes_no_more),
         cmocka_unit_test(what_is_used_is_freed_later),
+        cmocka_unit_test(while_its_end_is_awaited_each_user_that_goes_says_so),
         cmocka_unit_test(handles_are_never_used_again),
         cmocka_unit_test(an_id_is_printed),
     };

@@ -175,6 +175,27 @@ static void one_that_somebody_uses_is_not_idle(void **state)
     close_rig(rig);
 }
 
+/* So the owner need not look by time whether the calls have ended. */
+static void the_end_of_a_call_is_told_while_the_gate_is_closed(void **state)
+{
+    struct rig *rig = open_rig();
+    struct host_container *container = rig->containers[0];
+
+    (void)state;
+    assert_int_equal(host_gate_init(&rig->gate, rig->guest), 0);
+    hub_add(&container->users, 3);
+    assert_false(host_containers_drop(container));
+    host_gate_begin(&rig->host, &rig->gate);
+    assert_true(host_containers_drop(container));
+    host_gate_end(&rig->host, &rig->gate);
+    assert_false(host_containers_drop(container));
+    host_gate_begin(&rig->host, &rig->gate);
+    hub_add(&container->users, 1);
+    host_gate_fini(&rig->gate);
+    assert_false(host_containers_drop(container));
+    close_rig(rig);
+}
+
 /* One that has called before finds its way without being counted. */
 static void one_that_a_thread_is_inside_of_is_not_idle(void **state)
 {
@@ -218,6 +239,7 @@ int main(void)
         cmocka_unit_test(one_that_is_gone_meanwhile_stays_gone_and_is_not_freed),
         cmocka_unit_test(a_gate_is_whole_as_long_as_no_container_comes_goes_or_serves),
         cmocka_unit_test(one_that_somebody_uses_is_not_idle),
+        cmocka_unit_test(the_end_of_a_call_is_told_while_the_gate_is_closed),
         cmocka_unit_test(one_that_a_thread_is_inside_of_is_not_idle),
         cmocka_unit_test(the_calls_that_waited_are_counted_over_all_containers),
     };
