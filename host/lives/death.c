@@ -10,6 +10,7 @@
 #include "host/lives/guests.h"
 #include "host/observe/observe.h"
 #include "host/observe/observer.h"
+#include "host/owner/changes.h"
 #include "host/process/confinement.h"
 #include "host/process/fd_store.h"
 #include "hub/base/clock.h"
@@ -44,9 +45,17 @@ static void settle(struct host_life *life)
     hub_call_ends_deliver(life->connection.calls);
 }
 
+/* The record of its guest may be gone. */
+static void tell(const struct host_life *life)
+{
+    if (life->guest)
+        host_guest_tell(life->guest);
+}
+
 static void end_watches(struct host_life *life)
 {
     life->death.proven_ns = hub_clock_now();
+    tell(life);
     host_loop_unwatch(life->loop, &life->process.on_death);
     host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
@@ -132,6 +141,7 @@ void host_death_on_bell(void *user, uint32_t events)
 
 void host_death_closed(struct host_life *life)
 {
+    tell(life);
     if (hub_link_broken(life->connection.link))
         host_guests_violated(life);
     else if (hub_link_cause(life->connection.link) != RAPAHUB_EDIED && life->death.proven_ns == 0)
@@ -196,6 +206,8 @@ void host_death_sweep_all(struct host_observe *host)
 
 void host_death_sweep(struct host_observe *host)
 {
+    bool freed = false;
+
     HUB_LIST_EACH (&HOST_PROCESS(host)->ended, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
 
@@ -205,5 +217,8 @@ void host_death_sweep(struct host_observe *host)
         hub_list_remove(&life->link);
         host_observer_reaped(host, life);
         host_life_release(&life);
+        freed = true;
     }
+    if (freed) /* another life may have its entry */
+        host_changes_tell(HOST_OWNER(host));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/owner/changes.h"
 #include "host/process/process.h"
 
 struct host_guest *host_guest_find(struct host_process *host, struct rapahub_guest_id id)
@@ -27,6 +28,7 @@ void host_guest_move(struct host_guest *guest, enum host_guest_state to, const c
     hub_states_move(&host_tree_states, &guest->state, (uint32_t)to, guest->name, why);
     host_routes_unlock(&host->owner.registry.routes);
     host_routes_announce(&host->owner.registry.routes);
+    host_guest_tell(guest);
 }
 
 void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool over)
@@ -38,6 +40,13 @@ void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool
     guest->child.over = over;
     host_routes_unlock(&host->owner.registry.routes);
     host_routes_announce(&host->owner.registry.routes);
+    host_guest_tell(guest);
+}
+
+void host_guest_tell(const struct host_guest *guest)
+{
+    if (guest->upgrade)
+        host_changes_tell(&guest->host->owner);
 }
 
 bool host_guest_is_up(const struct host_guest *guest)

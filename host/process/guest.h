@@ -118,7 +118,7 @@ struct host_guest {
     bool told_unconfined;             /* it was logged that limits of its cgroup are not enforced */
     struct host_guest_child child;
     bool closed;                  /* rapahub_child_close was called */
-    struct host_upgrade *upgrade; /* the running upgrade; NULL: none */
+    struct host_upgrade *upgrade; /* the one that it takes part in; NULL: none */
     bool kept;                    /* its entry of the guest table stays until it is closed */
 
     rapahub_on_death *on_death;
@@ -149,6 +149,10 @@ struct host_guest *host_guest_find(struct host_process *host, struct rapahub_gue
 /* Changes the state of a guest that is not supervised, logs that, and wakes the threads that wait
  * for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);
+
+/* Tells its upgrade, if one is running, that its state or its life has changed: see
+ * owner/changes.h. host_guest_move and host_guest_show do so. Owner. */
+void host_guest_tell(const struct host_guest *guest);
 
 /* Says whether it has a life that serves, even if it gets no new calls now. Owner, or under a lock
  * of routes. */

@@ -95,6 +95,27 @@ static void a_change_of_state_is_seen_by_calls_and_by_those_who_wait(void **stat
     close_bench(bench);
 }
 
+static void an_upgrade_is_told_of_each_change_of_its_guests(void **state)
+{
+    struct bench *bench = open_bench();
+    struct host_owner *owner = &bench->host.owner;
+
+    (void)state;
+    owner->depth = 1;                                     /* it need not be woken */
+    bench->second.upgrade = (struct host_upgrade *)bench; /* never looked at */
+    host_guest_move(&bench->first, HOST_GUEST_STARTING, "");
+    host_guest_show(&bench->first, HOST_GUEST_READY, false);
+    host_guest_tell(&bench->first);
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 0);
+    host_guest_move(&bench->second, HOST_GUEST_STARTING, "");
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
+    host_guest_show(&bench->second, HOST_GUEST_READY, false);
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
+    host_guest_tell(&bench->second);
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
+    close_bench(bench);
+}
+
 /* A guest in this state, as a status shows it. */
 struct shown {
     enum host_guest_state state;
@@ -139,6 +160,7 @@ int main(void)
         cmocka_unit_test(only_the_whole_id_leads_to_a_guest),
         cmocka_unit_test(one_that_never_lived_is_not_found),
         cmocka_unit_test(a_change_of_state_is_seen_by_calls_and_by_those_who_wait),
+        cmocka_unit_test(an_upgrade_is_told_of_each_change_of_its_guests),
         cmocka_unit_test(a_status_tells_the_state_in_a_word),
     };
 
