@@ -15,7 +15,6 @@
 #include "hub/base/clock.h"
 
 #define HOLD       (5 * HUB_SECOND)
-#define TICK       (2 * HUB_MILLISECOND) /* interval of the checks for what sends no message */
 #define CLEAR_MOST HUB_SECOND
 #define PROOF_MOST (10 * HUB_SECOND) /* until the proof of death of a killed process */
 
@@ -179,18 +178,23 @@ static void change_over(struct host_upgrade *upgrade)
     happens(upgrade, HOST_UPGRADE_SWITCHED);
 }
 
+/* The process may be gone already, so the next change is this one. */
+static void await_end(struct host_upgrade *upgrade, uint64_t most_ns)
+{
+    upgrade->end_by_ns = hub_clock_after(most_ns);
+    host_changes_tell(HOST_OWNER(upgrade->host));
+}
+
 static void retire(struct host_upgrade *upgrade)
 {
-    upgrade->end_by_ns =
-        hub_clock_after(host_lint_stop_ns(&upgrade->successor->supervision) + PROOF_MOST);
+    await_end(upgrade, host_lint_stop_ns(&upgrade->successor->supervision) + PROOF_MOST);
     host_successor_retire(upgrade->successor);
 }
 
 /* While calls are held, the wait for its end is shorter. */
 static void end_new(struct host_upgrade *upgrade)
 {
-    upgrade->end_by_ns =
-        hub_clock_after(host_upgrade_steps_holds(upgrade->state) ? CLEAR_MOST : PROOF_MOST);
+    await_end(upgrade, host_upgrade_steps_holds(upgrade->state) ? CLEAR_MOST : PROOF_MOST);
     host_successor_kill(upgrade->successor);
 }
 
@@ -203,7 +207,6 @@ static void let_go(struct host_upgrade *upgrade)
 
 static void finish(struct host_upgrade *upgrade)
 {
-    host_loop_clear(&upgrade->timer);
     host_loop_wake(&HOST_OWNER(upgrade->host)->loop);
 }
 
@@ -227,6 +230,33 @@ static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
         actions[action](upgrade);
 }
 
+static uint64_t deadline_of(const struct host_upgrade *upgrade)
+{
+    return upgrade->hold_until_ns ? upgrade->hold_until_ns : upgrade->deadline_ns;
+}
+
+/* When the upgrade goes on by itself, whatever happens. */
+static uint64_t due_of(const struct host_upgrade *upgrade)
+{
+    struct host_upgrade_step step;
+    uint64_t due = HUB_NEVER;
+
+    if (host_upgrade_steps_undecided(upgrade->state))
+        due = deadline_of(upgrade);
+    else if (host_upgrade_steps_find(upgrade->state, HOST_UPGRADE_GONE, &step))
+        due = upgrade->end_by_ns;
+    return upgrade->again && upgrade->again_ns < due ? upgrade->again_ns : due;
+}
+
+/* Called after each step. */
+static void set_timer(struct host_upgrade *upgrade)
+{
+    uint64_t due = due_of(upgrade);
+
+    if (!host_loop_is_set(&upgrade->timer) || upgrade->timer.due_ns != due)
+        host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, due);
+}
+
 static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event)
 {
     struct host_upgrade_step step;
@@ -236,6 +266,7 @@ static void happens(struct host_upgrade *upgrade, enum host_upgrade_event event)
     upgrade->state = step.next;
     upgrade->again = NULL;
     act(upgrade, step.action);
+    set_timer(upgrade);
 }
 
 static void fails(struct host_upgrade *upgrade, int code)
@@ -249,7 +280,7 @@ static void late(struct host_upgrade *upgrade)
 {
     bool holds = upgrade->hold_until_ns != 0;
     uint64_t began = holds ? upgrade->held_ns : upgrade->began_ns;
-    uint64_t until = holds ? upgrade->hold_until_ns : upgrade->deadline_ns;
+    uint64_t until = deadline_of(upgrade);
 
     note_failure(upgrade, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.upgrade.deadline",
                                        "%s: %" PRIu64 " ms were over, which %s; raise them, or "
@@ -260,7 +291,7 @@ static void late(struct host_upgrade *upgrade)
     happens(upgrade, HOST_UPGRADE_LATE);
 }
 
-/* ---- events that are found by checks ---- */
+/* ---- changes and deadlines ---- */
 
 /* The cause is known when its process is proven dead. */
 static void lose_new(struct host_upgrade *upgrade)
@@ -272,19 +303,18 @@ static void lose_new(struct host_upgrade *upgrade)
 
 static bool is_late(const struct host_upgrade *upgrade)
 {
-    uint64_t until = upgrade->hold_until_ns ? upgrade->hold_until_ns : upgrade->deadline_ns;
-
-    return host_upgrade_steps_undecided(upgrade->state) && hub_clock_left(until) == 0;
+    return host_upgrade_steps_undecided(upgrade->state) &&
+           hub_clock_left(deadline_of(upgrade)) == 0;
 }
 
-/* Starts the new process; tries again in a moment if no peer entry is free while ended lives still
- * hold some. */
+/* Starts the new process; tries again after a change if no peer entry is free while ended lives
+ * still hold some. */
 static void start(struct host_upgrade *upgrade)
 {
     int r = host_successor_start(upgrade->successor);
 
     if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(upgrade->host)->ended)) {
-        host_upgrade_transfer_again(upgrade, start);
+        host_upgrade_transfer_await(upgrade, start);
     } else if (r < 0) {
         fails(upgrade, r);
     } else {
@@ -333,33 +363,46 @@ static void look(struct host_upgrade *upgrade)
     look_for_end(upgrade);
 }
 
-static void on_time(void *user)
+static void go_on(struct host_upgrade *upgrade, bool changed)
 {
-    struct host_upgrade *upgrade = user;
     void (*again)(struct host_upgrade *) = upgrade->again;
+    bool due = upgrade->again_ns == HUB_NEVER ? changed : hub_clock_left(upgrade->again_ns) == 0;
 
-    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(TICK));
     look(upgrade);
-    if (again && upgrade->again == again) {
+    if (again && due && upgrade->again == again) {
         upgrade->again = NULL;
         again(upgrade);
     }
-    if (host_upgrade_steps_over(upgrade->state))
-        host_loop_clear(&upgrade->timer);
+    set_timer(upgrade);
+}
+
+static void on_change(void *user)
+{
+    go_on(user, true);
+}
+
+static void on_time(void *user)
+{
+    go_on(user, false);
 }
 
 static const struct host_upgrade_events events = {happens, fails, late};
 
 void host_upgrade_begin(struct host_upgrade *upgrade)
 {
+    struct host_owner *owner = HOST_OWNER(upgrade->host);
+
     upgrade->events = &events;
     upgrade->timer.on = on_time;
-    upgrade->timer.user = upgrade;
-    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(TICK));
+    upgrade->listener.on_change = on_change;
+    upgrade->timer.user = upgrade->listener.user = upgrade;
+    host_changes_listen(&owner->changes, &upgrade->listener);
     start(upgrade);
+    set_timer(upgrade);
 }
 
 void host_upgrade_end(struct host_upgrade *upgrade)
 {
     host_loop_clear(&upgrade->timer);
+    host_changes_forget(&upgrade->listener);
 }

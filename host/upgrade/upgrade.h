@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upgrade: another version takes over from a guest that serves; see <rapahub/upgrade.h>. It carries
- * out the table of upgrade_steps.h, by asynchronous messages to both processes and a timer. Owner
- * thread. */
+ * out the table of upgrade_steps.h. It goes on when a message is answered, when lower floors tell
+ * of a change (owner/changes.h), and at a deadline. Owner thread. */
 #ifndef HOST_UPGRADE_UPGRADE_H
 #define HOST_UPGRADE_UPGRADE_H
 
 #include <rapahub/upgrade.h>
 
+#include "host/owner/changes.h"
 #include "host/owner/threads.h"
 #include "host/process/guest.h"
 #include "host/upgrade/gate.h"
@@ -46,8 +47,11 @@ struct host_upgrade {
     uint8_t *piece;         /* the piece that is being moved */
     size_t piece_size;
     uint32_t awaited;                            /* messages that are not answered yet */
-    void (*again)(struct host_upgrade *upgrade); /* called at the next tick; NULL: none */
-    struct host_timer timer;
+    void (*again)(struct host_upgrade *upgrade); /* continues the running step; NULL: none */
+    uint64_t again_ns;                           /* when; HUB_NEVER: after the next change */
+    struct host_timer timer;                     /* the next deadline, or again_ns */
+    struct host_listener
+        listener;               /* hears of both guests, of ended calls, of entries that are free */
     uint64_t began_ns, held_ns; /* held_ns 0: calls were never held */
     uint64_t held_before;       /* calls that earlier upgrades held */
     uint64_t deadline_ns, hold_until_ns, end_by_ns;

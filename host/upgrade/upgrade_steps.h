@@ -47,7 +47,7 @@ enum host_upgrade_action {
     HOST_UPGRADE_NOTHING,
     HOST_UPGRADE_BEGIN,   /* begin the containers in the new process */
     HOST_UPGRADE_HOLD,    /* hold new calls, and tell the old containers */
-    HOST_UPGRADE_DRAIN,   /* check repeatedly whether calls are running */
+    HOST_UPGRADE_DRAIN,   /* wait until no call is running */
     HOST_UPGRADE_SAVE,    /* move the next container's state into the new process */
     HOST_UPGRADE_LOAD,    /* load that state */
     HOST_UPGRADE_SWITCH,  /* direct all calls to the new process, and release held calls */

@@ -61,7 +61,7 @@ static int begin_task(struct host_owner *owner, void *argument)
     upgrade->host = host;
     upgrade->guest->pins++;
     upgrade->successor->pins++;
-    upgrade->guest->upgrade = upgrade;
+    upgrade->guest->upgrade = upgrade->successor->upgrade = upgrade;
     upgrade->from = upgrade->guest->life;
     host_life_hold(upgrade->from);
     upgrade->began_ns = hub_clock_now();
@@ -119,7 +119,7 @@ static int end_task(struct host_owner *owner, void *argument)
     if (upgrade->to)
         host_life_drop(upgrade->to);
     free(upgrade->piece);
-    guest->upgrade = NULL;
+    guest->upgrade = upgrade->successor->upgrade = NULL;
     guest->pins--;
     upgrade->successor->pins--;
     host_successor_drop(upgrade->successor);

@@ -10,7 +10,8 @@
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 
-#define AGAIN         (200 * HUB_MICROSECOND) /* while calls may be held */
+#define AGAIN_LEAST   (200 * HUB_MICROSECOND) /* while calls may be held */
+#define AGAIN_PART    8          /* the part of the time gone by which a wait may be too long */
 #define RETURN_WITHIN HUB_SECOND /* for the old process to learn that it keeps serving */
 
 static struct host_container *current(const struct host_upgrade *upgrade)
@@ -23,11 +24,25 @@ static bool is_past_all(const struct host_upgrade *upgrade)
     return upgrade->at == upgrade->holding.count;
 }
 
-void host_upgrade_transfer_again(struct host_upgrade *upgrade,
+void host_upgrade_transfer_await(struct host_upgrade *upgrade,
                                  void (*again)(struct host_upgrade *upgrade))
 {
     upgrade->again = again;
-    host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, hub_clock_after(AGAIN));
+    upgrade->again_ns = HUB_NEVER;
+}
+
+/* Calls `again` in a moment. This is for what only the other process knows and does not tell: that
+ * its work is done, or that it has space for a message. The more time has gone by, the longer is
+ * the moment, so long waits need few looks. */
+static void ask_again(struct host_upgrade *upgrade, void (*again)(struct host_upgrade *upgrade))
+{
+    uint64_t gone = hub_clock_now() - (upgrade->held_ns ? upgrade->held_ns : upgrade->began_ns);
+    uint64_t moment = gone / AGAIN_PART;
+
+    upgrade->again = again;
+    upgrade->again_ns = hub_clock_after(moment > AGAIN_LEAST ? moment : AGAIN_LEAST);
+    if (!host_loop_is_set(&upgrade->timer) || upgrade->again_ns < upgrade->timer.due_ns)
+        host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, upgrade->again_ns);
 }
 
 /* Sends a message of the present step. If there is no space for it, `again` runs in a moment. */
@@ -44,7 +59,7 @@ static void post(struct host_upgrade *upgrade, struct host_life *life,
     if (r == 0)
         upgrade->awaited++;
     else if (r == -EAGAIN)
-        host_upgrade_transfer_again(upgrade, again);
+        ask_again(upgrade, again);
     else
         upgrade->events->fails(upgrade, r);
 }
@@ -167,7 +182,7 @@ static void on_work(void *user, int code, struct hub_answer *answer)
         !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_WORK, &work))
         return;
     if (work > 0) {
-        host_upgrade_transfer_again(upgrade, host_upgrade_transfer_drain);
+        ask_again(upgrade, host_upgrade_transfer_drain);
         return;
     }
     upgrade->at++;
@@ -193,7 +208,7 @@ void host_upgrade_transfer_drain(struct host_upgrade *upgrade)
     upgrade->at = 0;
     for (uint32_t i = 0; i < upgrade->holding.count; i++)
         if (!host_gate_is_idle(upgrade->host, upgrade->holding.list[i])) {
-            host_upgrade_transfer_again(upgrade, host_upgrade_transfer_drain);
+            host_upgrade_transfer_await(upgrade, host_upgrade_transfer_drain);
             return;
         }
     ask_next(upgrade);

@@ -12,7 +12,12 @@
 #define LEDGER2 MODULE("ledger2")
 #define MS      UINT64_C(1000000)
 
-enum fault { SAVE_FAILS = 6, SAVE_DIES, PLUG_DIES }; /* the same as in modules/ledger.c */
+enum fault {
+    SAVE_FAILS = 6,
+    SAVE_DIES,
+    PLUG_DIES,
+    FINI_LASTS = 12
+}; /* the same as in modules/ledger.c */
 
 UNUSED static const struct rapahub_container_id there = {.pool = {2, 0}};
 

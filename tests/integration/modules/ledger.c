@@ -36,7 +36,8 @@ enum fault {
     PLUG_DIES,
     LOAD_LASTS,
     OLD_STATES_ONLY,
-    LOAD_KILLS
+    LOAD_KILLS,
+    FINI_LASTS
 };
 
 struct ledger {
@@ -210,6 +211,8 @@ static uint64_t ledger_work(const void *self)
 
 static void ledger_fini(void *self)
 {
+    if (((struct ledger *)self)->fault == FINI_LASTS)
+        pause_ms(500);
     free(((struct ledger *)self)->counts);
 }
 
