@@ -179,31 +179,25 @@ static struct hub_parts parts_of(const struct operation *operation, struct rapah
  * Responses that were held back are published first. */
 static int call_directly(struct operation *operation, struct rapahub_bytes payload)
 {
-    const bool small = payload.size <= HUB_INLINE_SIZE;
     const struct hub_parts parts = parts_of(operation, payload);
-    const struct hub_direct_order order = {
-        .timeout_ns =
-            operation->deadline_ns ? hub_clock_left(operation->deadline_ns) : operation->span_ns,
-        .answer = operation->answer,
-        .payload = small ? NULL : &parts};
-    struct hub_descriptor message = {.method_id = operation->id};
-    enum hub_direct_outcome outcome;
+    struct hub_direct_order order = {.method_id = operation->id,
+                                     .timeout_ns = operation->deadline_ns
+                                                       ? hub_clock_left(operation->deadline_ns)
+                                                       : operation->span_ns,
+                                     .answer = operation->answer};
+    struct hub_direct_end end;
 
     if (order.timeout_ns == 0 ||
         !hub_responses_reserve(operation->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return -EAGAIN;
-    if (small) {
-        message.payload_len = (uint32_t)payload.size;
-        memcpy(message.inline_payload, payload.data, payload.size);
-    }
+    order.small = operation->answer->data;
     hub_link_push(operation->guest->connection.link);
-    outcome =
-        hub_direct_call(operation->guest->connection.calls, &message, &order, &operation->number);
-    if (outcome == HUB_DIRECT_ANSWERED && message.payload_slot == HUB_INLINE) {
-        memcpy(operation->answer->data, message.inline_payload, HUB_INLINE_SIZE);
-        operation->answer->size = message.payload_len;
-    }
-    return outcome == HUB_DIRECT_ANSWERED ? 0 : outcome == HUB_DIRECT_SENT ? 1 : -EAGAIN;
+    end = hub_direct_call(operation->guest->connection.calls, &parts, &order, false);
+    if (end.outcome == HUB_DIRECT_ANSWERED)
+        operation->answer->size = (uint32_t)end.of;
+    if (end.outcome == HUB_DIRECT_SENT)
+        operation->number = end.of;
+    return end.outcome == HUB_DIRECT_REFUSED ? -EAGAIN : end.outcome == HUB_DIRECT_SENT;
 }
 
 static int begin(struct operation *operation, struct rapahub_bytes payload)

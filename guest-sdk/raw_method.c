@@ -106,14 +106,14 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
     guest->raw.frame.container->open--;
     (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
     more = in_line && guest_serve_end_hold(guest, request);
-    if ((status == 0 && !guest->raw.frame.loan.data &&
-         hub_direct_serve_bytes(guest->connection.served, result, more)) ||
-        guest_serve_answer_bytes(guest, status, result)) {
+    if (status == 0 && !guest->raw.frame.loan.data &&
+        hub_direct_serve_bytes(guest->connection.served, result, more)) {
         guest->frame = NULL;
         if (guest->raw.frame.arena.blocks)
             guest_arena_fini(&guest->raw.frame.arena);
         return GUEST_RAW_DIRECT;
     }
+    guest_serve_answer_bytes(guest, status, result);
     leave(guest);
     return GUEST_RAW_RUN;
 }

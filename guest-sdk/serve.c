@@ -11,7 +11,6 @@
 #include "guest-sdk/ops.h"
 #include "hub/base/clock.h"
 #include "hub/call/direct_serve.h"
-#include "hub/call/direct_slot_serve.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -173,8 +172,8 @@ __attribute__((noinline)) void guest_serve_request(struct guest *guest, struct h
     guest_frame_leave(guest, &frame);
 }
 
-static __attribute__((noinline)) void answer_any_bytes(struct guest *guest, int status,
-                                                       struct rapahub_bytes result)
+__attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int status,
+                                                        struct rapahub_bytes result)
 {
     struct guest_answer answer;
 
@@ -185,16 +184,6 @@ static __attribute__((noinline)) void answer_any_bytes(struct guest *guest, int 
         guest_answer_bytes(guest->frame, &result, &answer);
     (void)hub_inbound_calls_answer_parts(guest->connection.served, guest->frame->request,
                                          &answer.response, &answer.body);
-}
-
-__attribute__((noinline, flatten)) bool guest_serve_answer_bytes(struct guest *guest, int status,
-                                                                 struct rapahub_bytes result)
-{
-    if (status == 0 && guest_answer_is_lent(guest->frame, &result) &&
-        hub_direct_slot_serve_lent(guest->connection.served, result, &guest->frame->loan))
-        return true;
-    answer_any_bytes(guest, status, result);
-    return false;
 }
 
 bool guest_serve_one(struct guest *guest,

@@ -35,9 +35,8 @@ void guest_serve_request(struct guest *guest, struct hub_request *request);
 bool guest_serve_queued(struct guest *guest);
 
 /* Answers the innermost request, for a method that returned bytes, or that failed if `status` is
- * not 0. True if the bytes were in the frame's loan and were sent directly, as for
- * GUEST_RAW_DIRECT: then the loan is used up. */
-bool guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
+ * not 0. */
+void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
 
 /* Answers what is under way, says goodbye, and detaches. It waits for the host at most 2 s, and
  * besides for the methods that still run. r[impl shm.guest.detach] */

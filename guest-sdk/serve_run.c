@@ -89,7 +89,7 @@ static __attribute__((noinline)) bool is_over(const struct guest *guest)
 }
 
 /* Serves requests that come at once; false if there were none. All functions called here are
- * inlined unless they are marked otherwise, as in host_small_call. A response that was sent
+ * inlined unless they are marked otherwise, as in host_cached_call. A response that was sent
  * directly has already found the entry ours, the link open and the host alive, so only the requests
  * to leave are checked after it. A host that leaves in good order is detected by the full check,
  * after 16 requests at most. */

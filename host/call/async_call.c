@@ -7,13 +7,13 @@
 
 #include "host/call/async_pieces.h"
 #include "host/call/asyncs.h"
+#include "host/call/cached_call.h"
 #include "host/call/call.h"
 #include "host/call/corks.h"
 #include "host/call/prepared.h"
 #include "host/call/request.h"
 #include "host/call/route.h"
 #include "host/call/route_cache.h"
-#include "host/call/small_call.h"
 #include "host/owner/forked.h"
 #include "host/owner/ownership.h"
 #include "hub/base/clock.h"
@@ -22,7 +22,6 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/raw.h"
 
-#define SMALL 512 /* bytes of metadata and arguments; a larger call uses the general path */
 #define ALIGN _Alignof(max_align_t)
 
 /* An asynchronous call, with the embedder's callback, and space for arguments and result after it.
@@ -53,7 +52,7 @@ static void fini(struct host_async *async)
 /* Decodes an answer of a few bytes and nothing else, as most answers are. */
 static bool take_raw(const struct piece *piece, const struct hub_answer *answer)
 {
-    return piece->type->kind == RAPAHUB_KIND_BYTES && !answer->view.link &&
+    return piece->type->kind == RAPAHUB_KIND_BYTES && answer->size <= HUB_INLINE_SIZE &&
            hub_line_begins(answer->data + HUB_RAW_RESPONSE) &&
            hub_raw_decode_response(answer->data, answer->size, piece->result);
 }
@@ -183,16 +182,16 @@ static int begin_slowly(struct host_call *host, const struct host_async_call_ord
     return host_asyncs_begin(host, &piece->async, &out->number);
 }
 
-/* ---- to the target of this thread's last call: as small_call.h, but the end comes later ---- */
+/* ---- to the target of this thread's last call: like cached_call.h, but the end comes later ----
+ */
 
-/* A call on the quick path. The thread is inside, or is the owner. */
+/* A call on the quick path. */
 struct quick {
     struct host_call *host;
-    struct host_caller *caller;
+    struct host_route_use use;
     const struct host_async_call_order *order;
     struct host_async_begun *out;
     uint64_t method_id;
-    bool owner;
 };
 
 /* Sets the result to the value that it has if the call fails. A result of bytes, the usual case,
@@ -230,7 +229,7 @@ static bool fill(const struct quick *quick, struct piece *piece)
  * it. */
 static struct piece *take_quick(const struct quick *quick)
 {
-    struct host_container *container = host_caller_container(quick->caller);
+    struct host_container *container = host_caller_container(quick->use.caller);
     struct piece *piece = take_piece(quick->host, quick->order);
 
     if (!piece)
@@ -239,10 +238,10 @@ static struct piece *take_quick(const struct quick *quick)
         host_async_pieces_free(&piece->async);
         return NULL;
     }
-    piece->async.life = host_caller_life(quick->caller);
+    piece->async.life = host_caller_life(quick->use.caller);
     piece->async.container = container;
-    piece->async.mine = quick->owner;
-    if (quick->owner)
+    piece->async.mine = quick->use.owner;
+    if (quick->use.owner)
         host_containers_hold_own(container);
     else
         hub_add(&container->users, 1);
@@ -258,28 +257,20 @@ static void give_quick(struct piece *piece)
     host_async_pieces_free(&piece->async);
 }
 
-static bool is_raw(const struct rapahub_call *call)
-{
-    const struct rapahub_type *const *types = call->types;
-
-    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
-           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2];
-}
-
 /* Returns false if the call does not fit into a descriptor. */
 static bool encode_small(const struct quick *quick, struct hub_descriptor *message)
 {
     const struct rapahub_call *call = quick->order->call;
     struct hub_writer writer = {.data = message->inline_payload, .capacity = HUB_INLINE_SIZE};
-    uint64_t chain = quick->owner ? quick->host->chain.value : 0;
+    uint64_t chain = quick->use.owner ? quick->host->chain.value : 0;
 
-    if ((quick->caller->handle | chain) == 0 && is_raw(call)) {
+    if ((quick->use.caller->handle | chain) == 0 && host_cached_call_is_raw(call)) {
         message->payload_len =
             hub_raw_put_request(message->inline_payload, HUB_INLINE_SIZE,
                                 *(const struct rapahub_bytes *)call->arguments[0]);
         return message->payload_len > 0;
     }
-    if (host_small_call_encode(quick->host, quick->caller, call, &writer) < 0)
+    if (host_cached_call_encode(quick->host, quick->use.caller, call, &writer) < 0)
         return false;
     message->payload_len = (uint32_t)writer.size;
     return true;
@@ -288,7 +279,7 @@ static bool encode_small(const struct quick *quick, struct hub_descriptor *messa
 /* Sends a call in a descriptor. After a success the piece may already serve another call. */
 static int send_small(const struct quick *quick, struct hub_descriptor *message, bool more)
 {
-    struct host_life *life = host_caller_life(quick->caller);
+    struct host_life *life = host_caller_life(quick->use.caller);
     struct piece *piece = take_quick(quick);
     int r;
 
@@ -306,13 +297,13 @@ static int send_small(const struct quick *quick, struct hub_descriptor *message,
 /* Sends a call in a slot. */
 static __attribute__((noinline)) int send_large(const struct quick *quick, bool more)
 {
-    struct host_life *life = host_caller_life(quick->caller);
-    uint8_t data[SMALL];
+    struct host_life *life = host_caller_life(quick->use.caller);
+    uint8_t data[HOST_CACHED_CALL_MOST];
     struct hub_writer writer = {.data = data, .capacity = sizeof data};
     struct piece *piece;
     int r;
 
-    if (host_small_call_encode(quick->host, quick->caller, quick->order->call, &writer) < 0)
+    if (host_cached_call_encode(quick->host, quick->use.caller, quick->order->call, &writer) < 0)
         return -EAGAIN;
     piece = take_quick(quick);
     if (!piece)
@@ -321,7 +312,7 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
         .method_id = quick->method_id,
         .payload = {.head = {data, writer.size},
                     .more = more,
-                    .aligned = host_small_call_aligned(quick->order->call)},
+                    .aligned = host_cached_call_aligned(quick->order->call)},
         .deadline_ns = quick->out->deadline_ns,
         .answer = &piece->async.answer,
         .done = host_asyncs_answered,
@@ -339,7 +330,7 @@ static __attribute__((noinline)) int send_large(const struct quick *quick, bool 
  * the general path then. */
 static int begin_there(const struct quick *quick)
 {
-    struct host_container *container = host_caller_container(quick->caller);
+    struct host_container *container = host_caller_container(quick->use.caller);
     struct hub_descriptor message = {.method_id = quick->method_id};
     bool more = host_corks_holds(container);
     int r;
@@ -348,30 +339,23 @@ static int begin_there(const struct quick *quick)
         return -EAGAIN;
     r = encode_small(quick, &message) ? send_small(quick, &message, more) : send_large(quick, more);
     if (r == 0 && more)
-        host_corks_sent(quick->host, container, host_caller_life(quick->caller));
+        host_corks_sent(quick->host, container, host_caller_life(quick->use.caller));
     return r;
 }
 
 static int begin_quickly(struct host_call *host, const struct host_async_call_order *order,
                          struct host_async_begun *out)
 {
-    struct quick quick = {host,
-                          NULL,
-                          order,
-                          out,
-                          host_small_call_id(order->call),
-                          host_ownership_is_owner(&host->process.owner)};
+    const struct rapahub_call *call = order->call;
+    struct quick quick = {
+        .host = host, .order = order, .out = out, .method_id = host_cached_call_id(call)};
     int r;
 
-    if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0)
-        return -EAGAIN;
-    quick.caller = quick.owner ? host_route_cache_find(host, order->call->target)
-                               : host_route_cache_enter(host, order->call->target);
-    if (!quick.caller)
+    if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0 || call->loan || call->view ||
+        !host_route_cache_enter(host, call->target, &quick.use))
         return -EAGAIN;
     r = begin_there(&quick);
-    if (!quick.owner)
-        host_route_cache_leave(host, quick.caller);
+    host_route_cache_leave(host, &quick.use);
     return r;
 }
 

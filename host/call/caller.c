@@ -171,16 +171,15 @@ void host_caller_show_of(struct host_caller *caller, struct hub_answer *answer,
         set_life(caller, life);
 }
 
-void host_caller_show_held(struct host_caller *caller, struct hub_answer *answer,
+void host_caller_show_view(struct host_caller *caller, struct hub_view *view,
                            struct host_life *life)
 {
-    bool shown = answer->view.link != NULL;
-
-    host_caller_show(caller, answer);
-    if (shown)
-        set_life(caller, life);
-    else
-        host_life_drop(life);
+    if (host_caller_shows(caller)) /* a call was made meanwhile */
+        hide(caller);
+    caller->shown.view = *view;
+    caller->shown.size = view->size;
+    view->link = NULL;
+    set_life(caller, life);
 }
 
 void host_caller_hide(struct host_caller *caller)

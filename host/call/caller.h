@@ -41,7 +41,7 @@ struct host_caller {
     /* The target of the thread's last call; see route_cache.h. The two pointers are set while the
      * thread is outside, and are valid as long as the host's version equals `version`. */
     struct hub_a32 inside;
-    /* The last result of a small call. No other kind of result replaces it. */
+    /* The last result of a cached call. No other kind of result replaces it. */
     struct hub_answer quick;
     struct hub_answer few;         /* the same for one from a descriptor; its data is in `small` */
     struct hub_direct_order order; /* for such calls; only timeout and method id change */
@@ -104,17 +104,10 @@ void host_caller_show(struct host_caller *caller, struct hub_answer *answer);
 void host_caller_show_of(struct host_caller *caller, struct hub_answer *answer,
                          struct host_life *life);
 
-/* Does the same if the caller holds the life already; it no longer does afterwards. */
-void host_caller_show_held(struct host_caller *caller, struct hub_answer *answer,
+/* Shows a view of a small call, which is taken over with the hold on the life. Nothing is copied.
+ */
+void host_caller_show_view(struct host_caller *caller, struct hub_view *view,
                            struct host_life *life);
-
-/* Does the same if `shown` is a view of the life already, and showed no view before. */
-static inline void host_caller_show_there(struct host_caller *caller, struct host_life *life)
-{
-    caller->shown.size = caller->shown.view.size;
-    caller->life = life;
-    caller->version_at_rest = 0;
-}
 
 /* Releases a result that is shown in a guest's memory: the thread's next call begins. */
 void host_caller_hide(struct host_caller *caller);

@@ -36,19 +36,16 @@ void host_loans_open(struct host_loans *loans)
 
 /* Stores a record for the next loan. Most threads use one loan at a time, so each keeps one record
  * for itself. */
-static void put_by(struct host_call *host, struct host_caller *caller, struct host_loan *loan)
+static void give_back(struct host_call *host, struct host_loan *loan)
 {
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+
     if (caller && !caller->piece) {
         caller->piece = loan;
         caller->free_list = &host->loans.spare;
         return;
     }
     host_free_list_give(&host->loans.spare, loan);
-}
-
-static void give_back(struct host_call *host, struct host_loan *loan)
-{
-    put_by(host, host_caller_get(&HOST_REGISTRY(host)->callers), loan);
 }
 
 static __attribute__((noinline)) struct host_loan *new_record(struct host_loans *loans)
@@ -156,23 +153,22 @@ static int find_target(struct host_call *host, struct rapahub_container_id targe
     return r;
 }
 
-/* Acquires a slot by the route cache. If that fails, the general path finds the reason. The owner,
- * which alone frees lives, takes no turn here. */
+/* Acquires a slot by the route cache. If that fails, the general path finds the reason. */
 static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
                         struct host_loan *loan)
 {
-    struct host_caller *caller = host_route_cache_find(host, target);
-    bool owner = caller && pthread_equal(host->process.owner.threads.owner, caller->thread), taken;
+    struct host_route_use use;
+    bool taken;
 
-    if (!caller || (!owner && !host_route_cache_go_in(host, caller)))
+    if (!host_route_cache_enter(host, target, &use))
         return false;
-    taken = hub_loan_take(host_caller_life(caller)->connection.link, size, &loan->slot) == 0;
-    if (taken) {
-        loan->life = host_caller_life(caller);
+    loan->life = host_caller_life(use.caller);
+    taken = hub_loan_take(loan->life->connection.link, size, &loan->slot) == 0;
+    if (taken)
         host_life_hold(loan->life);
-    }
-    if (!owner)
-        host_route_cache_leave(host, caller);
+    else
+        loan->life = NULL;
+    host_route_cache_leave(host, &use);
     return taken;
 }
 
@@ -274,21 +270,6 @@ struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan
     life = own->life;
     own->life = NULL;
     forget(host, own, loan);
-    return life;
-}
-
-struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *caller,
-                                     struct rapahub_loan *loan, struct hub_loan *slot)
-{
-    struct host_loan *own = HUB_LIST_ITEM(slot, struct host_loan, slot);
-    struct host_life *life = own->life;
-
-    loan->data = NULL;
-    loan->size = 0;
-    loan->handle[0] = loan->handle[1] = 0;
-    own->life = NULL;
-    hub_store_relaxed64(&own->serial, 0);
-    put_by(host, caller, own);
     return life;
 }
 

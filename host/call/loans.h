@@ -49,8 +49,4 @@ void host_loans_settle(struct host_call *host, struct rapahub_loan *loan);
  * was sent. */
 struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan);
 
-/* Does the same for a loan whose slot was sent by the thread of this caller. */
-struct host_life *host_loans_pass_on(struct host_call *host, struct host_caller *caller,
-                                     struct rapahub_loan *loan, struct hub_loan *slot);
-
 #endif

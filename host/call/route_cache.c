@@ -18,45 +18,6 @@ void host_route_cache_note(struct host_call *host, const struct host_route *rout
     host_caller_set_place(caller, route->life, route->container, route->version);
 }
 
-struct host_caller *host_route_cache_find(struct host_call *host,
-                                          struct rapahub_container_id target)
-{
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
-
-    return caller && host_caller_is_to(caller, target) && !host_caller_is_inside(caller) &&
-                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version
-               ? caller
-               : NULL;
-}
-
-struct host_caller *host_route_cache_find_at_rest(struct host_call *host,
-                                                  struct rapahub_container_id target)
-{
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
-
-    return caller && host_caller_is_to(caller, target) &&
-                   hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version_at_rest
-               ? caller
-               : NULL;
-}
-
-bool host_route_cache_go_in(struct host_call *host, struct host_caller *caller)
-{
-    host_caller_enter(caller);
-    if (hub_observe(&HOST_REGISTRY(host)->routes.version) == caller->version)
-        return true;
-    host_route_cache_leave(host, caller);
-    return false;
-}
-
-struct host_caller *host_route_cache_enter(struct host_call *host,
-                                           struct rapahub_container_id target)
-{
-    struct host_caller *caller = host_route_cache_find(host, target);
-
-    return caller && host_route_cache_go_in(host, caller) ? caller : NULL;
-}
-
 /* The end of a call may let a container be replaced, or a life be freed. */
 static __attribute__((noinline)) void tell_left(struct host_call *host)
 {
@@ -67,9 +28,61 @@ static __attribute__((noinline)) void tell_left(struct host_call *host)
 /* A thread that waits until this one has left changes the version first, and then checks whether
  * this one is inside. Hence a changed version means that the owner may wait and must be woken. The
  * life may be freed by now. */
-void host_route_cache_leave(struct host_call *host, struct host_caller *caller)
+static void leave(struct host_call *host, struct host_caller *caller)
 {
     host_caller_leave(caller);
     if (hub_observe(&HOST_REGISTRY(host)->routes.version) != caller->version)
         tell_left(host);
+}
+
+static bool go_in(struct host_call *host, struct host_route_use *use)
+{
+    use->owner = pthread_equal(host->process.owner.threads.owner, use->caller->thread);
+    if (use->owner)
+        return true;
+    host_caller_enter(use->caller);
+    if (hub_observe(&HOST_REGISTRY(host)->routes.version) == use->caller->version)
+        return true;
+    leave(host, use->caller);
+    return false;
+}
+
+bool host_route_cache_enter(struct host_call *host, struct rapahub_container_id target,
+                            struct host_route_use *use)
+{
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+
+    use->caller = caller;
+    return caller && host_caller_is_to(caller, target) && !host_caller_is_inside(caller) &&
+           hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version &&
+           go_in(host, use);
+}
+
+bool host_route_cache_enter_at_rest(struct host_call *host, struct rapahub_container_id target,
+                                    struct host_route_use *use)
+{
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+
+    use->caller = caller;
+    return caller && host_caller_is_to(caller, target) &&
+           hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version_at_rest &&
+           go_in(host, use);
+}
+
+void host_route_cache_leave(struct host_call *host, const struct host_route_use *use)
+{
+    if (!use->owner)
+        leave(host, use->caller);
+}
+
+void host_route_cache_wait(const struct host_route_use *use)
+{
+    if (use->owner)
+        host_caller_enter(use->caller);
+}
+
+void host_route_cache_waited(struct host_call *host, const struct host_route_use *use)
+{
+    if (use->owner)
+        leave(host, use->caller);
 }

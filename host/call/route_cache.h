@@ -2,7 +2,8 @@
 /* route_cache: the route of this thread's last call, valid until something in the host changes. Its
  * use acquires no lock of the routes, needs no look-up, and writes no count that other threads
  * write. While the thread is inside (caller.h), the life and the container stay, as they do for a
- * thread that is counted among their users. */
+ * thread that is counted among their users. The owner, which alone changes routes and frees lives,
+ * need not be inside until it takes a turn. */
 #ifndef HOST_CALL_ROUTE_CACHE_H
 #define HOST_CALL_ROUTE_CACHE_H
 
@@ -15,26 +16,26 @@ struct host_call;
  * by the thread that uses the route. */
 void host_route_cache_note(struct host_call *host, const struct host_route *route);
 
-/* Returns the thread's caller if its cached route leads to the target; NULL if the route leads to
- * another target or may have changed, or if the thread is inside. The thread does not enter. The
- * owner may use the route without entering until it takes a turn, since it alone changes routes and
- * frees lives; any other thread must call host_route_cache_go_in first. */
-struct host_caller *host_route_cache_find(struct host_call *host,
-                                          struct rapahub_container_id target);
+/* A use of the cached route by the thread whose it is. */
+struct host_route_use {
+    struct host_caller *caller;
+    bool owner;
+};
 
-/* Does the same, but returns NULL also while memory of a guest is shown to the thread. */
-struct host_caller *host_route_cache_find_at_rest(struct host_call *host,
-                                                  struct rapahub_container_id target);
+/* Begins to use the thread's route if it leads to the target: the thread is inside, unless it is
+ * the owner, until host_route_cache_leave. Returns false if the route leads to another target or
+ * has changed, or if the thread is inside. Any thread. */
+bool host_route_cache_enter(struct host_call *host, struct rapahub_container_id target,
+                            struct host_route_use *use);
 
-/* Enters the route that one of these functions has found. Returns false if the route has changed
- * since: the thread is not inside then. Any thread. */
-bool host_route_cache_go_in(struct host_call *host, struct host_caller *caller);
+/* Does the same, but returns false also while memory of a guest is shown to the thread. */
+bool host_route_cache_enter_at_rest(struct host_call *host, struct rapahub_container_id target,
+                                    struct host_route_use *use);
 
-/* Finds and enters the route: the thread is inside until it calls host_route_cache_leave. NULL if
- * there is no such route; the thread is not inside then. Any thread. */
-struct host_caller *host_route_cache_enter(struct host_call *host,
-                                           struct rapahub_container_id target);
+void host_route_cache_leave(struct host_call *host, const struct host_route_use *use);
 
-void host_route_cache_leave(struct host_call *host, struct host_caller *caller);
+/* Call these before and after a wait in which the owner may take turns: it is inside meanwhile. */
+void host_route_cache_wait(const struct host_route_use *use);
+void host_route_cache_waited(struct host_call *host, const struct host_route_use *use);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/call/route_call.h"
 
+#include "host/call/cached_call.h"
 #include "host/call/call.h"
-#include "host/call/loan_call.h"
 #include "host/call/loans.h"
 #include "host/call/prepared.h"
 #include "host/call/request.h"
 #include "host/call/route_cache.h"
 #include "host/call/route_wait.h"
 #include "host/call/services.h"
-#include "host/call/small_call.h"
 #include "host/call/streaming.h"
 #include "host/owner/forked.h"
 #include "hub/base/clock.h"
@@ -110,8 +109,7 @@ static __attribute__((noinline)) int find_and_call(struct host_call *host,
 
 int host_route_call(struct host_call *host, const struct rapahub_call *call, void *result)
 {
-    int r = call->loan || call->view ? host_loan_call(host, call, result)
-                                     : host_small_call(host, call, result);
+    int r = host_cached_call(host, call, result);
 
     return r != -EAGAIN ? r : find_and_call(host, call, result);
 }

@@ -261,35 +261,6 @@ int hub_direct_fetch(struct hub_link *link, enum hub_message_type type, uint32_t
     return (int)(place >> 32);
 }
 
-/* The checks of hub_message_is_large_call apart from that of the type, on two words of a descriptor
- * instead of a whole copy. */
-static bool is_large(const struct hub_limits *limits, uint64_t slot, uint64_t place)
-{
-    uint64_t size = place >> 32;
-
-    return (uint32_t)slot != HUB_INLINE && size > HUB_INLINE_SIZE && size <= limits->payload_max &&
-           limits->slot_count == 0;
-}
-
-int hub_direct_look_for_slot(struct hub_link *link, enum hub_message_type type, uint32_t id,
-                             struct hub_descriptor *to, uint32_t *head)
-{
-    const struct hub_ring_cell *cell = hub_ring_cell_to_read(&link->in);
-    aliased *words = (aliased *)(void *)to;
-    uint64_t slot, place;
-
-    if (!await(link, cell, head))
-        return -EAGAIN;
-    slot = hub_load_relaxed64(&cell->words[2]);
-    place = hub_load_relaxed64(&cell->words[3]);
-    if (hub_load_relaxed64(&cell->words[0]) != (type | (uint64_t)id << 32) ||
-        !is_large(&link->limits, slot, place))
-        return -ENOMSG;
-    words[2] = slot;
-    words[3] = place;
-    return hub_link_state_ours(link) ? 0 : -EAGAIN;
-}
-
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head)
 {
     if (message->payload_slot != HUB_INLINE)

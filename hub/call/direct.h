@@ -55,13 +55,6 @@ struct hub_direct_request {
 bool hub_direct_look_at_request(struct hub_link *link, struct hub_descriptor *to, void *payload,
                                 struct hub_direct_request *request);
 
-/* Looks like hub_direct_look, but for a message with this type and id whose payload is in a slot of
- * a segment with several sizes. Returns 0, and only the payload's place is in `to`; -EAGAIN if
- * there is no message, or the link is no longer ours; -ENOMSG if there is another message, or one
- * that needs the complete check. Under the token. */
-int hub_direct_look_for_slot(struct hub_link *link, enum hub_message_type type, uint32_t id,
-                             struct hub_descriptor *to, uint32_t *head);
-
 /* Consumes the message. True if others are known to follow it. */
 bool hub_direct_take(struct hub_link *link, const struct hub_descriptor *message, uint32_t head);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/call/direct_slot.h"
 
-#include <string.h>
-
 #include "hub/call/direct.h"
 #include "hub/link/link_state.h"
 #include "hub/link/slot_return.h"
@@ -57,25 +55,6 @@ UNCHECKED bool hub_direct_slot_send(struct hub_link *link, const struct hub_mess
     if (!payload->loan || payload->more || payload->gate ||
         !may_go(link, (uint8_t)message->type, size) || hub_loan_place(link, payload, &place) < 0)
         return false;
-    send(link, message, &place, size);
-    return true;
-}
-
-/* r[impl shm.payload.slot] r[impl hub.loan.align] */
-UNCHECKED bool hub_direct_slot_lend(struct hub_link *link, const struct hub_message *message,
-                                    const struct hub_direct_lent *lent)
-{
-    struct hub_loan *loan = lent->loan;
-    size_t size = lent->head_size + lent->size;
-    struct hub_descriptor place;
-
-    if (!may_go(link, (uint8_t)message->type, size))
-        return false;
-    memcpy(loan->data - sizeof lent->head, &lent->head, sizeof lent->head);
-    place.payload_slot = loan->slot.slot;
-    place.payload_generation = loan->slot.generation;
-    place.payload_offset = (uint32_t)(loan->data - loan->slot.data) - lent->head_size;
-    hub_loan_sent(link, loan);
     send(link, message, &place, size);
     return true;
 }

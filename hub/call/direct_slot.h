@@ -6,10 +6,8 @@
 #define HUB_CALL_DIRECT_SLOT_H
 
 #include "hub/link/link.h"
-#include "hub/link/loan.h"
 #include "hub/link/view.h"
 #include "hub/shm/layout.h"
-#include "hub/wire/postcard.h"
 
 /* Says whether the refused message that hub_direct_look left in `message` is of this `type`, in a
  * slot, with a well-formed descriptor. It is not consumed yet. */
@@ -21,29 +19,6 @@ bool hub_direct_slot_look(const struct hub_link *link, enum hub_message_type typ
  * token. */
 bool hub_direct_slot_send(struct hub_link *link, const struct hub_message *message,
                           const struct hub_parts *payload);
-
-/* The same for the first `size` bytes of a loan, which has space for them, after a few others:
- * the last `head_size` bytes of a word, at most 8. The bytes before them in the slot are
- * overwritten. */
-struct hub_direct_lent {
-    struct hub_loan *loan;
-    size_t size;
-    uint64_t head;
-    uint32_t head_size;
-};
-bool hub_direct_slot_lend(struct hub_link *link, const struct hub_message *message,
-                          const struct hub_direct_lent *lent);
-
-/* Sets the head that precedes the loan's bytes in most messages, bytes of 0 and their length. False
- * if the length is encoded in less than two bytes or more than three. */
-static inline bool hub_direct_slot_head(struct hub_direct_lent *lent, uint32_t zeros)
-{
-    uint32_t word, count = hub_postcard_short_length(lent->size, &word);
-
-    lent->head_size = zeros + count;
-    lent->head = (uint64_t)word << ((64 - 8 * count) & 63);
-    return count > 0;
-}
 
 /* Consume the message: its payload is shown, or copied and its slot returned. False: the peer broke
  * a rule, and the link has closed. r[impl hub.violation] */

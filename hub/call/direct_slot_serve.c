@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/call/direct_slot_serve.h"
 
+#include "hub/base/small_copy.h"
 #include "hub/call/direct_slot.h"
 #include "hub/call/inbound_state.h"
-#include "hub/wire/postcard.h"
 
 #define HEAD     2  /* bytes before a result: no metadata, and kind OK */
 #define BODY_MAX 16 /* bytes of a body's head */
@@ -100,16 +100,15 @@ __attribute__((noinline, flatten)) bool hub_direct_slot_serve_take(struct hub_in
            !needs_streams(served, message) && fetch(served, head, shown) && read(served);
 }
 
-/* Wakes the peer for a Response that was sent, and for the slot that returns with it. */
-static bool behind(struct hub_inbound_calls *served, bool sent)
+/* Sends a payload that is not in a loan, or that something hinders. The lock is held. */
+static __attribute__((noinline)) UNCHECKED bool try_to_send(struct hub_link *link,
+                                                            const struct hub_message *message,
+                                                            const struct hub_parts *payload)
 {
-    if (sent && served->direct.view.link)
-        hub_view_give_back_behind_message(&served->direct.view);
-    else if (sent)
-        hub_link_wake_receiver(served->link);
-    return sent;
+    return hub_link_try(link, message, payload) > 0;
 }
 
+/* A single look for sleepers serves the Response and the slot that returns with it. */
 static UNCHECKED bool send(struct hub_inbound_calls *served, const struct hub_parts *payload)
 {
     const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
@@ -118,27 +117,19 @@ static UNCHECKED bool send(struct hub_inbound_calls *served, const struct hub_pa
 
     hub_mutex_lock(lock);
     sent = hub_direct_slot_send(served->link, &message, payload) ||
-           hub_link_try(served->link, &message, payload) > 0;
+           try_to_send(served->link, &message, payload);
     hub_mutex_unlock(lock);
-    return behind(served, sent);
-}
-
-/* The same for a whole loan, with a length of the usual sizes. */
-static UNCHECKED bool lend(struct hub_inbound_calls *served, const struct hub_direct_lent *lent)
-{
-    const struct hub_message message = {HUB_RESPONSE, served->direct.id, 0};
-    struct hub_mutex *lock = hub_link_lock(served->link);
-    bool sent;
-
-    hub_mutex_lock(lock);
-    sent = hub_direct_slot_lend(served->link, &message, lent);
-    hub_mutex_unlock(lock);
-    return behind(served, sent);
+    if (sent && served->direct.view.link)
+        hub_view_give_back_behind_message(&served->direct.view);
+    else if (sent)
+        hub_link_wake_receiver(served->link);
+    return sent;
 }
 
 /* r[impl call.response.encoding] */
-bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
-                                  const struct hub_response *response, const struct hub_parts *body)
+__attribute__((noinline, flatten)) bool hub_direct_slot_serve_answer(
+    struct hub_inbound_calls *served, const struct hub_response *response,
+    const struct hub_parts *body)
 {
     uint8_t head[HEAD + BODY_MAX];
     const struct hub_parts payload = {
@@ -148,35 +139,8 @@ bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
         hub_channel_owes(served->channels))
         return false;
     head[0] = head[1] = 0;
-    for (size_t i = 0; i < body->head.size; i++) /* only a few bytes */
-        head[HEAD + i] = ((const uint8_t *)body->head.data)[i];
+    hub_small_copy_copy(head + HEAD, body->head.data, body->head.size);
     return send(served, &payload);
-}
-
-/* Sends a result of few or of very many bytes, or one that something hinders. */
-static __attribute__((noinline)) bool send_any(struct hub_inbound_calls *served,
-                                               struct rapahub_bytes bytes, struct hub_loan *loan)
-{
-    uint8_t head[HEAD + BODY_MAX];
-    struct hub_parts payload = {.tail = bytes, .loan = loan};
-
-    head[0] = head[1] = 0;
-    payload.head =
-        (struct rapahub_bytes){head, HEAD + hub_postcard_put_length(head + HEAD, bytes.size)};
-    return send(served, &payload);
-}
-
-/* r[impl call.response.encoding] r[impl hub.loan.align] */
-bool hub_direct_slot_serve_lent(struct hub_inbound_calls *served, struct rapahub_bytes bytes,
-                                struct hub_loan *loan)
-{
-    struct hub_direct_lent lent = {.loan = loan, .size = bytes.size};
-
-    if (hub_channel_owes(served->channels))
-        return false;
-    hub_publish64(&served->direct.mark, 0);
-    return (hub_direct_slot_head(&lent, HEAD) && lend(served, &lent)) ||
-           send_any(served, bytes, loan);
 }
 
 /* Most requests have no view. */

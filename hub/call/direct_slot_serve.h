@@ -17,11 +17,6 @@ bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
                                   const struct hub_response *response,
                                   const struct hub_parts *body);
 
-/* The same for bytes in a loan, for a request whose mark is not 0 yet: false, with the mark 0, as
- * above. */
-bool hub_direct_slot_serve_lent(struct hub_inbound_calls *served, struct rapahub_bytes bytes,
-                                struct hub_loan *loan);
-
 /* The request has been answered: returns its slot, if it was shown. */
 void hub_direct_slot_serve_end(struct hub_inbound_calls *served);
 

@@ -207,6 +207,17 @@ void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_t
         hub_payload_put(writer, types[i], values[i]);
 }
 
+const void *hub_payload_put_before_last(struct hub_writer *writer,
+                                        const struct rapahub_type *const *types,
+                                        const void *const *values)
+{
+    size_t i = 0;
+
+    for (; types[i + 1]; i++)
+        hub_payload_put(writer, types[i], values[i]);
+    return values[i];
+}
+
 size_t hub_payload_from_largest(const struct rapahub_type *const *types, const void *const *values)
 {
     const struct rapahub_bytes *largest = NULL;

@@ -19,6 +19,11 @@ void hub_payload_decode(struct hub_reader *reader, const struct rapahub_type *ty
 void hub_payload_put_arguments(struct hub_writer *writer, const struct rapahub_type *const *types,
                                const void *const *values);
 
+/* Writes such a tuple, of at least one argument, without the last one. Returns its address. */
+const void *hub_payload_put_before_last(struct hub_writer *writer,
+                                        const struct rapahub_type *const *types,
+                                        const void *const *values);
+
 /* Returns the bytes of such an encoded tuple from the start of its largest `bytes` to the end; only
  * arguments of type bytes count, not members of records. 0 if there is none. */
 size_t hub_payload_from_largest(const struct rapahub_type *const *types, const void *const *values);

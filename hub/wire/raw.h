@@ -32,14 +32,18 @@ static inline uint32_t hub_raw_put_request(uint8_t *to, size_t room, struct rapa
     return HUB_RAW_REQUEST + (uint32_t)argument.size;
 }
 
-/* Decodes the result of a Response that is OK and has no metadata. False for any other. */
+/* Decodes the result of a Response that is OK and has no metadata. False for any other. `data` has
+ * space for at least 4 bytes, and `size` is at most that of a descriptor's payload. A Response of
+ * less than 3 bytes does not pass. */
 static inline bool hub_raw_decode_response(const uint8_t *data, size_t size,
                                            struct rapahub_bytes *result)
 {
-    if (size < HUB_RAW_RESPONSE || (data[0] | data[1]) != 0 || data[2] >= 0x80 ||
-        data[2] != size - HUB_RAW_RESPONSE)
+    uint32_t head; /* no metadata, OK, a length of one byte */
+
+    memcpy(&head, data, sizeof head);
+    if ((head & 0xFFFFFF) + ((uint64_t)HUB_RAW_RESPONSE << 16) != (uint64_t)size << 16)
         return false;
-    *result = (struct rapahub_bytes){data + HUB_RAW_RESPONSE, data[2]};
+    *result = (struct rapahub_bytes){data + HUB_RAW_RESPONSE, size - HUB_RAW_RESPONSE};
     return true;
 }
 

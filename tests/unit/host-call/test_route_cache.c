@@ -76,37 +76,83 @@ static bool is_woken(struct place *place)
 static void one_enters_where_it_called_last_and_nothing_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_caller *caller;
+    struct host_route_use use, inner;
 
     (void)state;
-    assert_null(host_route_cache_enter(&place->host, here));
+    assert_false(host_route_cache_enter(&place->host, here, &use));
     note(place);
-    assert_null(host_route_cache_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}));
-    caller = host_route_cache_enter(&place->host, here);
-    assert_non_null(caller);
+    assert_false(
+        host_route_cache_enter(&place->host, (struct rapahub_container_id){{2, 0}, 0}, &use));
+    assert_true(host_route_cache_enter(&place->host, here, &use));
+    assert_false(use.owner);
     assert_true(is_inside(place, 1));
-    assert_null(host_route_cache_enter(&place->host, here)); /* a call inside of a call */
-    host_route_cache_leave(&place->host, caller);
+    assert_false(host_route_cache_enter(&place->host, here, &inner)); /* a call inside of a call */
+    assert_false(host_route_cache_enter_at_rest(&place->host, here, &inner));
+    host_route_cache_leave(&place->host, &use);
     assert_false(is_inside(place, 1));
     assert_false(is_woken(place));
     change(place);
-    assert_null(host_route_cache_enter(&place->host, here));
+    assert_false(host_route_cache_enter(&place->host, here, &use));
+    assert_false(host_route_cache_enter_at_rest(&place->host, here, &use));
+    free_place(place);
+}
+
+/* What is shown may hold the arguments of the next call. */
+static void one_to_whom_memory_is_shown_is_not_at_rest(void **state)
+{
+    struct place *place = make_place();
+    struct hub_view view = {.link = NULL};
+    struct host_route_use use;
+
+    (void)state;
+    note(place);
+    assert_true(host_route_cache_enter_at_rest(&place->host, here, &use));
+    host_caller_show_view(use.caller, &view, &place->lives[1]);
+    host_route_cache_leave(&place->host, &use);
+    assert_false(host_route_cache_enter_at_rest(&place->host, here, &use));
+    assert_true(host_route_cache_enter(&place->host, here, &use));
+    use.caller->life = NULL; /* it has no link, as host_caller_hide needs */
+    host_route_cache_leave(&place->host, &use);
+    assert_true(host_route_cache_enter_at_rest(&place->host, here, &use));
+    host_route_cache_leave(&place->host, &use);
+    free_place(place);
+}
+
+/* It alone changes the host, and does so in turns only. */
+static void the_owner_is_inside_only_while_it_waits(void **state)
+{
+    struct place *place = make_place();
+    struct host_route_use use;
+
+    (void)state;
+    place->host.process.owner.threads.owner = pthread_self();
+    note(place);
+    assert_true(host_route_cache_enter(&place->host, here, &use));
+    assert_true(use.owner);
+    assert_false(is_inside(place, 1));
+    host_route_cache_wait(&use);
+    assert_true(is_inside(place, 1));
+    change(place);
+    host_route_cache_waited(&place->host, &use);
+    assert_false(is_inside(place, 1));
+    assert_true(is_woken(place));
+    host_route_cache_leave(&place->host, &use);
+    assert_false(is_woken(place));
     free_place(place);
 }
 
 static void who_leaves_wakes_the_owner_where_the_host_changed(void **state)
 {
     struct place *place = make_place();
-    struct host_caller *caller;
+    struct host_route_use use;
 
     (void)state;
     note(place);
-    caller = host_route_cache_enter(&place->host, here);
-    assert_non_null(caller);
+    assert_true(host_route_cache_enter(&place->host, here, &use));
     change(place);
     assert_false(is_woken(place));
     assert_int_equal(hub_observe(&place->host.process.owner.changes.told), 0);
-    host_route_cache_leave(&place->host, caller);
+    host_route_cache_leave(&place->host, &use);
     assert_true(is_woken(place));
     assert_int_equal(hub_observe(&place->host.process.owner.changes.told), 1);
     free_place(place);
@@ -117,10 +163,10 @@ static void *enter_and_leave(void *user)
     struct place *place = user;
 
     while (hub_observe(&place->over) == 0) {
-        struct host_caller *caller = host_route_cache_enter(&place->host, here);
+        struct host_route_use use;
 
-        if (caller)
-            host_route_cache_leave(&place->host, caller);
+        if (host_route_cache_enter(&place->host, here, &use))
+            host_route_cache_leave(&place->host, &use);
         else
             note(place);
     }
@@ -165,6 +211,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_enters_where_it_called_last_and_nothing_changed),
+        cmocka_unit_test(one_to_whom_memory_is_shown_is_not_at_rest),
+        cmocka_unit_test(the_owner_is_inside_only_while_it_waits),
         cmocka_unit_test(who_leaves_wakes_the_owner_where_the_host_changed),
         cmocka_unit_test(no_wake_up_is_lost),
     };

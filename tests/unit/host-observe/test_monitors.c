@@ -4,6 +4,7 @@
 
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
 #include "tests/unit/host-observe/stage.h"
 #include "tests/unit/link/pair.h"
 

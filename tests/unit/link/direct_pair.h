@@ -27,24 +27,26 @@ DIRECT void open_direct(struct pair *pair, const struct hub_limits *limits, uint
 }
 
 struct attempt {
-    struct hub_descriptor message;
     struct hub_answer answer;
-    uint64_t number;
-    enum hub_direct_outcome outcome;
+    uint8_t small[HUB_INLINE_SIZE]; /* the Response, if it was answered in a message */
+    struct hub_direct_end end;
 };
 
 /* Makes a Request of `size` bytes after no metadata. */
 DIRECT void attempt_within(struct pair *pair, uint8_t size, uint64_t timeout_ns,
                            struct attempt *attempt)
 {
-    const struct hub_direct_order order = {.timeout_ns = timeout_ns, .answer = &attempt->answer};
+    uint8_t payload[HUB_INLINE_SIZE] = {0};
+    const struct hub_parts parts = {.head = {payload, 1 + (size_t)size}};
+    const struct hub_direct_order order = {.method_id = METHOD,
+                                           .timeout_ns = timeout_ns,
+                                           .small = attempt->small,
+                                           .answer = &attempt->answer};
 
-    *attempt =
-        (struct attempt){.message = {.method_id = METHOD, .payload_len = 1 + (uint32_t)size}};
+    memset(attempt, 0, sizeof *attempt);
     for (uint8_t i = 0; i < size; i++)
-        attempt->message.inline_payload[1 + i] = (uint8_t)(size + i);
-    attempt->outcome =
-        hub_direct_call(pair->host.connection.calls, &attempt->message, &order, &attempt->number);
+        payload[1 + i] = (uint8_t)(size + i);
+    attempt->end = hub_direct_call(pair->host.connection.calls, &parts, &order, false);
 }
 
 DIRECT void attempt(struct pair *pair, uint8_t size, struct attempt *attempt)
@@ -55,7 +57,7 @@ DIRECT void attempt(struct pair *pair, uint8_t size, struct attempt *attempt)
 
 DIRECT int wait_for(struct pair *pair, const struct attempt *attempt)
 {
-    return hub_calls_wait(pair->host.connection.calls, attempt->number, false);
+    return hub_calls_wait(pair->host.connection.calls, attempt->end.of, false);
 }
 
 DIRECT void send_raw(struct end *end, enum hub_message_type type, uint32_t id, const void *payload,

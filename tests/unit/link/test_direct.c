@@ -29,9 +29,9 @@ static void an_answer_that_is_there_is_taken_at_once(void **state)
     open_direct(&pair, &limits, UINT32_C(0xffffffff));
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 5, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
-    assert_int_equal(one.message.payload_len, sizeof good);
-    assert_memory_equal(one.message.inline_payload, good, sizeof good);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_ANSWERED);
+    assert_int_equal(one.end.of, sizeof good);
+    assert_memory_equal(one.small, good, sizeof good);
     assert_int_equal(
         hub_load_relaxed64(&hub_link_counters(pair.host.connection.link)->received_bytes),
         sizeof good);
@@ -68,7 +68,7 @@ static void an_answer_that_comes_later_is_waited_for(void **state)
     open_direct(&pair, &limits, 0);
     for (uint8_t size = 0; size < 31; size++) {
         attempt(&pair, size, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_int_equal(hub_calls_open(calls_of(&pair)), 1);
         answer_by_hand(&pair);
         assert_int_equal(wait_for(&pair, &one), 0);
@@ -95,7 +95,7 @@ static void what_came_before_the_answer_is_left_for_others(void **state)
     send_raw(&pair.guest, HUB_REQUEST, 9, &nothing, 1);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_true(hub_load_relaxed(&pair.host.pending) > 0); /* the loop is told of it */
     assert_int_equal(hub_load_relaxed(&pair.host.requests), 0);
     assert_int_equal(wait_for(&pair, &one), 0);
@@ -119,10 +119,10 @@ static void what_lies_in_the_ring_is_received_before_another_call(void **state)
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     send_raw(&pair.guest, HUB_REQUEST, 9, &nothing, 1);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_ANSWERED);
     assert_true(hub_load_relaxed(&pair.host.pending) > 0);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
     assert_int_equal(sent_to_guest(&pair), 1);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 1);
     assert_int_equal(hub_load_relaxed(&pair.host.requests), 1);
@@ -141,7 +141,7 @@ static void an_answer_with_another_id_is_nobody_s(void **state)
     open_direct(&pair, &limits, 0);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID + 1, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     assert_int_equal(wait_for(&pair, &one), 0);
@@ -164,13 +164,13 @@ static void a_second_answer_is_late_and_not_the_next_call_s(void **state)
     open_direct(&pair, &limits, 0);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_ANSWERED);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(hub_link_sweep(pair.host.connection.link, 8), 1);
     assert_int_equal(hub_calls_late(calls_of(&pair)), 1);
-    assert_false(hub_calls_ended(calls_of(&pair), one.number));
+    assert_false(hub_calls_ended(calls_of(&pair), one.end.of));
     send_raw(&pair.guest, HUB_RESPONSE, 2 * FIRST_ID, good, sizeof good);
     assert_int_equal(wait_for(&pair, &one), 0);
     hub_responses_fini(&one.answer);
@@ -188,7 +188,7 @@ static void a_direct_call_ends_at_its_deadline_and_keeps_its_id(void **state)
     (void)state;
     open_direct(&pair, &limits, 0);
     attempt_within(&pair, 1, 5 * HUB_MILLISECOND, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(wait_for(&pair, &one), -ETIMEDOUT);
     assert_int_equal(hub_calls_open(calls_of(&pair)), 1);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
@@ -207,7 +207,7 @@ static void a_direct_call_that_goes_on_can_be_cancelled(void **state)
     (void)state;
     open_direct(&pair, &limits, 0);
     attempt(&pair, 1, &one);
-    hub_calls_cancel(calls_of(&pair), one.number);
+    hub_calls_cancel(calls_of(&pair), one.end.of);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 2);
     assert_int_equal(wait_for(&pair, &one), 0);
     assert_int_equal(one.answer.size, 3);
@@ -255,7 +255,7 @@ static void an_answer_that_is_none_ends_the_call_and_the_link(void **state)
         memcpy(pair.guest.view.guest_to_host, &bad[i], sizeof bad[i]);
         hub_publish(&pair.guest.view.entry->guest_to_host_head, 1);
         attempt(&pair, 1, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
         assert_int_equal(hub_load_relaxed(&pair.host.closed), 1);
         assert_at_rest(&pair);
@@ -276,7 +276,7 @@ static void a_head_that_cannot_be_ends_the_call_and_the_link(void **state)
         open_direct(&pair, &limits, 100);
         hub_publish(&pair.guest.view.entry->guest_to_host_head, heads[i]);
         attempt(&pair, 1, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
         assert_string_equal(hub_link_rule(pair.host.connection.link), "shm.ring.capacity");
         assert_at_rest(&pair);
@@ -291,7 +291,7 @@ static void assert_refused(struct pair *pair, uint32_t sent)
     struct attempt one;
 
     attempt(pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
     assert_int_equal(sent_to_guest(pair), sent);
     assert_false(hub_link_receiving(pair->host.connection.link));
     assert_int_equal(hub_calls_open(calls_of(pair)), open);
@@ -327,7 +327,7 @@ static void who_cannot_be_asked_directly_is_not(void **state)
     assert_int_equal(hub_load_relaxed(&link->hindrances), 0);
     hub_publish(&link->token, 1); /* another thread receives */
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
     hub_publish(&link->token, 0);
     hub_link_leave(pair.guest.connection.link); /* and it takes no new work */
     assert_refused(&pair, 0);
@@ -364,7 +364,7 @@ static void a_call_that_has_no_room_is_refused(void **state)
     open_direct(&pair, &limits, 0);
     for (size_t i = 0; i < 7; i++) {
         attempt(&pair, 1, &some[i]);
-        assert_int_equal(some[i].outcome, HUB_DIRECT_SENT);
+        assert_int_equal(some[i].end.outcome, HUB_DIRECT_SENT);
     }
     assert_refused(&pair, 7);
     hub_link_close(pair.host.connection.link, RAPAHUB_ECLOSED, "");
@@ -421,12 +421,12 @@ static void a_peer_that_may_count_otherwise_is_answered_the_ordinary_way(void **
     assert_int_equal(pair.host.connection.link->in.convention, HUB_RING_UNKNOWN);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(wait_for(&pair, &one), 0);
     hub_responses_fini(&one.answer);
     send_raw(&pair.guest, HUB_RESPONSE, 2 * FIRST_ID, good, sizeof good);
     attempt(&pair, 1, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_ANSWERED);
     assert_at_rest(&pair);
     pair_close(&pair);
 }

@@ -30,13 +30,14 @@ static void fill(void)
 static void call(struct pair *pair, const struct hub_parts *payload, struct hub_answer *answer,
                  struct attempt *one)
 {
-    const struct hub_direct_order order = {
-        .timeout_ns = SOON, .answer = answer, .view = true, .payload = payload};
+    const struct hub_direct_order order = {.method_id = METHOD,
+                                           .timeout_ns = SOON,
+                                           .small = one->small,
+                                           .answer = answer,
+                                           .view = true};
 
-    *one = (struct attempt){.message = {.method_id = METHOD}};
     be_far(pair);
-    one->outcome =
-        hub_direct_call(pair->host.connection.calls, &one->message, &order, &one->number);
+    one->end = hub_direct_call(pair->host.connection.calls, payload, &order, false);
 }
 
 static void call_small(struct pair *pair, struct hub_answer *answer, struct attempt *one)
@@ -78,15 +79,14 @@ static void check_answer(bool several)
     free = free_of(&pair.guest);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, bytes, 40);
     call_small(&pair, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
-    assert_true(one.message.payload_slot != HUB_INLINE);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_IN_ANSWER);
     assert_int_equal(answer.size, 40);
     assert_memory_equal(answer.data, bytes, 40);
     assert_null(answer.view.link);
     assert_int_equal(free_of(&pair.guest), free); /* its slot is back */
     send_raw(&pair.guest, HUB_RESPONSE, 2 * FIRST_ID, bytes, LARGE);
     call_small(&pair, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_IN_ANSWER);
     assert_non_null(answer.view.link);
     assert_int_equal(answer.view.size, LARGE);
     assert_memory_equal(answer.view.data, bytes, LARGE);
@@ -120,7 +120,7 @@ static void an_answer_there_is_no_room_for_is_waited_for(void **state)
     open_direct(&pair, &limits, 0);
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, bytes, 400);
     call_small(&pair, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(wait_for(&pair, &one), 0);
     assert_int_equal(answer.size, 400);
     assert_memory_equal(answer.data, bytes, 400);
@@ -160,7 +160,7 @@ static void check_false_answer(bool several, const struct lie *lie, size_t size)
     send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, bytes, size);
     tell_lie(last_to_host(&pair), lie);
     call_small(&pair, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
     assert_string_equal(hub_link_rule(pair.host.connection.link), lie->rule[several]);
     assert_int_equal(hub_calls_open(pair.host.connection.calls), 0);
@@ -195,13 +195,13 @@ static void a_slot_that_comes_twice_ends_the_call_and_the_link(void **state)
         open_direct(&pair, &limits, 0);
         send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, bytes, 40);
         call_small(&pair, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_ANSWERED);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_IN_ANSWER);
         sent = *last_to_host(&pair);
         sent.id = 2 * FIRST_ID;
         hub_publish(&pair.guest.view.entry->guest_to_host_head, 2);
         *last_to_host(&pair) = sent;
         call_small(&pair, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
         assert_string_equal(hub_link_rule(pair.host.connection.link), "hub.slot.twice");
         hub_responses_fini(&answer);
@@ -225,18 +225,18 @@ static void what_is_sent_through_a_slot_or_in_a_loan_arrives(void **state)
         open_direct(&pair, &limits, 0);
         link = pair.host.connection.link;
         call(&pair, &payload, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_int_equal(last_to_guest(&pair)->payload_len, 51);
         assert_int_equal(hub_loan_take(link, LARGE, &loan), 0);
         payload.loan = &loan;
         payload.tail = (struct rapahub_bytes){loan.data, LARGE};
         hub_publish(&link->token, 1);
         call(&pair, &payload, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
         assert_ptr_equal(loan.data, payload.tail.data);
         hub_publish(&link->token, 0);
         call(&pair, &payload, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
         assert_null(loan.data);
         assert_int_equal(last_to_guest(&pair)->payload_len, LARGE + 1);
         assert_int_equal(hub_load_relaxed64(&hub_link_counters(link)->sent_slots), 2);
@@ -263,12 +263,12 @@ static void a_guest_that_leaves_is_lent_nothing(void **state)
     payload.tail = (struct rapahub_bytes){loan.data, LARGE};
     hub_publish(&pair.host.view.entry->state, HUB_PEER_GOODBYE);
     call(&pair, &payload, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
     assert_int_equal(sent_to_guest(&pair), 0);
     assert_ptr_equal(loan.data, payload.tail.data);
     hub_publish(&pair.host.view.entry->state, HUB_PEER_ATTACHED);
     call(&pair, &payload, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     assert_int_equal(sent_to_guest(&pair), 1);
     assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 1);
     hub_link_close(pair.host.connection.link, RAPAHUB_ECLOSED, "");
@@ -288,10 +288,10 @@ static void a_call_that_finds_no_slot_is_refused(void **state)
     open_direct(&pair, &limits, 0);
     for (uint32_t i = 0; i < limits.slot_count; i++) {
         call(&pair, &payload, &answer, &one);
-        assert_int_equal(one.outcome, HUB_DIRECT_SENT);
+        assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
     }
     call(&pair, &payload, &answer, &one);
-    assert_int_equal(one.outcome, HUB_DIRECT_REFUSED);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_REFUSED);
     assert_int_equal(sent_to_guest(&pair), limits.slot_count);
     assert_int_equal(hub_calls_open(pair.host.connection.calls), limits.slot_count);
     hub_link_close(pair.host.connection.link, RAPAHUB_ECLOSED, "");

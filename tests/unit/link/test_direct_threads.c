@@ -111,28 +111,26 @@ static int call_ordinarily(struct caller *caller, const uint8_t *payload, uint8_
 static int call_once(struct caller *caller, uint8_t length)
 {
     struct hub_calls *calls = caller->pair->host.connection.calls;
-    struct hub_descriptor message = {.method_id = METHOD, .payload_len = 2U + length};
     struct hub_answer out = {0};
-    const struct hub_direct_order order = {.timeout_ns = SOON, .answer = &out};
-    enum hub_direct_outcome outcome = HUB_DIRECT_REFUSED;
-    uint8_t payload[LARGEST + 2] = {0, length};
-    uint64_t number;
+    uint8_t payload[LARGEST + 2] = {0, length}, small[HUB_INLINE_SIZE];
+    const struct hub_parts parts = {.head = {payload, 2U + length}};
+    const struct hub_direct_order order = {
+        .method_id = METHOD, .timeout_ns = SOON, .small = small, .answer = &out};
+    struct hub_direct_end end = {HUB_DIRECT_REFUSED, 0};
     int r = 0;
 
     for (uint8_t i = 0; i < length; i++)
         payload[2 + i] = (uint8_t)(length + i);
-    if (length <= HUB_INLINE_SIZE - 2) {
-        memcpy(message.inline_payload, payload, 2U + length);
-        outcome = hub_direct_call(calls, &message, &order, &number);
-    }
-    if (outcome == HUB_DIRECT_ANSWERED) {
+    if (length <= HUB_INLINE_SIZE - 2)
+        end = hub_direct_call(calls, &parts, &order, false);
+    if (end.outcome == HUB_DIRECT_ANSWERED) {
         caller->direct++;
-        caller->wrong += !is_echo(message.inline_payload, message.payload_len, length);
+        caller->wrong += !is_echo(small, (uint32_t)end.of, length);
         return 0;
     }
-    r = outcome == HUB_DIRECT_SENT ? hub_calls_wait(calls, number, false)
-                                   : call_ordinarily(caller, payload, length, &out);
-    caller->sent += outcome == HUB_DIRECT_SENT;
+    r = end.outcome == HUB_DIRECT_SENT ? hub_calls_wait(calls, end.of, false)
+                                       : call_ordinarily(caller, payload, length, &out);
+    caller->sent += end.outcome == HUB_DIRECT_SENT;
     caller->wrong += r == 0 && !is_echo(out.data, out.size, length);
     hub_responses_fini(&out);
     return r;
@@ -211,7 +209,7 @@ static void *call_into_the_end(void *user)
 
     be_far(caller->pair);
     attempt_within(caller->pair, 1, SOON, &one);
-    caller->sent = one.outcome == HUB_DIRECT_SENT;
+    caller->sent = one.end.outcome == HUB_DIRECT_SENT;
     caller->code = caller->sent ? wait_for(caller->pair, &one) : RAPAHUB_ESTALE;
     return NULL;
 }

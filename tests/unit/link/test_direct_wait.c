@@ -62,7 +62,7 @@ static void open_waiting(struct pair *pair, struct attempt *one)
 
     open_direct(pair, &limits, 0);
     attempt(pair, 1, one);
-    assert_int_equal(one->outcome, HUB_DIRECT_SENT);
+    assert_int_equal(one->end.outcome, HUB_DIRECT_SENT);
 }
 
 static void close_waiting(struct pair *pair, struct attempt *one)

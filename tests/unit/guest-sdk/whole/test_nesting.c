@@ -67,37 +67,32 @@ static void a_chimod_calls_any_container_through_its_host(void **state)
  * always. */
 static struct hub_a32 answers_directly, direct_answers;
 
-enum hub_direct_outcome __real_hub_direct_call(struct hub_calls *calls,
-                                               struct hub_descriptor *message,
-                                               const struct hub_direct_order *order,
-                                               uint64_t *number);
-enum hub_direct_outcome __wrap_hub_direct_call(struct hub_calls *calls,
-                                               struct hub_descriptor *message,
-                                               const struct hub_direct_order *order,
-                                               uint64_t *number);
-enum hub_direct_outcome __wrap_hub_direct_call(struct hub_calls *calls,
-                                               struct hub_descriptor *message,
-                                               const struct hub_direct_order *order,
-                                               uint64_t *number)
+struct hub_direct_end __real_hub_direct_call(struct hub_calls *calls,
+                                             const struct hub_parts *payload,
+                                             const struct hub_direct_order *order, bool looks_soon);
+struct hub_direct_end __wrap_hub_direct_call(struct hub_calls *calls,
+                                             const struct hub_parts *payload,
+                                             const struct hub_direct_order *order, bool looks_soon);
+struct hub_direct_end __wrap_hub_direct_call(struct hub_calls *calls,
+                                             const struct hub_parts *payload,
+                                             const struct hub_direct_order *order, bool looks_soon)
 {
     struct hub_metadata metadata;
     struct hub_reader reader;
     struct hub_writer writer;
     int64_t asked = 0;
 
-    if (hub_observe(&answers_directly) == 0 || order->payload)
-        return __real_hub_direct_call(calls, message, order, number);
-    hub_reader_init(&reader, message->inline_payload, message->payload_len);
+    if (hub_observe(&answers_directly) == 0 || payload->head.size > HUB_INLINE_SIZE)
+        return __real_hub_direct_call(calls, payload, order, looks_soon);
+    hub_reader_init(&reader, payload->head.data, payload->head.size);
     (void)hub_metadata_read(&reader, &metadata);
     hub_payload_decode(&reader, &rapahub_type_i64, &asked);
-    hub_writer_init(&writer, message->inline_payload, sizeof message->inline_payload);
+    hub_writer_init(&writer, order->small, HUB_INLINE_SIZE);
     hub_writer_byte(&writer, 0); /* no metadata */
     hub_writer_byte(&writer, 0); /* a result */
     hub_postcard_put_signed(&writer, 2 * asked);
-    message->payload_slot = HUB_INLINE;
-    message->payload_len = (uint32_t)writer.size;
     (void)hub_add(&direct_answers, 1);
-    return HUB_DIRECT_ANSWERED;
+    return (struct hub_direct_end){HUB_DIRECT_ANSWERED, writer.size};
 }
 
 /* Each is of another size than the one before it, which lies in the same memory. */
