@@ -124,6 +124,28 @@ static void arguments_stand_one_behind_the_other(void **state)
     assert_memory_equal(data, expected, 2);
 }
 
+/* As in a call whose last argument is in a loan. */
+static void the_last_argument_can_be_left_out(void **state)
+{
+    static const uint8_t expected[] = {7};
+    const struct rapahub_type *const types[] = {&rapahub_type_u8, &rapahub_type_bytes, NULL};
+    const struct rapahub_bytes last = {"loan", 4};
+    const uint8_t first = 7;
+    const void *const values[] = {&first, &last};
+    struct hub_writer writer;
+    uint8_t data[8] = {0};
+
+    (void)state;
+    hub_writer_init(&writer, data, sizeof data);
+    assert_ptr_equal(hub_payload_put_before_last(&writer, types, values), &last);
+    assert_int_equal(writer.failure, 0);
+    assert_int_equal(writer.size, sizeof expected);
+    assert_memory_equal(data, expected, sizeof expected);
+    hub_writer_init(&writer, data, sizeof data);
+    assert_ptr_equal(hub_payload_put_before_last(&writer, types + 1, values + 1), &last);
+    assert_int_equal(writer.size, 0);
+}
+
 static void a_type_that_holds_itself_ends_with_a_failure(void **state)
 {
     struct rapahub_member members[] = {{"again", NULL, 0}, {NULL, NULL, 0}};
@@ -150,6 +172,7 @@ int main(void)
         cmocka_unit_test(every_cut_of_a_record_is_refused),
         cmocka_unit_test(a_writer_that_is_too_small_says_so),
         cmocka_unit_test(arguments_stand_one_behind_the_other),
+        cmocka_unit_test(the_last_argument_can_be_left_out),
         cmocka_unit_test(a_type_that_holds_itself_ends_with_a_failure),
     };
 
