@@ -139,15 +139,13 @@ static void print_line(const struct building *building, const char *path, const 
 
 static void write_module(struct cli_json *json, const char *path, const struct built *built)
 {
-    cli_json_object(json, NULL);
-    cli_json_text(json, "file", path);
-    cli_json_number(json, "size_bytes", built->elf.size_bytes);
-    if (built->elf.is_chimod)
-        cli_json_number(json, "abi", built->elf.abi);
-    cli_json_number(json, "methods", built->methods.count);
-    cli_json_list(json, "needs");
+    cli_json_open(json, NULL, CLI_JSON_OBJECT);
+    cli_json_put(json, MEMBERS(MEMBER("file", path), MEMBER("size_bytes", built->elf.size_bytes),
+                               MEMBER_IF(built->elf.is_chimod, "abi", built->elf.abi),
+                               MEMBER("methods", built->methods.count)));
+    cli_json_open(json, "needs", CLI_JSON_LIST);
     for (unsigned i = 0; i < built->elf.facts.need_count; i++)
-        cli_json_text(json, NULL, built->elf.facts.needs[i].library);
+        cli_json_put(json, MEMBERS(MEMBER(NULL, built->elf.facts.needs[i].library)));
     cli_json_close(json);
     cli_json_close(json);
 }
@@ -163,9 +161,9 @@ static int report(struct building *building)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at the modules");
     if (wants_json) {
         cli_json_begin(&json, stdout, building->cli->command->schema);
-        cli_json_text(&json, "folder", building->build);
-        cli_json_number(&json, "duration_ns", building->duration_ns);
-        cli_json_list(&json, "modules");
+        cli_json_put(&json, MEMBERS(MEMBER("folder", building->build),
+                                    MEMBER("duration_ns", building->duration_ns)));
+        cli_json_open(&json, "modules", CLI_JSON_LIST);
     }
     for (unsigned i = 0; i < building->files.count; i++) {
         *built = (struct built){.known = false};

@@ -181,17 +181,15 @@ static int print_json(const struct calling *calling, const void *value)
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
     cli_json_begin(&json, output(calling), calling->cli->command->schema);
-    cli_json_bool(&json, "ok", true);
+    cli_json_put(&json, MEMBERS(MEMBER("ok", (bool)true)));
     if (text)
-        cli_json_raw(&json, "result", text);
-    cli_json_text(&json, "method", calling->signature->text);
-    cli_json_object(&json, "guest");
-    cli_json_text(&json, "name", guest_name(calling));
-    cli_json_number(&json, "peer", calling->answer.peer);
-    cli_json_number(&json, "epoch", calling->answer.epoch);
-    cli_json_signed(&json, "pid", calling->answer.pid);
-    cli_json_close(&json);
-    cli_json_number(&json, "duration_ns", calling->answer.duration_ns);
+        cli_json_put(&json, MEMBERS(MEMBER_RAW("result", text)));
+    cli_json_put(&json, MEMBERS(MEMBER("method", calling->signature->text)));
+    cli_json_object(
+        &json, "guest",
+        MEMBERS(MEMBER("name", guest_name(calling)), MEMBER("peer", calling->answer.peer),
+                MEMBER("epoch", calling->answer.epoch), MEMBER("pid", calling->answer.pid)));
+    cli_json_put(&json, MEMBERS(MEMBER("duration_ns", calling->answer.duration_ns)));
     return cli_json_end(&json);
 }
 

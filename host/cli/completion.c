@@ -60,7 +60,6 @@ static const struct {
 int cli_completion(struct cli *cli)
 {
     const char *shell = cli->arguments.operands[0];
-    struct cli_json json;
 
     for (unsigned i = 0; i < sizeof shells / sizeof *shells; i++) {
         if (strcmp(shells[i].name, shell) != 0)
@@ -69,10 +68,8 @@ int cli_completion(struct cli *cli)
             fputs(shells[i].script, stdout);
             return 0;
         }
-        cli_json_begin(&json, stdout, cli->command->schema);
-        cli_json_text(&json, "shell", shell);
-        cli_json_text(&json, "script", shells[i].script);
-        return cli_json_end(&json);
+        return cli_json_print(stdout, cli->command->schema,
+                              MEMBERS(MEMBER("shell", shell), MEMBER("script", shells[i].script)));
     }
     return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of bash, zsh, fish", shell);
 }

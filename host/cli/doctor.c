@@ -182,12 +182,9 @@ static void print_finding(const struct cli *cli, const char *id, const struct fi
 
 static void write_finding(struct cli_json *json, const char *id, const struct finding *finding)
 {
-    cli_json_object(json, NULL);
-    cli_json_text(json, "id", id);
-    cli_json_text(json, "result", result_names[finding->result]);
-    cli_json_text(json, "text", finding->text);
-    cli_json_text(json, "remedy", finding->remedy);
-    cli_json_close(json);
+    cli_json_object(json, NULL,
+                    MEMBERS(MEMBER("id", id), MEMBER("result", result_names[finding->result]),
+                            MEMBER("text", finding->text), MEMBER("remedy", finding->remedy)));
 }
 
 int cli_doctor(struct cli *cli)
@@ -199,7 +196,7 @@ int cli_doctor(struct cli *cli)
 
     if (wants_json) {
         cli_json_begin(&json, stdout, cli->command->schema);
-        cli_json_list(&json, "checks");
+        cli_json_open(&json, "checks", CLI_JSON_LIST);
     }
     for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
         struct finding finding = {.result = RESULT_OK};

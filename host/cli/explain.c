@@ -13,13 +13,11 @@
 
 static void write_json(struct cli_json *json, int code)
 {
-    cli_json_object(json, NULL);
-    cli_json_signed(json, "code", code);
-    cli_json_text(json, "name", rapahub_error_name(code));
-    cli_json_text(json, "text", rapahub_error_text(code));
-    cli_json_text(json, "hint", rapahub_error_hint(code));
-    cli_json_signed(json, "exit", rapahub_error_exit(code));
-    cli_json_close(json);
+    cli_json_object(json, NULL,
+                    MEMBERS(MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
+                            MEMBER("text", rapahub_error_text(code)),
+                            MEMBER("hint", rapahub_error_hint(code)),
+                            MEMBER("exit", rapahub_error_exit(code))));
 }
 
 static void print_one(int code)
@@ -76,7 +74,7 @@ int cli_explain(struct cli *cli)
     }
     if (cli_json_wanted(cli)) {
         cli_json_begin(&json, stdout, cli->command->schema);
-        cli_json_list(&json, "codes");
+        cli_json_open(&json, "codes", CLI_JSON_LIST);
         for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
             if (only == 0 || only == code)
                 write_json(&json, code);

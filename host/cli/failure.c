@@ -52,16 +52,12 @@ static void write_json(const struct cli *cli, const struct told *told)
 
     snprintf(message, sizeof message, "%s%s%s", cli->what, cli->what[0] ? ": " : "", told->text);
     cli_json_begin(&json, stderr, "rapahub.error/1");
-    cli_json_object(&json, "error");
-    cli_json_signed(&json, "code", told->code);
-    cli_json_text(&json, "name", rapahub_error_name(told->code));
-    cli_json_text(&json, "rule", told->rule);
-    cli_json_text(&json, "message", message);
-    if (told->code == RAPAHUB_EAPPLICATION)
-        cli_json_signed(&json, "application", told->application);
-    cli_json_text(&json, "hint", told->hint);
-    cli_json_signed(&json, "exit", told->exit);
-    cli_json_close(&json);
+    cli_json_object(
+        &json, "error",
+        MEMBERS(MEMBER("code", told->code), MEMBER("name", rapahub_error_name(told->code)),
+                MEMBER("rule", told->rule), MEMBER("message", message),
+                MEMBER_IF(told->code == RAPAHUB_EAPPLICATION, "application", told->application),
+                MEMBER("hint", told->hint), MEMBER("exit", told->exit)));
     (void)cli_json_end(&json); /* the exit status stays that of the error */
 }
 

@@ -114,17 +114,13 @@ void cli_help_print_all(const struct cli_command *commands, FILE *to)
 
 static void write_options(struct cli_json *json, const struct cli_option *options)
 {
-    cli_json_list(json, "options");
-    for (; options->name; options++) {
-        cli_json_object(json, NULL);
-        cli_json_text(json, "name", options->name);
-        if (options->what)
-            cli_json_text(json, "value", options->what);
-        if (options->fallback)
-            cli_json_text(json, "default", options->fallback);
-        cli_json_text(json, "text", options->text);
-        cli_json_close(json);
-    }
+    cli_json_open(json, "options", CLI_JSON_LIST);
+    for (; options->name; options++)
+        cli_json_object(json, NULL,
+                        MEMBERS(MEMBER("name", options->name),
+                                MEMBER_IF(options->what, "value", options->what),
+                                MEMBER_IF(options->fallback, "default", options->fallback),
+                                MEMBER("text", options->text)));
     cli_json_close(json);
 }
 
@@ -133,16 +129,14 @@ static int write_json(const struct cli *cli, const struct cli_command *only)
     struct cli_json json;
 
     cli_json_begin(&json, stdout, cli->command->schema);
-    cli_json_list(&json, "commands");
+    cli_json_open(&json, "commands", CLI_JSON_LIST);
     for (const struct cli_command *c = cli->arguments.commands; c->name; c++) {
         if (c->hidden || (only && only != c))
             continue;
-        cli_json_object(&json, NULL);
-        cli_json_text(&json, "name", c->name);
-        cli_json_text(&json, "operands", c->operands);
-        cli_json_text(&json, "summary", c->summary);
-        cli_json_text(&json, "schema", c->schema);
-        cli_json_text(&json, "members", c->members);
+        cli_json_open(&json, NULL, CLI_JSON_OBJECT);
+        cli_json_put(&json, MEMBERS(MEMBER("name", c->name), MEMBER("operands", c->operands),
+                                    MEMBER("summary", c->summary), MEMBER("schema", c->schema),
+                                    MEMBER("members", c->members)));
         write_options(&json, c->options);
         cli_json_close(&json);
     }
@@ -171,18 +165,15 @@ int cli_help(struct cli *cli)
 
 int cli_help_version(struct cli *cli)
 {
-    struct cli_json json;
-
     if (!cli_json_wanted(cli)) {
         printf("rapahub %s  segment %d  abi %d\n", rapahub_version(), RAPAHUB_SEGMENT_VERSION,
                RAPAHUB_CHIMOD_ABI);
         return 0;
     }
-    cli_json_begin(&json, stdout, "rapahub.version/1");
-    cli_json_text(&json, "version", rapahub_version());
-    cli_json_number(&json, "segment", RAPAHUB_SEGMENT_VERSION);
-    cli_json_number(&json, "abi", RAPAHUB_CHIMOD_ABI);
-    return cli_json_end(&json);
+    return cli_json_print(stdout, "rapahub.version/1",
+                          MEMBERS(MEMBER("version", rapahub_version()),
+                                  MEMBER("segment", RAPAHUB_SEGMENT_VERSION),
+                                  MEMBER("abi", RAPAHUB_CHIMOD_ABI)));
 }
 
 /* scdoc takes these for marks. */

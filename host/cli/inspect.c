@@ -223,44 +223,38 @@ static void print_text(const struct inspection *inspection)
 
 static void write_methods(struct cli_json *json, const struct cli_methods *methods)
 {
-    cli_json_list(json, "methods");
+    cli_json_open(json, "methods", CLI_JSON_LIST);
     for (unsigned i = 0; i < methods->count; i++) {
         char id[20];
 
         snprintf(id, sizeof id, "%016" PRIx64, hub_signature_hash(methods->texts[i]));
-        cli_json_object(json, NULL);
-        cli_json_text(json, "signature", methods->texts[i]);
-        cli_json_text(json, "id", id);
-        cli_json_close(json);
+        cli_json_object(json, NULL,
+                        MEMBERS(MEMBER("signature", methods->texts[i]), MEMBER("id", id)));
     }
     cli_json_close(json);
 }
 
 static void write_needs(struct cli_json *json, const struct config_module *elf)
 {
-    cli_json_list(json, "needs");
+    cli_json_open(json, "needs", CLI_JSON_LIST);
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
-        cli_json_object(json, NULL);
-        cli_json_text(json, "library", elf->facts.needs[i].library);
-        cli_json_list(json, "versions");
+        cli_json_open(json, NULL, CLI_JSON_OBJECT);
+        cli_json_put(json, MEMBERS(MEMBER("library", elf->facts.needs[i].library)));
+        cli_json_open(json, "versions", CLI_JSON_LIST);
         for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
-            cli_json_text(json, NULL, elf->facts.needs[i].versions[j]);
+            cli_json_put(json, MEMBERS(MEMBER(NULL, elf->facts.needs[i].versions[j])));
         cli_json_close(json);
         cli_json_close(json);
     }
     cli_json_close(json);
 }
 
-static void write_chimod(struct cli_json *json, const struct config_module *elf)
+static void write_callbacks(struct cli_json *json, const struct config_module *elf)
 {
-    if (elf->is_chimod) {
-        cli_json_number(json, "abi", elf->abi);
-        cli_json_number(json, "state_bytes", elf->state_bytes);
-    }
-    cli_json_list(json, "callbacks");
+    cli_json_open(json, "callbacks", CLI_JSON_LIST);
     for (unsigned i = 0; config_module_callback(i); i++) {
         if (elf->callbacks & UINT32_C(1) << i)
-            cli_json_text(json, NULL, config_module_callback(i));
+            cli_json_put(json, MEMBERS(MEMBER(NULL, config_module_callback(i))));
     }
     cli_json_close(json);
 }
@@ -271,22 +265,22 @@ static int print_json(const struct inspection *inspection)
     struct cli_json json;
 
     cli_json_begin(&json, stdout, inspection->cli->command->schema);
-    cli_json_text(&json, "file", inspection->file);
-    cli_json_number(&json, "size_bytes", elf->size_bytes);
-    if (inspection->sha256[0])
-        cli_json_text(&json, "sha256", inspection->sha256);
-    cli_json_text(&json, "name", inspection->name);
-    cli_json_text(&json, "version", inspection->version);
-    write_chimod(&json, elf);
+    cli_json_put(&json,
+                 MEMBERS(MEMBER("file", inspection->file), MEMBER("size_bytes", elf->size_bytes),
+                         MEMBER_IF(inspection->sha256[0], "sha256", inspection->sha256),
+                         MEMBER("name", inspection->name), MEMBER("version", inspection->version),
+                         MEMBER_IF(elf->is_chimod, "abi", elf->abi),
+                         MEMBER_IF(elf->is_chimod, "state_bytes", elf->state_bytes)));
+    write_callbacks(&json, elf);
     write_methods(&json, &inspection->methods);
     write_needs(&json, elf);
-    cli_json_number(&json, "constructors", elf->facts.constructors);
-    cli_json_bool(&json, "text_relocations", elf->facts.text_relocations);
-    cli_json_bool(&json, "executable_stack", elf->facts.executable_stack);
-    cli_json_text(&json, "build_id", elf->facts.build_id);
-    cli_json_list(&json, "problems");
+    cli_json_put(&json, MEMBERS(MEMBER("constructors", elf->facts.constructors),
+                                MEMBER("text_relocations", elf->facts.text_relocations),
+                                MEMBER("executable_stack", elf->facts.executable_stack),
+                                MEMBER("build_id", elf->facts.build_id)));
+    cli_json_open(&json, "problems", CLI_JSON_LIST);
     for (unsigned i = 0; i < inspection->problem_count; i++)
-        cli_json_text(&json, NULL, inspection->problems[i]);
+        cli_json_put(&json, MEMBERS(MEMBER(NULL, inspection->problems[i])));
     cli_json_close(&json);
     return cli_json_end(&json);
 }

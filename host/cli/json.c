@@ -76,15 +76,6 @@ static void put_members(struct cli_json *json, size_t flags)
 
 /* ---- adding values ---- */
 
-/* The document takes the value; NULL: there was no memory for it. */
-static void add(struct cli_json *json, const char *key, json_t *value)
-{
-    json_t *to = json->open[json->depth - 1];
-    int r = key ? json_object_set_new(to, key, value) : json_array_append_new(to, value);
-
-    json->failed |= r < 0;
-}
-
 /* The same text as UTF-8. */
 static json_t *new_mended(struct rapahub_string text)
 {
@@ -106,58 +97,62 @@ static json_t *new_mended(struct rapahub_string text)
     return mended ? json_stringn(mended, size) : NULL;
 }
 
-void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text)
+static json_t *new_value(const struct cli_json_member *member)
 {
-    json_t *value = json_stringn(text.size > 0 ? text.data : "", text.size);
+    uint64_t number = member->number;
+    char time[CONFIG_UNITS_TEXT];
+    json_t *text;
 
-    add(json, key, value ? value : new_mended(text));
+    switch (member->kind) {
+    case CLI_JSON_NUMBER:
+        return number > INT64_MAX ? json_real((double)number) : json_integer((json_int_t)number);
+    case CLI_JSON_SIGNED:
+        return json_integer((json_int_t)number);
+    case CLI_JSON_BOOL:
+        return json_boolean(number);
+    case CLI_JSON_TIME:
+        return json_string(config_units_print_time(number, time));
+    default:
+        text = json_stringn(member->text.size > 0 ? member->text.data : "", member->text.size);
+        return text ? text : new_mended(member->text);
+    }
 }
 
-void cli_json_text(struct cli_json *json, const char *key, const char *text)
+/* The document takes the value; NULL: there was no memory for it. */
+static void add(struct cli_json *json, const char *key, json_t *value)
 {
-    cli_json_view(json, key, rapahub_string_of(text));
+    json_t *to = json->open[json->depth - 1];
+    int r = key ? json_object_set_new(to, key, value) : json_array_append_new(to, value);
+
+    json->failed |= r < 0;
 }
 
-void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
+static void put_raw(struct cli_json *json, const char *key, const char *json_text)
 {
-    char text[CONFIG_UNITS_TEXT];
-
-    cli_json_text(json, key, config_units_print_time(wall_ns, text));
+    fputc('{', json->to);
+    put_members(json, JSON_EMBED);
+    fprintf(json->to, ", \"%s\": %s, ", key, json_text);
+    json->begun = true;
+    json_object_clear(json->open[0]);
 }
 
-void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
+void cli_json_put(struct cli_json *json, const struct cli_json_member *members)
 {
-    add(json, key,
-        number > INT64_MAX ? json_real((double)number) : json_integer((json_int_t)number));
+    for (; members->kind != CLI_JSON_END; members++) {
+        if (members->kind == CLI_JSON_RAW)
+            put_raw(json, members->key, members->text.data);
+        else if (members->kind != CLI_JSON_LEFT_OUT)
+            add(json, members->key, new_value(members));
+    }
 }
 
-void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
+void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape)
 {
-    add(json, key, json_integer(number));
-}
+    json_t *value = shape == CLI_JSON_LIST ? json_array() : json_object();
 
-void cli_json_bool(struct cli_json *json, const char *key, bool value)
-{
-    add(json, key, json_boolean(value));
-}
-
-/* ---- objects and lists ---- */
-
-static void open_in(struct cli_json *json, const char *key, json_t *value)
-{
     CHECK(json->depth < CLI_JSON_DEPTH);
     add(json, key, value);
     json->open[json->depth++] = value;
-}
-
-void cli_json_object(struct cli_json *json, const char *key)
-{
-    open_in(json, key, json_object());
-}
-
-void cli_json_list(struct cli_json *json, const char *key)
-{
-    open_in(json, key, json_array());
 }
 
 void cli_json_close(struct cli_json *json)
@@ -175,16 +170,7 @@ bool cli_json_is_there(void)
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
 {
     *json = (struct cli_json){.to = to, .open = {json_object()}, .depth = 1};
-    cli_json_text(json, "schema", schema);
-}
-
-void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
-{
-    fputc('{', json->to);
-    put_members(json, JSON_EMBED);
-    fprintf(json->to, ", \"%s\": %s, ", key, json_text);
-    json->begun = true;
-    json_object_clear(json->open[0]);
+    cli_json_put(json, MEMBERS(MEMBER("schema", schema)));
 }
 
 int cli_json_end(struct cli_json *json)
@@ -215,49 +201,14 @@ void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
     (void)json, (void)to, (void)schema;
 }
 
-void cli_json_text(struct cli_json *json, const char *key, const char *text)
+void cli_json_put(struct cli_json *json, const struct cli_json_member *members)
 {
-    (void)json, (void)key, (void)text;
+    (void)json, (void)members;
 }
 
-void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text)
+void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape)
 {
-    (void)json, (void)key, (void)text;
-}
-
-void cli_json_number(struct cli_json *json, const char *key, uint64_t number)
-{
-    (void)json, (void)key, (void)number;
-}
-
-void cli_json_signed(struct cli_json *json, const char *key, int64_t number)
-{
-    (void)json, (void)key, (void)number;
-}
-
-void cli_json_bool(struct cli_json *json, const char *key, bool value)
-{
-    (void)json, (void)key, (void)value;
-}
-
-void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns)
-{
-    (void)json, (void)key, (void)wall_ns;
-}
-
-void cli_json_raw(struct cli_json *json, const char *key, const char *json_text)
-{
-    (void)json, (void)key, (void)json_text;
-}
-
-void cli_json_object(struct cli_json *json, const char *key)
-{
-    (void)json, (void)key;
-}
-
-void cli_json_list(struct cli_json *json, const char *key)
-{
-    (void)json, (void)key;
+    (void)json, (void)key, (void)shape;
 }
 
 void cli_json_close(struct cli_json *json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json: a document, made member by member and printed by jansson. */
+/* json: a document, made of lists of members and printed by jansson. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -22,31 +22,118 @@ struct cli_json {
     bool failed; /* memory was short */
 };
 
+enum cli_json_kind {
+    CLI_JSON_END, /* of a list of members */
+    CLI_JSON_LEFT_OUT,
+    CLI_JSON_TEXT,
+    CLI_JSON_RAW,
+    CLI_JSON_NUMBER,
+    CLI_JSON_SIGNED,
+    CLI_JSON_BOOL,
+    CLI_JSON_TIME
+};
+
+/* A member of an object, or, with the key NULL, an element of a list. */
+struct cli_json_member {
+    enum cli_json_kind kind;
+    const char *key;
+    struct rapahub_string text;
+    uint64_t number; /* also a time, and the bits of one with a sign */
+};
+
+/* Bytes that are no UTF-8 become U+FFFD. */
+static inline struct cli_json_member cli_json_text(const char *key, const char *text)
+{
+    return (struct cli_json_member){CLI_JSON_TEXT, key, rapahub_string_of(text), 0};
+}
+
+static inline struct cli_json_member cli_json_view(const char *key, struct rapahub_string text)
+{
+    return (struct cli_json_member){CLI_JSON_TEXT, key, text, 0};
+}
+
+/* A number above INT64_MAX, which jansson does not have, is rounded. */
+static inline struct cli_json_member cli_json_number(const char *key, uint64_t number)
+{
+    return (struct cli_json_member){CLI_JSON_NUMBER, key, {NULL, 0}, number};
+}
+
+static inline struct cli_json_member cli_json_signed(const char *key, int64_t number)
+{
+    return (struct cli_json_member){CLI_JSON_SIGNED, key, {NULL, 0}, (uint64_t)number};
+}
+
+static inline struct cli_json_member cli_json_bool(const char *key, bool value)
+{
+    return (struct cli_json_member){CLI_JSON_BOOL, key, {NULL, 0}, value};
+}
+
+/* The member that fits the type of a value. The constant true of C is an int. */
+#define MEMBER(key, value) \
+    _Generic((value), char *                                                                      \
+             : cli_json_text, const char *                                                        \
+             : cli_json_text, struct rapahub_string                                               \
+             : cli_json_view, bool                                                                \
+             : cli_json_bool, int                                                                 \
+             : cli_json_signed, long                                                              \
+             : cli_json_signed, default                                                           \
+             : cli_json_number)(key, value)
+
+/* A member that is left out unless a condition holds. */
+#define MEMBER_IF(condition, key, value) \
+    ((condition) ? MEMBER(key, value) : (struct cli_json_member){.kind = CLI_JSON_LEFT_OUT})
+
+/* A point of time, in nanoseconds of the wall clock. */
+#define MEMBER_TIME(key, wall_ns) ((struct cli_json_member){CLI_JSON_TIME, key, {NULL, 0}, wall_ns})
+
+/* A member of the document itself, whose value is JSON already: the result of a call, as
+ * hub_text_json prints it. jansson has no unsigned 64-bit numbers, and prints 0.1 with 17 digits.
+ * `key` needs no escapes. */
+#define MEMBER_RAW(key, json_text) ((struct cli_json_member){CLI_JSON_RAW, key, {json_text, 0}, 0})
+
+/* Members that follow each other. */
+#define MEMBERS(...)                         \
+    (const struct cli_json_member[])         \
+    {                                        \
+        __VA_ARGS__,                         \
+        {                                    \
+            CLI_JSON_END, NULL, {NULL, 0}, 0 \
+        }                                    \
+    }
+
 /* False where the program was built without jansson: then nothing below may be called. */
 bool cli_json_is_there(void);
 
 /* A document with its schema; all calls until the end add to it. */
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema);
+void cli_json_put(struct cli_json *json, const struct cli_json_member *members);
+
+/* Open an object or a list in what is open, and close the innermost one. */
+enum cli_json_shape { CLI_JSON_OBJECT, CLI_JSON_LIST };
+void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape);
+void cli_json_close(struct cli_json *json);
 
 /* Prints the document and the end of its line. RAPAHUB_ENOMEM: it is not printed, or not all. */
 int cli_json_end(struct cli_json *json);
 
-/* `key` NULL: an element of a list. Bytes that are no UTF-8 become U+FFFD; a number above
- * INT64_MAX, which jansson does not have, is rounded. */
-void cli_json_text(struct cli_json *json, const char *key, const char *text);
-void cli_json_view(struct cli_json *json, const char *key, struct rapahub_string text);
-void cli_json_number(struct cli_json *json, const char *key, uint64_t number);
-void cli_json_signed(struct cli_json *json, const char *key, int64_t number);
-void cli_json_bool(struct cli_json *json, const char *key, bool value);
-void cli_json_time(struct cli_json *json, const char *key, uint64_t wall_ns);
+/* An object that has just these members. */
+static inline void cli_json_object(struct cli_json *json, const char *key,
+                                   const struct cli_json_member *members)
+{
+    cli_json_open(json, key, CLI_JSON_OBJECT);
+    cli_json_put(json, members);
+    cli_json_close(json);
+}
 
-/* A member of the document itself, whose value is JSON already: the result of a call, as
- * hub_text_json prints it. jansson has no unsigned 64-bit numbers, and prints 0.1 with 17 digits.
- * `key` needs no escapes. */
-void cli_json_raw(struct cli_json *json, const char *key, const char *json_text);
+/* A document that has just these members. */
+static inline int cli_json_print(FILE *to, const char *schema,
+                                 const struct cli_json_member *members)
+{
+    struct cli_json json;
 
-void cli_json_object(struct cli_json *json, const char *key);
-void cli_json_list(struct cli_json *json, const char *key);
-void cli_json_close(struct cli_json *json); /* the innermost object or list */
+    cli_json_begin(&json, to, schema);
+    cli_json_put(&json, members);
+    return cli_json_end(&json);
+}
 
 #endif

@@ -38,7 +38,6 @@ static int print_line(const struct printing *printing, const struct control_line
 {
     const char *level = rapahub_log_level_name((enum rapahub_log_level)line->level);
     char time[CONFIG_UNITS_TEXT];
-    struct cli_json json;
 
     if (!is_wanted(printing, line->topic))
         return 0;
@@ -50,12 +49,9 @@ static int print_line(const struct printing *printing, const struct control_line
         putchar('\n');
         return 0;
     }
-    cli_json_begin(&json, stdout, printing->cli->command->schema);
-    cli_json_time(&json, "time", line->time_ns);
-    cli_json_text(&json, "level", level);
-    cli_json_view(&json, "topic", line->topic);
-    cli_json_view(&json, "event", line->text);
-    return cli_json_end(&json);
+    return cli_json_print(stdout, printing->cli->command->schema,
+                          MEMBERS(MEMBER_TIME("time", line->time_ns), MEMBER("level", level),
+                                  MEMBER("topic", line->topic), MEMBER("event", line->text)));
 }
 
 static uint8_t level_of(const char *name)

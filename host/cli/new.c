@@ -155,12 +155,11 @@ static int report(const struct making *making, const char *template)
 
     if (cli_json_wanted(making->cli)) {
         cli_json_begin(&json, stdout, making->cli->command->schema);
-        cli_json_text(&json, "name", making->name);
-        cli_json_text(&json, "folder", making->folder);
-        cli_json_text(&json, "template", template);
-        cli_json_list(&json, "files");
+        cli_json_put(&json, MEMBERS(MEMBER("name", making->name), MEMBER("folder", making->folder),
+                                    MEMBER("template", template)));
+        cli_json_open(&json, "files", CLI_JSON_LIST);
         for (unsigned i = 0; i < making->count; i++)
-            cli_json_text(&json, NULL, making->files[i] ? making->files[i] : "");
+            cli_json_put(&json, MEMBERS(MEMBER(NULL, making->files[i] ? making->files[i] : "")));
         cli_json_close(&json);
         return cli_json_end(&json);
     }

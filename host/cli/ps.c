@@ -30,18 +30,13 @@ static const char *trust_name(uint8_t trust)
 
 static void write_guest(struct cli_json *json, const char *host, const struct control_guest *guest)
 {
-    cli_json_object(json, NULL);
-    cli_json_view(json, "name", guest->name);
-    cli_json_text(json, "host", host);
-    cli_json_signed(json, "pid", guest->pid);
-    cli_json_view(json, "state", guest->state);
-    cli_json_text(json, "trust", trust_name(guest->trust));
-    cli_json_number(json, "epoch", guest->epoch);
-    cli_json_number(json, "restarts", guest->restarts);
-    cli_json_number(json, "uptime_ns", guest->uptime_ns);
-    cli_json_number(json, "calls", guest->calls);
-    cli_json_number(json, "resident_bytes", guest->resident_bytes);
-    cli_json_close(json);
+    cli_json_object(json, NULL,
+                    MEMBERS(MEMBER("name", guest->name), MEMBER("host", host),
+                            MEMBER("pid", guest->pid), MEMBER("state", guest->state),
+                            MEMBER("trust", trust_name(guest->trust)),
+                            MEMBER("epoch", guest->epoch), MEMBER("restarts", guest->restarts),
+                            MEMBER("uptime_ns", guest->uptime_ns), MEMBER("calls", guest->calls),
+                            MEMBER("resident_bytes", guest->resident_bytes)));
 }
 
 static void add_row(struct listing *listing, const char *host, const struct control_guest *guest)
@@ -89,7 +84,7 @@ static int list(struct cli *cli)
 
     if (json) {
         cli_json_begin(&listing.json, stdout, cli->command->schema);
-        cli_json_list(&listing.json, "guests");
+        cli_json_open(&listing.json, "guests", CLI_JSON_LIST);
     } else if (cli->output != CLI_OUTPUT_NAME) {
         cli_table_add(&listing.table,
                       (const char *[]){"NAME", "HOST", "PID", "STATE", "TRUST", "RESTARTS",

@@ -53,21 +53,16 @@ static void write_child(struct listing *listing, const struct control_child *chi
 {
     struct cli_json *json = &listing->json;
 
-    cli_json_object(json, NULL);
-    cli_json_view(json, "name", child->name);
-    cli_json_text(json, "host", listing->host);
-    cli_json_number(json, "number", child->number);
-    cli_json_number(json, "parent", child->parent);
-    cli_json_bool(json, "supervisor", child->is_supervisor);
-    cli_json_text(json, "strategy", child->is_supervisor ? kind_of(child) : "");
-    cli_json_view(json, "state", child->state);
-    cli_json_signed(json, "pid", child->pid);
-    cli_json_number(json, "incarnation", child->incarnation);
-    cli_json_number(json, "restarts", child->restarts);
-    cli_json_number(json, "failures", child->failures);
-    cli_json_number(json, "budget", child->failures_max);
-    cli_json_number(json, "due_ns", child->due_ns);
-    cli_json_close(json);
+    cli_json_object(
+        json, NULL,
+        MEMBERS(MEMBER("name", child->name), MEMBER("host", listing->host),
+                MEMBER("number", child->number), MEMBER("parent", child->parent),
+                MEMBER("supervisor", child->is_supervisor),
+                MEMBER("strategy", child->is_supervisor ? kind_of(child) : ""),
+                MEMBER("state", child->state), MEMBER("pid", child->pid),
+                MEMBER("incarnation", child->incarnation), MEMBER("restarts", child->restarts),
+                MEMBER("failures", child->failures), MEMBER("budget", child->failures_max),
+                MEMBER("due_ns", child->due_ns)));
 }
 
 /* Names are set in below their supervisor; the host's own, at the top, is not shown. */
@@ -129,7 +124,7 @@ int cli_ps_tree(struct cli *cli)
 
     if (json) {
         cli_json_begin(&listing.json, stdout, cli->command->schema);
-        cli_json_list(&listing.json, "children");
+        cli_json_open(&listing.json, "children", CLI_JSON_LIST);
     } else if (cli->output != CLI_OUTPUT_NAME) {
         cli_table_add(&listing.table,
                       (const char *[]){"NAME", "HOST", "KIND", "STATE", "PID", "INCARNATION",

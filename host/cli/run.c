@@ -275,17 +275,15 @@ static void stop_guests(struct running *running)
 /* The path is what this command is asked for: it goes to standard output. */
 static int invite(struct running *running)
 {
-    struct cli_json json;
     int r = 0;
 
     running->visitors.cli = running->cli;
     running->visitors.control = running->control;
     running->visitors.pools = running->files.count;
     if (cli_json_wanted(running->cli)) {
-        cli_json_begin(&json, stdout, "rapahub.run/1");
-        cli_json_text(&json, "event", "listening");
-        cli_json_text(&json, "hub_path", rapahub_host_path(running->host));
-        r = cli_json_end(&json);
+        r = cli_json_print(stdout, "rapahub.run/1",
+                           MEMBERS(MEMBER("event", "listening"),
+                                   MEMBER("hub_path", rapahub_host_path(running->host))));
     } else {
         printf("%s\n", rapahub_host_path(running->host));
     }

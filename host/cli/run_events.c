@@ -204,23 +204,19 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     struct cli_json json;
 
     cli_json_begin(&json, stdout, "rapahub.run/1");
-    cli_json_time(&json, "time", hub_clock_wall());
-    cli_json_text(&json, "event", names[event->kind]);
-    cli_json_object(&json, "guest");
-    cli_json_text(&json, "name", event->name);
-    cli_json_number(&json, "peer", event->guest.peer);
-    cli_json_number(&json, "epoch", event->guest.epoch);
-    cli_json_signed(&json, "pid", look(events, event->name).pid);
-    cli_json_close(&json);
-    cli_json_text(&json, "cause", event->cause);
-    cli_json_text(&json, "rule", event->rule);
-    cli_json_number(&json, "uptime_ns", event->uptime_ns);
-    cli_json_number(&json, "calls_lost", event->calls_lost);
-    cli_json_number(&json, "restarts", event->restarts);
-    cli_json_number(&json, "budget", event->restarts_max);
-    cli_json_number(&json, "due_ns", event->due_ns);
-    cli_json_text(&json, "trust", trust_names[trust_of(events, event->guest)]);
-    cli_json_list(&json, "layers");
+    cli_json_put(
+        &json, MEMBERS(MEMBER_TIME("time", hub_clock_wall()), MEMBER("event", names[event->kind])));
+    cli_json_object(&json, "guest",
+                    MEMBERS(MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
+                            MEMBER("epoch", event->guest.epoch),
+                            MEMBER("pid", look(events, event->name).pid)));
+    cli_json_put(
+        &json, MEMBERS(MEMBER("cause", event->cause), MEMBER("rule", event->rule),
+                       MEMBER("uptime_ns", event->uptime_ns),
+                       MEMBER("calls_lost", event->calls_lost), MEMBER("restarts", event->restarts),
+                       MEMBER("budget", event->restarts_max), MEMBER("due_ns", event->due_ns),
+                       MEMBER("trust", trust_names[trust_of(events, event->guest)])));
+    cli_json_open(&json, "layers", CLI_JSON_LIST);
     cli_json_close(&json);
     (void)cli_json_end(&json); /* the guests run on */
     fflush(stdout);

@@ -76,19 +76,15 @@ const char *cli_run_tree_name(const struct cli_run_tree *tree)
 int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree)
 {
     unsigned guests = tree->tree.guests, supervisors = tree->tree.supervisors;
-    struct cli_json json;
 
     if (!cli_json_wanted(cli)) {
         printf("%s: %u guest%s, %u supervisor%s, no fault found\n", tree->tree.yaml.path, guests,
                guests == 1 ? "" : "s", supervisors, supervisors == 1 ? "" : "s");
         return 0;
     }
-    cli_json_begin(&json, stdout, "rapahub.run/1");
-    cli_json_text(&json, "event", "checked");
-    cli_json_text(&json, "file", tree->tree.yaml.path);
-    cli_json_number(&json, "guests", guests);
-    cli_json_number(&json, "supervisors", supervisors);
-    return cli_json_end(&json);
+    return cli_json_print(stdout, "rapahub.run/1",
+                          MEMBERS(MEMBER("event", "checked"), MEMBER("file", tree->tree.yaml.path),
+                                  MEMBER("guests", guests), MEMBER("supervisors", supervisors)));
 }
 
 static void take(uint32_t *to, uint32_t from)

@@ -91,17 +91,17 @@ static void write_guest(struct stats *stats)
 {
     static const char *const parts[] = {"counters", "gauges", "violations"};
 
-    cli_json_object(&stats->json, NULL);
-    cli_json_text(&stats->json, "name", stats->guest);
-    cli_json_text(&stats->json, "host", stats->host);
+    cli_json_open(&stats->json, NULL, CLI_JSON_OBJECT);
+    cli_json_put(&stats->json, MEMBERS(MEMBER("name", stats->guest), MEMBER("host", stats->host)));
     for (int part = 0; part < 3; part++) {
-        cli_json_object(&stats->json, parts[part]);
+        cli_json_open(&stats->json, parts[part], CLI_JSON_OBJECT);
         for (unsigned i = 0; i < stats->count; i++) {
             const struct figure *figure = &stats->figures[i];
 
             if (is_of(figure, parts[part]))
-                cli_json_number(&stats->json, figure->rule[0] ? figure->rule : figure->name,
-                                figure->value);
+                cli_json_put(
+                    &stats->json,
+                    MEMBERS(MEMBER(figure->rule[0] ? figure->rule : figure->name, figure->value)));
         }
         cli_json_close(&stats->json);
     }
@@ -164,7 +164,7 @@ static void begin(struct stats *stats)
 {
     if (cli_json_wanted(stats->cli)) {
         cli_json_begin(&stats->json, stdout, stats->cli->command->schema);
-        cli_json_list(&stats->json, "guests");
+        cli_json_open(&stats->json, "guests", CLI_JSON_LIST);
     } else if (stats->each) {
         cli_table_add(&stats->table, (const char *[]){"NAME", "HOST", "FIGURE", "VALUE", NULL});
     } else if (stats->cli->output != CLI_OUTPUT_NAME) {

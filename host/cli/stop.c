@@ -12,16 +12,12 @@
 
 static int report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
 {
-    struct cli_json json;
-
     if (!cli_json_wanted(cli)) {
         cli_failure_note(cli, "%s: %s", place->guest[0] ? place->guest : place->host, done);
         return 0;
     }
-    cli_json_begin(&json, stdout, cli->command->schema);
-    cli_json_text(&json, "host", place->host);
-    cli_json_text(&json, "guest", place->guest);
-    return cli_json_end(&json);
+    return cli_json_print(stdout, cli->command->schema,
+                          MEMBERS(MEMBER("host", place->host), MEMBER("guest", place->guest)));
 }
 
 /* Asks before a host with several guests is stopped, if there is a terminal. */

@@ -43,23 +43,17 @@ static int report_json(const struct cli *cli, const struct cli_runtime_place *pl
                        const struct outcome *outcome, bool check)
 {
     const struct control_upgraded *told = &outcome->told;
-    struct cli_json json;
 
-    cli_json_begin(&json, stdout, cli->command->schema);
-    cli_json_text(&json, "host", place->host);
-    cli_json_text(&json, "guest", place->guest);
-    cli_json_text(&json, "version_before", outcome->before);
-    cli_json_text(&json, "version_after", outcome->after);
-    cli_json_bool(&json, "check", check);
-    cli_json_number(&json, "start_ns", told->start_ns);
-    cli_json_number(&json, "blackout_ns", told->blackout_ns);
-    cli_json_number(&json, "calls_held", told->calls_held);
-    cli_json_number(&json, "state_bytes", told->state_bytes);
-    cli_json_number(&json, "containers", told->containers);
-    cli_json_number(&json, "methods_kept", told->methods_kept);
-    cli_json_number(&json, "methods_new", told->methods_new);
-    cli_json_number(&json, "methods_lost", told->methods_lost);
-    return cli_json_end(&json);
+    return cli_json_print(
+        stdout, cli->command->schema,
+        MEMBERS(MEMBER("host", place->host), MEMBER("guest", place->guest),
+                MEMBER("version_before", outcome->before), MEMBER("version_after", outcome->after),
+                MEMBER("check", check), MEMBER("start_ns", told->start_ns),
+                MEMBER("blackout_ns", told->blackout_ns), MEMBER("calls_held", told->calls_held),
+                MEMBER("state_bytes", told->state_bytes), MEMBER("containers", told->containers),
+                MEMBER("methods_kept", told->methods_kept),
+                MEMBER("methods_new", told->methods_new),
+                MEMBER("methods_lost", told->methods_lost)));
 }
 
 static void report(const struct cli *cli, const struct cli_runtime_place *place,
