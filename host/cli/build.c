@@ -28,7 +28,7 @@ struct building {
     const char *folder;
     char build[PATH_SIZE]; /* folder/build, or build */
     uint64_t began_ns, duration_ns;
-    struct cli_files files;
+    struct cli_texts files;
 };
 
 static void tell_phase(const struct building *building, const char *phase)
@@ -108,7 +108,7 @@ static int compile(const struct building *building)
 
 struct built {
     struct config_module elf;
-    struct cli_methods methods;
+    struct cli_texts methods;
     bool known; /* the methods are */
 };
 
@@ -167,12 +167,12 @@ static int report(struct building *building)
     }
     for (unsigned i = 0; i < building->files.count; i++) {
         *built = (struct built){.known = false};
-        look_at(building->files.paths[i], built);
+        look_at(building->files.texts[i], built);
         if (wants_json)
-            write_module(&json, building->files.paths[i], built);
+            write_module(&json, building->files.texts[i], built);
         else
-            print_line(building, building->files.paths[i], built);
-        cli_methods_fini(&built->methods);
+            print_line(building, building->files.texts[i], built);
+        cli_texts_fini(&built->methods);
     }
     if (wants_json) {
         cli_json_close(&json);
@@ -217,6 +217,6 @@ int cli_build(struct cli *cli)
     else
         snprintf(building.build, sizeof building.build, "%s/build", building.folder);
     r = carry_out(&building);
-    cli_files_fini(&building.files);
+    cli_texts_fini(&building.files);
     return r;
 }

@@ -44,7 +44,7 @@ static int find_method(struct calling *calling)
 {
     const struct cli_methods_wanted wanted = {calling->target.method,
                                               calling->cli->arguments.count - 1};
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
     int r;
 
     if (calling->target.is_file)
@@ -58,7 +58,7 @@ static int find_method(struct calling *calling)
         cli_failure_hint(calling->cli, "rapahub inspect %s",
                          calling->target.is_file ? calling->target.file : calling->place.guest);
     }
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
     return r;
 }
 

@@ -140,7 +140,7 @@ static void offer_methods(const struct completing *completing, const char *dot)
 {
     char guest[2 * CLI_RUNTIME_NAME];
     struct cli_runtime_place place;
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
 
     snprintf(guest, sizeof guest, "%.*s", (int)(dot - completing->word), completing->word);
     if (cli_runtime_find(completing->cli, guest, &place) == 0 &&
@@ -154,7 +154,7 @@ static void offer_methods(const struct completing *completing, const char *dot)
             offer(completing, before, name);
         }
     }
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
 }
 
 static int offer_target(void *user, const char *host, const struct control_guest *guest)

@@ -137,16 +137,16 @@ static void put_method(struct writing *writing, const char *name, uint64_t types
 }
 
 /* Adds the text if it is a signature; a file may hold anything else. */
-static void add(struct writing *writing, struct cli_methods *to)
+static void add(struct writing *writing, struct cli_texts *to)
 {
     OWN(hub_signature) struct hub_signature *signature = NULL;
 
     writing->good = writing->good && hub_signature_parse(writing->text, &signature) == 0;
     if (writing->good)
-        cli_methods_add(to, signature->text);
+        cli_texts_add(to, signature->text);
 }
 
-static bool read_list(struct writing *writing, struct cli_methods *to)
+static bool read_list(struct writing *writing, struct cli_texts *to)
 {
     char name[HUB_ELF_NAME];
     uint64_t chimod, at, offset;
@@ -168,7 +168,7 @@ static bool read_list(struct writing *writing, struct cli_methods *to)
     return false;
 }
 
-int cli_elf_methods_read(const char *path, struct cli_methods *to)
+int cli_elf_methods_read(const char *path, struct cli_texts *to)
 {
     struct hub_elf image;
     struct writing writing = {.image = &image, .good = true};
@@ -177,7 +177,7 @@ int cli_elf_methods_read(const char *path, struct cli_methods *to)
     if (r < 0)
         return r;
     if (!read_list(&writing, to)) {
-        cli_methods_fini(to);
+        cli_texts_fini(to);
         r = rapahub_fail(RAPAHUB_ELOAD, "", "the methods of '%s' cannot be read from the file",
                          path);
     }

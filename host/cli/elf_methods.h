@@ -9,6 +9,6 @@
 /* All of them, in their order. RAPAHUB_ELOAD, with nothing added, where the file does not say them
  * all: they are made when it is loaded, or it is damaged; and the failures of config_module_read.
  */
-int cli_elf_methods_read(const char *path, struct cli_methods *to);
+int cli_elf_methods_read(const char *path, struct cli_texts *to);
 
 #endif

@@ -14,23 +14,12 @@
 #define FILES_MAX 255
 #define PATH_SIZE 4096
 
-static int add_path(struct cli_files *files, const char *path)
+static int add_path(struct cli_texts *files, const char *path)
 {
-    char **paths;
-    char *copy;
-
     if (files->count == FILES_MAX)
         return rapahub_fail(RAPAHUB_EFULL, "", "more than %d modules", FILES_MAX);
-    copy = strdup(path);
-    paths = realloc(files->paths, (files->count + 1) * sizeof *paths);
-    if (paths)
-        files->paths = paths;
-    if (!paths || !copy) {
-        free(copy);
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path");
-    }
-    files->paths[files->count++] = copy;
-    return 0;
+    cli_texts_add(files, path);
+    return files->failed ? rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path") : 0;
 }
 
 static bool is_chimod(const char *path)
@@ -49,7 +38,7 @@ static int is_shared_object(const struct dirent *entry)
     return end && strcmp(end, ".so") == 0;
 }
 
-static int add_folder(struct cli_files *files, const char *folder, bool all)
+static int add_folder(struct cli_texts *files, const char *folder, bool all)
 {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_shared_object, alphasort), r = 0;
@@ -73,7 +62,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int cli_files_add(struct cli_files *files, const char *path)
+int cli_files_add(struct cli_texts *files, const char *path)
 {
     char folder[PATH_SIZE];
     unsigned before = files->count;
@@ -90,15 +79,7 @@ int cli_files_add(struct cli_files *files, const char *path)
     return r;
 }
 
-int cli_files_add_all(struct cli_files *files, const char *folder)
+int cli_files_add_all(struct cli_texts *files, const char *folder)
 {
     return add_folder(files, folder, true);
-}
-
-void cli_files_fini(struct cli_files *files)
-{
-    for (unsigned i = 0; i < files->count; i++)
-        free(files->paths[i]);
-    free(files->paths);
-    *files = (struct cli_files){0};
 }

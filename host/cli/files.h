@@ -3,17 +3,13 @@
 #ifndef CLI_FILES_H
 #define CLI_FILES_H
 
-struct cli_files {
-    char **paths; /* sorted within each folder */
-    unsigned count;
-};
+#include "host/cli/texts.h"
 
 /* Adds a file, or the modules of a folder: files *.so with the symbol of a chimod in its build/, or
- * in itself where it has no build/. -ENOENT: there are none. */
-int cli_files_add(struct cli_files *files, const char *path);
+ * in itself where it has no build/, sorted. -ENOENT: there are none. */
+int cli_files_add(struct cli_texts *files, const char *path);
 
 /* Adds all files *.so of a folder, chimods or not; none is no failure. */
-int cli_files_add_all(struct cli_files *files, const char *folder);
-void cli_files_fini(struct cli_files *files);
+int cli_files_add_all(struct cli_texts *files, const char *folder);
 
 #endif

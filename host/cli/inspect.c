@@ -29,7 +29,7 @@ struct inspection {
     char sha256[65]; /* the file's; "" where the kernel does not compute it */
     struct config_module elf;
     char name[64], version[64];
-    struct cli_methods methods;
+    struct cli_texts methods;
     unsigned problem_count;
     char problems[PROBLEMS_MAX][1100];
 };
@@ -221,7 +221,7 @@ static void print_text(const struct inspection *inspection)
         printf("  problem: %s\n", inspection->problems[i]);
 }
 
-static void write_methods(struct cli_json *json, const struct cli_methods *methods)
+static void write_methods(struct cli_json *json, const struct cli_texts *methods)
 {
     cli_json_open(json, "methods", CLI_JSON_LIST);
     for (unsigned i = 0; i < methods->count; i++) {
@@ -306,6 +306,6 @@ int cli_inspect(struct cli *cli)
         r = print_json(inspection);
     else if (r == 0)
         print_text(inspection);
-    cli_methods_fini(&inspection->methods);
+    cli_texts_fini(&inspection->methods);
     return r;
 }

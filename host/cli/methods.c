@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/methods.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 
 #include "hub/base/own.h"
-
-void cli_methods_add(void *user, const char *signature)
-{
-    struct cli_methods *methods = user;
-    char *text = strdup(signature);
-
-    if (text && methods->count == methods->room) {
-        unsigned room = methods->room ? 2 * methods->room : 16;
-        char **texts = realloc(methods->texts, room * sizeof *texts);
-
-        if (texts) {
-            methods->texts = texts;
-            methods->room = room;
-        }
-    }
-    if (!text || methods->count == methods->room) {
-        free(text);
-        return;
-    }
-    methods->texts[methods->count++] = text;
-}
-
-void cli_methods_fini(struct cli_methods *methods)
-{
-    for (unsigned i = 0; i < methods->count; i++)
-        free(methods->texts[i]);
-    free(methods->texts);
-    *methods = (struct cli_methods){0};
-}
 
 static size_t name_size(const char *signature)
 {
@@ -52,7 +22,7 @@ static size_t likeness(const char *a, const char *b)
     return size;
 }
 
-static const char *nearest(const struct cli_methods *methods, const char *wanted)
+static const char *nearest(const struct cli_texts *methods, const char *wanted)
 {
     const char *best = methods->count ? methods->texts[0] : NULL;
 
@@ -63,7 +33,7 @@ static const char *nearest(const struct cli_methods *methods, const char *wanted
     return best;
 }
 
-static int refuse(const struct cli_methods *methods, const char *guest, const char *wanted)
+static int refuse(const struct cli_texts *methods, const char *guest, const char *wanted)
 {
     const char *near = nearest(methods, wanted);
 
@@ -74,7 +44,7 @@ static int refuse(const struct cli_methods *methods, const char *guest, const ch
 }
 
 /* A whole signature, as the guest writes it. */
-static int find_exactly(const struct cli_methods *methods, const char *text,
+static int find_exactly(const struct cli_texts *methods, const char *text,
                         struct hub_signature **out)
 {
     for (unsigned i = 0; i < methods->count; i++)
@@ -84,7 +54,7 @@ static int find_exactly(const struct cli_methods *methods, const char *text,
 }
 
 /* The first of that name that takes so many arguments, or the first of that name. */
-static int find_named(const struct cli_methods *methods, const struct cli_methods_wanted *wanted,
+static int find_named(const struct cli_texts *methods, const struct cli_methods_wanted *wanted,
                       struct hub_signature **out)
 {
     size_t size = strlen(wanted->text);
@@ -113,7 +83,7 @@ static int find_named(const struct cli_methods *methods, const struct cli_method
     return r;
 }
 
-int cli_methods_find(const struct cli_methods *methods, const char *guest,
+int cli_methods_find(const struct cli_texts *methods, const char *guest,
                      const struct cli_methods_wanted *wanted, struct hub_signature **out)
 {
     OWN(hub_signature) struct hub_signature *given = NULL;

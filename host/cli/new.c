@@ -14,6 +14,7 @@
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/program.h"
+#include "host/cli/texts.h"
 #include "hub/base/own.h"
 #include "hub/wire/signature.h"
 
@@ -21,15 +22,13 @@
 #define SUFFIX    ".in" /* suffix of the files of templates */
 #define PATH_SIZE 4096
 #define FILE_MAX  65536
-#define FILES_MAX 32
+#define ABOUT_MAX 1024
 #define DEPTH_MAX 4
 
 struct making {
     struct cli *cli;
     const char *name, *folder;
-    unsigned count;
-    char *files[FILES_MAX]; /* paths in the new folder */
-    char *abouts[FILES_MAX];
+    struct cli_texts files, abouts; /* paths in the new folder, and what each is */
 };
 
 /* Copies a text with each MARK replaced; cut at `size`. */
@@ -75,8 +74,9 @@ static int write_text(const char *path, const char *text)
 }
 
 /* The first line that is not the licence's says what a file is: "calc: adds and divides". */
-static char *about(const char *text)
+static void add_about(struct cli_texts *abouts, const char *text)
 {
+    char about[ABOUT_MAX];
     size_t size;
 
     do {
@@ -88,7 +88,8 @@ static char *about(const char *text)
     } while (*text);
     while (size > 0 && strchr("*/ .", text[size - 1]))
         size--;
-    return strndup(text, size);
+    snprintf(about, sizeof about, "%.*s", (int)size, text);
+    cli_texts_add(abouts, about);
 }
 
 static int copy_file(struct making *making, const char *from, const char *to)
@@ -96,7 +97,7 @@ static int copy_file(struct making *making, const char *from, const char *to)
     OWN(hub_memory) char *text = malloc(FILE_MAX), *filled = malloc(2 * FILE_MAX);
     int r;
 
-    if (!text || !filled || making->count == FILES_MAX)
+    if (!text || !filled)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the template");
     r = read_text(from, text, FILE_MAX);
     if (r < 0)
@@ -105,9 +106,10 @@ static int copy_file(struct making *making, const char *from, const char *to)
     r = write_text(to, filled);
     if (r < 0)
         return r;
-    making->files[making->count] = strdup(to + strlen(making->folder) + 1);
-    making->abouts[making->count] = about(filled);
-    making->count++;
+    cli_texts_add(&making->files, to + strlen(making->folder) + 1);
+    add_about(&making->abouts, filled);
+    if (making->files.failed || making->abouts.failed)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the template");
     return 0;
 }
 
@@ -150,6 +152,7 @@ static int copy_folder(struct making *making, const char *from, const char *to, 
 
 static int report(const struct making *making, const char *template)
 {
+    const struct cli_texts *files = &making->files;
     struct cli_json json;
     size_t widest = 0;
 
@@ -158,20 +161,18 @@ static int report(const struct making *making, const char *template)
         cli_json_put(&json, MEMBERS(MEMBER("name", making->name), MEMBER("folder", making->folder),
                                     MEMBER("template", template)));
         cli_json_open(&json, "files", CLI_JSON_LIST);
-        for (unsigned i = 0; i < making->count; i++)
-            cli_json_put(&json, MEMBERS(MEMBER(NULL, making->files[i] ? making->files[i] : "")));
+        for (unsigned i = 0; i < files->count; i++)
+            cli_json_put(&json, MEMBERS(MEMBER(NULL, files->texts[i])));
         cli_json_close(&json);
         return cli_json_end(&json);
     }
     cli_failure_note(making->cli, "created %s/  (template %s)", making->folder, template);
-    for (unsigned i = 0; i < making->count; i++) {
-        if (making->files[i] && strlen(making->files[i]) > widest)
-            widest = strlen(making->files[i]);
-    }
-    for (unsigned i = 0; i < making->count; i++) {
-        if (making->files[i] && making->abouts[i] && making->files[i][0] != '.')
-            cli_failure_note(making->cli, "  %-*s  %s", (int)widest, making->files[i],
-                             making->abouts[i]);
+    for (unsigned i = 0; i < files->count; i++)
+        widest = strlen(files->texts[i]) > widest ? strlen(files->texts[i]) : widest;
+    for (unsigned i = 0; i < files->count; i++) {
+        if (files->texts[i][0] != '.')
+            cli_failure_note(making->cli, "  %-*s  %s", (int)widest, files->texts[i],
+                             making->abouts.texts[i]);
     }
     cli_failure_note(making->cli, "next: cd %s && rapahub build", making->folder);
     return 0;
@@ -199,9 +200,7 @@ int cli_new(struct cli *cli)
         cli_failure_hint(cli, "choose another name, or --dir DIR");
     if (r == 0)
         r = report(&making, template);
-    for (unsigned i = 0; i < making.count; i++) {
-        free(making.files[i]);
-        free(making.abouts[i]);
-    }
+    cli_texts_fini(&making.files);
+    cli_texts_fini(&making.abouts);
     return r;
 }

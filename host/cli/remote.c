@@ -42,11 +42,11 @@ static int add_method(void *user, enum host_frame_kind kind, const union host_fr
     if (kind != HOST_FRAME_SIGNATURE || record->name.name.size >= sizeof text)
         return 0;
     cli_view_copy(text, sizeof text, record->name.name);
-    cli_methods_add(user, text);
+    cli_texts_add(user, text);
     return 0;
 }
 
-int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to)
+int cli_remote_methods(struct cli *cli, const char *guest, struct cli_texts *to)
 {
     const struct control_name name = {rapahub_string_of(guest)};
     uint64_t deadline_ns = hub_clock_after(cli->timeout_ns);

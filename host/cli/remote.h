@@ -23,7 +23,7 @@ struct cli_remote_guest {
 };
 int cli_remote_guest(struct cli *cli, const char *name, struct cli_remote_guest *out);
 
-int cli_remote_methods(struct cli *cli, const char *guest, struct cli_methods *to);
+int cli_remote_methods(struct cli *cli, const char *guest, struct cli_texts *to);
 
 /* Calls and waits. The first Ctrl-C on `interrupt` cancels, with a second one it gives up. */
 int cli_remote_call(struct cli *cli, const struct control_call *call,

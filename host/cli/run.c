@@ -30,7 +30,7 @@
 
 struct running {
     struct cli *cli;
-    struct cli_files files;
+    struct cli_texts files;
     struct cli_run_tree *tree; /* in place of files; NULL: none */
     struct cli_run_options options;
     struct cli_run_events events;
@@ -149,7 +149,7 @@ static int open_control(struct running *running)
         snprintf(first, sizeof first, "%s", cli_run_tree_name(running->tree));
         options.host.rest = rapahub_child_stop_async;
     } else if (running->files.count > 0) {
-        config_module_name(running->files.paths[0], first, sizeof first);
+        config_module_name(running->files.texts[0], first, sizeof first);
     }
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);
@@ -184,7 +184,7 @@ static int start_guest(struct running *running, unsigned index)
                                                   .params = {params, params ? strlen(params) : 0}};
     int r;
 
-    guest->file = running->files.paths[index];
+    guest->file = running->files.texts[index];
     name_guest(running, guest);
     guest->trust = options.trust;
     guest->period_ns = running->options.supervision.period_ns;
@@ -371,7 +371,7 @@ static void finish(struct running *running)
     if (running->tree)
         cli_run_tree_close(running->tree);
     free(running->tree);
-    cli_files_fini(&running->files);
+    cli_texts_fini(&running->files);
     hub_fd_release(&running->interrupt);
     free(running->events.guests);
     free(running->lives);

@@ -117,9 +117,9 @@ void cli_session_close(struct cli_session *session)
     session->host = NULL;
 }
 
-int cli_session_methods(struct cli_session *session, struct cli_methods *to)
+int cli_session_methods(struct cli_session *session, struct cli_texts *to)
 {
-    return rapahub_host_guest_methods(session->host, session->guest, cli_methods_add, to);
+    return rapahub_host_guest_methods(session->host, session->guest, cli_texts_add, to);
 }
 
 struct waiting {

@@ -36,7 +36,7 @@ int cli_session_open(struct cli *cli, const struct cli_session_options *options,
                      struct cli_session *out);
 void cli_session_close(struct cli_session *session);
 
-int cli_session_methods(struct cli_session *session, struct cli_methods *to);
+int cli_session_methods(struct cli_session *session, struct cli_texts *to);
 
 /* Calls and waits. The first Ctrl-C on `interrupt` cancels, a second one kills the guest. */
 int cli_session_call(struct cli_session *session, const struct rapahub_call *call, int interrupt,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/table.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,38 +8,17 @@
 
 #define GAP 2
 
-static bool grow(struct cli_table *table)
-{
-    unsigned room = table->rows_room ? 2 * table->rows_room : 16;
-    void *cells;
-
-    if (table->rows < table->rows_room)
-        return true;
-    cells = realloc(table->cells, room * sizeof *table->cells);
-    if (!cells)
-        return false;
-    table->cells = cells;
-    table->rows_room = room;
-    return true;
-}
-
 void cli_table_add(struct cli_table *table, const char *const *cells)
 {
-    if (table->failed || !grow(table)) {
-        table->failed = true;
-        return;
-    }
-    if (table->rows == 0) {
-        while (cells[table->columns] && table->columns < CLI_TABLE_COLUMNS)
-            table->columns++;
-    }
+    struct cli_texts *to = &table->cells;
+
+    while (to->count == 0 && cells[table->columns])
+        table->columns++;
     for (unsigned i = 0; i < table->columns; i++) {
-        table->cells[table->rows][i] = strdup(cells[i]);
-        table->failed |= !table->cells[table->rows][i];
-        if (table->cells[table->rows][i])
-            hub_printable_mend(table->cells[table->rows][i]);
+        cli_texts_add(to, cells[i]);
+        if (!to->failed)
+            hub_printable_mend(to->texts[to->count - 1]);
     }
-    table->rows++;
 }
 
 unsigned cli_table_columns(const char *text)
@@ -69,44 +46,35 @@ static unsigned widest(const struct cli_table *table, unsigned column)
 {
     unsigned most = 0;
 
-    for (unsigned row = 0; row < table->rows; row++) {
-        unsigned width = cli_table_columns(table->cells[row][column]);
+    for (unsigned i = column; i < table->cells.count; i += table->columns) {
+        unsigned width = cli_table_columns(table->cells.texts[i]);
 
         most = width > most ? width : most;
     }
     return most;
 }
 
-static void print_row(const struct cli_table *table, unsigned row, FILE *to, unsigned width)
+static void print_row(const struct cli_table *table, char *const *cells, FILE *to, unsigned width)
 {
     unsigned left = width ? width : 1u << 20, pad = 0;
 
     for (unsigned i = 0; i < table->columns && left > pad; i++) {
-        const char *cell = table->cells[row][i];
-        unsigned columns = cli_table_columns(cell);
+        unsigned columns = cli_table_columns(cells[i]);
 
         left -= pad;
-        fprintf(to, "%*s%.*s", (int)pad, "", bytes_of(cell, left), cell);
+        fprintf(to, "%*s%.*s", (int)pad, "", bytes_of(cells[i], left), cells[i]);
         left -= columns < left ? columns : left;
         pad = i + 1 < table->columns ? widest(table, i) - columns + GAP : 0;
     }
     fputc('\n', to);
 }
 
-static void empty(struct cli_table *table)
-{
-    for (unsigned row = 0; row < table->rows; row++)
-        for (unsigned i = 0; i < table->columns; i++)
-            free(table->cells[row][i]);
-    free(table->cells);
-    *table = (struct cli_table){0};
-}
-
 void cli_table_print(struct cli_table *table, FILE *to, unsigned width)
 {
-    for (unsigned row = 0; row < table->rows && !table->failed; row++)
-        print_row(table, row, to, width);
-    empty(table);
+    for (unsigned i = 0; i < table->cells.count && !table->cells.failed; i += table->columns)
+        print_row(table, table->cells.texts + i, to, width);
+    cli_texts_fini(&table->cells);
+    table->columns = 0;
 }
 
 unsigned cli_table_width(FILE *to)

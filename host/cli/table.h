@@ -3,15 +3,14 @@
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#define CLI_TABLE_COLUMNS 12
+#include "host/cli/texts.h"
 
 struct cli_table {
-    unsigned columns, rows, rows_room;
-    char *(*cells)[CLI_TABLE_COLUMNS]; /* row 0 is the head */
-    bool failed;                       /* there was no memory: nothing is printed */
+    unsigned columns;
+    struct cli_texts
+        cells; /* row by row, the head first; if there was no memory, none is printed */
 };
 
 /* Adds a row, with as many cells as the first row has; NULL follows the last one. Texts are copied.

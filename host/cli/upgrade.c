@@ -99,7 +99,7 @@ struct comparison {
     struct cli_remote_guest running;
 };
 
-static void compare_methods(const struct cli_methods *before, const struct cli_methods *after,
+static void compare_methods(const struct cli_texts *before, const struct cli_texts *after,
                             struct control_upgraded *told)
 {
     for (unsigned i = 0; i < before->count; i++)
@@ -131,7 +131,7 @@ static int compare_modules(const struct comparison *comparison, const char *path
 static int compare(struct cli *cli, const char *guest, const char *path, struct outcome *outcome)
 {
     struct comparison *comparison = calloc(1, sizeof *comparison);
-    struct cli_methods before = {0}, after = {0};
+    struct cli_texts before = {0}, after = {0};
     int r;
 
     if (!comparison)
@@ -149,8 +149,8 @@ static int compare(struct cli *cli, const char *guest, const char *path, struct 
     if (r == 0)
         compare_methods(&before, &after, &outcome->told);
     outcome->there = r == 0;
-    cli_methods_fini(&before);
-    cli_methods_fini(&after);
+    cli_texts_fini(&before);
+    cli_texts_fini(&after);
     free(comparison);
     return r;
 }

@@ -37,7 +37,7 @@ static void check_elf(const struct config_module *elf)
 
 static void check_methods(const char *path)
 {
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
     int r = cli_elf_methods_read(path, &methods);
 
     FUZZ_HOLDS(r == 0 || (rapahub_last_error()->code == r && methods.count == 0));
@@ -48,7 +48,7 @@ static void check_methods(const char *path)
         FUZZ_HOLDS(strcmp(signature->text, methods.texts[i]) == 0);
         hub_signature_release(&signature);
     }
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
 }
 
 /* The host and a guest read the same file through its descriptor: they find what inspect finds. */

@@ -212,7 +212,7 @@ static struct made *make(const struct sample *sample, uint64_t relocations)
     return made;
 }
 
-static int read_made(const struct sample *sample, uint64_t relocations, struct cli_methods *out)
+static int read_made(const struct sample *sample, uint64_t relocations, struct cli_texts *out)
 {
     struct made *made = make(sample, relocations);
 
@@ -224,18 +224,18 @@ static int read_made(const struct sample *sample, uint64_t relocations, struct c
 
 static void methods_are_read_from_the_file(void **state)
 {
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
 
     assert_int_equal(read_made(*state, 10, &methods), 0);
     assert_int_equal(methods.count, METHODS);
     assert_string_equal(methods.texts[METHODS - 1], "take() -> u8");
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
 }
 
 /* For each pointer all relocations would be looked at. */
 static void no_file_is_looked_at_for_long(void **state)
 {
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
 
     assert_int_equal(read_made(*state, RELOCATIONS, &methods), RAPAHUB_ELOAD);
     assert_int_equal(methods.count, 0);

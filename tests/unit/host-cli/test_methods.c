@@ -4,7 +4,7 @@
 #include "host/cli/methods.h"
 #include "tests/support/testing.h"
 
-static int find(const struct cli_methods *methods, const char *text, struct hub_signature **out)
+static int find(const struct cli_texts *methods, const char *text, struct hub_signature **out)
 {
     return cli_methods_find(methods, "calc", &(struct cli_methods_wanted){text, -1}, out);
 }
@@ -12,12 +12,12 @@ static int find(const struct cli_methods *methods, const char *text, struct hub_
 static void of_one_name_the_one_with_so_many_arguments_is_meant(void **state)
 {
     static const char *const texts[] = {"f(u8, u8) -> void", "f(u8) -> void", "f(i8) -> void"};
-    struct cli_methods methods = {0};
+    struct cli_texts methods = {0};
     struct hub_signature *found;
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        cli_methods_add(&methods, texts[i]);
+        cli_texts_add(&methods, texts[i]);
     for (int count = 0; count < 4; count++) {
         const struct cli_methods_wanted wanted = {"f", count};
 
@@ -25,21 +25,21 @@ static void of_one_name_the_one_with_so_many_arguments_is_meant(void **state)
         assert_string_equal(found->text, count == 1 ? texts[1] : texts[0]);
         hub_signature_release(&found);
     }
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
 }
 
-static void fill(struct cli_methods *methods)
+static void fill(struct cli_texts *methods)
 {
-    *methods = (struct cli_methods){0};
-    cli_methods_add(methods, "get(string) -> bytes");
-    cli_methods_add(methods, "add(i64, i64) -> i64");
-    cli_methods_add(methods, "add_all(bytes) -> void");
+    *methods = (struct cli_texts){0};
+    cli_texts_add(methods, "get(string) -> bytes");
+    cli_texts_add(methods, "add(i64, i64) -> i64");
+    cli_texts_add(methods, "add_all(bytes) -> void");
 }
 
 static void a_method_is_found_by_name_or_whole_signature(void **state)
 {
     struct hub_signature *signature = NULL;
-    struct cli_methods methods;
+    struct cli_texts methods;
 
     (void)state;
     fill(&methods);
@@ -48,13 +48,13 @@ static void a_method_is_found_by_name_or_whole_signature(void **state)
     hub_signature_release(&signature);
     assert_int_equal(find(&methods, "add( i64,i64 )->i64", &signature), 0);
     hub_signature_release(&signature);
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
 }
 
 static void a_name_that_is_not_there_names_the_nearest(void **state)
 {
     struct hub_signature *signature = NULL;
-    struct cli_methods methods;
+    struct cli_texts methods;
 
     (void)state;
     fill(&methods);
@@ -63,7 +63,7 @@ static void a_name_that_is_not_there_names_the_nearest(void **state)
                         "calc has no method 'ad'; near: add(i64, i64) -> i64");
     assert_int_equal(find(&methods, "add(i32) -> i64", &signature), RAPAHUB_ENOMETHOD);
     assert_int_equal(find(&methods, "add(i32", &signature), RAPAHUB_EINVAL);
-    cli_methods_fini(&methods);
+    cli_texts_fini(&methods);
     assert_int_equal(find(&methods, "add", &signature), RAPAHUB_ENOMETHOD);
 }
 

@@ -17,7 +17,7 @@ static void assert_table(unsigned width, const char *expected)
     cli_table_print(&table, to, width);
     fclose(to);
     assert_string_equal(text, expected);
-    assert_null(table.cells);
+    assert_null(table.cells.texts);
     free(text);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* texts: a list of texts that grows. */
+#ifndef CLI_TEXTS_H
+#define CLI_TEXTS_H
+
+#include <stdbool.h>
+
+/* Must be zeroed before the first use. */
+struct cli_texts {
+    char **texts;
+    unsigned count, room;
+    bool failed; /* there was no memory: at least one is left out */
+};
+
+/* Adds a copy; `texts` is a struct cli_texts, so that this can be a visit of the library. */
+void cli_texts_add(void *texts, const char *text);
+void cli_texts_fini(struct cli_texts *texts);
+
+#endif
