@@ -239,7 +239,6 @@ static int reach(struct calling *calling)
 
     if (calling->target.is_file)
         return open_session(calling);
-    cli_failure_about(cli, "%s", calling->target.name);
     r = cli_runtime_find(cli, calling->target.name, &calling->place);
     if (r == 0 && !calling->place.guest[0]) {
         cli_failure_hint(cli, "rapahub ps");

@@ -15,7 +15,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/json.h"
+#include "host/cli/listing.h"
 #include "host/cli/program.h"
 #include "host/cli/runtime.h"
 #include "host/config/units.h"
@@ -190,31 +190,24 @@ static void write_finding(struct cli_json *json, const char *id, const struct fi
 int cli_doctor(struct cli *cli)
 {
     unsigned counts[sizeof result_names / sizeof *result_names] = {0};
-    bool wants_json = cli_json_wanted(cli);
-    struct cli_json json;
-    int r = 0;
+    struct cli_listing listing = {.cli = cli};
+    int r;
 
-    if (wants_json) {
-        cli_json_begin(&json, stdout, cli->command->schema);
-        cli_json_open(&json, "checks", CLI_JSON_LIST);
-    }
+    cli_listing_begin(&listing, "checks", NULL);
     for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
         struct finding finding = {.result = RESULT_OK};
 
         checks[i].look(cli, &finding);
         counts[finding.result]++;
-        if (wants_json)
-            write_finding(&json, checks[i].id, &finding);
+        if (cli_json_wanted(cli))
+            write_finding(&listing.json, checks[i].id, &finding);
         else
             print_finding(cli, checks[i].id, &finding);
     }
-    if (wants_json) {
-        cli_json_close(&json);
-        r = cli_json_end(&json);
-    } else {
+    r = cli_listing_end(&listing, 0);
+    if (!cli_json_wanted(cli))
         printf("%u problem%s, %u warning%s\n", counts[RESULT_FAIL],
                counts[RESULT_FAIL] == 1 ? "" : "s", counts[RESULT_WARN],
                counts[RESULT_WARN] == 1 ? "" : "s");
-    }
     return r < 0 ? r : counts[RESULT_FAIL] ? EXIT_PROBLEMS : 0;
 }

@@ -8,17 +8,7 @@
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
 #include "host/cli/failure.h"
-#include "host/cli/json.h"
-#include "host/cli/table.h"
-
-static void write_json(struct cli_json *json, int code)
-{
-    cli_json_object(json, NULL,
-                    MEMBERS(MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
-                            MEMBER("text", rapahub_error_text(code)),
-                            MEMBER("hint", rapahub_error_hint(code)),
-                            MEMBER("exit", rapahub_error_exit(code))));
-}
+#include "host/cli/listing.h"
 
 static void print_one(int code)
 {
@@ -28,21 +18,22 @@ static void print_one(int code)
     printf("exit status %d\n", rapahub_error_exit(code));
 }
 
-static void print_all(void)
+static void show_code(struct cli_listing *listing, int code)
 {
-    struct cli_table table = {0};
-    int code;
+    char number[16], status[16];
 
-    cli_table_add(&table, (const char *[]){"CODE", "NUMBER", "EXIT", "TEXT", NULL});
-    for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
-        char number[16], status[16];
-
-        snprintf(number, sizeof number, "%d", code);
-        snprintf(status, sizeof status, "%d", rapahub_error_exit(code));
-        cli_table_add(&table, (const char *[]){rapahub_error_name(code), number, status,
-                                               rapahub_error_text(code), NULL});
+    if (cli_json_wanted(listing->cli)) {
+        cli_json_object(&listing->json, NULL,
+                        MEMBERS(MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
+                                MEMBER("text", rapahub_error_text(code)),
+                                MEMBER("hint", rapahub_error_hint(code)),
+                                MEMBER("exit", rapahub_error_exit(code))));
+        return;
     }
-    cli_table_print(&table, stdout, cli_table_width(stdout));
+    snprintf(number, sizeof number, "%d", code);
+    snprintf(status, sizeof status, "%d", rapahub_error_exit(code));
+    cli_table_add(&listing->table, (const char *[]){rapahub_error_name(code), number, status,
+                                                    rapahub_error_text(code), NULL});
 }
 
 /* 0 where it is no code. */
@@ -66,25 +57,22 @@ int cli_explain(struct cli *cli)
 {
     const char *name = cli->arguments.count ? cli->arguments.operands[0] : NULL;
     int only = name ? code_of(name) : 0, code;
-    struct cli_json json;
+    struct cli_listing listing = {.cli = cli};
 
     if (name && only == 0) {
         cli_failure_hint(cli, "rapahub explain lists all codes");
         return rapahub_fail(RAPAHUB_ENOENT, "", "there is no code '%s'", name);
     }
-    if (cli_json_wanted(cli)) {
-        cli_json_begin(&json, stdout, cli->command->schema);
-        cli_json_open(&json, "codes", CLI_JSON_LIST);
-        for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
-            if (only == 0 || only == code)
-                write_json(&json, code);
-        }
-        cli_json_close(&json);
-        return cli_json_end(&json);
-    }
-    if (name)
+    if (name && !cli_json_wanted(cli)) {
         print_one(only);
-    else
-        print_all();
-    return 0;
+        return 0;
+    }
+    cli_listing_begin(&listing, "codes", NULL);
+    if (!cli_json_wanted(cli))
+        cli_table_add(&listing.table, (const char *[]){"CODE", "NUMBER", "EXIT", "TEXT", NULL});
+    for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
+        if (only == 0 || only == code)
+            show_code(&listing, code);
+    }
+    return cli_listing_end(&listing, 0);
 }

@@ -127,10 +127,8 @@ static int inspect_guest(struct inspection *inspection, const char *name)
 {
     struct cli_remote_guest guest;
     struct cli_runtime_place place;
-    int r;
+    int r = cli_runtime_find(inspection->cli, name, &place);
 
-    cli_failure_about(inspection->cli, "%s", name);
-    r = cli_runtime_find(inspection->cli, name, &place);
     if (r < 0)
         return r;
     r = cli_remote_guest(inspection->cli, place.guest, &guest);

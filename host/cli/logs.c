@@ -94,7 +94,6 @@ int cli_logs(struct cli *cli)
     struct printing printing = {cli, &place, topic};
     int r;
 
-    cli_failure_about(cli, "%s", arguments->operands[0]);
     r = cli_runtime_find(cli, arguments->operands[0], &place);
     if (r == 0)
         r = cli_interrupt_open(&interrupt);

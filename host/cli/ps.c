@@ -8,18 +8,12 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/json.h"
-#include "host/cli/ps_tree.h"
+#include "host/cli/listing.h"
 #include "host/cli/runtime.h"
-#include "host/cli/table.h"
 #include "host/cli/view.h"
 #include "host/config/units.h"
 
-struct listing {
-    struct cli *cli;
-    struct cli_table table;
-    struct cli_json json;
-};
+/* ---- the guests ---- */
 
 static const char *trust_name(uint8_t trust)
 {
@@ -39,7 +33,8 @@ static void write_guest(struct cli_json *json, const char *host, const struct co
                             MEMBER("resident_bytes", guest->resident_bytes)));
 }
 
-static void add_row(struct listing *listing, const char *host, const struct control_guest *guest)
+static void add_row(struct cli_listing *listing, const char *host,
+                    const struct control_guest *guest)
 {
     char name[CLI_RUNTIME_NAME], state[32], chimod[512], pid[16] = "-", restarts[16];
     char uptime[CONFIG_UNITS_TEXT] = "-", calls[CONFIG_UNITS_TEXT], memory[CONFIG_UNITS_TEXT] = "-";
@@ -57,49 +52,155 @@ static void add_row(struct listing *listing, const char *host, const struct cont
         config_units_print_size(guest->resident_bytes, memory);
     cli_table_add(&listing->table,
                   (const char *[]){name, host, pid, state, trust_name(guest->trust), restarts,
-                                   uptime, calls, memory,
-                                   listing->cli->output == CLI_OUTPUT_WIDE ? chimod : NULL, NULL});
+                                   uptime, calls, memory, listing->whole ? chimod : NULL, NULL});
 }
 
-static int show(void *user, const char *host, const struct control_guest *guest)
+static int show_guest(void *user, const char *host, const struct control_guest *guest)
 {
-    struct listing *listing = user;
+    struct cli_listing *listing = user;
 
     if (!guest)
         return 0;
     if (cli_json_wanted(listing->cli))
         write_guest(&listing->json, host, guest);
     else if (listing->cli->output == CLI_OUTPUT_NAME)
-        printf("%.*s\n", (int)guest->name.size, guest->name.size ? guest->name.data : "");
+        cli_view_print(guest->name);
     else
         add_row(listing, host, guest);
     return 0;
 }
 
-static int list(struct cli *cli)
+static int list_guests(struct cli *cli)
 {
-    struct listing listing = {.cli = cli};
-    bool wide = cli->output == CLI_OUTPUT_WIDE, json = cli_json_wanted(cli);
-    int r, end = 0;
+    struct cli_listing listing = {.cli = cli, .whole = cli->output == CLI_OUTPUT_WIDE};
 
-    if (json) {
-        cli_json_begin(&listing.json, stdout, cli->command->schema);
-        cli_json_open(&listing.json, "guests", CLI_JSON_LIST);
-    } else if (cli->output != CLI_OUTPUT_NAME) {
-        cli_table_add(&listing.table,
+    cli_listing_begin(&listing, "guests",
                       (const char *[]){"NAME", "HOST", "PID", "STATE", "TRUST", "RESTARTS",
-                                       "UPTIME", "CALLS", "MEMORY", wide ? "MODULE" : NULL, NULL});
-    }
-    r = cli_runtime_each(cli, show, &listing);
-    if (json) {
-        cli_json_close(&listing.json);
-        end = cli_json_end(&listing.json);
-    }
-    cli_table_print(&listing.table, stdout, wide ? 0 : cli_table_width(stdout));
-    return r < 0 ? r : end;
+                                       "UPTIME", "CALLS", "MEMORY", listing.whole ? "MODULE" : NULL,
+                                       NULL});
+    return cli_listing_end(&listing, cli_runtime_each(cli, show_guest, &listing));
+}
+
+/* ---- the tree ---- */
+
+#define KNOWN_MAX 512 /* children of a host; further ones are not indented */
+
+struct children {
+    struct cli *cli;
+    struct cli_listing listing;
+    const char *host;
+    unsigned known_count;
+    struct known {
+        uint32_t number;
+        int depth;
+    } known[KNOWN_MAX];
+};
+
+static const char *kind_of(const struct control_child *child)
+{
+    static const char *const strategies[] = {"one_for_one", "one_for_all", "rest_for_one",
+                                             "simple"};
+
+    if (!child->is_supervisor)
+        return "guest";
+    return child->strategy < sizeof strategies / sizeof *strategies ? strategies[child->strategy]
+                                                                    : "?";
+}
+
+/* A supervisor comes before its children. */
+static int depth_of(struct children *children, const struct control_child *child)
+{
+    int depth = -1;
+
+    for (unsigned i = 0; i < children->known_count; i++)
+        if (children->known[i].number == child->parent)
+            depth = children->known[i].depth;
+    if (child->is_supervisor && children->known_count < KNOWN_MAX)
+        children->known[children->known_count++] = (struct known){child->number, depth + 1};
+    return depth + 1;
+}
+
+static void write_child(struct children *children, const struct control_child *child)
+{
+    struct cli_json *json = &children->listing.json;
+
+    cli_json_object(
+        json, NULL,
+        MEMBERS(MEMBER("name", child->name), MEMBER("host", children->host),
+                MEMBER("number", child->number), MEMBER("parent", child->parent),
+                MEMBER("supervisor", child->is_supervisor),
+                MEMBER("strategy", child->is_supervisor ? kind_of(child) : ""),
+                MEMBER("state", child->state), MEMBER("pid", child->pid),
+                MEMBER("incarnation", child->incarnation), MEMBER("restarts", child->restarts),
+                MEMBER("failures", child->failures), MEMBER("budget", child->failures_max),
+                MEMBER("due_ns", child->due_ns)));
+}
+
+/* Names are set in below their supervisor; the host's own, at the top, is not shown. */
+static void add_child(struct children *children, const struct control_child *child, int depth)
+{
+    char name[CLI_RUNTIME_NAME + 2 * 32], state[32 + CONFIG_UNITS_TEXT], pid[16] = "-", life[24];
+    char restarts[16] = "-", failures[32] = "-", due[CONFIG_UNITS_TEXT];
+    int set_in = depth > 1 ? 2 * (depth < 32 ? depth - 1 : 31) : 0;
+
+    snprintf(name, sizeof name, "%*s%.*s", set_in, "", (int)child->name.size,
+             child->name.size ? child->name.data : "");
+    snprintf(state, sizeof state, "%.*s%s%s", (int)child->state.size,
+             child->state.size ? child->state.data : "", child->due_ns ? " " : "",
+             child->due_ns ? config_units_print_span(child->due_ns, due) : "");
+    snprintf(life, sizeof life, "%" PRIu64, child->incarnation);
+    if (child->pid > 0)
+        snprintf(pid, sizeof pid, "%" PRId32, child->pid);
+    if (!child->is_supervisor)
+        snprintf(restarts, sizeof restarts, "%" PRIu32, child->restarts);
+    if (child->failures_max > 0)
+        snprintf(failures, sizeof failures, "%" PRIu32 " of %" PRIu32, child->failures,
+                 child->failures_max);
+    cli_table_add(&children->listing.table,
+                  (const char *[]){name, children->host, kind_of(child), state, pid, life, restarts,
+                                   failures, NULL});
+}
+
+static int show_child(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    struct children *children = user;
+    const struct control_child *child = &record->child;
+    int depth;
+
+    if (kind != HOST_FRAME_CHILD)
+        return 0;
+    depth = depth_of(children, child);
+    if (cli_json_wanted(children->cli))
+        write_child(children, child);
+    else if (depth > 0 && children->cli->output == CLI_OUTPUT_NAME)
+        cli_view_print(child->name);
+    else if (depth > 0)
+        add_child(children, child, depth);
+    return 0;
+}
+
+static int ask_host(void *user, const struct cli_runtime_place *place)
+{
+    struct children *children = user;
+
+    children->host = place->host;
+    children->known_count = 0;
+    return cli_runtime_ask(children->cli, HOST_FRAME_TREE, &(struct control_none){1}, show_child,
+                           children);
+}
+
+static int list_children(struct cli *cli)
+{
+    struct children children = {.cli = cli,
+                                .listing = {.cli = cli, .whole = cli->output == CLI_OUTPUT_WIDE}};
+
+    cli_listing_begin(&children.listing, "children",
+                      (const char *[]){"NAME", "HOST", "KIND", "STATE", "PID", "INCARNATION",
+                                       "RESTARTS", "FAILURES", NULL});
+    return cli_listing_end(&children.listing, cli_runtime_each_host(cli, ask_host, &children));
 }
 
 int cli_ps(struct cli *cli)
 {
-    return cli_arguments_flag(&cli->arguments, "tree") ? cli_ps_tree(cli) : list(cli);
+    return cli_arguments_flag(&cli->arguments, "tree") ? list_children(cli) : list_guests(cli);
 }

@@ -156,6 +156,23 @@ int cli_runtime_ask(struct cli *cli, enum host_frame_kind request, const void *r
     return r < 0 ? r : receive_all(cli->client, deadline_ns, item, user);
 }
 
+/* Asks a host that may be stuck, and that other hosts do not wait for. */
+static int ask_soon(struct host_client *client, enum host_frame_kind request,
+                    cli_runtime_item *item, void *user)
+{
+    uint64_t deadline_ns = hub_clock_after(ANSWER_NS);
+    int r = host_client_send(client, request, &(struct control_none){1}, deadline_ns);
+
+    return r < 0 ? r : receive_all(client, deadline_ns, item, user);
+}
+
+/* A host without an answer is no failure of the command. */
+static int note_silence(const struct cli *cli, const char *host)
+{
+    cli_failure_note(cli, "%s: no answer: %s", host, rapahub_last_error()->text);
+    return 0;
+}
+
 struct walk {
     struct cli *cli;
     cli_runtime_visit *visit;
@@ -174,14 +191,6 @@ static int visit_guest(void *user, enum host_frame_kind kind, const union host_f
     return walk->visit(walk->user, walk->host, &record->guest);
 }
 
-static int list_host(struct walk *walk, struct host_client *client)
-{
-    uint64_t deadline_ns = hub_clock_after(ANSWER_NS);
-    int r = host_client_send(client, HOST_FRAME_LIST, &(struct control_none){1}, deadline_ns);
-
-    return r < 0 ? r : receive_all(client, deadline_ns, visit_guest, walk);
-}
-
 static int visit_host(void *user, const char *host, const char *path)
 {
     struct walk *walk = user;
@@ -192,15 +201,11 @@ static int visit_host(void *user, const char *host, const char *path)
         return 0;
     walk->host = host;
     walk->guests = 0;
-    r = list_host(walk, client);
+    r = ask_soon(client, HOST_FRAME_LIST, visit_guest, walk);
     if (r == 0 && walk->guests == 0)
         r = walk->visit(walk->user, host, NULL);
-    if (r < 0) {
-        cli_failure_note(walk->cli, "%s: no answer: %s", host, rapahub_last_error()->text);
-        r = 0;
-    }
     host_client_release(&client);
-    return r;
+    return r < 0 ? note_silence(walk->cli, host) : r;
 }
 
 int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user)
@@ -208,6 +213,41 @@ int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user)
     struct walk walk = {.cli = cli, .visit = visit, .user = user};
 
     return each_socket(visit_host, &walk);
+}
+
+struct tour {
+    struct cli *cli;
+    cli_runtime_visit_host *visit;
+    void *user;
+};
+
+static int count_guest(void *user, enum host_frame_kind kind, const union host_frame_record *record)
+{
+    (void)record;
+    *(unsigned *)user += kind == HOST_FRAME_GUEST;
+    return 0;
+}
+
+static int visit_place(void *user, const char *host, const char *path)
+{
+    const struct tour *tour = user;
+    struct cli *cli = tour->cli;
+    struct cli_runtime_place place = {.guests = 0};
+
+    host_client_release(&cli->client);
+    if (host_client_open(path, &cli->client) < 0)
+        return 0;
+    if (ask_soon(cli->client, HOST_FRAME_LIST, count_guest, &place.guests) < 0)
+        return note_silence(cli, host);
+    snprintf(place.host, sizeof place.host, "%s", host);
+    return place.guests > 0 ? tour->visit(tour->user, &place) : 0;
+}
+
+int cli_runtime_each_host(struct cli *cli, cli_runtime_visit_host *visit, void *user)
+{
+    struct tour tour = {cli, visit, user};
+
+    return each_socket(visit_place, &tour);
 }
 
 struct search {
@@ -265,13 +305,6 @@ static void split_name(const char *name, struct search *out)
              name);
     snprintf(out->guest, sizeof out->guest, "%s", slash ? slash + 1 : name);
     out->split = slash != NULL;
-}
-
-static int count_guest(void *user, enum host_frame_kind kind, const union host_frame_record *record)
-{
-    (void)record;
-    *(unsigned *)user += kind == HOST_FRAME_GUEST;
-    return 0;
 }
 
 struct opening {
@@ -344,14 +377,12 @@ static int look_into(void *user, const char *host, const char *path)
 {
     struct nodes *nodes = user;
     struct host_client *client = NULL;
-    uint64_t deadline_ns = hub_clock_after(ANSWER_NS);
 
     if ((nodes->search->split && strcmp(host, nodes->search->host) != 0) ||
         host_client_open(path, &client) < 0)
         return 0;
     nodes->host = host;
-    if (host_client_send(client, HOST_FRAME_TREE, &(struct control_none){1}, deadline_ns) == 0)
-        (void)receive_all(client, deadline_ns, note_node, nodes);
+    (void)ask_soon(client, HOST_FRAME_TREE, note_node, nodes);
     host_client_release(&client);
     return 0;
 }
@@ -404,6 +435,7 @@ static int find(struct cli *cli, const char *name, enum sought sought,
     struct nodes nodes = {.matches = 0};
     int r;
 
+    cli_failure_about(cli, "%s", name);
     split_name(name, &search);
     r = cli_runtime_each(cli, compare, &search);
     if (r < 0)

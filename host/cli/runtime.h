@@ -38,9 +38,14 @@ struct cli_runtime_place {
     bool is_supervisor;           /* the name is a supervisor's */
 };
 
+/* Visits all hosts that have guests, with cli->client connected to each; a host that does not
+ * respond is named. A result other than 0 ends it, and is the result. */
+typedef int cli_runtime_visit_host(void *user, const struct cli_runtime_place *place);
+int cli_runtime_each_host(struct cli *cli, cli_runtime_visit_host *visit, void *user);
+
 /* Connects cli->client to the host that has a guest of this name, or has the name itself.
  * HOST/GUEST names both, HOST/ the host. -ENOENT, with exit status 4, lists the guests that run;
- * -EEXIST: the name means several. */
+ * -EEXIST: the name means several. The name is the subject of the next error. */
 int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out);
 
 /* The same, but the name may also be a supervisor's in a tree. With `before_host` a supervisor is

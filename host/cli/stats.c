@@ -8,11 +8,8 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
-#include "host/cli/hosts.h"
-#include "host/cli/json.h"
+#include "host/cli/listing.h"
 #include "host/cli/runtime.h"
-#include "host/cli/table.h"
 #include "host/cli/view.h"
 #include "host/config/units.h"
 #include "hub/base/printable.h"
@@ -27,9 +24,7 @@ struct figure {
 
 struct stats {
     struct cli *cli;
-    bool each; /* a line for each figure */
-    struct cli_table table;
-    struct cli_json json;
+    struct cli_listing listing; /* whole: a line for each figure */
     const char *host;
     char guest[CLI_RUNTIME_NAME]; /* the guest of the kept figures; "": none */
     unsigned count;
@@ -63,7 +58,7 @@ static void add_line(struct stats *stats)
                            ? config_units_print_size(sum, texts[i])
                            : config_units_print_count(sum, texts[i]);
     }
-    cli_table_add(&stats->table, cells);
+    cli_table_add(&stats->listing.table, cells);
 }
 
 static void add_lines(struct stats *stats)
@@ -74,7 +69,7 @@ static void add_lines(struct stats *stats)
 
         snprintf(name, sizeof name, "%s%s%s", figure->name, figure->rule[0] ? " " : "",
                  figure->rule);
-        cli_table_add(&stats->table,
+        cli_table_add(&stats->listing.table,
                       (const char *[]){stats->guest, stats->host, name,
                                        config_units_print_count(figure->value, value), NULL});
     }
@@ -89,23 +84,23 @@ static bool is_of(const struct figure *figure, const char *part)
 
 static void write_guest(struct stats *stats)
 {
+    struct cli_json *json = &stats->listing.json;
     static const char *const parts[] = {"counters", "gauges", "violations"};
 
-    cli_json_open(&stats->json, NULL, CLI_JSON_OBJECT);
-    cli_json_put(&stats->json, MEMBERS(MEMBER("name", stats->guest), MEMBER("host", stats->host)));
+    cli_json_open(json, NULL, CLI_JSON_OBJECT);
+    cli_json_put(json, MEMBERS(MEMBER("name", stats->guest), MEMBER("host", stats->host)));
     for (int part = 0; part < 3; part++) {
-        cli_json_open(&stats->json, parts[part], CLI_JSON_OBJECT);
+        cli_json_open(json, parts[part], CLI_JSON_OBJECT);
         for (unsigned i = 0; i < stats->count; i++) {
             const struct figure *figure = &stats->figures[i];
 
             if (is_of(figure, parts[part]))
-                cli_json_put(
-                    &stats->json,
-                    MEMBERS(MEMBER(figure->rule[0] ? figure->rule : figure->name, figure->value)));
+                cli_json_put(json, MEMBERS(MEMBER(figure->rule[0] ? figure->rule : figure->name,
+                                                  figure->value)));
         }
-        cli_json_close(&stats->json);
+        cli_json_close(json);
     }
-    cli_json_close(&stats->json);
+    cli_json_close(json);
 }
 
 static void show_guest(struct stats *stats)
@@ -116,7 +111,7 @@ static void show_guest(struct stats *stats)
         write_guest(stats);
     else if (stats->cli->output == CLI_OUTPUT_NAME)
         printf("%s\n", stats->guest);
-    else if (stats->each)
+    else if (stats->listing.whole)
         add_lines(stats);
     else
         add_line(stats);
@@ -149,8 +144,9 @@ static int take_figure(void *user, enum host_frame_kind kind, const union host_f
     return 0;
 }
 
-static int ask(struct stats *stats, const struct cli_runtime_place *place)
+static int ask(void *user, const struct cli_runtime_place *place)
 {
+    struct stats *stats = user;
     const struct control_name guest = {rapahub_string_of(place->guest)};
     int r;
 
@@ -162,64 +158,36 @@ static int ask(struct stats *stats, const struct cli_runtime_place *place)
 
 static void begin(struct stats *stats)
 {
-    if (cli_json_wanted(stats->cli)) {
-        cli_json_begin(&stats->json, stdout, stats->cli->command->schema);
-        cli_json_open(&stats->json, "guests", CLI_JSON_LIST);
-    } else if (stats->each) {
-        cli_table_add(&stats->table, (const char *[]){"NAME", "HOST", "FIGURE", "VALUE", NULL});
-    } else if (stats->cli->output != CLI_OUTPUT_NAME) {
-        cli_table_add(&stats->table,
-                      (const char *[]){"NAME", "HOST", "SENT", "RECEIVED", "OUT", "IN", "WAITS",
-                                       "WAKES", "SAVED", "OPEN", "RING", "VIOLATIONS", NULL});
-    }
-}
+    static const char *const figures[] = {"NAME", "HOST", "FIGURE", "VALUE", NULL};
+    static const char *const sums[] = {"NAME", "HOST",       "SENT",  "RECEIVED", "OUT",
+                                       "IN",   "WAITS",      "WAKES", "SAVED",    "OPEN",
+                                       "RING", "VIOLATIONS", NULL};
 
-static int end(struct stats *stats)
-{
-    int r = 0;
-
-    if (cli_json_wanted(stats->cli)) {
-        cli_json_close(&stats->json);
-        r = cli_json_end(&stats->json);
-    }
-    cli_table_print(&stats->table, stdout, stats->each ? 0 : cli_table_width(stdout));
-    return r;
-}
-
-static int ask_host(void *user, const struct cli_runtime_place *place)
-{
-    return ask(user, place);
+    cli_listing_begin(&stats->listing, "guests", stats->listing.whole ? figures : sums);
 }
 
 static int ask_all(struct stats *stats)
 {
-    int r, ended;
-
     begin(stats);
-    r = cli_hosts_each(stats->cli, ask_host, stats);
-    ended = end(stats);
-    return r < 0 ? r : ended;
+    return cli_listing_end(&stats->listing, cli_runtime_each_host(stats->cli, ask, stats));
 }
 
 static int ask_one(struct stats *stats, const char *name)
 {
     struct cli_runtime_place place;
-    int r, ended;
+    int r = cli_runtime_find(stats->cli, name, &place);
 
-    cli_failure_about(stats->cli, "%s", name);
-    r = cli_runtime_find(stats->cli, name, &place);
     if (r < 0)
         return r;
-    stats->each |= place.guest[0] != '\0';
+    stats->listing.whole |= place.guest[0] != '\0';
     begin(stats);
-    r = ask(stats, &place);
-    ended = end(stats);
-    return r < 0 ? r : ended;
+    return cli_listing_end(&stats->listing, ask(stats, &place));
 }
 
 int cli_stats(struct cli *cli)
 {
-    struct stats stats = {.cli = cli, .each = cli->output == CLI_OUTPUT_WIDE};
+    struct stats stats = {.cli = cli,
+                          .listing = {.cli = cli, .whole = cli->output == CLI_OUTPUT_WIDE}};
 
     return cli->arguments.count > 0 ? ask_one(&stats, cli->arguments.operands[0]) : ask_all(&stats);
 }

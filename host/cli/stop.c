@@ -13,7 +13,8 @@
 static int report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
 {
     if (!cli_json_wanted(cli)) {
-        cli_failure_note(cli, "%s: %s", place->guest[0] ? place->guest : place->host, done);
+        cli_failure_note(cli, "%s: %s%s", place->guest[0] ? place->guest : place->host, done,
+                         place->is_supervisor ? ", with all its children" : "");
         return 0;
     }
     return cli_json_print(stdout, cli->command->schema,
@@ -33,23 +34,15 @@ static bool confirmed(const struct cli *cli, const struct cli_runtime_place *pla
     return answer == 'y' || answer == 'Y';
 }
 
-int cli_stop(struct cli *cli)
+static int stop(struct cli *cli, const struct cli_runtime_place *place)
 {
-    struct cli_runtime_place place;
-    struct control_name name;
+    const struct control_name name = {rapahub_string_of(place->guest)};
     int r;
 
-    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
-    r = cli_runtime_find_node(cli, cli->arguments.operands[0], false, &place);
-    if (r < 0)
-        return r;
-    if (!confirmed(cli, &place))
+    if (!confirmed(cli, place))
         return rapahub_fail(RAPAHUB_ECANCELED, "", "not stopped");
-    name.name = rapahub_string_of(place.guest);
     r = cli_runtime_ask(cli, HOST_FRAME_STOP, &name, NULL, NULL);
-    if (r == 0)
-        r = report(cli, &place, place.is_supervisor ? "stopped, with all its children" : "stopped");
-    return r;
+    return r == 0 ? report(cli, place, "stopped") : r;
 }
 
 /* Sends a request for a guest or a supervisor; a host is refused. */
@@ -66,32 +59,31 @@ static int ask_place(struct cli *cli, const struct cli_runtime_place *place,
                             request == HOST_FRAME_RESTART ? " or a supervisor" : "");
     }
     r = cli_runtime_ask(cli, request, &name, NULL, NULL);
-    if (r == 0)
-        return report(cli, place, done);
     if (r == RAPAHUB_ESTATE && request == HOST_FRAME_RESTART)
         cli_failure_hint(cli, "rapahub ps --tree shows it; rapahub restart takes it, too");
-    return r;
+    return r == 0 ? report(cli, place, done) : r;
+}
+
+int cli_stop(struct cli *cli)
+{
+    struct cli_runtime_place place;
+    int r = cli_runtime_find_node(cli, cli->arguments.operands[0], false, &place);
+
+    return r < 0 ? r : stop(cli, &place);
 }
 
 int cli_stop_kill(struct cli *cli)
 {
     struct cli_runtime_place place;
-    int r;
+    int r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
 
-    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
-    r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
     return r < 0 ? r : ask_place(cli, &place, HOST_FRAME_KILL, "killed");
 }
 
 int cli_stop_restart(struct cli *cli)
 {
     struct cli_runtime_place place;
-    int r;
+    int r = cli_runtime_find_node(cli, cli->arguments.operands[0], true, &place);
 
-    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
-    r = cli_runtime_find_node(cli, cli->arguments.operands[0], true, &place);
-    return r < 0 ? r
-                 : ask_place(cli, &place, HOST_FRAME_RESTART,
-                             place.is_supervisor ? "ready again, with all its children"
-                                                 : "ready again");
+    return r < 0 ? r : ask_place(cli, &place, HOST_FRAME_RESTART, "ready again");
 }

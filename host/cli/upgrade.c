@@ -188,7 +188,6 @@ int cli_upgrade(struct cli *cli)
 
     if (r < 0)
         return r;
-    cli_failure_about(cli, "%s", name);
     r = cli_runtime_find(cli, name, &place);
     if (r < 0)
         return r;

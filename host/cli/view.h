@@ -15,6 +15,12 @@ static inline void cli_view_copy(char *to, size_t size, struct rapahub_string te
     snprintf(to, size, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
 }
 
+/* Prints a text, and the end of a line. */
+static inline void cli_view_print(struct rapahub_string text)
+{
+    printf("%.*s\n", (int)text.size, text.size > 0 ? text.data : "");
+}
+
 static inline bool cli_view_is(struct rapahub_string text, const char *word)
 {
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
