@@ -61,19 +61,17 @@ static const struct cli_option *option_of(const struct words *words, int value)
     return NULL;
 }
 
-static bool is_choice(const char *choices, const char *value)
+/* The index of a word in "a|b|c"; -1: it is none of them. */
+static int index_of(const char *choices, const char *word)
 {
-    size_t size = strlen(value);
+    size_t size = strlen(word), n;
 
-    if (strchr(value, '|'))
-        return false; /* two of them */
-    while (choices) {
-        if (strncmp(choices, value, size) == 0 && (choices[size] == '|' || choices[size] == '\0'))
-            return size > 0;
-        choices = strchr(choices, '|');
-        choices += choices != NULL;
+    for (int index = 0; *choices; index++, choices += n + (choices[n] == '|')) {
+        n = strcspn(choices, "|");
+        if (n == size && memcmp(choices, word, n) == 0)
+            return index;
     }
-    return false;
+    return -1;
 }
 
 static int check_value(const struct cli_option *option, const char *from, const char *value)
@@ -81,7 +79,7 @@ static int check_value(const struct cli_option *option, const char *from, const 
     uint64_t number;
     int r = 0;
 
-    if (option->value == CLI_CHOICE && !is_choice(option->choices, value))
+    if (option->value == CLI_CHOICE && index_of(option->choices, value) < 0)
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of %s", value, option->choices);
     else if (option->value == CLI_SPAN)
         r = config_units_span(value, &number);
@@ -258,6 +256,14 @@ bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name)
     return find_given(arguments, name) != NULL;
 }
 
+unsigned cli_arguments_choice(const struct cli_arguments *arguments, const char *name)
+{
+    const struct cli_option *option = cli_command_option(arguments->command, name);
+    int index = index_of(option->choices, cli_arguments_text(arguments, name));
+
+    return index < 0 ? 0 : (unsigned)index;
+}
+
 uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name)
 {
     const char *text = cli_arguments_text(arguments, name);
@@ -274,12 +280,14 @@ uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *
     return text && config_units_count(text, &count) == 0 ? count : 0;
 }
 
-const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,
-                               unsigned index)
+unsigned cli_arguments_all(const struct cli_arguments *arguments, const char *name,
+                           const char *to[CLI_ARGUMENTS_GIVEN + 1])
 {
-    for (unsigned i = 0; i < arguments->given_count; i++) {
-        if (strcmp(arguments->given[i].option->name, name) == 0 && index-- == 0)
-            return arguments->given[i].value;
-    }
-    return NULL;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->name, name) == 0)
+            to[count++] = arguments->given[i].value;
+    to[count] = NULL;
+    return count;
 }

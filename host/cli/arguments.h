@@ -35,14 +35,20 @@ void cli_arguments_fini(struct cli_arguments *arguments);
 /* Returns the option's last value on the command line, else that of its variable, else the default;
  * NULL: none. The option must be in the table. */
 const char *cli_arguments_text(const struct cli_arguments *arguments, const char *name);
+
+/* Says whether an option is on the command line. */
 bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name);
+
+/* Returns the index of a checked option's word among its choices; 0 where it is none of them. */
+unsigned cli_arguments_choice(const struct cli_arguments *arguments, const char *name);
 
 /* Returns the number of a checked option; 0: it has no value. */
 uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name);
 uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name);
 
-/* Returns the index-th value of an option; NULL after the last. */
-const char *cli_arguments_each(const struct cli_arguments *arguments, const char *name,
-                               unsigned index);
+/* Collects all values of an option from the command line, with NULL after the last. Returns how
+ * many there are. */
+unsigned cli_arguments_all(const struct cli_arguments *arguments, const char *name,
+                           const char *to[CLI_ARGUMENTS_GIVEN + 1]);
 
 #endif

@@ -21,8 +21,6 @@
 #include "host/config/units.h"
 #include "hub/base/own.h"
 
-#define PLAIN_MAX 64
-
 struct calling {
     struct cli *cli;
     struct cli_target target;
@@ -64,17 +62,13 @@ static int find_method(struct calling *calling)
 
 /* Collects the signatures to suggest: those of --plain; else, if the file is no chimod, those of
  * the method. */
-static int plain_signatures(const struct calling *calling, const char **to)
+static int plain_signatures(const struct calling *calling, const char *to[CLI_ARGUMENTS_GIVEN + 1])
 {
     const struct cli_target *target = &calling->target;
-    unsigned count = 0;
+    unsigned count = cli_arguments_all(&calling->cli->arguments, "plain", to);
     struct config_module *elf;
-    const char *given;
     int r;
 
-    while (count < PLAIN_MAX &&
-           (given = cli_arguments_each(&calling->cli->arguments, "plain", count)))
-        to[count++] = given;
     if (count > 0 || !strchr(target->method, '('))
         return 0;
     elf = malloc(sizeof *elf);
@@ -89,7 +83,7 @@ static int plain_signatures(const struct calling *calling, const char **to)
 
 static int open_session(struct calling *calling)
 {
-    const char *plain[PLAIN_MAX + 1] = {NULL};
+    const char *plain[CLI_ARGUMENTS_GIVEN + 1] = {NULL};
     struct cli_session_options options = {
         .file = calling->target.file,
         .params = cli_arguments_text(&calling->cli->arguments, "params"),

@@ -11,6 +11,7 @@
 #include "host/cli/command.h"
 #include "host/control/client.h"
 
+/* In the order of the choices of --output. */
 enum cli_output {
     CLI_OUTPUT_TABLE,
     CLI_OUTPUT_WIDE,

@@ -6,11 +6,6 @@
 
 #include "host/config/suggest.h"
 
-#define END \
-    {       \
-        0   \
-    }
-
 const struct cli_option cli_command_global[] = {
     {.name = "output",
      .letter = 'o',
@@ -39,7 +34,7 @@ const struct cli_option cli_command_global[] = {
     {.name = "yes", .letter = 'y', .text = "answer every question with yes"},
     {.name = "help", .letter = 'h', .text = "say how the command is used, and end"},
     {.name = "version", .letter = 'V', .text = "print the version, and end"},
-    END};
+    {0}};
 
 const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name)
 {

@@ -61,10 +61,11 @@ static int set_limits(struct rapahub_host_options *host, const char *text)
 
 int cli_limits_take(const struct cli_arguments *arguments, struct rapahub_host_options *out)
 {
-    const char *text;
+    const char *texts[CLI_ARGUMENTS_GIVEN + 1];
+    unsigned count = cli_arguments_all(arguments, "limit", texts);
     int r = 0;
 
-    for (unsigned i = 0; r == 0 && (text = cli_arguments_each(arguments, "limit", i)); i++)
-        r = set_limits(out, text);
+    for (unsigned i = 0; r == 0 && i < count; i++)
+        r = set_limits(out, texts[i]);
     return r;
 }

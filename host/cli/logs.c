@@ -54,16 +54,6 @@ static int print_line(const struct printing *printing, const struct control_line
                                   MEMBER("topic", line->topic), MEMBER("event", line->text)));
 }
 
-static uint8_t level_of(const char *name)
-{
-    uint8_t level = RAPAHUB_LOG_ERROR;
-
-    while (level < RAPAHUB_LOG_DEBUG &&
-           strcmp(rapahub_log_level_name((enum rapahub_log_level)level), name) != 0)
-        level++;
-    return level;
-}
-
 static int print_lines(struct cli *cli, const struct printing *printing, uint64_t deadline_ns,
                        int interrupt)
 {
@@ -86,7 +76,7 @@ int cli_logs(struct cli *cli)
     bool follow = cli_arguments_flag(arguments, "follow");
     uint64_t deadline_ns = follow ? HUB_NEVER : hub_clock_after(cli->timeout_ns);
     struct control_logs request = {.since_ns = UINT64_MAX,
-                                   .level = level_of(cli_arguments_text(arguments, "level")),
+                                   .level = (uint8_t)cli_arguments_choice(arguments, "level"),
                                    .follow = follow};
     OWN(hub_fd) int interrupt = -1;
     struct cli_runtime_place place;

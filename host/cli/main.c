@@ -17,20 +17,6 @@
 
 #define EXIT_USAGE 2
 
-static enum cli_output output_of(const struct cli_arguments *arguments)
-{
-    static const char *const names[] = {"table", "wide", "json", "ndjson", "name"};
-    const char *wanted = cli_arguments_text(arguments, "output");
-
-    if (cli_arguments_flag(arguments, "json"))
-        return CLI_OUTPUT_JSON;
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], wanted) == 0)
-            return (enum cli_output)i;
-    }
-    return CLI_OUTPUT_TABLE;
-}
-
 static bool colored(const struct cli_arguments *arguments, int fd)
 {
     const char *when = cli_arguments_text(arguments, "color");
@@ -46,7 +32,9 @@ static void take_global_options(struct cli *cli)
     const struct cli_arguments *arguments = &cli->arguments;
 
     cli->command = arguments->command;
-    cli->output = output_of(arguments);
+    cli->output = cli_arguments_flag(arguments, "json")
+                      ? CLI_OUTPUT_JSON
+                      : (enum cli_output)cli_arguments_choice(arguments, "output");
     cli->quiet = cli_arguments_flag(arguments, "quiet");
     cli->verbose = cli_arguments_flag(arguments, "verbose");
     cli->progress = !cli->quiet && !cli_arguments_flag(arguments, "no-progress");

@@ -15,19 +15,12 @@
 
 /* ---- the guests ---- */
 
-static const char *trust_name(uint8_t trust)
-{
-    static const char *const names[] = {"standard", "strict", "trusted"};
-
-    return trust < sizeof names / sizeof *names ? names[trust] : "?";
-}
-
 static void write_guest(struct cli_json *json, const char *host, const struct control_guest *guest)
 {
     cli_json_object(json, NULL,
                     MEMBERS(MEMBER("name", guest->name), MEMBER("host", host),
                             MEMBER("pid", guest->pid), MEMBER("state", guest->state),
-                            MEMBER("trust", trust_name(guest->trust)),
+                            MEMBER("trust", cli_view_trust(guest->trust)),
                             MEMBER("epoch", guest->epoch), MEMBER("restarts", guest->restarts),
                             MEMBER("uptime_ns", guest->uptime_ns), MEMBER("calls", guest->calls),
                             MEMBER("resident_bytes", guest->resident_bytes)));
@@ -51,7 +44,7 @@ static void add_row(struct cli_listing *listing, const char *host,
     if (guest->resident_bytes)
         config_units_print_size(guest->resident_bytes, memory);
     cli_table_add(&listing->table,
-                  (const char *[]){name, host, pid, state, trust_name(guest->trust), restarts,
+                  (const char *[]){name, host, pid, state, cli_view_trust(guest->trust), restarts,
                                    uptime, calls, memory, listing->whole ? chimod : NULL, NULL});
 }
 

@@ -11,11 +11,10 @@
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/run_anonymous.h"
+#include "host/cli/view.h"
 #include "host/config/units.h"
 #include "host/supervise/defaults.h"
 #include "hub/base/clock.h"
-
-static const char *const trust_names[] = {"standard", "strict", "trusted"};
 
 /* The protection that this release really gives. r[impl exp.honest] */
 static const char *const trust_texts[] = {"own segment; no jail in this release", "refused",
@@ -76,7 +75,7 @@ static void tell_ready(struct cli_run_events *events, struct cli_run_guest *gues
                          within, now.pid, event->guest.epoch);
     else
         cli_failure_note(events->cli, "%s: ready%s  pid %" PRId32 "  trust %s (%s)", guest->name,
-                         within, now.pid, trust_names[guest->trust], trust_texts[guest->trust]);
+                         within, now.pid, cli_view_trust(guest->trust), trust_texts[guest->trust]);
     guest->started = true;
     guest->failed = guest->ended = false;
     guest->began_ns = 0;
@@ -215,7 +214,7 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
                        MEMBER("uptime_ns", event->uptime_ns),
                        MEMBER("calls_lost", event->calls_lost), MEMBER("restarts", event->restarts),
                        MEMBER("budget", event->restarts_max), MEMBER("due_ns", event->due_ns),
-                       MEMBER("trust", trust_names[trust_of(events, event->guest)])));
+                       MEMBER("trust", cli_view_trust(trust_of(events, event->guest)))));
     cli_json_open(&json, "layers", CLI_JSON_LIST);
     cli_json_close(&json);
     (void)cli_json_end(&json); /* the guests run on */

@@ -1,33 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/run_options.h"
 
-#include <string.h>
-
 #include "host/cli/cli.h"
 #include "host/cli/limits.h"
 #include "host/config/units.h"
 
-static int index_of(const char *value, const char *const *names)
-{
-    int index = 0;
-
-    while (names[index] && strcmp(names[index], value) != 0)
-        index++;
-    return index;
-}
-
 int cli_run_options_take(struct cli *cli, struct cli_run_options *out)
 {
-    static const char *const trusts[] = {"standard", "strict", "trusted", NULL};
-    static const char *const restarts[] = {"permanent", "transient", "temporary", NULL};
     const struct cli_arguments *arguments = &cli->arguments;
-    const char *plain;
     int r;
 
     *out = (struct cli_run_options){
-        .trust = (enum rapahub_trust)index_of(cli_arguments_text(arguments, "trust"), trusts),
-        .supervision.restart =
-            (enum rapahub_restart)index_of(cli_arguments_text(arguments, "restart"), restarts)};
+        .trust = (enum rapahub_trust)cli_arguments_choice(arguments, "trust"),
+        .supervision.restart = (enum rapahub_restart)cli_arguments_choice(arguments, "restart")};
     out->check = cli_arguments_flag(arguments, "check");
     out->host.anonymous = cli_arguments_flag(arguments, "anonymous");
     out->host.path = cli_arguments_text(arguments, "hub-path");
@@ -39,9 +24,6 @@ int cli_run_options_take(struct cli *cli, struct cli_run_options *out)
                             &out->supervision.period_ns);
     if (r == 0)
         r = cli_limits_take(arguments, &out->host);
-    for (unsigned i = 0;
-         r == 0 && i < CLI_RUN_PLAIN_MAX && (plain = cli_arguments_each(arguments, "plain", i));
-         i++)
-        out->plain[i] = plain;
+    cli_arguments_all(arguments, "plain", out->plain);
     return r;
 }

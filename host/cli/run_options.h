@@ -5,16 +5,16 @@
 
 #include <rapahub/host.h>
 
-struct cli;
+#include "host/cli/arguments.h"
 
-#define CLI_RUN_PLAIN_MAX 64
+struct cli;
 
 struct cli_run_options {
     struct rapahub_host_options host; /* its limits */
     struct rapahub_supervision supervision;
     enum rapahub_trust trust;
-    bool check;                               /* and no more */
-    const char *plain[CLI_RUN_PLAIN_MAX + 1]; /* ended by NULL */
+    bool check;                                 /* and no more */
+    const char *plain[CLI_ARGUMENTS_GIVEN + 1]; /* ended by NULL */
 };
 
 /* RAPAHUB_ECONFIG says which option is wrong. */

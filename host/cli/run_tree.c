@@ -21,25 +21,16 @@
 
 /* ---- the file ---- */
 
-/* On the command line, not in the environment. */
-static bool is_given(const struct cli_arguments *arguments, const char *name)
-{
-    for (unsigned i = 0; i < arguments->given_count; i++)
-        if (strcmp(arguments->given[i].option->name, name) == 0)
-            return true;
-    return false;
-}
-
 static int check_options(struct cli *cli)
 {
     static const char *const keys[] = {"restart", "budget", "plain", "params"};
 
     if (cli->arguments.count > 1)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "a tree is a file alone; add the modules to it");
-    if (is_given(&cli->arguments, "anonymous"))
+    if (cli_arguments_flag(&cli->arguments, "anonymous"))
         return rapahub_fail(RAPAHUB_ECONFIG, "", "--anonymous does not go with a tree");
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (is_given(&cli->arguments, keys[i]))
+        if (cli_arguments_flag(&cli->arguments, keys[i]))
             return rapahub_fail(RAPAHUB_ECONFIG, "", "--%s is said in the file, of each guest",
                                 keys[i]);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view: texts of frames, which have a size and no 0 at their end. */
+/* view: what frames say, as text: their texts have a size and no 0 at their end. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rapahub/host.h>
 #include <rapahub/value.h>
 
 /* Copies a text, cut at `size`, and ends it with a 0. */
@@ -19,6 +20,15 @@ static inline void cli_view_copy(char *to, size_t size, struct rapahub_string te
 static inline void cli_view_print(struct rapahub_string text)
 {
     printf("%.*s\n", (int)text.size, text.size > 0 ? text.data : "");
+}
+
+/* The word for a level of enum rapahub_trust. */
+static inline const char *cli_view_trust(unsigned trust)
+{
+    return trust == RAPAHUB_TRUST_STANDARD  ? "standard"
+           : trust == RAPAHUB_TRUST_STRICT  ? "strict"
+           : trust == RAPAHUB_TRUST_TRUSTED ? "trusted"
+                                            : "?";
 }
 
 static inline bool cli_view_is(struct rapahub_string text, const char *word)

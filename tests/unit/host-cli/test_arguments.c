@@ -220,14 +220,16 @@ static void help_needs_no_operands(void **state)
 
 static void the_last_one_counts_and_each_can_be_asked(void **state)
 {
+    const char *limits[CLI_ARGUMENTS_GIVEN + 1];
     struct line line;
 
     (void)state;
     assert_int_equal(parse(&line, "rapahub run --limit a=1 --name x --limit b=2 --name y f.so"), 0);
     assert_string_equal(cli_arguments_text(&line.arguments, "name"), "y");
-    assert_string_equal(cli_arguments_each(&line.arguments, "limit", 0), "a=1");
-    assert_string_equal(cli_arguments_each(&line.arguments, "limit", 1), "b=2");
-    assert_null(cli_arguments_each(&line.arguments, "limit", 2));
+    assert_int_equal(cli_arguments_all(&line.arguments, "limit", limits), 2);
+    assert_string_equal(limits[0], "a=1");
+    assert_string_equal(limits[1], "b=2");
+    assert_null(limits[2]);
     cli_arguments_fini(&line.arguments);
 }
 
