@@ -121,9 +121,9 @@ static void look_at(const char *path, struct built *built)
 
 static void print_line(const struct building *building, const char *path, const struct built *built)
 {
-    char size[CONFIG_UNITS_TEXT], span[CONFIG_UNITS_TEXT], glibc[HUB_ELF_NAME];
+    char glibc[HUB_ELF_NAME];
 
-    printf("%s  %s", path, config_units_print_size(built->elf.size_bytes, size));
+    printf("%s  %s", path, SIZE_TEXT(built->elf.size_bytes));
     if (!built->elf.is_chimod)
         fputs("  no chimod: a call names the whole signature", stdout);
     else if (built->known)
@@ -134,7 +134,7 @@ static void print_line(const struct building *building, const char *path, const 
     hub_elf_facts_glibc(&built->elf.facts, glibc);
     if (glibc[0])
         printf("  needs glibc %s", glibc);
-    printf("  %s\n", config_units_print_span(building->duration_ns, span));
+    printf("  %s\n", SPAN_TEXT(building->duration_ns));
 }
 
 static void write_module(struct cli_json *json, const char *path, const struct built *built)

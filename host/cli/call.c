@@ -145,7 +145,6 @@ static int call_once(struct calling *calling)
 static int call_all(struct calling *calling)
 {
     uint64_t count = cli_arguments_count(&calling->cli->arguments, "repeat"), total_ns = 0;
-    char calls[CONFIG_UNITS_TEXT], mean[CONFIG_UNITS_TEXT];
     int r = 0;
 
     if (count > 1 && calling->values.files.count > 0)
@@ -155,8 +154,8 @@ static int call_all(struct calling *calling)
         total_ns += calling->answer.duration_ns;
     }
     if (r == 0 && count > 1)
-        cli_failure_note(calling->cli, "%s calls, %s each", config_units_print_count(count, calls),
-                         config_units_print_span(total_ns / count, mean));
+        cli_failure_note(calling->cli, "%s calls, %s each", COUNT_TEXT(count),
+                         SPAN_TEXT(total_ns / count));
     return r;
 }
 

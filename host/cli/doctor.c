@@ -2,6 +2,7 @@
 /* doctor: a function for each check. Features that this release lacks are reported, not left out.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <rapahub/error.h>
+#include <rapahub/export.h>
 #include <rapahub/version.h>
 
 #include "host/cli/cli.h"
@@ -50,18 +52,26 @@ struct finding {
 
 struct check {
     const char *id;
-    void (*look)(struct cli *cli, struct finding *out);
+    void (*look)(const struct cli *cli, struct finding *out);
 };
 
-static void set_finding(struct finding *out, enum result result, const char *text,
-                        const char *remedy)
+static void set_finding(struct finding *out, enum result result, const char *remedy,
+                        const char *format, ...) RAPAHUB_PRINTF(4, 5);
+
+/* The remedy is for a warning and a failure alone. */
+static void set_finding(struct finding *out, enum result result, const char *remedy,
+                        const char *format, ...)
 {
+    va_list arguments;
+
     out->result = result;
-    snprintf(out->text, sizeof out->text, "%s", text);
-    snprintf(out->remedy, sizeof out->remedy, "%s", remedy);
+    snprintf(out->remedy, sizeof out->remedy, "%s", result == RESULT_OK ? "" : remedy);
+    va_start(arguments, format);
+    vsnprintf(out->text, sizeof out->text, format, arguments);
+    va_end(arguments);
 }
 
-static void look_at_kernel(struct cli *cli, struct finding *out)
+static void look_at_kernel(const struct cli *cli, struct finding *out)
 {
     unsigned long major, minor;
     struct utsname name;
@@ -71,98 +81,81 @@ static void look_at_kernel(struct cli *cli, struct finding *out)
     uname(&name);
     major = strtoul(name.release, &end, 10);
     minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    if (major > 5 || (major == 5 && minor >= 10))
-        set_finding(out, RESULT_OK, name.release, "");
-    else
-        set_finding(out, RESULT_FAIL, name.release, "Linux 5.10 or later is needed");
+    set_finding(out, major > 5 || (major == 5 && minor >= 10) ? RESULT_OK : RESULT_FAIL,
+                "Linux 5.10 or later is needed", "%s", name.release);
 }
 
-static void look_at_libraries(struct cli *cli, struct finding *out)
+static void look_at_libraries(const struct cli *cli, struct finding *out)
 {
-    char guest[CLI_PROGRAM_PATH], text[512];
+    char guest[CLI_PROGRAM_PATH];
 
     (void)cli;
-    if (cli_program_guest(guest) < 0 || access(guest, X_OK) < 0) {
-        set_finding(out, RESULT_FAIL, "the program rapahub-guest is not where it should be",
-                    "install the package rapahub anew, or set RAPAHUB_GUEST");
-        return;
-    }
-    snprintf(text, sizeof text, "rapahub %s, segment %d, abi %d, %s, %s", rapahub_version(),
-             RAPAHUB_SEGMENT_VERSION, RAPAHUB_CHIMOD_ABI, JSON_READER, YAML_READER);
-    set_finding(out, RESULT_OK, text, "");
+    if (cli_program_guest(guest) < 0 || access(guest, X_OK) < 0)
+        set_finding(out, RESULT_FAIL, "install the package rapahub anew, or set RAPAHUB_GUEST",
+                    "the program rapahub-guest is not where it should be");
+    else
+        set_finding(out, RESULT_OK, "", "rapahub %s, segment %d, abi %d, %s, %s", rapahub_version(),
+                    RAPAHUB_SEGMENT_VERSION, RAPAHUB_CHIMOD_ABI, JSON_READER, YAML_READER);
 }
 
-static void look_at_shm(struct cli *cli, struct finding *out)
+static void look_at_shm(const struct cli *cli, struct finding *out)
 {
-    char size[CONFIG_UNITS_TEXT], text[128];
     struct statvfs status;
     uint64_t free_bytes;
 
     (void)cli;
     if (statvfs("/dev/shm", &status) < 0 || access("/dev/shm", W_OK) < 0) {
-        set_finding(out, RESULT_FAIL, "/dev/shm cannot be written",
-                    "mount -t tmpfs -o mode=1777 tmpfs /dev/shm");
+        set_finding(out, RESULT_FAIL, "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+                    "/dev/shm cannot be written");
         return;
     }
     free_bytes = (uint64_t)status.f_bavail * status.f_frsize;
-    snprintf(text, sizeof text, "/dev/shm %s free", config_units_print_size(free_bytes, size));
-    if (free_bytes < SHM_LEAST)
-        set_finding(out, RESULT_WARN, text, "mount -o remount,size=1G /dev/shm");
-    else
-        set_finding(out, RESULT_OK, text, "");
+    set_finding(out, free_bytes < SHM_LEAST ? RESULT_WARN : RESULT_OK,
+                "mount -o remount,size=1G /dev/shm", "/dev/shm %s free", SIZE_TEXT(free_bytes));
 }
 
-static void look_at_segments(struct cli *cli, struct finding *out)
+static void look_at_segments(const struct cli *cli, struct finding *out)
 {
     bool fix = cli_arguments_flag(&cli->arguments, "fix");
     int count = hub_mapping_sweep(SEGMENT_PREFIX, !fix);
-    char text[128];
 
-    if (count < 0) {
-        set_finding(out, RESULT_FAIL, rapahub_last_error()->text, "");
-        return;
-    }
-    snprintf(text, sizeof text, "%d stale segment%s%s", count, count == 1 ? "" : "s",
-             fix && count > 0 ? ", removed" : "");
-    if (count > 0 && !fix)
-        set_finding(out, RESULT_WARN, text, "rapahub doctor --fix");
+    if (count < 0)
+        set_finding(out, RESULT_FAIL, "", "%s", rapahub_last_error()->text);
     else
-        set_finding(out, RESULT_OK, text, "");
+        set_finding(out, count > 0 && !fix ? RESULT_WARN : RESULT_OK, "rapahub doctor --fix",
+                    "%d stale segment%s%s", count, count == 1 ? "" : "s",
+                    fix && count > 0 ? ", removed" : "");
 }
 
 /* r[impl exp.honest] */
-static void look_at_levels(struct cli *cli, struct finding *out)
+static void look_at_levels(const struct cli *cli, struct finding *out)
 {
     (void)cli;
     set_finding(out, RESULT_WARN,
-                "trusted; standard: a segment of its own, but no jail; strict: not available",
-                "this release has no jail: run only modules that you trust with your files");
+                "this release has no jail: run only modules that you trust with your files",
+                "trusted; standard: a segment of its own, but no jail; strict: not available");
 }
 
-static void look_at_limits(struct cli *cli, struct finding *out)
+static void look_at_limits(const struct cli *cli, struct finding *out)
 {
     struct rlimit files;
-    char text[128];
 
     (void)cli;
     getrlimit(RLIMIT_NOFILE, &files);
-    snprintf(text, sizeof text, "open files %" PRIu64, (uint64_t)files.rlim_cur);
-    if (files.rlim_cur < FILES_LEAST)
-        set_finding(out, RESULT_WARN, text, "ulimit -n 4096");
-    else
-        set_finding(out, RESULT_OK, text, "");
+    set_finding(out, files.rlim_cur < FILES_LEAST ? RESULT_WARN : RESULT_OK, "ulimit -n 4096",
+                "open files %" PRIu64, (uint64_t)files.rlim_cur);
 }
 
-static void look_at_runtime(struct cli *cli, struct finding *out)
+static void look_at_runtime(const struct cli *cli, struct finding *out)
 {
     char path[CLI_RUNTIME_PATH];
+    bool there;
 
     (void)cli;
-    if (cli_runtime_folder(true, path) < 0)
-        set_finding(out, RESULT_FAIL, rapahub_last_error()->text,
-                    "remove it, or set XDG_RUNTIME_DIR to a folder of yours");
-    else
-        set_finding(out, RESULT_OK, path, "");
+    there = cli_runtime_folder(true, path) == 0;
+    set_finding(out, there ? RESULT_OK : RESULT_FAIL,
+                "remove it, or set XDG_RUNTIME_DIR to a folder of yours", "%s",
+                there ? path : rapahub_last_error()->text);
 }
 
 static const struct check checks[] = {

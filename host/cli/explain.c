@@ -20,8 +20,6 @@ static void print_one(int code)
 
 static void show_code(struct cli_listing *listing, int code)
 {
-    char number[16], status[16];
-
     if (cli_json_wanted(listing->cli)) {
         cli_json_object(&listing->json, NULL,
                         MEMBERS(MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
@@ -30,9 +28,8 @@ static void show_code(struct cli_listing *listing, int code)
                                 MEMBER("exit", rapahub_error_exit(code))));
         return;
     }
-    snprintf(number, sizeof number, "%d", code);
-    snprintf(status, sizeof status, "%d", rapahub_error_exit(code));
-    cli_table_add(&listing->table, (const char *[]){rapahub_error_name(code), number, status,
+    cli_table_add(&listing->table, (const char *[]){rapahub_error_name(code), CELL("%d", code),
+                                                    CELL("%d", rapahub_error_exit(code)),
                                                     rapahub_error_text(code), NULL});
 }
 

@@ -150,16 +150,13 @@ static int inspect_guest(struct inspection *inspection, const char *name)
 static void print_head(const struct inspection *inspection)
 {
     const struct config_module *elf = &inspection->elf;
-    char size[CONFIG_UNITS_TEXT];
 
     printf("%s%s%s  %s", inspection->name[0] ? inspection->name : inspection->file,
-           inspection->version[0] ? " " : "", inspection->version,
-           config_units_print_size(elf->size_bytes, size));
+           inspection->version[0] ? " " : "", inspection->version, SIZE_TEXT(elf->size_bytes));
     if (inspection->sha256[0])
         printf("  sha256 %.16s…", inspection->sha256);
     if (elf->is_chimod)
-        printf("  abi %" PRIu32 "  state %s", elf->abi,
-               config_units_print_size(elf->state_bytes, size));
+        printf("  abi %" PRIu32 "  state %s", elf->abi, SIZE_TEXT(elf->state_bytes));
     else
         printf("  no chimod");
     printf("  constructors %" PRIu64 "\n", elf->facts.constructors);

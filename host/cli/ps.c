@@ -29,23 +29,16 @@ static void write_guest(struct cli_json *json, const char *host, const struct co
 static void add_row(struct cli_listing *listing, const char *host,
                     const struct control_guest *guest)
 {
-    char name[CLI_RUNTIME_NAME], state[32], chimod[512], pid[16] = "-", restarts[16];
-    char uptime[CONFIG_UNITS_TEXT] = "-", calls[CONFIG_UNITS_TEXT], memory[CONFIG_UNITS_TEXT] = "-";
+    bool lives = guest->pid > 0;
 
-    cli_view_copy(name, sizeof name, guest->name);
-    cli_view_copy(state, sizeof state, guest->state);
-    cli_view_copy(chimod, sizeof chimod, guest->chimod);
-    snprintf(restarts, sizeof restarts, "%" PRIu32, guest->restarts);
-    config_units_print_count(guest->calls, calls);
-    if (guest->pid > 0) {
-        snprintf(pid, sizeof pid, "%" PRId32, guest->pid);
-        config_units_print_span(guest->uptime_ns, uptime);
-    }
-    if (guest->resident_bytes)
-        config_units_print_size(guest->resident_bytes, memory);
     cli_table_add(&listing->table,
-                  (const char *[]){name, host, pid, state, cli_view_trust(guest->trust), restarts,
-                                   uptime, calls, memory, listing->whole ? chimod : NULL, NULL});
+                  (const char *[]){
+                      CELL("%.*s", VIEW(guest->name)), host,
+                      lives ? CELL("%" PRId32, guest->pid) : "-", CELL("%.*s", VIEW(guest->state)),
+                      cli_view_trust(guest->trust), CELL("%" PRIu32, guest->restarts),
+                      lives ? SPAN_TEXT(guest->uptime_ns) : "-", COUNT_TEXT(guest->calls),
+                      guest->resident_bytes ? SIZE_TEXT(guest->resident_bytes) : "-",
+                      listing->whole ? CELL("%.*s", VIEW(guest->chimod)) : NULL, NULL});
 }
 
 static int show_guest(void *user, const char *host, const struct control_guest *guest)
@@ -132,26 +125,20 @@ static void write_child(struct children *children, const struct control_child *c
 /* Names are set in below their supervisor; the host's own, at the top, is not shown. */
 static void add_child(struct children *children, const struct control_child *child, int depth)
 {
-    char name[CLI_RUNTIME_NAME + 2 * 32], state[32 + CONFIG_UNITS_TEXT], pid[16] = "-", life[24];
-    char restarts[16] = "-", failures[32] = "-", due[CONFIG_UNITS_TEXT];
     int set_in = depth > 1 ? 2 * (depth < 32 ? depth - 1 : 31) : 0;
+    const char *due = child->due_ns ? SPAN_TEXT(child->due_ns) : "";
 
-    snprintf(name, sizeof name, "%*s%.*s", set_in, "", (int)child->name.size,
-             child->name.size ? child->name.data : "");
-    snprintf(state, sizeof state, "%.*s%s%s", (int)child->state.size,
-             child->state.size ? child->state.data : "", child->due_ns ? " " : "",
-             child->due_ns ? config_units_print_span(child->due_ns, due) : "");
-    snprintf(life, sizeof life, "%" PRIu64, child->incarnation);
-    if (child->pid > 0)
-        snprintf(pid, sizeof pid, "%" PRId32, child->pid);
-    if (!child->is_supervisor)
-        snprintf(restarts, sizeof restarts, "%" PRIu32, child->restarts);
-    if (child->failures_max > 0)
-        snprintf(failures, sizeof failures, "%" PRIu32 " of %" PRIu32, child->failures,
-                 child->failures_max);
     cli_table_add(&children->listing.table,
-                  (const char *[]){name, children->host, kind_of(child), state, pid, life, restarts,
-                                   failures, NULL});
+                  (const char *[]){
+                      CELL("%*s%.*s", set_in, "", VIEW(child->name)), children->host,
+                      kind_of(child), CELL("%.*s%s%s", VIEW(child->state), due[0] ? " " : "", due),
+                      child->pid > 0 ? CELL("%" PRId32, child->pid) : "-",
+                      CELL("%" PRIu64, child->incarnation),
+                      child->is_supervisor ? "-" : CELL("%" PRIu32, child->restarts),
+                      child->failures_max > 0
+                          ? CELL("%" PRIu32 " of %" PRIu32, child->failures, child->failures_max)
+                          : "-",
+                      NULL});
 }
 
 static int show_child(void *user, enum host_frame_kind kind, const union host_frame_record *record)

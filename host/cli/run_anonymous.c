@@ -15,44 +15,30 @@ static bool same(struct rapahub_guest_id a, struct rapahub_guest_id b)
     return a.group == b.group && a.epoch == b.epoch && a.peer == b.peer;
 }
 
+/* Finds the entry of a guest, or, with NULL, a free one; NULL: there is none. */
 static struct cli_run_visitor *find(struct cli_run_anonymous *visitors,
-                                    struct rapahub_guest_id guest)
+                                    const struct rapahub_guest_id *guest)
 {
-    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++)
-        if (visitors->list[i].name[0] && same(visitors->list[i].guest, guest))
-            return &visitors->list[i];
+    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++) {
+        struct cli_run_visitor *visitor = &visitors->list[i];
+
+        if (guest ? visitor->name[0] && same(visitor->guest, *guest) : !visitor->name[0])
+            return visitor;
+    }
     return NULL;
-}
-
-static struct cli_run_visitor *find_free(struct cli_run_anonymous *visitors)
-{
-    for (unsigned i = 0; i < CLI_RUN_ANONYMOUS; i++)
-        if (!visitors->list[i].name[0])
-            return &visitors->list[i];
-    return NULL;
-}
-
-static void note_arrival(struct cli_run_anonymous *visitors, const struct rapahub_event *event)
-{
-    struct cli_run_visitor *visitor = find_free(visitors);
-
-    if (!visitor)
-        return;
-    *visitor = (struct cli_run_visitor){.guest = event->guest, .fresh = true};
-    snprintf(visitor->name, sizeof visitor->name, "%s", event->name);
 }
 
 bool cli_run_anonymous_take(struct cli_run_anonymous *visitors, const struct rapahub_event *event)
 {
-    struct cli_run_visitor *visitor;
+    bool is_new = event->kind == RAPAHUB_EVENT_ATTACHED;
+    struct cli_run_visitor *visitor = find(visitors, is_new ? NULL : &event->guest);
 
-    if (event->kind == RAPAHUB_EVENT_ATTACHED) {
-        note_arrival(visitors, event);
-        return true;
-    }
-    visitor = find(visitors, event->guest);
     if (!visitor)
-        return false;
+        return is_new;
+    if (is_new) {
+        *visitor = (struct cli_run_visitor){.guest = event->guest, .fresh = true};
+        snprintf(visitor->name, sizeof visitor->name, "%s", event->name);
+    }
     if (event->kind == RAPAHUB_EVENT_DOWN) {
         visitor->gone = true;
         snprintf(visitor->cause, sizeof visitor->cause, "%s%s%s", event->cause,

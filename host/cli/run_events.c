@@ -29,53 +29,57 @@ static struct cli_run_guest *find(struct cli_run_events *events, const char *nam
     return NULL;
 }
 
-struct looking {
-    const char *name;
+/* The present state of the guest of an event. */
+struct state {
+    const struct rapahub_event *event;
     int32_t pid;
     char version[64];
+    enum rapahub_trust trust;
 };
 
+/* An anonymous guest shares the host's segment, whatever the trust level of the others. */
 static void note(void *user, const struct rapahub_guest_status *status)
 {
-    struct looking *looking = user;
+    struct state *state = user;
+    const struct rapahub_event *event = state->event;
 
-    if (strcmp(status->name, looking->name) != 0)
+    if (status->guest.group == event->guest.group && status->guest.peer == event->guest.peer)
+        state->trust = status->trust;
+    if (strcmp(status->name, event->name) != 0)
         return;
-    looking->pid = status->pid;
-    snprintf(looking->version, sizeof looking->version, "%s", status->version);
+    state->pid = status->pid;
+    snprintf(state->version, sizeof state->version, "%s", status->version);
 }
 
-static struct looking look(const struct cli_run_events *events, const char *name)
+static struct state look(const struct cli_run_events *events, const struct rapahub_event *event)
 {
-    struct looking looking = {.name = name};
+    struct state state = {.event = event, .trust = events->trust};
 
-    if (rapahub_host_guests(events->host, note, &looking) < 0)
+    if (rapahub_host_guests(events->host, note, &state) < 0)
         rapahub_clear_error();
-    return looking;
+    return state;
 }
 
 static void tell_ready(struct cli_run_events *events, struct cli_run_guest *guest,
                        const struct rapahub_event *event)
 {
-    char span[CONFIG_UNITS_TEXT], within[CONFIG_UNITS_TEXT + 4] = "";
-    struct looking now = look(events, guest->name);
-    bool upgraded =
-        guest->started && !guest->ended; /* ready again, although its last life has not ended */
+    struct state now = look(events, event);
+    /* Ready again, although its last life has not ended. */
+    bool upgraded = guest->started && !guest->ended;
+    char ready[sizeof now.version + CONFIG_UNITS_TEXT] = "ready";
 
     if (guest->down > 0) /* it was stopped and started on request */
         cli_run_events_settle(events);
-    if (guest->began_ns)
-        snprintf(within, sizeof within, " in %s",
-                 config_units_print_span(hub_clock_now() - guest->began_ns, span));
     if (upgraded)
-        cli_failure_note(events->cli, "%s: upgraded to %s  pid %" PRId32 "  epoch %" PRIu32,
-                         guest->name, now.version, now.pid, event->guest.epoch);
-    else if (guest->started)
-        cli_failure_note(events->cli, "%s: ready%s  pid %" PRId32 "  epoch %" PRIu32, guest->name,
-                         within, now.pid, event->guest.epoch);
+        snprintf(ready, sizeof ready, "upgraded to %s", now.version);
+    else if (guest->began_ns)
+        snprintf(ready, sizeof ready, "ready in %s", SPAN_TEXT(hub_clock_now() - guest->began_ns));
+    if (guest->started)
+        cli_failure_note(events->cli, "%s: %s  pid %" PRId32 "  epoch %" PRIu32, guest->name, ready,
+                         now.pid, event->guest.epoch);
     else
-        cli_failure_note(events->cli, "%s: ready%s  pid %" PRId32 "  trust %s (%s)", guest->name,
-                         within, now.pid, cli_view_trust(guest->trust), trust_texts[guest->trust]);
+        cli_failure_note(events->cli, "%s: %s  pid %" PRId32 "  trust %s (%s)", guest->name, ready,
+                         now.pid, cli_view_trust(guest->trust), trust_texts[guest->trust]);
     guest->started = true;
     guest->failed = guest->ended = false;
     guest->began_ns = 0;
@@ -101,11 +105,9 @@ static void note_down(struct cli_run_events *events, struct cli_run_guest *guest
 static void tell_death(const struct cli_run_events *events, struct cli_run_guest *guest,
                        const char *follows)
 {
-    char span[CONFIG_UNITS_TEXT];
-
     cli_failure_note(events->cli, "%s: died: %s after %s, %" PRIu32 " call%s lost; %s", guest->name,
-                     guest->cause, config_units_print_span(guest->uptime_ns, span),
-                     guest->calls_lost, guest->calls_lost == 1 ? "" : "s", follows);
+                     guest->cause, SPAN_TEXT(guest->uptime_ns), guest->calls_lost,
+                     guest->calls_lost == 1 ? "" : "s", follows);
     guest->down = 0;
 }
 
@@ -128,37 +130,30 @@ static void tell_report(const struct cli_run_events *events, const struct rapahu
 static void tell_restart(const struct cli_run_events *events, struct cli_run_guest *guest,
                          const struct rapahub_event *event)
 {
-    char follows[128], span[CONFIG_UNITS_TEXT], when[CONFIG_UNITS_TEXT + 8] = "now";
+    char follows[128], when[CONFIG_UNITS_TEXT + 8] = "now";
 
     guest->began_ns = guest->lazy ? 0 : hub_clock_after(event->due_ns);
     if (event->restarts ==
         0) { /* it goes with another one, or its failure counts when it is called */
         cli_failure_note(events->cli, "%s: down: %s after %s; starts again", guest->name,
-                         guest->cause, config_units_print_span(guest->uptime_ns, span));
+                         guest->cause, SPAN_TEXT(guest->uptime_ns));
         guest->down = 0;
         return;
     }
     if (event->due_ns > 0)
-        snprintf(when, sizeof when, "in %s", config_units_print_span(event->due_ns, span));
+        snprintf(when, sizeof when, "in %s", SPAN_TEXT(event->due_ns));
     snprintf(follows, sizeof follows, "restart %" PRIu32 " of %" PRIu32 " %s", event->restarts,
              event->restarts_max, when);
     tell_death(events, guest, follows);
     tell_report(events, event);
 }
 
-static const char *print_period(uint64_t period_ns, char to[CONFIG_UNITS_TEXT])
-{
-    if (period_ns == RAPAHUB_FOREVER)
-        snprintf(to, CONFIG_UNITS_TEXT, "its life");
-    else
-        config_units_print_span(period_ns ? period_ns : HOST_DEFAULT_S(PERIOD), to);
-    return to;
-}
-
 static void tell_failed(struct cli_run_events *events, struct cli_run_guest *guest,
                         const struct rapahub_event *event)
 {
-    char follows[128], span[CONFIG_UNITS_TEXT];
+    uint64_t period_ns = guest->period_ns ? guest->period_ns : HOST_DEFAULT_S(PERIOD);
+    const char *period = period_ns == RAPAHUB_FOREVER ? "its life" : SPAN_TEXT(period_ns);
+    char follows[128];
 
     guest->failed = true;
     note_cause(guest, event);
@@ -167,39 +162,16 @@ static void tell_failed(struct cli_run_events *events, struct cli_run_guest *gue
         snprintf(follows, sizeof follows, "not started again");
     else
         snprintf(follows, sizeof follows, "%" PRIu32 " restart%s within %s used up",
-                 event->restarts_max, event->restarts_max == 1 ? "" : "s",
-                 print_period(guest->period_ns, span));
+                 event->restarts_max, event->restarts_max == 1 ? "" : "s", period);
     tell_death(events, guest, follows);
     tell_report(events, event);
-}
-
-struct trusted {
-    struct rapahub_guest_id guest;
-    enum rapahub_trust trust;
-};
-
-/* An anonymous guest shares the host's segment, whatever the trust level of the others. */
-static void note_trust(void *user, const struct rapahub_guest_status *status)
-{
-    struct trusted *trusted = user;
-
-    if (status->guest.group == trusted->guest.group && status->guest.peer == trusted->guest.peer)
-        trusted->trust = status->trust;
-}
-
-static enum rapahub_trust trust_of(const struct cli_run_events *events,
-                                   struct rapahub_guest_id guest)
-{
-    struct trusted trusted = {guest, events->trust};
-
-    return rapahub_host_guests(events->host, note_trust, &trusted) < 0 ? events->trust
-                                                                       : trusted.trust;
 }
 
 static void write_json(const struct cli_run_events *events, const struct rapahub_event *event)
 {
     static const char *const names[] = {"ready",  "down",     "restart",  "failed",  "violation",
                                         "output", "attached", "degraded", "restored"};
+    struct state now = look(events, event);
     struct cli_json json;
 
     cli_json_begin(&json, stdout, "rapahub.run/1");
@@ -207,14 +179,13 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
         &json, MEMBERS(MEMBER_TIME("time", hub_clock_wall()), MEMBER("event", names[event->kind])));
     cli_json_object(&json, "guest",
                     MEMBERS(MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
-                            MEMBER("epoch", event->guest.epoch),
-                            MEMBER("pid", look(events, event->name).pid)));
+                            MEMBER("epoch", event->guest.epoch), MEMBER("pid", now.pid)));
     cli_json_put(
-        &json, MEMBERS(MEMBER("cause", event->cause), MEMBER("rule", event->rule),
-                       MEMBER("uptime_ns", event->uptime_ns),
-                       MEMBER("calls_lost", event->calls_lost), MEMBER("restarts", event->restarts),
-                       MEMBER("budget", event->restarts_max), MEMBER("due_ns", event->due_ns),
-                       MEMBER("trust", cli_view_trust(trust_of(events, event->guest)))));
+        &json,
+        MEMBERS(MEMBER("cause", event->cause), MEMBER("rule", event->rule),
+                MEMBER("uptime_ns", event->uptime_ns), MEMBER("calls_lost", event->calls_lost),
+                MEMBER("restarts", event->restarts), MEMBER("budget", event->restarts_max),
+                MEMBER("due_ns", event->due_ns), MEMBER("trust", cli_view_trust(now.trust))));
     cli_json_open(&json, "layers", CLI_JSON_LIST);
     cli_json_close(&json);
     (void)cli_json_end(&json); /* the guests run on */
@@ -276,14 +247,12 @@ static struct cli_run_guest *first_down(const struct cli_run_events *events)
 
 void cli_run_events_settle(struct cli_run_events *events)
 {
-    char span[CONFIG_UNITS_TEXT];
-
     for (struct cli_run_guest *guest; (guest = first_down(events));) {
         bool went = is_going(guest->cause);
 
         guest->down = 0;
         cli_failure_note(events->cli, "%s: %s: %s after %s", guest->name, went ? "stopped" : "died",
-                         guest->cause, config_units_print_span(guest->uptime_ns, span));
+                         guest->cause, SPAN_TEXT(guest->uptime_ns));
         events->culprit = went ? events->culprit : guest;
     }
 }

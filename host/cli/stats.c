@@ -65,13 +65,12 @@ static void add_lines(struct stats *stats)
 {
     for (unsigned i = 0; i < stats->count; i++) {
         const struct figure *figure = &stats->figures[i];
-        char value[CONFIG_UNITS_TEXT], name[sizeof figure->name + sizeof figure->rule];
 
-        snprintf(name, sizeof name, "%s%s%s", figure->name, figure->rule[0] ? " " : "",
-                 figure->rule);
-        cli_table_add(&stats->listing.table,
-                      (const char *[]){stats->guest, stats->host, name,
-                                       config_units_print_count(figure->value, value), NULL});
+        cli_table_add(
+            &stats->listing.table,
+            (const char *[]){stats->guest, stats->host,
+                             CELL("%s%s%s", figure->name, figure->rule[0] ? " " : "", figure->rule),
+                             COUNT_TEXT(figure->value), NULL});
     }
 }
 

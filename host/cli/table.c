@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/table.h"
 
+#include <stdarg.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,6 +20,16 @@ void cli_table_add(struct cli_table *table, const char *const *cells)
         if (!to->failed)
             hub_printable_mend(to->texts[to->count - 1]);
     }
+}
+
+const char *cli_table_cell(char to[CLI_TABLE_CELL], const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(to, CLI_TABLE_CELL, format, arguments);
+    va_end(arguments);
+    return to;
 }
 
 unsigned cli_table_columns(const char *text)

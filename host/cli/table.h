@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include <rapahub/export.h>
+
 #include "host/cli/texts.h"
 
 struct cli_table {
@@ -16,6 +18,11 @@ struct cli_table {
 /* Adds a row, with as many cells as the first row has; NULL follows the last one. Texts are copied.
  */
 void cli_table_add(struct cli_table *table, const char *const *cells);
+
+/* A cell that is printed so, cut at its size; it lives as long as the block around it. */
+#define CLI_TABLE_CELL 512
+#define CELL(...)      cli_table_cell((char[CLI_TABLE_CELL]){0}, __VA_ARGS__)
+const char *cli_table_cell(char to[CLI_TABLE_CELL], const char *format, ...) RAPAHUB_PRINTF(2, 3);
 
 /* Prints and empties it. `width` 0: nothing is cut. */
 void cli_table_print(struct cli_table *table, FILE *to, unsigned width);

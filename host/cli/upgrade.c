@@ -59,24 +59,21 @@ static int report_json(const struct cli *cli, const struct cli_runtime_place *pl
 static void report(const struct cli *cli, const struct cli_runtime_place *place,
                    const struct outcome *outcome, bool check)
 {
-    char start[CONFIG_UNITS_TEXT], blackout[CONFIG_UNITS_TEXT], size[CONFIG_UNITS_TEXT];
     const struct control_upgraded *told = &outcome->told;
 
-    config_units_print_span(told->start_ns, start);
-    config_units_print_span(told->blackout_ns, blackout);
-    config_units_print_size(told->state_bytes, size);
     if (check && told->start_ns == 0)
         cli_failure_note(cli,
                          "%s: %s could take over from %s, by what its file says; --load starts it",
                          place->guest, outcome->after, outcome->before);
     else if (check)
         cli_failure_note(cli, "%s: %s could take over from %s; ready in %s", place->guest,
-                         outcome->after, outcome->before, start);
+                         outcome->after, outcome->before, SPAN_TEXT(told->start_ns));
     else
-        cli_failure_note(
-            cli, "%s: %s took over from %s; ready in %s, state %s, %llu call%s held for %s",
-            place->guest, outcome->after, outcome->before, start, size,
-            (unsigned long long)told->calls_held, told->calls_held == 1 ? "" : "s", blackout);
+        cli_failure_note(cli,
+                         "%s: %s took over from %s; ready in %s, state %s, %llu call%s held for %s",
+                         place->guest, outcome->after, outcome->before, SPAN_TEXT(told->start_ns),
+                         SIZE_TEXT(told->state_bytes), (unsigned long long)told->calls_held,
+                         told->calls_held == 1 ? "" : "s", SPAN_TEXT(told->blackout_ns));
     if (told->methods_lost > 0)
         cli_failure_note(cli, "%s: %u of its methods %s in %s", place->guest, told->methods_lost,
                          told->methods_lost == 1 ? "is not" : "are not", outcome->after);

@@ -10,16 +10,19 @@
 #include <rapahub/host.h>
 #include <rapahub/value.h>
 
+/* A text as the arguments of "%.*s". */
+#define VIEW(text) (int)(text).size, (text).size > 0 ? (text).data : ""
+
 /* Copies a text, cut at `size`, and ends it with a 0. */
 static inline void cli_view_copy(char *to, size_t size, struct rapahub_string text)
 {
-    snprintf(to, size, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
+    snprintf(to, size, "%.*s", VIEW(text));
 }
 
 /* Prints a text, and the end of a line. */
 static inline void cli_view_print(struct rapahub_string text)
 {
-    printf("%.*s\n", (int)text.size, text.size > 0 ? text.data : "");
+    printf("%.*s\n", VIEW(text));
 }
 
 /* The word for a level of enum rapahub_trust. */

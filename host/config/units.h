@@ -25,6 +25,11 @@ const char *config_units_print_span(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
 const char *config_units_print_size(uint64_t bytes, char to[CONFIG_UNITS_TEXT]);
 const char *config_units_print_count(uint64_t count, char to[CONFIG_UNITS_TEXT]);
 
+/* The same, in a text that lives as long as the block around it. */
+#define SPAN_TEXT(ns)     config_units_print_span(ns, (char[CONFIG_UNITS_TEXT]){0})
+#define SIZE_TEXT(bytes)  config_units_print_size(bytes, (char[CONFIG_UNITS_TEXT]){0})
+#define COUNT_TEXT(count) config_units_print_count(count, (char[CONFIG_UNITS_TEXT]){0})
+
 /* Wall-clock nanoseconds: RFC 3339 UTC with nanoseconds, and "12:03:01.123" of the local day. */
 const char *config_units_print_time(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
 const char *config_units_print_clock(uint64_t ns, char to[CONFIG_UNITS_TEXT]);
