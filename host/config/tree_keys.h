@@ -8,32 +8,35 @@
 
 #include "host/config/tree.h"
 
-/* How a value is written, and what it is in struct config_tree_node. */
-enum config_tree_type {
-    CONFIG_TREE_SPAN,            /* a duration; u64 */
-    CONFIG_TREE_SPAN_OR_NONE,    /* the same; 0 and none are RAPAHUB_NONE */
-    CONFIG_TREE_SPAN_OR_FOREVER, /* the same; forever is RAPAHUB_FOREVER */
-    CONFIG_TREE_SPAN_OR_ZERO,    /* the same; 0 and none are 0 */
-    CONFIG_TREE_SIZE,            /* bytes, at least `min`; u64 */
-    CONFIG_TREE_SMALL_SIZE,      /* bytes; u32 */
-    CONFIG_TREE_COUNT,           /* a whole number from `min` to `max`; u32 */
-    CONFIG_TREE_NUMBER,          /* from `min` to `max`; double */
-    CONFIG_TREE_FLAG,            /* true, false; bool */
-    CONFIG_TREE_NOT_FLAG,        /* the other way round */
-    CONFIG_TREE_CHOICE,          /* a word of `choices`; an enum */
-    CONFIG_TREE_WORD,            /* the only one of `choices`; bool */
-    CONFIG_TREE_TIMES,           /* restarts, none; i32 */
-    CONFIG_TREE_BUDGET,          /* restarts/duration, none; i32 here, u64 at `second` */
-    CONFIG_TREE_NAME_TEXT,       /* a child's name; const char * */
-    CONFIG_TREE_TEXT,            /* const char * */
-    CONFIG_TREE_TEXTS,           /* a list of them; const char *[] ended by NULL */
-    CONFIG_TREE_NAMES,           /* dependencies of kind `second` */
-    CONFIG_TREE_SIGNAL,          /* SIGTERM, 15; i32 */
-    CONFIG_TREE_EXITS,           /* a list of statuses and signals; uint16_t[] ended by 0 */
-    CONFIG_TREE_CLASSES,   /* a list of `choices`; a mask, u32, and the restart that asks it */
-    CONFIG_TREE_CHILDREN,  /* a list of guests and supervisors */
-    CONFIG_TREE_SUPERVISOR /* a map */
-};
+/* The types of values: name, shapes of the value, and how it is written. The comment is the form in
+ * struct config_tree_node. */
+#define CONFIG_TREE_TYPES(X)                                                                      \
+    X(SPAN, TEXT, "a duration, as 500ms or 30s")                    /* u64 */                     \
+    X(SPAN_OR_NONE, TEXT, "a duration, as 500ms, or none")          /* 0, none: RAPAHUB_NONE */   \
+    X(SPAN_OR_FOREVER, TEXT, "a duration, as 60s, or forever")      /* RAPAHUB_FOREVER */         \
+    X(SPAN_OR_ZERO, TEXT, "a duration, as 500ms, or none")          /* 0, none: 0 */              \
+    X(SIZE, TEXT, "a size, as 64M")                                 /* at least `min`; u64 */     \
+    X(SMALL_SIZE, TEXT, "a size, as 64K")                           /* u32 */                     \
+    X(COUNT, TEXT, "a whole number")                                /* u32 from `min` to `max` */ \
+    X(NUMBER, TEXT, "a number")                                     /* the same; double */        \
+    X(FLAG, TEXT, "true or false")                                  /* bool */                    \
+    X(NOT_FLAG, TEXT, "true or false")                              /* the other way round */     \
+    X(CHOICE, TEXT, "a word")                                       /* an enum of `choices` */    \
+    X(WORD, TEXT, "a word")                                         /* the only choice; bool */   \
+    X(TIMES, TEXT, "a number from 1 to 256, or none")               /* restarts; i32 */           \
+    X(BUDGET, TEXT, "a budget, as 5/60s, or none")                  /* i32, u64 at `second` */    \
+    X(NAME_TEXT, TEXT, "a name")                                    /* a child's; const char * */ \
+    X(TEXT, TEXT, "a text")                                         /* const char * */            \
+    X(TEXTS, TEXT_OR_LIST, "a list of texts")                       /* their end is NULL */       \
+    X(NAMES, TEXT_OR_LIST, "names of siblings, as [store, log]")    /* kind `second` */           \
+    X(SIGNAL, TEXT, "a signal, as SIGTERM")                         /* or a number; i32 */        \
+    X(EXITS, TEXT_OR_LIST, "statuses and signals, as [3, SIGTERM]") /* u16, 0 ends them */        \
+    X(CLASSES, LIST, "a list of ends, as [signal, oom]")            /* bits of `choices`; u32 */  \
+    X(CHILDREN, LIST, "a list of guests and supervisors")           /* the node */                \
+    X(SUPERVISOR, MAP, "a map with the keys of a supervisor")       /* the node */
+
+#define CONFIG_TREE_TYPE(name, shapes, example) CONFIG_TREE_##name,
+enum config_tree_type { CONFIG_TREE_TYPES(CONFIG_TREE_TYPE) };
 
 struct config_tree_choice {
     const char *name; /* NULL ends a list */

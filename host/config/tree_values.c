@@ -26,9 +26,10 @@ struct setting {
     const char *text; /* the value's */
 };
 
-static void put(const struct setting *s, size_t offset, const void *from, size_t size)
+static int put(const struct setting *s, size_t offset, const void *from, size_t size)
 {
     memcpy((char *)s->to + offset, from, size);
+    return 0;
 }
 
 static int refuse(const struct setting *s)
@@ -44,8 +45,7 @@ static int refuse(const struct setting *s)
 
 static int set_u64(const struct setting *s, uint64_t number)
 {
-    put(s, s->key->offset, &number, sizeof number);
-    return 0;
+    return put(s, s->key->offset, &number, sizeof number);
 }
 
 static bool is_zero(const char *text)
@@ -88,8 +88,7 @@ static int set_size(const struct setting *s)
     if (small != size)
         return config_yaml_fail(s->yaml, s->value, "", "%s: '%s' is 4 GiB or more; write less",
                                 s->key->path, s->text);
-    put(s, s->key->offset, &small, sizeof small);
-    return 0;
+    return put(s, s->key->offset, &small, sizeof small);
 }
 
 static int refuse_range(const struct setting *s)
@@ -109,8 +108,7 @@ static int set_count(const struct setting *s)
         (double)number > s->key->max)
         return refuse_range(s);
     small = (uint32_t)number;
-    put(s, s->key->offset, &small, sizeof small);
-    return 0;
+    return put(s, s->key->offset, &small, sizeof small);
 }
 
 static int set_number(const struct setting *s)
@@ -122,8 +120,7 @@ static int set_number(const struct setting *s)
         return refuse(s);
     if (*end || end == s->text || !(number >= s->key->min && number <= s->key->max))
         return refuse_range(s);
-    put(s, s->key->offset, &number, sizeof number);
-    return 0;
+    return put(s, s->key->offset, &number, sizeof number);
 }
 
 static int set_flag(const struct setting *s)
@@ -133,8 +130,7 @@ static int set_flag(const struct setting *s)
 
     if (!on && strcmp(s->text, "false") != 0 && strcmp(s->text, "no") != 0)
         return refuse(s);
-    put(s, s->key->offset, &flag, sizeof flag);
-    return 0;
+    return put(s, s->key->offset, &flag, sizeof flag);
 }
 
 /* ---- restarts ---- */
@@ -159,8 +155,7 @@ static int set_times(const struct setting *s)
             return refuse(s);
         times = (int32_t)number;
     }
-    put(s, s->key->offset, &times, sizeof times);
-    return 0;
+    return put(s, s->key->offset, &times, sizeof times);
 }
 
 static int set_budget(const struct setting *s)
@@ -173,8 +168,7 @@ static int set_budget(const struct setting *s)
     if (config_units_budget(s->text, &times, &period) < 0 || (times > 0 && period == 0))
         return refuse(s);
     put(s, s->key->offset, &times, sizeof times);
-    put(s, s->key->second, &period, sizeof period);
-    return 0;
+    return put(s, s->key->second, &period, sizeof period);
 }
 
 /* ---- words ---- */
@@ -217,10 +211,8 @@ static int set_choice(const struct setting *s)
     if (!choice)
         return r;
     if (s->key->type == CONFIG_TREE_WORD)
-        put(s, s->key->offset, &flag, sizeof flag);
-    else
-        put(s, s->key->offset, &choice->value, sizeof choice->value);
-    return 0;
+        return put(s, s->key->offset, &flag, sizeof flag);
+    return put(s, s->key->offset, &choice->value, sizeof choice->value);
 }
 
 static int set_classes(const struct setting *s)
@@ -269,8 +261,7 @@ static int set_signal(const struct setting *s)
 
     if (number == 0)
         return refuse(s);
-    put(s, s->key->offset, &number, sizeof number);
-    return 0;
+    return put(s, s->key->offset, &number, sizeof number);
 }
 
 /* A number is a status, a name a signal. 0: neither. */
@@ -288,17 +279,6 @@ static uint16_t exit_of(const char *text)
 
 /* ---- lists ---- */
 
-/* A single value stands for a list of one. NULL after the last. */
-static struct fy_node *next_of(const struct setting *s, void **at)
-{
-    if (config_yaml_kind(s->value) == CONFIG_YAML_LIST)
-        return config_yaml_item(s->value, at);
-    if (*at)
-        return NULL;
-    *at = s->value;
-    return s->value;
-}
-
 static int check_item(const struct setting *s, struct fy_node *item, unsigned count, unsigned max)
 {
     if (count == max)
@@ -310,60 +290,66 @@ static int check_item(const struct setting *s, struct fy_node *item, unsigned co
     return 0;
 }
 
-static int set_texts(const struct setting *s)
+/* Sets the next item of a list, which has so many already. */
+typedef int set_item(const struct setting *s, struct fy_node *item, unsigned count);
+
+/* A single value stands for a list of one. */
+static int set_list(const struct setting *s, unsigned count, unsigned max, set_item *set)
 {
-    struct fy_node *item;
-    unsigned count = 0;
+    bool is_list = config_yaml_kind(s->value) == CONFIG_YAML_LIST;
     void *at = NULL;
+    struct fy_node *item = is_list ? config_yaml_item(s->value, &at) : s->value;
     int r = 0;
 
-    while (r == 0 && (item = next_of(s, &at))) {
-        const char *text = config_yaml_text(item);
-
-        r = check_item(s, item, count, CONFIG_TREE_LIST);
+    for (; r == 0 && item; item = is_list ? config_yaml_item(s->value, &at) : NULL) {
+        r = check_item(s, item, count, max);
         if (r == 0)
-            put(s, s->key->offset + count++ * sizeof text, &text, sizeof text);
+            r = set(s, item, count++);
     }
     return r;
+}
+
+static int set_text_item(const struct setting *s, struct fy_node *item, unsigned count)
+{
+    const char *text = config_yaml_text(item);
+
+    return put(s, s->key->offset + count * sizeof text, &text, sizeof text);
+}
+
+static int set_texts(const struct setting *s)
+{
+    return set_list(s, 0, CONFIG_TREE_LIST, set_text_item);
+}
+
+static int set_exit_item(const struct setting *s, struct fy_node *item, unsigned count)
+{
+    uint16_t exit = exit_of(config_yaml_text(item));
+
+    if (exit == 0)
+        return config_yaml_fail(s->yaml, item, "",
+                                "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
+                                "SIGTERM",
+                                s->key->path, config_yaml_text(item));
+    return put(s, s->key->offset + count * sizeof exit, &exit, sizeof exit);
 }
 
 static int set_exits(const struct setting *s)
 {
-    struct fy_node *item;
-    unsigned count = 0;
-    void *at = NULL;
-    int r = 0;
+    return set_list(s, 0, CONFIG_TREE_LIST, set_exit_item);
+}
 
-    while (r == 0 && (item = next_of(s, &at))) {
-        uint16_t exit = exit_of(config_yaml_text(item));
-
-        r = check_item(s, item, count, CONFIG_TREE_LIST);
-        if (r == 0 && exit == 0)
-            r = config_yaml_fail(s->yaml, item, "",
-                                 "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
-                                 "SIGTERM",
-                                 s->key->path, config_yaml_text(item));
-        if (r == 0)
-            put(s, s->key->offset + count++ * sizeof exit, &exit, sizeof exit);
-    }
-    return r;
+static int set_name_item(const struct setting *s, struct fy_node *item, unsigned count)
+{
+    s->to->named_at[count] = item;
+    s->to->dependencies[count] = (struct rapahub_dependency){
+        (enum rapahub_dependency_kind)s->key->second, config_yaml_text(item)};
+    s->to->dependencies_count = count + 1;
+    return 0;
 }
 
 static int set_names(const struct setting *s)
 {
-    struct fy_node *item;
-    void *at = NULL;
-    int r = 0;
-
-    while (r == 0 && (item = next_of(s, &at))) {
-        r = check_item(s, item, s->to->dependencies_count, RAPAHUB_DEPENDENCIES_MAX);
-        if (r < 0)
-            break;
-        s->to->named_at[s->to->dependencies_count] = item;
-        s->to->dependencies[s->to->dependencies_count++] = (struct rapahub_dependency){
-            (enum rapahub_dependency_kind)s->key->second, config_yaml_text(item)};
-    }
-    return r;
+    return set_list(s, s->to->dependencies_count, RAPAHUB_DEPENDENCIES_MAX, set_name_item);
 }
 
 /* ---- texts ---- */
@@ -388,44 +374,27 @@ static int set_text(const struct setting *s)
                                 s->text, CONFIG_TREE_NAME - 1);
     if (s->text[0] == '\0')
         return refuse(s);
-    put(s, s->key->offset, &s->text, sizeof s->text);
-    return 0;
+    return put(s, s->key->offset, &s->text, sizeof s->text);
 }
 
 static int set_node(const struct setting *s)
 {
-    put(s, s->key->offset, &s->value, sizeof s->value);
-    return 0;
+    return put(s, s->key->offset, &s->value, sizeof s->value);
 }
 
 int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
                            const struct config_tree_key *key, struct fy_node *value)
 {
+#define SETS(type, setter) [CONFIG_TREE_##type] = setter
     static int (*const setters[])(const struct setting *) = {
-        [CONFIG_TREE_SPAN] = set_span,
-        [CONFIG_TREE_SPAN_OR_NONE] = set_span,
-        [CONFIG_TREE_SPAN_OR_FOREVER] = set_span,
-        [CONFIG_TREE_SPAN_OR_ZERO] = set_span,
-        [CONFIG_TREE_SIZE] = set_size,
-        [CONFIG_TREE_SMALL_SIZE] = set_size,
-        [CONFIG_TREE_COUNT] = set_count,
-        [CONFIG_TREE_NUMBER] = set_number,
-        [CONFIG_TREE_FLAG] = set_flag,
-        [CONFIG_TREE_NOT_FLAG] = set_flag,
-        [CONFIG_TREE_CHOICE] = set_choice,
-        [CONFIG_TREE_WORD] = set_choice,
-        [CONFIG_TREE_TIMES] = set_times,
-        [CONFIG_TREE_BUDGET] = set_budget,
-        [CONFIG_TREE_NAME_TEXT] = set_text,
-        [CONFIG_TREE_TEXT] = set_text,
-        [CONFIG_TREE_TEXTS] = set_texts,
-        [CONFIG_TREE_NAMES] = set_names,
-        [CONFIG_TREE_SIGNAL] = set_signal,
-        [CONFIG_TREE_EXITS] = set_exits,
-        [CONFIG_TREE_CLASSES] = set_classes,
-        [CONFIG_TREE_CHILDREN] = set_node,
-        [CONFIG_TREE_SUPERVISOR] = set_node,
-    };
+        SETS(SPAN, set_span),         SETS(SPAN_OR_NONE, set_span), SETS(SPAN_OR_FOREVER, set_span),
+        SETS(SPAN_OR_ZERO, set_span), SETS(SIZE, set_size),         SETS(SMALL_SIZE, set_size),
+        SETS(COUNT, set_count),       SETS(NUMBER, set_number),     SETS(FLAG, set_flag),
+        SETS(NOT_FLAG, set_flag),     SETS(CHOICE, set_choice),     SETS(WORD, set_choice),
+        SETS(TIMES, set_times),       SETS(BUDGET, set_budget),     SETS(NAME_TEXT, set_text),
+        SETS(TEXT, set_text),         SETS(TEXTS, set_texts),       SETS(NAMES, set_names),
+        SETS(SIGNAL, set_signal),     SETS(EXITS, set_exits),       SETS(CLASSES, set_classes),
+        SETS(CHILDREN, set_node),     SETS(SUPERVISOR, set_node)};
     const struct setting setting = {&tree->yaml, to, key, value, config_yaml_text(value)};
 
     return setters[key->type](&setting);
