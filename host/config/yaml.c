@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml: libfyaml reports places only as text, so lines and columns are parsed from its messages.
- * This is done only for errors, which are rare. */
+/* yaml: libfyaml has the place of a node only for an error about it, so one is reported to it, and
+ * collected. */
 #include "host/config/yaml.h"
 
 #include <fcntl.h>
@@ -26,42 +26,32 @@ struct place {
     const char *text;      /* in what was said */
 };
 
-static void hear(struct fy_diag *diag, void *user, const char *text, size_t size)
+/* The last error that libfyaml collected; NULL: none. */
+static const struct fy_diag_error *last_error(const struct config_yaml *yaml)
 {
-    struct config_yaml *yaml = user;
-    size_t at = strlen(yaml->said), room = sizeof yaml->said - 1 - at;
+    const struct fy_diag_error *error, *last = NULL;
+    void *at = NULL;
 
-    (void)diag;
-    memcpy(yaml->said + at, text, size < room ? size : room);
-    yaml->said[at + (size < room ? size : room)] = '\0';
+    while ((error = fy_diag_errors_iterate(yaml->diag, &at)))
+        last = error;
+    return last;
 }
 
-/* "<memory>:8:20: error: plain scalar cannot …" and then the line. */
-static struct place place_of(char *said)
+static struct place place_of(const struct fy_diag_error *error)
 {
-    static const char mark[] = ": error: ";
-    struct place place = {.text = "it is no YAML"};
-    char *found = strstr(said, mark), *at = found, *end;
-
-    for (int colons = 0; at && at > said && colons < 2;)
-        colons += *--at == ':';
-    if (!found || *at != ':')
-        return place;
-    place.line = (unsigned)strtoul(at + 1, &end, 10);
-    place.column = *end == ':' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
-    if (end != found || place.column == 0)
-        return (struct place){.text = place.text};
-    place.text = found + strlen(mark);
-    found[strlen(mark) + strcspn(place.text, "\n")] = '\0';
-    return place;
+    if (!error)
+        return (struct place){.text = "it is no YAML"};
+    return (struct place){(unsigned)error->line, (unsigned)error->column, error->msg};
 }
 
 static struct place report(struct config_yaml *yaml, struct fy_node *node)
 {
-    yaml->said[0] = '\0';
+    const struct fy_diag_error *before = last_error(yaml), *now;
+
     if (node)
         fy_node_report(node, FYET_ERROR, "%s", "");
-    return place_of(yaml->said);
+    now = last_error(yaml);
+    return place_of(now == before ? NULL : now);
 }
 
 /* A value that is left out has no place: its key has. */
@@ -306,10 +296,9 @@ static int open_parser(struct config_yaml *yaml)
 
     fy_diag_cfg_default(&diag);
     diag.fp = NULL;
-    diag.output_fn = hear;
-    diag.user = yaml;
-    diag.colorize = false;
     yaml->diag = how.diag = fy_diag_create(&diag);
+    if (yaml->diag)
+        fy_diag_set_collect_errors(yaml->diag, true);
     yaml->parser = yaml->diag ? fy_parser_create(&how) : NULL;
     if (!yaml->parser || fy_parser_set_string(yaml->parser, yaml->bytes, yaml->size) < 0)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
@@ -328,7 +317,7 @@ static int parse(struct config_yaml *yaml)
     if (!fy_parser_get_stream_error(yaml->parser) && yaml->document)
         second = fy_parse_load_document(yaml->parser);
     if (fy_parser_get_stream_error(yaml->parser)) {
-        const struct place place = place_of(yaml->said);
+        const struct place place = place_of(last_error(yaml));
 
         r = fail_at(yaml, &place, "", place.text);
     } else if (second) {

@@ -28,7 +28,6 @@ struct config_yaml {
     struct fy_parser *parser;
     struct fy_document *document;
     struct fy_node *root;
-    char said[1024]; /* last message of libfyaml */
     char quote[512]; /* the line of the last failure, and a caret below it */
 };
 
