@@ -209,15 +209,13 @@ static int print_text(const struct calling *calling, const void *value)
 static int print_result(struct calling *calling)
 {
     const struct rapahub_type *type = calling->signature->types[0];
-    struct rapahub_bytes payload;
+    const struct rapahub_bytes *payload = &calling->answer.payload;
     const void *value;
     int r;
 
     if (cli_arguments_flag(&calling->cli->arguments, "raw")) {
-        r = cli_answer_payload(&calling->answer, type, &payload);
-        if (r == 0)
-            fwrite(payload.data, 1, payload.size, stdout);
-        return r;
+        fwrite(payload->data, 1, payload->size, stdout);
+        return 0;
     }
     r = cli_answer_value(&calling->answer, type, &value);
     if (r < 0)

@@ -42,7 +42,7 @@ static void keep(struct cli_answer *answer)
 
 static void a_value_outlives_what_it_showed(void **state)
 {
-    struct cli_answer answer = {.value = NULL};
+    struct cli_answer answer = {.blocks = NULL};
     const struct outer *kept;
     const void *value;
 
@@ -57,17 +57,15 @@ static void a_value_outlives_what_it_showed(void **state)
     cli_answer_fini(&answer);
 }
 
-static void each_form_is_made_of_the_other(void **state)
+static void a_value_is_kept_as_a_payload(void **state)
 {
-    struct cli_answer answer = {.value = NULL};
-    struct rapahub_bytes payload;
+    struct cli_answer answer = {.blocks = NULL};
     const void *value;
 
     (void)state;
     keep(&answer);
-    assert_int_equal(cli_answer_payload(&answer, &outer_type, &payload), 0);
-    assert_int_equal(payload.size, sizeof encoded);
-    assert_memory_equal(payload.data, encoded, sizeof encoded);
+    assert_int_equal(answer.payload.size, sizeof encoded);
+    assert_memory_equal(answer.payload.data, encoded, sizeof encoded);
     assert_int_equal(cli_answer_keep_payload(&answer, (struct rapahub_bytes){encoded, 8}), 0);
     assert_int_equal(cli_answer_value(&answer, &outer_type, &value), 0);
     assert_memory_equal(((const struct outer *)value)->text.data, "abc", 3);
@@ -76,7 +74,7 @@ static void each_form_is_made_of_the_other(void **state)
 
 static void a_malformed_payload_is_refused(void **state)
 {
-    struct cli_answer answer = {.value = NULL};
+    struct cli_answer answer = {.blocks = NULL};
     const void *value;
 
     (void)state;
@@ -91,16 +89,14 @@ static void a_malformed_payload_is_refused(void **state)
 
 static void nothing_is_a_result_too(void **state)
 {
-    struct cli_answer answer = {.value = NULL};
-    struct rapahub_bytes payload;
+    struct cli_answer answer = {.blocks = NULL};
     const void *value;
 
     (void)state;
     assert_int_equal(cli_answer_keep(&answer, &rapahub_type_void, NULL), 0);
     assert_int_equal(cli_answer_value(&answer, &rapahub_type_void, &value), 0);
     assert_null(value);
-    assert_int_equal(cli_answer_payload(&answer, &rapahub_type_void, &payload), 0);
-    assert_int_equal(payload.size, 0);
+    assert_int_equal(answer.payload.size, 0);
     cli_answer_fini(&answer);
 }
 
@@ -108,7 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_outlives_what_it_showed),
-        cmocka_unit_test(each_form_is_made_of_the_other),
+        cmocka_unit_test(a_value_is_kept_as_a_payload),
         cmocka_unit_test(a_malformed_payload_is_refused),
         cmocka_unit_test(nothing_is_a_result_too),
     };
