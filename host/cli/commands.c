@@ -17,10 +17,12 @@
     {                                                                   \
         .name = name_, .value = CLI_##kind_, .what = what_, __VA_ARGS__ \
     }
-#define COMMAND(name_, run_, operand_, min_, max_, ...)                                      \
+#define COMMAND(name_, run_, operand_, min_, max_, ...) \
+    NAMED(name_, "rapahub." name_ "/1", run_, operand_, min_, max_, __VA_ARGS__)
+#define NAMED(name_, schema_, run_, operand_, min_, max_, ...)                               \
     {                                                                                        \
         .name = name_, .run = run_, .operand = CLI_OPERAND_##operand_, .operands_min = min_, \
-        .operands_max = max_, .schema = "rapahub." name_ "/1", __VA_ARGS__                   \
+        .operands_max = max_, .schema = schema_, __VA_ARGS__                                 \
     }
 
 static const struct cli_option no_options[] = {END};
@@ -259,27 +261,13 @@ const struct cli_command cli_commands[] = {
             .text = "Versions of the program, of the segment's format, of the chimod's interface.",
             .example = "rapahub version", .members = "version, segment, abi",
             .options = no_options),
-    {.name = "__complete",
-     .operands = "WORD...",
-     .summary = "candidates for the last word, one a line",
-     .text = "Used by the completion scripts.",
-     .example = "rapahub __complete rapahub ca",
-     .schema = "rapahub.complete/1",
-     .members = "candidates[]",
-     .options = no_options,
-     .operands_max = -1,
-     .hidden = true,
-     .run = cli_completion_words},
-    {.name = "__manual",
-     .operands = "PAGE",
-     .summary = "the parts of the man pages that come from tables",
-     .text = "PAGE is the name of a command, `global`, `errors` or `tree`; scdoc source.",
-     .example = "rapahub __manual call",
-     .schema = "rapahub.manual/1",
-     .members = "text",
-     .options = no_options,
-     .operands_min = 1,
-     .operands_max = 1,
-     .hidden = true,
-     .run = cli_help_manual},
+    NAMED("__complete", "rapahub.complete/1", cli_completion_words, NONE, 0, -1,
+          .operands = "WORD...", .summary = "candidates for the last word, one a line",
+          .text = "Used by the completion scripts.", .example = "rapahub __complete rapahub ca",
+          .members = "candidates[]", .options = no_options, .hidden = true),
+    NAMED("__manual", "rapahub.manual/1", cli_help_manual, NONE, 1, 1, .operands = "PAGE",
+          .summary = "the parts of the man pages that come from tables",
+          .text = "PAGE is the name of a command, `global`, `errors` or `tree`; scdoc source.",
+          .example = "rapahub __manual call", .members = "text", .options = no_options,
+          .hidden = true),
     END};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* completion: the scripts only ask `rapahub __complete WORD...`, which answers from the table. */
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -11,6 +11,7 @@
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
+#include "host/cli/view.h"
 
 /* COMP_WORDBREAKS would cut at ':' and '='; a target has the first. */
 static const char bash_script[] =
@@ -79,11 +80,17 @@ struct completing {
     const char *word; /* the beginning of all candidates */
 };
 
-static void offer(const struct completing *completing, const char *before, const char *candidate)
+static void offer(const struct completing *completing, const char *format, ...)
+    RAPAHUB_PRINTF(2, 3);
+
+static void offer(const struct completing *completing, const char *format, ...)
 {
     char text[1200];
+    va_list arguments;
 
-    snprintf(text, sizeof text, "%s%s", before, candidate);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (strncmp(text, completing->word, strlen(completing->word)) == 0)
         puts(text);
 }
@@ -91,17 +98,15 @@ static void offer(const struct completing *completing, const char *before, const
 static void offer_options(const struct completing *completing, const struct cli_option *options)
 {
     for (; options && options->name; options++)
-        offer(completing, "--", options->name);
+        offer(completing, "--%s", options->name);
 }
 
 static void offer_choices(const struct completing *completing, const char *choices)
 {
     while (*choices) {
         size_t size = strcspn(choices, "|");
-        char choice[64];
 
-        snprintf(choice, sizeof choice, "%.*s", (int)size, choices);
-        offer(completing, "", choice);
+        offer(completing, "%.*s", (int)size, choices);
         choices += size + (choices[size] == '|');
     }
 }
@@ -110,7 +115,7 @@ static void offer_commands(const struct completing *completing)
 {
     for (const struct cli_command *c = completing->cli->arguments.commands; c->name; c++) {
         if (!c->hidden)
-            offer(completing, "", c->name);
+            offer(completing, "%s", c->name);
     }
 }
 
@@ -119,19 +124,17 @@ static void offer_codes(const struct completing *completing)
     int code;
 
     for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
-        offer(completing, "", rapahub_error_name(code));
-        offer(completing, "", rapahub_error_name(code) + strlen("RAPAHUB_"));
+        offer(completing, "%s", rapahub_error_name(code));
+        offer(completing, "%s", rapahub_error_name(code) + strlen("RAPAHUB_"));
     }
 }
 
 static int offer_guest(void *user, const char *host, const struct control_guest *guest)
 {
-    const struct completing *completing = user;
-    char name[CLI_RUNTIME_NAME];
-
-    snprintf(name, sizeof name, "%.*s", guest ? (int)guest->name.size : (int)strlen(host),
-             guest ? guest->name.data : host);
-    offer(completing, "", name);
+    if (guest)
+        offer(user, "%.*s", VIEW(guest->name));
+    else
+        offer(user, "%s", host);
     return 0;
 }
 
@@ -145,28 +148,18 @@ static void offer_methods(const struct completing *completing, const char *dot)
     snprintf(guest, sizeof guest, "%.*s", (int)(dot - completing->word), completing->word);
     if (cli_runtime_find(completing->cli, guest, &place) == 0 &&
         cli_remote_methods(completing->cli, place.guest, &methods) == 0) {
-        for (unsigned i = 0; i < methods.count; i++) {
-            char before[sizeof guest + 1], name[64];
-
-            snprintf(before, sizeof before, "%s.", guest);
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(methods.texts[i], "("),
-                     methods.texts[i]);
-            offer(completing, before, name);
-        }
+        for (unsigned i = 0; i < methods.count; i++)
+            offer(completing, "%s.%.*s", guest, (int)strcspn(methods.texts[i], "("),
+                  methods.texts[i]);
     }
     cli_texts_fini(&methods);
 }
 
 static int offer_target(void *user, const char *host, const struct control_guest *guest)
 {
-    const struct completing *completing = user;
-    char name[CLI_RUNTIME_NAME + 1];
-
     (void)host;
-    if (!guest)
-        return 0;
-    snprintf(name, sizeof name, "%.*s.", (int)guest->name.size, guest->name.data);
-    offer(completing, "", name);
+    if (guest)
+        offer(user, "%.*s.", VIEW(guest->name));
     return 0;
 }
 

@@ -46,13 +46,14 @@ static const char *const result_names[] = {"ok", "warn", "fail", "skipped"};
 static const char *const result_colors[] = {"\033[32m", "\033[33m", "\033[31m", "\033[2m"};
 
 struct finding {
+    const struct cli *cli;
     enum result result;
     char text[CLI_RUNTIME_PATH], remedy[256];
 };
 
 struct check {
     const char *id;
-    void (*look)(const struct cli *cli, struct finding *out);
+    void (*look)(struct finding *out);
 };
 
 static void set_finding(struct finding *out, enum result result, const char *remedy,
@@ -71,13 +72,12 @@ static void set_finding(struct finding *out, enum result result, const char *rem
     va_end(arguments);
 }
 
-static void look_at_kernel(const struct cli *cli, struct finding *out)
+static void look_at_kernel(struct finding *out)
 {
     unsigned long major, minor;
     struct utsname name;
     char *end;
 
-    (void)cli;
     uname(&name);
     major = strtoul(name.release, &end, 10);
     minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
@@ -85,11 +85,10 @@ static void look_at_kernel(const struct cli *cli, struct finding *out)
                 "Linux 5.10 or later is needed", "%s", name.release);
 }
 
-static void look_at_libraries(const struct cli *cli, struct finding *out)
+static void look_at_libraries(struct finding *out)
 {
     char guest[CLI_PROGRAM_PATH];
 
-    (void)cli;
     if (cli_program_guest(guest) < 0 || access(guest, X_OK) < 0)
         set_finding(out, RESULT_FAIL, "install the package rapahub anew, or set RAPAHUB_GUEST",
                     "the program rapahub-guest is not where it should be");
@@ -98,12 +97,11 @@ static void look_at_libraries(const struct cli *cli, struct finding *out)
                     RAPAHUB_SEGMENT_VERSION, RAPAHUB_CHIMOD_ABI, JSON_READER, YAML_READER);
 }
 
-static void look_at_shm(const struct cli *cli, struct finding *out)
+static void look_at_shm(struct finding *out)
 {
     struct statvfs status;
     uint64_t free_bytes;
 
-    (void)cli;
     if (statvfs("/dev/shm", &status) < 0 || access("/dev/shm", W_OK) < 0) {
         set_finding(out, RESULT_FAIL, "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
                     "/dev/shm cannot be written");
@@ -114,9 +112,9 @@ static void look_at_shm(const struct cli *cli, struct finding *out)
                 "mount -o remount,size=1G /dev/shm", "/dev/shm %s free", SIZE_TEXT(free_bytes));
 }
 
-static void look_at_segments(const struct cli *cli, struct finding *out)
+static void look_at_segments(struct finding *out)
 {
-    bool fix = cli_arguments_flag(&cli->arguments, "fix");
+    bool fix = cli_arguments_flag(&out->cli->arguments, "fix");
     int count = hub_mapping_sweep(SEGMENT_PREFIX, !fix);
 
     if (count < 0)
@@ -128,31 +126,27 @@ static void look_at_segments(const struct cli *cli, struct finding *out)
 }
 
 /* r[impl exp.honest] */
-static void look_at_levels(const struct cli *cli, struct finding *out)
+static void look_at_levels(struct finding *out)
 {
-    (void)cli;
     set_finding(out, RESULT_WARN,
                 "this release has no jail: run only modules that you trust with your files",
                 "trusted; standard: a segment of its own, but no jail; strict: not available");
 }
 
-static void look_at_limits(const struct cli *cli, struct finding *out)
+static void look_at_limits(struct finding *out)
 {
     struct rlimit files;
 
-    (void)cli;
     getrlimit(RLIMIT_NOFILE, &files);
     set_finding(out, files.rlim_cur < FILES_LEAST ? RESULT_WARN : RESULT_OK, "ulimit -n 4096",
                 "open files %" PRIu64, (uint64_t)files.rlim_cur);
 }
 
-static void look_at_runtime(const struct cli *cli, struct finding *out)
+static void look_at_runtime(struct finding *out)
 {
     char path[CLI_RUNTIME_PATH];
-    bool there;
+    bool there = cli_runtime_folder(true, path) == 0;
 
-    (void)cli;
-    there = cli_runtime_folder(true, path) == 0;
     set_finding(out, there ? RESULT_OK : RESULT_FAIL,
                 "remove it, or set XDG_RUNTIME_DIR to a folder of yours", "%s",
                 there ? path : rapahub_last_error()->text);
@@ -188,9 +182,9 @@ int cli_doctor(struct cli *cli)
 
     cli_listing_begin(&listing, "checks", NULL);
     for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
-        struct finding finding = {.result = RESULT_OK};
+        struct finding finding = {.cli = cli};
 
-        checks[i].look(cli, &finding);
+        checks[i].look(&finding);
         counts[finding.result]++;
         if (cli_json_wanted(cli))
             write_finding(&listing.json, checks[i].id, &finding);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/help.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -176,14 +175,16 @@ int cli_help_version(struct cli *cli)
                                   MEMBER("abi", RAPAHUB_CHIMOD_ABI)));
 }
 
-/* scdoc takes these for marks. */
-static void put_escaped(const char *text, FILE *to)
+/* scdoc takes these for marks, but not in what stands around the text. */
+static void put(FILE *to, const char *before, const char *text, const char *after)
 {
+    fputs(before, to);
     for (; *text; text++) {
         if (strchr("*_\\[|]~#.", *text))
             fputc('\\', to);
         fputc(*text, to);
     }
+    fputs(after, to);
 }
 
 static void put_option(const struct cli_option *option, FILE *to)
@@ -193,18 +194,11 @@ static void put_option(const struct cli_option *option, FILE *to)
     fputc('*', to);
     if (option->letter)
         fprintf(to, "-%c*, *", option->letter);
-    fputs("\\--", to);
-    put_escaped(option->name, to);
-    fputc('*', to);
-    if (option->what) {
-        fputs(" _", to);
-        put_escaped(option->what, to);
-        fputc('_', to);
-    }
-    fputs("\n\t", to);
+    put(to, "\\--", option->name, "*");
+    if (option->what)
+        put(to, " _", option->what, "_");
     print_text(option, text, sizeof text);
-    put_escaped(text, to);
-    fputs("\n\n", to);
+    put(to, "\n\t", text, "\n\n");
 }
 
 static void put_options(const struct cli_option *options, FILE *to)
@@ -219,11 +213,8 @@ static void put_options(const struct cli_option *options, FILE *to)
 static void put_command(const struct cli_command *command, FILE *to)
 {
     put_options(command->options, to);
-    fputs("# OUTPUT\n\nWith *-o json* one document of schema ", to);
-    put_escaped(command->schema, to);
-    fputs(": ", to);
-    put_escaped(command->members, to);
-    fputs(".\n\n", to);
+    put(to, "# OUTPUT\n\nWith *-o json* one document of schema ", command->schema, ": ");
+    put(to, "", command->members, ".\n\n");
 }
 
 static void put_errors(FILE *to)
@@ -231,32 +222,22 @@ static void put_errors(FILE *to)
     int code;
 
     for (unsigned i = 0; (code = rapahub_error_at(i)) != 0; i++) {
-        fputs("*", to);
-        put_escaped(rapahub_error_name(code), to);
-        fprintf(to, "* (%d), exit status %d\n\t", code, rapahub_error_exit(code));
-        put_escaped(rapahub_error_text(code), to);
-        if (rapahub_error_hint(code)[0]) {
-            fputs(". To do: ", to);
-            put_escaped(rapahub_error_hint(code), to);
-        }
+        put(to, "*", rapahub_error_name(code), "*");
+        fprintf(to, " (%d), exit status %d\n\t", code, rapahub_error_exit(code));
+        put(to, "", rapahub_error_text(code), "");
+        if (rapahub_error_hint(code)[0])
+            put(to, ". To do: ", rapahub_error_hint(code), "");
         fputs("\n\n", to);
     }
 }
 
 static void put_key(const struct config_tree_key *key, FILE *to)
 {
-    fputc('*', to);
-    put_escaped(key->path, to);
-    fputs("*\n\t", to);
-    put_escaped(config_tree_keys_example(key->type), to);
-    for (const struct config_tree_choice *choice = key->choices; choice && choice->name; choice++) {
-        fputs(choice == key->choices ? ": *" : ", *", to);
-        put_escaped(choice->name, to);
-        fputc('*', to);
-    }
-    fputs("; ", to);
-    put_escaped(key->text, to);
-    fputs("\n\n", to);
+    put(to, "*", key->path, "*\n\t");
+    put(to, "", config_tree_keys_example(key->type), "");
+    for (const struct config_tree_choice *choice = key->choices; choice && choice->name; choice++)
+        put(to, choice == key->choices ? ": *" : ", *", choice->name, "*");
+    put(to, "; ", key->text, "\n\n");
 }
 
 static void put_keys(const char *head, unsigned of, FILE *to)
