@@ -11,17 +11,15 @@
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
 #include "host/cli/elf_methods.h"
-#include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/remote.h"
 #include "host/cli/runtime.h"
 #include "host/cli/session.h"
 #include "host/cli/sha256.h"
+#include "host/cli/table.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"
-
-#define PROBLEMS_MAX 8
 
 struct inspection {
     struct cli *cli;
@@ -30,16 +28,8 @@ struct inspection {
     struct config_module elf;
     char name[64], version[64];
     struct cli_texts methods;
-    unsigned problem_count;
-    char problems[PROBLEMS_MAX][1100];
+    struct cli_texts problems;
 };
-
-static void add_problem(struct inspection *inspection, const char *text)
-{
-    if (inspection->problem_count < PROBLEMS_MAX)
-        snprintf(inspection->problems[inspection->problem_count++], sizeof *inspection->problems,
-                 "%s", text);
-}
 
 /* Runs the module in a guest process, which is killed at its start time-out. Its constructors run
  * there with the rights of the user, so this is done on request only. */
@@ -56,7 +46,7 @@ static void load(struct inspection *inspection)
     if (r == 0 || session.name[0])
         r = cli_session_methods(&session, &inspection->methods);
     if (r < 0)
-        add_problem(inspection, rapahub_last_error()->text);
+        cli_texts_add(&inspection->problems, rapahub_last_error()->text);
     if (session.name[0]) {
         snprintf(inspection->name, sizeof inspection->name, "%s", session.name);
         snprintf(inspection->version, sizeof inspection->version, "%s", session.version);
@@ -67,30 +57,25 @@ static void load(struct inspection *inspection)
 static void judge(struct inspection *inspection)
 {
     const struct config_module *elf = &inspection->elf;
-    char text[128];
 
     snprintf(inspection->name, sizeof inspection->name, "%s", elf->name);
     snprintf(inspection->version, sizeof inspection->version, "%s", elf->version);
-    if (elf->is_chimod && elf->abi != RAPAHUB_CHIMOD_ABI) {
-        snprintf(text, sizeof text, "built for abi %" PRIu32 "; this is abi %d", elf->abi,
-                 RAPAHUB_CHIMOD_ABI);
-        add_problem(inspection, text);
-    }
+    if (elf->is_chimod && elf->abi != RAPAHUB_CHIMOD_ABI)
+        cli_texts_print(&inspection->problems, "built for abi %" PRIu32 "; this is abi %d",
+                        elf->abi, RAPAHUB_CHIMOD_ABI);
     if (elf->facts.text_relocations)
-        add_problem(inspection, "has text relocations: build it with -fPIC");
+        cli_texts_add(&inspection->problems, "has text relocations: build it with -fPIC");
     if (elf->facts.executable_stack)
-        add_problem(inspection, "wants an executable stack: link it with -z noexecstack");
+        cli_texts_add(&inspection->problems,
+                      "wants an executable stack: link it with -z noexecstack");
 }
 
 static void read_methods(struct inspection *inspection)
 {
-    char text[1100];
-
-    if (cli_elf_methods_read(inspection->file, &inspection->methods) == 0)
-        return;
-    snprintf(text, sizeof text, "%.900s; --load runs it, in a process of its own, and asks",
-             rapahub_last_error()->text);
-    add_problem(inspection, text);
+    if (cli_elf_methods_read(inspection->file, &inspection->methods) < 0)
+        cli_texts_print(&inspection->problems,
+                        "%.900s; --load runs it, in a process of its own, and asks",
+                        rapahub_last_error()->text);
 }
 
 static int read_file(struct inspection *inspection)
@@ -140,7 +125,7 @@ static int inspect_guest(struct inspection *inspection, const char *name)
         return r;
     r = read_file(inspection);
     if (r < 0)
-        add_problem(inspection, rapahub_last_error()->text);
+        cli_texts_add(&inspection->problems, rapahub_last_error()->text);
     else
         judge(inspection);
     snprintf(inspection->name, sizeof inspection->name, "%s", place.guest);
@@ -162,20 +147,18 @@ static void print_head(const struct inspection *inspection)
     printf("  constructors %" PRIu64 "\n", elf->facts.constructors);
 }
 
-static void print_methods(const struct inspection *inspection)
+static void print_methods(const struct cli_texts *methods)
 {
     int widest = 0;
 
-    for (unsigned i = 0; i < inspection->methods.count; i++) {
-        int width = (int)strlen(inspection->methods.texts[i]);
+    for (unsigned i = 0; i < methods->count; i++) {
+        int width = (int)strlen(methods->texts[i]);
 
         widest = width > widest ? width : widest;
     }
-    for (unsigned i = 0; i < inspection->methods.count; i++) {
-        const char *text = inspection->methods.texts[i];
-
-        printf("  %-*s  %016" PRIx64 "\n", widest, text, hub_signature_hash(text));
-    }
+    for (unsigned i = 0; i < methods->count; i++)
+        printf("  %-*s  %016" PRIx64 "\n", widest, methods->texts[i],
+               hub_signature_hash(methods->texts[i]));
 }
 
 static void print_callbacks(const struct config_module *elf)
@@ -207,22 +190,21 @@ static void print_needs(const struct config_module *elf)
 static void print_text(const struct inspection *inspection)
 {
     print_head(inspection);
-    print_methods(inspection);
+    print_methods(&inspection->methods);
     print_callbacks(&inspection->elf);
     print_needs(&inspection->elf);
     if (inspection->elf.facts.build_id[0])
         printf("  build id %s\n", inspection->elf.facts.build_id);
-    for (unsigned i = 0; i < inspection->problem_count; i++)
-        printf("  problem: %s\n", inspection->problems[i]);
+    for (unsigned i = 0; i < inspection->problems.count; i++)
+        printf("  problem: %s\n", inspection->problems.texts[i]);
 }
 
 static void write_methods(struct cli_json *json, const struct cli_texts *methods)
 {
     cli_json_open(json, "methods", CLI_JSON_LIST);
     for (unsigned i = 0; i < methods->count; i++) {
-        char id[20];
+        const char *id = CELL("%016" PRIx64, hub_signature_hash(methods->texts[i]));
 
-        snprintf(id, sizeof id, "%016" PRIx64, hub_signature_hash(methods->texts[i]));
         cli_json_object(json, NULL,
                         MEMBERS(MEMBER("signature", methods->texts[i]), MEMBER("id", id)));
     }
@@ -274,8 +256,8 @@ static int print_json(const struct inspection *inspection)
                                 MEMBER("executable_stack", elf->facts.executable_stack),
                                 MEMBER("build_id", elf->facts.build_id)));
     cli_json_open(&json, "problems", CLI_JSON_LIST);
-    for (unsigned i = 0; i < inspection->problem_count; i++)
-        cli_json_put(&json, MEMBERS(MEMBER(NULL, inspection->problems[i])));
+    for (unsigned i = 0; i < inspection->problems.count; i++)
+        cli_json_put(&json, MEMBERS(MEMBER(NULL, inspection->problems.texts[i])));
     cli_json_close(&json);
     return cli_json_end(&json);
 }
@@ -302,5 +284,6 @@ int cli_inspect(struct cli *cli)
     else if (r == 0)
         print_text(inspection);
     cli_texts_fini(&inspection->methods);
+    cli_texts_fini(&inspection->problems);
     return r;
 }

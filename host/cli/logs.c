@@ -7,7 +7,6 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"

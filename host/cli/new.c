@@ -22,7 +22,6 @@
 #define SUFFIX    ".in" /* suffix of the files of templates */
 #define PATH_SIZE 4096
 #define FILE_MAX  65536
-#define ABOUT_MAX 1024
 #define DEPTH_MAX 4
 
 struct making {
@@ -76,7 +75,6 @@ static int write_text(const char *path, const char *text)
 /* The first line that is not the licence's says what a file is: "calc: adds and divides". */
 static void add_about(struct cli_texts *abouts, const char *text)
 {
-    char about[ABOUT_MAX];
     size_t size;
 
     do {
@@ -88,8 +86,7 @@ static void add_about(struct cli_texts *abouts, const char *text)
     } while (*text);
     while (size > 0 && strchr("*/ .", text[size - 1]))
         size--;
-    snprintf(about, sizeof about, "%.*s", (int)size, text);
-    cli_texts_add(abouts, about);
+    cli_texts_print(abouts, "%.*s", (int)size, text);
 }
 
 static int copy_file(struct making *making, const char *from, const char *to)

@@ -3,8 +3,6 @@
 #ifndef CLI_PROGRAM_H
 #define CLI_PROGRAM_H
 
-#include <stddef.h>
-
 #define CLI_PROGRAM_PATH 4096
 
 /* Returns the path of a file, given relative to the folder of this program. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 #include <rapahub/host.h>

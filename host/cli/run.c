@@ -102,14 +102,16 @@ static bool is_taken(const struct running *running, const char *name)
 }
 
 /* A second guest of one module is called calc-2. */
-static void name_guest(struct running *running, struct cli_run_guest *guest)
+static struct cli_run_guest *add_guest(struct running *running, const char *file)
 {
-    char name[CLI_RUN_NAME - 8];
+    char module[CLI_RUN_NAME - 8], name[CLI_RUN_NAME];
 
-    config_module_name(guest->file, name, sizeof name);
-    snprintf(guest->name, sizeof guest->name, "%s", name);
-    for (unsigned n = 2; is_taken(running, guest->name); n++)
-        snprintf(guest->name, sizeof guest->name, "%s-%u", name, n);
+    config_module_name(file, module, sizeof module);
+    snprintf(name, sizeof name, "%s", module);
+    for (unsigned n = 2; is_taken(running, name); n++)
+        snprintf(name, sizeof name, "%s-%u", module, n);
+    return cli_run_events_add(&running->events, name, file, running->options.trust,
+                              &running->options.supervision);
 }
 
 static int create_host(struct running *running)
@@ -176,25 +178,20 @@ static void hint_start(struct running *running, int r, const char *file)
 
 static int start_guest(struct running *running, unsigned index)
 {
-    struct cli_run_guest *guest = &running->events.guests[index];
-    struct rapahub_guest_options options = {.trust = running->options.trust,
-                                            .supervision = &running->options.supervision};
+    const struct cli_run_guest *guest = add_guest(running, running->files.texts[index]);
+    const char *const *plain = running->options.plain;
+    const struct rapahub_guest_options options = {.chimod = guest->file,
+                                                  .name = guest->name,
+                                                  .plain = plain[0] ? plain : NULL,
+                                                  .trust = guest->trust,
+                                                  .supervision = &running->options.supervision};
     const char *params = cli_arguments_text(&running->cli->arguments, "params");
-    struct rapahub_container_options container = {.id.pool = {index + 1, 0},
-                                                  .params = {params, params ? strlen(params) : 0}};
-    int r;
+    const struct rapahub_container_options container = {
+        .id.pool = {index + 1, 0},
+        .pool_name = guest->name,
+        .params = {params, params ? strlen(params) : 0}};
+    int r = rapahub_host_spawn(running->host, &options, &running->lives[index]);
 
-    guest->file = running->files.texts[index];
-    name_guest(running, guest);
-    guest->trust = options.trust;
-    guest->period_ns = running->options.supervision.period_ns;
-    running->events.count = index + 1;
-    options.chimod = guest->file;
-    options.name = guest->name;
-    options.plain = running->options.plain[0] ? running->options.plain : NULL;
-    container.pool_name = guest->name;
-    guest->began_ns = hub_clock_now();
-    r = rapahub_host_spawn(running->host, &options, &running->lives[index]);
     if (r == 0)
         r = rapahub_host_add_container(running->host, running->lives[index], &container);
     if (r == 0)

@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
 #include "host/cli/failure.h"
 
 static bool same(struct rapahub_guest_id a, struct rapahub_guest_id b)

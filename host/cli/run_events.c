@@ -20,6 +20,21 @@
 static const char *const trust_texts[] = {"own segment; no jail in this release", "refused",
                                           "shares the host's segment"};
 
+struct cli_run_guest *cli_run_events_add(struct cli_run_events *events, const char *name,
+                                         const char *file, enum rapahub_trust trust,
+                                         const struct rapahub_supervision *how)
+{
+    struct cli_run_guest *guest = &events->guests[events->count++];
+
+    guest->file = file;
+    snprintf(guest->name, sizeof guest->name, "%s", name);
+    guest->trust = trust;
+    guest->period_ns = how->period_ns;
+    guest->lazy = how->start == RAPAHUB_START_LAZY;
+    guest->began_ns = how->start == RAPAHUB_START_EAGER ? hub_clock_now() : 0;
+    return guest;
+}
+
 static struct cli_run_guest *find(struct cli_run_events *events, const char *name)
 {
     for (unsigned i = 0; i < events->count; i++) {

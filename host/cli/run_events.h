@@ -43,6 +43,11 @@ struct cli_run_events {
     struct cli_run_anonymous *visitors; /* anonymous guests; NULL: not allowed */
 };
 
+/* Adds a guest that starts, to `guests`, which has space for it. */
+struct cli_run_guest *cli_run_events_add(struct cli_run_events *events, const char *name,
+                                         const char *file, enum rapahub_trust trust,
+                                         const struct rapahub_supervision *how);
+
 /* For rapahub_host_options.on_event; `user` is a struct cli_run_events. */
 void cli_run_events_take(void *user, const struct rapahub_event *event);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/run_tree.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,18 +99,6 @@ void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_opt
 
 /* ---- in a host ---- */
 
-static void note_guest(const struct config_tree_node *node, struct cli_run_events *events)
-{
-    struct cli_run_guest *guest = &events->guests[events->count++];
-
-    guest->file = node->path;
-    snprintf(guest->name, sizeof guest->name, "%s", node->name);
-    guest->trust = node->trust;
-    guest->period_ns = node->how.period_ns;
-    guest->lazy = node->how.start == RAPAHUB_START_LAZY;
-    guest->began_ns = node->how.start == RAPAHUB_START_EAGER ? hub_clock_now() : 0;
-}
-
 /* State of a start, besides the tree. */
 struct planting {
     struct cli_run_tree *to;
@@ -147,7 +134,7 @@ static int add_guest(const struct planting *planting, const struct config_tree_n
     struct rapahub_child_id child;
     int r;
 
-    note_guest(node, planting->events);
+    cli_run_events_add(planting->events, node->name, node->path, node->trust, &node->how);
     r = rapahub_supervisor_add(above(planting, node), &options, &child);
     return r == 0 ? rapahub_control_offer(planting->control, node->name, container.id.pool) : r;
 }

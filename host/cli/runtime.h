@@ -5,7 +5,6 @@
 #define CLI_RUNTIME_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "host/control/client.h"
 

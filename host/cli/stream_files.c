@@ -2,7 +2,6 @@
 #include "host/cli/stream_files.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/texts.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +21,32 @@ static bool grow(struct cli_texts *list)
     return true;
 }
 
+/* The list takes the text; NULL: there was no memory for it. */
+static void take(struct cli_texts *list, char *text)
+{
+    if (text && grow(list)) {
+        list->texts[list->count++] = text;
+        return;
+    }
+    free(text);
+    list->failed = true;
+}
+
 void cli_texts_add(void *texts, const char *text)
 {
-    struct cli_texts *list = texts;
-    char *copy = grow(list) ? strdup(text) : NULL;
+    take(texts, strdup(text));
+}
 
-    if (copy)
-        list->texts[list->count++] = copy;
-    else
-        list->failed = true;
+void cli_texts_print(struct cli_texts *texts, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    take(texts, text);
 }
 
 void cli_texts_fini(struct cli_texts *texts)

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include <rapahub/export.h>
+
 /* Must be zeroed before the first use. */
 struct cli_texts {
     char **texts;
@@ -14,6 +16,9 @@ struct cli_texts {
 
 /* Adds a copy; `texts` is a struct cli_texts, so that this can be a visit of the library. */
 void cli_texts_add(void *texts, const char *text);
+
+/* Adds a text that is printed so. */
+void cli_texts_print(struct cli_texts *texts, const char *format, ...) RAPAHUB_PRINTF(2, 3);
 void cli_texts_fini(struct cli_texts *texts);
 
 #endif

@@ -4,8 +4,6 @@
 #ifndef CONFIG_TREE_KEYS_H
 #define CONFIG_TREE_KEYS_H
 
-#include <stdint.h>
-
 #include "host/config/tree.h"
 
 /* The types of values: name, shapes of the value, and how it is written. The comment is the form in

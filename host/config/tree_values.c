@@ -3,7 +3,6 @@
  * 0, it is refused, or turned into what was meant, but never into the default. */
 #include "host/config/tree_values.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 #ifndef CONFIG_TREE_WORDS_H
 #define CONFIG_TREE_WORDS_H
 
-#include <stddef.h>
-
 #define CONFIG_TREE_WORDS_MAX 8 /* keys of a text that are told */
 
 struct config_tree_words {

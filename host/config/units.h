@@ -3,7 +3,6 @@
 #ifndef CONFIG_UNITS_H
 #define CONFIG_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define CONFIG_UNITS_TEXT 40 /* space for any of the texts */
