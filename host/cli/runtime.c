@@ -249,15 +249,31 @@ int cli_runtime_each_host(struct cli *cli, cli_runtime_visit_host *visit, void *
     return each_socket(visit_place, &tour);
 }
 
+/* Places of a name that is searched. */
+struct matches {
+    unsigned count;
+    struct cli_runtime_place place; /* the last one */
+};
+
 struct search {
     char host[CLI_RUNTIME_NAME],
-        guest[CLI_RUNTIME_NAME]; /* the names that are searched; host "": any */
-    bool split;                  /* HOST/GUEST was given */
-    unsigned matches;
-    char others[512]; /* names that are there */
-    bool is_guest;    /* the match */
-    struct cli_runtime_place place;
+        name[CLI_RUNTIME_NAME]; /* the searched ones; host "": any; name "": the host itself */
+    bool split;                 /* HOST/NAME was given */
+    char others[512];           /* names that are there */
+    bool is_guest;              /* `listed` counts guests, else hosts */
+    struct matches listed, supervisors;
+    bool guests_only; /* only guests are suggested */
+    struct config_suggest suggest;
+    char nearest[CLI_RUNTIME_NAME];
+    const char *at; /* the host whose tree is looked at */
 };
+
+static void add_match(struct matches *matches, const char *host, const char *name)
+{
+    matches->count++;
+    snprintf(matches->place.host, sizeof matches->place.host, "%s", host);
+    snprintf(matches->place.guest, sizeof matches->place.guest, "%s", name);
+}
 
 static void add_name(struct search *search, const char *name, size_t size)
 {
@@ -269,16 +285,15 @@ static void add_name(struct search *search, const char *name, size_t size)
 
 static void note_match(struct search *search, const char *host, bool is_guest)
 {
+    struct matches *listed = &search->listed;
+
     if (is_guest && !search->is_guest)
-        search->matches = 0; /* a guest is preferred to a host of the same name */
-    if (search->is_guest && !is_guest)
+        listed->count = 0; /* a guest is preferred to a host of the same name */
+    if ((search->is_guest && !is_guest) ||
+        (listed->count > 0 && strcmp(listed->place.host, host) == 0))
         return;
-    if (search->matches > 0 && strcmp(search->place.host, host) == 0)
-        return;
-    search->matches++;
     search->is_guest = is_guest;
-    snprintf(search->place.host, sizeof search->place.host, "%s", host);
-    snprintf(search->place.guest, sizeof search->place.guest, "%s", is_guest ? search->guest : "");
+    add_match(listed, host, is_guest ? search->name : "");
 }
 
 static int compare(void *user, const char *host, const struct control_guest *guest)
@@ -289,9 +304,9 @@ static int compare(void *user, const char *host, const struct control_guest *gue
         add_name(search, guest->name.data, guest->name.size);
     if (search->split && strcmp(search->host, host) != 0)
         return 0;
-    if (guest && search->guest[0] && cli_view_is(guest->name, search->guest))
+    if (guest && search->name[0] && cli_view_is(guest->name, search->name))
         note_match(search, host, true);
-    else if (strcmp(search->host, host) == 0 && (!search->split || !search->guest[0]))
+    else if (strcmp(search->host, host) == 0 && (!search->split || !search->name[0]))
         note_match(search, host, false);
     return 0;
 }
@@ -302,8 +317,9 @@ static void split_name(const char *name, struct search *out)
 
     snprintf(out->host, sizeof out->host, "%.*s", slash ? (int)(slash - name) : (int)strlen(name),
              name);
-    snprintf(out->guest, sizeof out->guest, "%s", slash ? slash + 1 : name);
+    snprintf(out->name, sizeof out->name, "%s", slash ? slash + 1 : name);
     out->split = slash != NULL;
+    out->suggest = (struct config_suggest){out->name, NULL, CONFIG_SUGGEST_FAR};
 }
 
 struct opening {
@@ -331,97 +347,70 @@ static int connect_to(struct cli *cli, struct cli_runtime_place *place)
 
 /* ---- supervisors: they are in the trees of the hosts ---- */
 
-struct nodes {
-    struct search *search;
-    const char *host;
-    bool guests_only; /* only guests are suggested */
-    struct config_suggest suggest;
-    char nearest[CLI_RUNTIME_NAME];
-    unsigned matches;
-    struct cli_runtime_place place;
-};
-
 /* Considers a name as a suggestion. A name that is too long is cut, and then it is near to none. */
-static void look_near(struct nodes *nodes, struct rapahub_string name)
+static void look_near(struct search *search, struct rapahub_string name)
 {
     char candidate[CLI_RUNTIME_NAME];
 
     cli_view_copy(candidate, sizeof candidate, name);
-    config_suggest_consider(&nodes->suggest, candidate);
-    if (nodes->suggest.nearest != candidate)
+    config_suggest_consider(&search->suggest, candidate);
+    if (search->suggest.nearest != candidate)
         return;
-    memcpy(nodes->nearest, candidate, sizeof nodes->nearest);
-    nodes->suggest.nearest = nodes->nearest;
+    memcpy(search->nearest, candidate, sizeof search->nearest);
+    search->suggest.nearest = search->nearest;
 }
 
 static int note_node(void *user, enum host_frame_kind kind, const union host_frame_record *record)
 {
-    struct nodes *nodes = user;
+    struct search *search = user;
     const struct control_child *child = &record->child;
 
     if (kind != HOST_FRAME_CHILD || child->name.size == 0)
         return 0;
-    if (!nodes->guests_only || !child->is_supervisor)
-        look_near(nodes, child->name);
-    if (!child->is_supervisor || !cli_view_is(child->name, nodes->search->guest))
-        return 0;
-    nodes->matches++;
-    nodes->place.is_supervisor = true;
-    snprintf(nodes->place.host, sizeof nodes->place.host, "%s", nodes->host);
-    snprintf(nodes->place.guest, sizeof nodes->place.guest, "%s", nodes->search->guest);
+    if (!search->guests_only || !child->is_supervisor)
+        look_near(search, child->name);
+    if (child->is_supervisor && cli_view_is(child->name, search->name)) {
+        add_match(&search->supervisors, search->at, search->name);
+        search->supervisors.place.is_supervisor = true;
+    }
     return 0;
 }
 
 static int look_into(void *user, const char *host, const char *path)
 {
-    struct nodes *nodes = user;
+    struct search *search = user;
     struct host_client *client = NULL;
 
-    if ((nodes->search->split && strcmp(host, nodes->search->host) != 0) ||
-        host_client_open(path, &client) < 0)
+    if ((search->split && strcmp(host, search->host) != 0) || host_client_open(path, &client) < 0)
         return 0;
-    nodes->host = host;
-    (void)ask_soon(client, HOST_FRAME_TREE, note_node, nodes);
+    search->at = host;
+    (void)ask_soon(client, HOST_FRAME_TREE, note_node, search);
     host_client_release(&client);
     return 0;
 }
 
-static void find_nodes(struct search *search, bool guests_only, struct nodes *out)
-{
-    *out = (struct nodes){.search = search,
-                          .guests_only = guests_only,
-                          .suggest = {search->guest, NULL, CONFIG_SUGGEST_FAR}};
-    if (search->guest[0])
-        (void)each_socket(look_into, out);
-}
-
-static int refuse(struct cli *cli, const char *name, const struct search *search,
-                  const struct nodes *nodes)
+static int refuse(struct cli *cli, const char *name, const struct search *search)
 {
     const char *others = search->others[0] ? search->others : "none";
+    const char *nearest = search->suggest.nearest;
+    const struct matches *many = search->listed.count > 1 ? &search->listed : &search->supervisors;
 
-    if (search->matches > 1 || nodes->matches > 1) {
-        cli_failure_hint(cli, "say which: %s/%s",
-                         search->matches > 1 ? search->place.host : nodes->place.host, name);
-        return rapahub_fail(RAPAHUB_EEXIST, "", "%u hosts have a '%s'",
-                            search->matches > 1 ? search->matches : nodes->matches, name);
+    if (many->count > 1) {
+        cli_failure_hint(cli, "say which: %s/%s", many->place.host, name);
+        return rapahub_fail(RAPAHUB_EEXIST, "", "%u hosts have a '%s'", many->count, name);
     }
-    if (nodes->matches == 1) {
+    if (many->count == 1) {
         cli_failure_hint(cli, "rapahub ps --tree shows its guests; stop and restart take it");
         return rapahub_fail(RAPAHUB_EINVAL, "", "that is a supervisor; %s takes a guest",
                             cli->command->name);
     }
     cli->exit_status = EXIT_NOBODY;
     cli_failure_about(cli, "%s", "");
-    cli_failure_hint(cli, nodes->suggest.nearest
-                              ? "rapahub ps --tree shows all names"
-                              : "rapahub run FILE starts one; rapahub ps shows what runs");
-    if (nodes->suggest.nearest)
-        return rapahub_fail(RAPAHUB_ENOENT, "",
-                            "no host or guest named '%s', did you mean '%s'? running: %s", name,
-                            nodes->suggest.nearest, others);
-    return rapahub_fail(RAPAHUB_ENOENT, "", "no host or guest named '%s'; running: %s", name,
-                        others);
+    cli_failure_hint(cli, nearest ? "rapahub ps --tree shows all names"
+                                  : "rapahub run FILE starts one; rapahub ps shows what runs");
+    return rapahub_fail(RAPAHUB_ENOENT, "", "no host or guest named '%s'%s%s%s running: %s", name,
+                        nearest ? ", did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : ";", others);
 }
 
 /* The kinds that are searched. */
@@ -430,8 +419,7 @@ enum sought { SOUGHT_GUESTS, SOUGHT_NODES, SOUGHT_NODES_FIRST };
 static int find(struct cli *cli, const char *name, enum sought sought,
                 struct cli_runtime_place *out)
 {
-    struct search search = {.matches = 0};
-    struct nodes nodes = {.matches = 0};
+    struct search search = {.guests_only = sought == SOUGHT_GUESTS};
     int r;
 
     cli_failure_about(cli, "%s", name);
@@ -439,14 +427,15 @@ static int find(struct cli *cli, const char *name, enum sought sought,
     r = cli_runtime_each(cli, compare, &search);
     if (r < 0)
         return r;
-    if (search.matches == 0 || (sought == SOUGHT_NODES_FIRST && !search.is_guest))
-        find_nodes(&search, sought == SOUGHT_GUESTS, &nodes);
-    if (nodes.matches == 1 && sought != SOUGHT_GUESTS)
-        *out = nodes.place;
-    else if (search.matches == 1)
-        *out = search.place;
+    if (search.name[0] &&
+        (search.listed.count == 0 || (sought == SOUGHT_NODES_FIRST && !search.is_guest)))
+        (void)each_socket(look_into, &search);
+    if (search.supervisors.count == 1 && !search.guests_only)
+        *out = search.supervisors.place;
+    else if (search.listed.count == 1)
+        *out = search.listed.place;
     else
-        return refuse(cli, name, &search, &nodes);
+        return refuse(cli, name, &search);
     return connect_to(cli, out);
 }
 
