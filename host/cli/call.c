@@ -66,19 +66,14 @@ static int plain_signatures(const struct calling *calling, const char *to[CLI_AR
 {
     const struct cli_target *target = &calling->target;
     unsigned count = cli_arguments_all(&calling->cli->arguments, "plain", to);
-    struct config_module *elf;
     int r;
 
     if (count > 0 || !strchr(target->method, '('))
         return 0;
-    elf = malloc(sizeof *elf);
-    if (!elf)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at '%s'", target->file);
-    r = config_module_read(target->file, elf);
-    if (r == 0 && !elf->is_chimod)
+    r = config_module_is_chimod(target->file);
+    if (r == 0)
         to[0] = target->method;
-    free(elf);
-    return r;
+    return r < 0 ? r : 0;
 }
 
 static int open_session(struct calling *calling)

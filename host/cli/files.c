@@ -22,15 +22,6 @@ static int add_path(struct cli_texts *files, const char *path)
     return files->failed ? rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path") : 0;
 }
 
-static bool is_chimod(const char *path)
-{
-    struct config_module *elf = malloc(sizeof *elf);
-    bool is = elf && config_module_read(path, elf) == 0 && elf->is_chimod;
-
-    free(elf);
-    return is;
-}
-
 static int is_shared_object(const struct dirent *entry)
 {
     const char *end = strrchr(entry->d_name, '.');
@@ -47,7 +38,7 @@ static int add_folder(struct cli_texts *files, const char *folder, bool all)
         char path[PATH_SIZE + 300];
 
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (r == 0 && (all || is_chimod(path)))
+        if (r == 0 && (all || config_module_is_chimod(path) > 0))
             r = add_path(files, path);
         free(entries[i]);
     }

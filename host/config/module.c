@@ -72,6 +72,19 @@ int config_module_read(const char *path, struct config_module *out)
     return 0;
 }
 
+int config_module_is_chimod(const char *path)
+{
+    uint64_t address;
+    struct hub_elf image;
+    int r = hub_elf_open(path, &image);
+
+    if (r < 0)
+        return r;
+    r = hub_elf_symbol(&image, "rapahub_chimod", &address);
+    hub_elf_fini(&image);
+    return r;
+}
+
 /* libnumbers.so.1 is called numbers. */
 static void name_of_file(const char *path, char *to, size_t size)
 {

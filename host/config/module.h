@@ -27,6 +27,9 @@ void config_module_describe(struct hub_elf *image, struct config_module *out);
  * read. */
 int config_module_read(const char *path, struct config_module *out);
 
+/* Says whether a file is a chimod's, without its description; else as above. */
+int config_module_is_chimod(const char *path);
+
 /* Copies the name for a guest of this module: the chimod's own, else the file's without folder, lib
  * and .so. */
 void config_module_name(const char *path, char *to, size_t size);

@@ -148,6 +148,7 @@ static int add_node(struct config_tree *tree, struct config_tree_node *parent, s
     if (!node)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a child");
     ++*count;
+    node->index = tree->count;
     tree->nodes[tree->count++] = node;
     node->at = at;
     node->parent = parent;
@@ -182,15 +183,6 @@ static int resolve(const struct config_tree *tree, struct config_tree_node *node
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a path");
 }
 
-static bool is_elf(const char *path)
-{
-    struct config_module *elf = malloc(sizeof *elf);
-    bool is = elf && config_module_read(path, elf) == 0;
-
-    free(elf);
-    return is;
-}
-
 static int check_module(struct config_tree *tree, const struct config_tree_node *node)
 {
     struct fy_node *where = config_yaml_find(node->at, "module").value;
@@ -200,7 +192,8 @@ static int check_module(struct config_tree *tree, const struct config_tree_node 
         return config_yaml_fail(&tree->yaml, where, "",
                                 "module: cannot find '%s' (%s); paths begin in the file's folder",
                                 node->path, strerror(errno));
-    if (!S_ISREG(status.st_mode) || access(node->path, R_OK) < 0 || !is_elf(node->path))
+    if (!S_ISREG(status.st_mode) || access(node->path, R_OK) < 0 ||
+        config_module_is_chimod(node->path) < 0)
         return config_yaml_fail(&tree->yaml, where, "",
                                 "module: '%s' is no shared object that can be read; name one",
                                 node->path);

@@ -17,6 +17,7 @@
 struct config_tree_node {
     struct fy_node *at;              /* its map */
     struct config_tree_node *parent; /* NULL: the one at the top */
+    unsigned index;                  /* among the nodes of the tree */
     bool is_supervisor;
     const char *name;
     char own_name[CONFIG_TREE_NAME];         /* where the file gives none */
