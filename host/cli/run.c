@@ -16,23 +16,33 @@
 #include "host/cli/files.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/json.h"
+#include "host/cli/limits.h"
 #include "host/cli/program.h"
 #include "host/cli/run_anonymous.h"
 #include "host/cli/run_events.h"
-#include "host/cli/run_options.h"
 #include "host/cli/run_tree.h"
 #include "host/cli/runtime.h"
 #include "host/config/module.h"
+#include "host/config/units.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
 #define TURN_MS 1000
 
+/* The options of the command line, as options of the library. */
+struct run_options {
+    struct rapahub_host_options host; /* its limits */
+    struct rapahub_supervision supervision;
+    enum rapahub_trust trust;
+    bool check;                                 /* and no more */
+    const char *plain[CLI_ARGUMENTS_GIVEN + 1]; /* ended by NULL */
+};
+
 struct running {
     struct cli *cli;
     struct cli_texts files;
     struct cli_run_tree *tree; /* in place of files; NULL: none */
-    struct cli_run_options options;
+    struct run_options options;
     struct cli_run_events events;
     struct cli_run_anonymous visitors;
     struct rapahub_guest_id *lives; /* the first of each guest */
@@ -65,7 +75,7 @@ static int take_tree(struct running *running, const char *path)
     running->tree = calloc(1, sizeof *running->tree);
     if (!running->tree)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a tree");
-    return cli_run_tree_open(running->cli, path, &running->options, running->tree);
+    return cli_run_tree_open(running->cli, path, running->options.trust, running->tree);
 }
 
 static int take_files(struct running *running)
@@ -288,13 +298,35 @@ static int invite(struct running *running)
     return r;
 }
 
+static int take_options(const struct cli_arguments *arguments, struct run_options *out)
+{
+    int r;
+
+    *out = (struct run_options){
+        .trust = (enum rapahub_trust)cli_arguments_choice(arguments, "trust"),
+        .supervision.restart = (enum rapahub_restart)cli_arguments_choice(arguments, "restart")};
+    out->check = cli_arguments_flag(arguments, "check");
+    out->host.anonymous = cli_arguments_flag(arguments, "anonymous");
+    out->host.path = cli_arguments_text(arguments, "hub-path");
+    if (arguments->count == 0 && !out->host.anonymous)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "FILE|DIR... is missing");
+    if (out->host.path && !out->host.anonymous)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--hub-path needs --anonymous");
+    r = config_units_budget(cli_arguments_text(arguments, "budget"), &out->supervision.restarts_max,
+                            &out->supervision.period_ns);
+    if (r == 0)
+        r = cli_limits_take(arguments, &out->host);
+    cli_arguments_all(arguments, "plain", out->plain);
+    return r;
+}
+
 static int take(struct running *running)
 {
     int r;
 
     cli_failure_about(running->cli, "run");
     cli_failure_hint(running->cli, "rapahub run --help");
-    r = cli_run_options_take(running->cli, &running->options);
+    r = take_options(&running->cli->arguments, &running->options);
     if (r < 0)
         return r;
     cli_failure_about(running->cli, "%s", "");

@@ -11,7 +11,6 @@
 #include "host/cli/failure.h"
 #include "host/cli/json.h"
 #include "host/cli/run_events.h"
-#include "host/cli/run_options.h"
 #include "host/supervise/defaults.h"
 #include "host/supervise/lint.h"
 #include "hub/base/clock.h"
@@ -35,7 +34,7 @@ static int check_options(struct cli *cli)
     return 0;
 }
 
-int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_options *options,
+int cli_run_tree_open(struct cli *cli, const char *path, enum rapahub_trust trust,
                       struct cli_run_tree *out)
 {
     int r;
@@ -43,7 +42,7 @@ int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_op
     *out = (struct cli_run_tree){.stop_ns = STOP_NS};
     r = check_options(cli);
     if (r == 0)
-        r = config_tree_open(path, options->trust, &out->tree);
+        r = config_tree_open(path, trust, &out->tree);
     if (r == RAPAHUB_ECONFIG)
         cli_failure_hint(cli, "man rapahub-tree; rapahub run --check %s", path);
     if (r < 0)
@@ -110,12 +109,7 @@ struct planting {
 static struct rapahub_supervisor *above(const struct planting *planting,
                                         const struct config_tree_node *node)
 {
-    const struct config_tree *tree = &planting->to->tree;
-
-    for (unsigned i = 0; i < tree->count && node->parent; i++)
-        if (tree->nodes[i] == node->parent)
-            return planting->of[i];
-    return planting->root;
+    return node->parent ? planting->of[node->parent->index] : planting->root;
 }
 
 static int add_guest(const struct planting *planting, const struct config_tree_node *node)

@@ -9,7 +9,6 @@
 
 struct cli;
 struct cli_run_events;
-struct cli_run_options;
 
 struct cli_run_tree {
     struct config_tree tree;
@@ -22,7 +21,7 @@ struct cli_run_tree {
 
 /* Reads and checks the file. RAPAHUB_ECONFIG also for command line options that the file itself
  * has. `out` must be closed in any case. */
-int cli_run_tree_open(struct cli *cli, const char *path, const struct cli_run_options *options,
+int cli_run_tree_open(struct cli *cli, const char *path, enum rapahub_trust trust,
                       struct cli_run_tree *out);
 void cli_run_tree_close(struct cli_run_tree *tree);
 

@@ -145,15 +145,6 @@ static int show_refusal(struct config_tree *tree, const struct config_tree_node 
                             words.text);
 }
 
-static uint32_t parent_of(const struct config_tree *tree, const struct config_tree_node *node,
-                          const uint32_t *places, uint32_t root)
-{
-    for (unsigned i = 0; i < tree->count && node->parent; i++)
-        if (tree->nodes[i] == node->parent)
-            return places[i];
-    return root;
-}
-
 /* The host's own root stands above that of the file. */
 static int plant(struct config_tree *tree, struct host_tree *planted, uint32_t *places)
 {
@@ -165,7 +156,8 @@ static int plant(struct config_tree *tree, struct host_tree *planted, uint32_t *
     for (unsigned i = 0; r == 0 && i < tree->count; i++) {
         const struct config_tree_node *node = tree->nodes[i];
         const struct host_tree_plan plan = {.name = node->name,
-                                            .parent = parent_of(tree, node, places, root),
+                                            .parent =
+                                                node->parent ? places[node->parent->index] : root,
                                             .how = node->is_supervisor ? NULL : &node->how,
                                             .group = node->is_supervisor ? &node->group : NULL};
 
