@@ -31,16 +31,12 @@ struct building {
     struct cli_texts files;
 };
 
+/* Replaces the line of the phase before; "": there is none after it. */
 static void tell_phase(const struct building *building, const char *phase)
 {
     if (building->cli->progress && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K%s %s", phase, building->folder);
-}
-
-static void end_phases(const struct building *building)
-{
-    if (building->cli->progress && isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
+        fprintf(stderr, "\r\033[K%s%s%s", phase, phase[0] ? " " : "",
+                phase[0] ? building->folder : "");
 }
 
 static int run(const struct building *building, const char *const *words)
@@ -55,15 +51,16 @@ static int run(const struct building *building, const char *const *words)
     return r;
 }
 
-static const char *sanitizer_flags(const char *sanitizer)
+/* In the order of the choices of --sanitize. */
+static const char *const sanitizer_flags[] = {"-fsanitize=address -fno-omit-frame-pointer",
+                                              "-fsanitize=thread",
+                                              "-fsanitize=undefined -fno-sanitize-recover=all"};
+
+static bool has_ninja(const struct building *building)
 {
-    if (!sanitizer)
-        return "";
-    if (strcmp(sanitizer, "asan") == 0)
-        return "-fsanitize=address -fno-omit-frame-pointer";
-    if (strcmp(sanitizer, "tsan") == 0)
-        return "-fsanitize=thread";
-    return "-fsanitize=undefined -fno-sanitize-recover=all";
+    const char *const words[] = {"ninja", "--version", NULL};
+
+    return cli_process_run(words, false, building->cli->timeout_ns) == 0;
 }
 
 static bool is_configured(const struct building *building)
@@ -78,7 +75,9 @@ static int configure(const struct building *building)
 {
     const struct cli_arguments *arguments = &building->cli->arguments;
     char prefix[CLI_PROGRAM_PATH], prefix_word[CLI_PROGRAM_PATH + 32], c[160], cxx[160];
-    const char *flags = sanitizer_flags(cli_arguments_text(arguments, "sanitize"));
+    const char *flags = cli_arguments_text(arguments, "sanitize")
+                            ? sanitizer_flags[cli_arguments_choice(arguments, "sanitize")]
+                            : "";
     const char *words[WORDS_MAX] = {
         "cmake", "-S", building->folder, "-B", building->build, prefix_word, c, cxx};
     unsigned count = 8;
@@ -91,7 +90,7 @@ static int configure(const struct building *building)
     snprintf(cxx, sizeof cxx, "-DCMAKE_CXX_FLAGS=%s", flags);
     words[count++] = cli_arguments_flag(arguments, "release") ? "-DCMAKE_BUILD_TYPE=Release"
                                                               : "-DCMAKE_BUILD_TYPE=Debug";
-    if (!is_configured(building) && cli_process_exists("ninja"))
+    if (!is_configured(building) && has_ninja(building))
         words[count++] = "-GNinja";
     words[count] = NULL;
     tell_phase(building, "configuring");
@@ -195,7 +194,7 @@ static int carry_out(struct building *building)
     r = configure(building);
     if (r == 0)
         r = compile(building);
-    end_phases(building);
+    tell_phase(building, "");
     building->duration_ns = hub_clock_now() - building->began_ns;
     if (r == 0)
         r = cli_files_add_all(&building->files, building->build);

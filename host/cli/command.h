@@ -51,9 +51,9 @@ struct cli_command {
     const char *summary;
     const char *text; /* more, for the man page and --help; lines of at most 80 columns */
     const char *example;
-    const char *schema;  /* schema of --json */
-    const char *members; /* members of the document */
-    const struct cli_option *options;
+    const char *schema;               /* schema of --json */
+    const char *members;              /* members of the document */
+    const struct cli_option *options; /* NULL: none of its own */
     enum cli_operand operand;
     int operands_min, operands_max; /* -1: any number */
     bool hidden;

@@ -25,8 +25,6 @@
         .operands_max = max_, .schema = schema_, __VA_ARGS__                                 \
     }
 
-static const struct cli_option no_options[] = {END};
-
 static const struct cli_option new_options[] = {
     VALUE(CHOICE, "template", "T", .choices = "basic|state|plain|cxx", .fallback = "basic",
           .text = "what the folder is filled with"),
@@ -178,8 +176,7 @@ const struct cli_command cli_commands[] = {
                 "NAME is a guest or a host; without it: all. With a guest's NAME, or -o wide, a\n"
                 "line for each figure.",
             .example = "rapahub stats calc",
-            .members = "guests[{name, host, counters{}, gauges{}, violations{RULE}}]",
-            .options = no_options),
+            .members = "guests[{name, host, counters{}, gauges{}, violations{RULE}}]"),
     COMMAND(
         "stop", cli_stop, GUEST, 1, 1, .operands = "NAME",
         .summary = "stop a guest, a supervisor, or a host with all of them",
@@ -190,7 +187,7 @@ const struct cli_command cli_commands[] = {
             "tree goes with those that may not run without it, a supervisor with all its "
             "children;\n"
             "`rapahub restart` brings them back.",
-        .example = "rapahub stop calc", .members = "host, guest", .options = no_options),
+        .example = "rapahub stop calc", .members = "host, guest"),
     COMMAND(
         "restart", cli_stop_restart, GUEST, 1, 1, .operands = "NAME",
         .summary = "a new life for a guest or a supervisor, its budget cleared",
@@ -199,11 +196,11 @@ const struct cli_command cli_commands[] = {
             "given\n"
             "up, starts. It counts as no failure. In a tree those that may not run without it go\n"
             "and come with it, and with a supervisor all its children, in their order.",
-        .example = "rapahub restart store", .members = "host, guest", .options = no_options),
+        .example = "rapahub restart store", .members = "host, guest"),
     COMMAND(
         "kill", cli_stop_kill, GUEST, 1, 1, .operands = "NAME", .summary = "SIGKILL a guest, now",
         .text = "What follows is a death like any other: it is started again as its budget allows.",
-        .example = "rapahub kill calc", .members = "host, guest", .options = no_options),
+        .example = "rapahub kill calc", .members = "host, guest"),
     COMMAND(
         "upgrade", cli_upgrade, FILE_OR_GUEST, 2, 2, .operands = "NAME FILE",
         .summary = "another version takes over from a guest that serves",
@@ -243,31 +240,26 @@ const struct cli_command cli_commands[] = {
     COMMAND("explain", cli_explain, CODE, 0, 1, .operands = "[CODE]",
             .summary = "what an error code means and what to do",
             .text = "CODE is a name, with or without RAPAHUB_, or a number. Without it: all.",
-            .example = "rapahub explain EDIED", .members = "codes[{code, name, text, hint, exit}]",
-            .options = no_options),
+            .example = "rapahub explain EDIED", .members = "codes[{code, name, text, hint, exit}]"),
     COMMAND("completion", cli_completion, SHELL, 1, 1, .operands = "SHELL",
             .summary = "completion for bash, zsh or fish",
             .text = "Prints a script that the shell reads at its start.",
-            .example = "source <(rapahub completion bash)", .members = "shell, script",
-            .options = no_options),
+            .example = "source <(rapahub completion bash)", .members = "shell, script"),
     COMMAND("help", cli_help, COMMAND, 0, 1, .operands = "[COMMAND]",
             .summary = "how a command is used", .text = "Without COMMAND: the list of commands.",
             .example = "rapahub help call",
             .members = "commands[{name, operands, summary, schema, members, options[{name, value, "
-                       "default, text}]}]",
-            .options = no_options),
+                       "default, text}]}]"),
     COMMAND("version", cli_help_version, NONE, 0, 0, .operands = "",
             .summary = "the version of the program",
             .text = "Versions of the program, of the segment's format, of the chimod's interface.",
-            .example = "rapahub version", .members = "version, segment, abi",
-            .options = no_options),
+            .example = "rapahub version", .members = "version, segment, abi"),
     NAMED("__complete", "rapahub.complete/1", cli_completion_words, NONE, 0, -1,
           .operands = "WORD...", .summary = "candidates for the last word, one a line",
           .text = "Used by the completion scripts.", .example = "rapahub __complete rapahub ca",
-          .members = "candidates[]", .options = no_options, .hidden = true),
+          .members = "candidates[]", .hidden = true),
     NAMED("__manual", "rapahub.manual/1", cli_help_manual, NONE, 1, 1, .operands = "PAGE",
           .summary = "the parts of the man pages that come from tables",
           .text = "PAGE is the name of a command, `global`, `errors` or `tree`; scdoc source.",
-          .example = "rapahub __manual call", .members = "text", .options = no_options,
-          .hidden = true),
+          .example = "rapahub __manual call", .members = "text", .hidden = true),
     END};

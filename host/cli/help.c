@@ -71,7 +71,7 @@ static void print_option(const struct cli_option *option, FILE *to)
 
 static void print_options(const struct cli_option *options, const char *title, FILE *to)
 {
-    if (!options->name)
+    if (!options)
         return;
     fprintf(to, "\n%s\n", title);
     for (; options->name; options++)
@@ -89,10 +89,10 @@ static void print_example(const char *example, FILE *to)
     fputc('\n', to);
 }
 
-void cli_help_print(const struct cli_command *command, FILE *to)
+static void print_command(const struct cli_command *command, FILE *to)
 {
     fprintf(to, "rapahub %s%s%s%s: %s\n\n%s\n", command->name,
-            command->options->name ? " [OPTION...]" : "", command->operands[0] ? " " : "",
+            command->options ? " [OPTION...]" : "", command->operands[0] ? " " : "",
             command->operands, command->summary, command->text);
     print_options(command->options, "Options", to);
     print_options(cli_command_global, "Options of every command", to);
@@ -100,8 +100,12 @@ void cli_help_print(const struct cli_command *command, FILE *to)
     fprintf(to, "\nWith -o json: \"%s\": %s\n", command->schema, command->members);
 }
 
-void cli_help_print_all(const struct cli_command *commands, FILE *to)
+void cli_help_print(const struct cli_command *commands, const struct cli_command *command, FILE *to)
 {
+    if (command) {
+        print_command(command, to);
+        return;
+    }
     fputs("rapahub [OPTION...] COMMAND [ARGUMENT...]: plugins in processes of their own\n\n", to);
     for (const struct cli_command *c = commands; c->name; c++) {
         if (!c->hidden)
@@ -114,7 +118,7 @@ void cli_help_print_all(const struct cli_command *commands, FILE *to)
 static void write_options(struct cli_json *json, const struct cli_option *options)
 {
     cli_json_open(json, "options", CLI_JSON_LIST);
-    for (; options->name; options++)
+    for (; options && options->name; options++)
         cli_json_object(json, NULL,
                         MEMBERS(MEMBER("name", options->name),
                                 MEMBER_IF(options->what, "value", options->what),
@@ -155,10 +159,7 @@ int cli_help(struct cli *cli)
     }
     if (cli_json_wanted(cli))
         return write_json(cli, command);
-    if (command)
-        cli_help_print(command, stdout);
-    else
-        cli_help_print_all(cli->arguments.commands, stdout);
+    cli_help_print(cli->arguments.commands, command, stdout);
     return 0;
 }
 
@@ -204,9 +205,9 @@ static void put_option(const struct cli_option *option, FILE *to)
 static void put_options(const struct cli_option *options, FILE *to)
 {
     fputs("# OPTIONS\n\n", to);
-    if (!options->name)
+    if (!options)
         fputs("None of its own; those of every command are in *rapahub*(1).\n\n", to);
-    for (; options->name; options++)
+    for (; options && options->name; options++)
         put_option(options, to);
 }
 

@@ -11,10 +11,8 @@ int cli_help(struct cli *cli);
 int cli_help_version(struct cli *cli);
 int cli_help_manual(struct cli *cli);
 
-/* How a command is used. */
-void cli_help_print(const struct cli_command *command, FILE *to);
-
-/* The list of the commands of a table. */
-void cli_help_print_all(const struct cli_command *commands, FILE *to);
+/* Says how a command of a table is used; NULL: lists them all. */
+void cli_help_print(const struct cli_command *commands, const struct cli_command *command,
+                    FILE *to);
 
 #endif

@@ -71,14 +71,11 @@ static int run_command(struct cli *cli)
     if (cli_arguments_flag(&cli->arguments, "version"))
         return cli_help_version(cli);
     if (cli_arguments_flag(&cli->arguments, "help")) {
-        if (cli->command)
-            cli_help_print(cli->command, stdout);
-        else
-            cli_help_print_all(cli->arguments.commands, stdout);
+        cli_help_print(cli->arguments.commands, cli->command, stdout);
         return 0;
     }
     if (!cli->command) {
-        cli_help_print_all(cli->arguments.commands, stderr);
+        cli_help_print(cli->arguments.commands, NULL, stderr);
         return EXIT_USAGE;
     }
     r = cli->command->run(cli);

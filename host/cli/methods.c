@@ -5,8 +5,6 @@
 
 #include <rapahub/error.h>
 
-#include "hub/base/own.h"
-
 static size_t name_size(const char *signature)
 {
     return strcspn(signature, "(");
@@ -43,16 +41,6 @@ static int refuse(const struct cli_texts *methods, const char *guest, const char
                         near);
 }
 
-/* A whole signature, as the guest writes it. */
-static int find_exactly(const struct cli_texts *methods, const char *text,
-                        struct hub_signature **out)
-{
-    for (unsigned i = 0; i < methods->count; i++)
-        if (strcmp(methods->texts[i], text) == 0)
-            return hub_signature_parse(text, out);
-    return RAPAHUB_ENOMETHOD;
-}
-
 /* The first of that name that takes so many arguments, or the first of that name. */
 static int find_named(const struct cli_texts *methods, const struct cli_methods_wanted *wanted,
                       struct hub_signature **out)
@@ -83,19 +71,25 @@ static int find_named(const struct cli_texts *methods, const struct cli_methods_
     return r;
 }
 
+/* A whole signature, as the guest writes it. */
+static int find_exactly(const struct cli_texts *methods, const char *wanted,
+                        struct hub_signature **out)
+{
+    int r = hub_signature_parse(wanted, out);
+
+    for (unsigned i = 0; r == 0 && i < methods->count; i++)
+        if (strcmp(methods->texts[i], (*out)->text) == 0)
+            return 0;
+    if (r == 0)
+        hub_signature_release(out);
+    return r < 0 ? r : RAPAHUB_ENOMETHOD;
+}
+
 int cli_methods_find(const struct cli_texts *methods, const char *guest,
                      const struct cli_methods_wanted *wanted, struct hub_signature **out)
 {
-    OWN(hub_signature) struct hub_signature *given = NULL;
-    int r;
+    int r = strchr(wanted->text, '(') ? find_exactly(methods, wanted->text, out)
+                                      : find_named(methods, wanted, out);
 
-    if (strchr(wanted->text, '(')) {
-        r = hub_signature_parse(wanted->text, &given);
-        if (r < 0)
-            return r;
-        r = find_exactly(methods, given->text, out);
-    } else {
-        r = find_named(methods, wanted, out);
-    }
     return r == RAPAHUB_ENOMETHOD ? refuse(methods, guest, wanted->text) : r;
 }

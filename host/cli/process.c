@@ -108,19 +108,3 @@ int cli_process_run(const char *const *argv, bool shown, uint64_t timeout_ns)
         show(kept);
     return r;
 }
-
-bool cli_process_exists(const char *name)
-{
-    const char *path = getenv("PATH");
-
-    while (path && *path) {
-        size_t size = strcspn(path, ":");
-        char file[4096];
-
-        snprintf(file, sizeof file, "%.*s/%s", (int)size, path, name);
-        if (size > 0 && access(file, X_OK) == 0)
-            return true;
-        path += size + (path[size] == ':');
-    }
-    return false;
-}

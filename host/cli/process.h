@@ -11,7 +11,4 @@
  * such program. */
 int cli_process_run(const char *const *argv, bool shown, uint64_t timeout_ns);
 
-/* Says whether there is a program of that name on PATH. */
-bool cli_process_exists(const char *name);
-
 #endif

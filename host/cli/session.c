@@ -15,10 +15,12 @@
 
 #define POOL_NAME "call"
 
-static void show_line(const struct cli_session *session, const char *line)
+static void let_go(struct cli_session *session, bool shown)
 {
-    if (line && !session->cli->quiet)
-        fprintf(stderr, "%s\n", line);
+    if (session->held && shown && !session->cli->quiet)
+        fprintf(stderr, "%s\n", session->held);
+    free(session->held);
+    session->held = NULL;
 }
 
 /* The last line is held back during the start, because it may be the error that is reported anyway.
@@ -31,23 +33,17 @@ static void show_event(void *user, const struct rapahub_event *event)
     if (event->kind != RAPAHUB_EVENT_OUTPUT ||
         asprintf(&line, "%s| %s", event->name, event->cause) < 0)
         return;
-    show_line(session, session->held);
-    free(session->held);
+    let_go(session, true);
     session->held = line;
-    if (session->opening)
-        return;
-    show_line(session, line);
-    free(line);
-    session->held = NULL;
+    if (!session->opening)
+        let_go(session, true);
 }
 
 static void end_opening(struct cli_session *session, int r)
 {
     session->opening = false;
-    if (session->held && (r == 0 || !strstr(session->held, rapahub_last_error()->text)))
-        show_line(session, session->held);
-    free(session->held);
-    session->held = NULL;
+    let_go(session,
+           r == 0 || (session->held && !strstr(session->held, rapahub_last_error()->text)));
 }
 
 static void note_guest(void *user, const struct rapahub_guest_status *status)

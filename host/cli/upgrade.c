@@ -17,6 +17,7 @@
 #include "host/cli/view.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
+#include "hub/base/own.h"
 
 #define VERSION_SIZE CLI_REMOTE_VERSION
 
@@ -90,12 +91,6 @@ static int find_file(struct cli *cli, const char *given, char path[PATH_MAX])
 
 /* ---- by the file alone ---- */
 
-struct comparison {
-    const char *guest;
-    struct outcome *outcome;
-    struct cli_remote_guest running;
-};
-
 static void compare_methods(const struct cli_texts *before, const struct cli_texts *after,
                             struct control_upgraded *told)
 {
@@ -106,39 +101,36 @@ static void compare_methods(const struct cli_texts *before, const struct cli_tex
     told->methods_new = after->count - told->methods_kept;
 }
 
-static int compare_modules(const struct comparison *comparison, const char *path)
+static int compare_modules(const struct cli_remote_guest *running, const char *path,
+                           struct outcome *outcome)
 {
-    struct config_module *elf = calloc(2, sizeof *elf); /* the new one, the running one */
+    /* The new one, the running one. */
+    OWN(hub_memory) struct config_module *elf = calloc(2, sizeof *elf);
     int r = elf ? config_module_read(path, elf) : RAPAHUB_ENOMEM;
 
-    if (r == 0 && !elf[0].is_chimod)
-        r = rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
-    if (r == 0)
-        snprintf(comparison->outcome->after, VERSION_SIZE, "%s", elf[0].version);
+    if (r < 0)
+        return r;
+    if (!elf[0].is_chimod)
+        return rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
+    snprintf(outcome->after, VERSION_SIZE, "%s", elf[0].version);
     /* The file of the running module may be gone, or replaced: then its name is not known. */
-    if (r == 0 && config_module_read(comparison->running.file, &elf[1]) == 0 && elf[1].name[0] &&
-        strcmp(elf[0].name, elf[1].name) != 0)
-        r = rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
-                         elf[0].name, comparison->guest, elf[1].name);
-    free(elf);
-    return r;
+    if (config_module_read(running->file, &elf[1]) < 0 || !elf[1].name[0] ||
+        strcmp(elf[0].name, elf[1].name) == 0)
+        return 0;
+    return rapahub_fail(RAPAHUB_ESTATE, "", "%s is a version of %s, and %s runs %s", path,
+                        elf[0].name, running->name, elf[1].name);
 }
 
 /* No code of the new version is run. r[impl exp.inspect.unloaded] */
 static int compare(struct cli *cli, const char *guest, const char *path, struct outcome *outcome)
 {
-    struct comparison *comparison = calloc(1, sizeof *comparison);
+    struct cli_remote_guest running;
     struct cli_texts before = {0}, after = {0};
-    int r;
+    int r = cli_remote_guest(cli, guest, &running);
 
-    if (!comparison)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a comparison");
-    comparison->guest = guest;
-    comparison->outcome = outcome;
-    r = cli_remote_guest(cli, guest, &comparison->running);
-    memcpy(outcome->before, comparison->running.version, VERSION_SIZE);
+    memcpy(outcome->before, running.version, VERSION_SIZE);
     if (r == 0)
-        r = compare_modules(comparison, path);
+        r = compare_modules(&running, path, outcome);
     if (r == 0)
         r = cli_remote_methods(cli, guest, &before);
     if (r == 0)
@@ -148,7 +140,6 @@ static int compare(struct cli *cli, const char *guest, const char *path, struct 
     outcome->there = r == 0;
     cli_texts_fini(&before);
     cli_texts_fini(&after);
-    free(comparison);
     return r;
 }
 

@@ -158,24 +158,20 @@ const char *config_units_print_count(uint64_t count, char to[CONFIG_UNITS_TEXT])
 
 const char *config_units_print_time(uint64_t ns, char to[CONFIG_UNITS_TEXT])
 {
-    time_t seconds = (time_t)(ns / SECOND);
+    const time_t seconds = (time_t)(ns / SECOND);
     struct tm parts;
-    size_t size;
+    size_t size = strftime(to, CONFIG_UNITS_TEXT, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &parts));
 
-    gmtime_r(&seconds, &parts);
-    size = strftime(to, CONFIG_UNITS_TEXT, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(to + size, CONFIG_UNITS_TEXT - size, ".%09" PRIu64 "Z", ns % SECOND);
     return to;
 }
 
 const char *config_units_print_clock(uint64_t ns, char to[CONFIG_UNITS_TEXT])
 {
-    time_t seconds = (time_t)(ns / SECOND);
+    const time_t seconds = (time_t)(ns / SECOND);
     struct tm parts;
-    size_t size;
+    size_t size = strftime(to, CONFIG_UNITS_TEXT, "%H:%M:%S", localtime_r(&seconds, &parts));
 
-    localtime_r(&seconds, &parts);
-    size = strftime(to, CONFIG_UNITS_TEXT, "%H:%M:%S", &parts);
     snprintf(to + size, CONFIG_UNITS_TEXT - size, ".%03" PRIu64, ns % SECOND / 1000000);
     return to;
 }
