@@ -139,12 +139,12 @@ static void print_line(const struct building *building, const char *path, const 
 static void write_module(struct cli_json *json, const char *path, const struct built *built)
 {
     cli_json_open(json, NULL, CLI_JSON_OBJECT);
-    cli_json_put(json, MEMBERS(MEMBER("file", path), MEMBER("size_bytes", built->elf.size_bytes),
-                               MEMBER_IF(built->elf.is_chimod, "abi", built->elf.abi),
-                               MEMBER("methods", built->methods.count)));
+    cli_json_put(json, MEMBER("file", path), MEMBER("size_bytes", built->elf.size_bytes),
+                 MEMBER_IF(built->elf.is_chimod, "abi", built->elf.abi),
+                 MEMBER("methods", built->methods.count));
     cli_json_open(json, "needs", CLI_JSON_LIST);
     for (unsigned i = 0; i < built->elf.facts.need_count; i++)
-        cli_json_put(json, MEMBERS(MEMBER(NULL, built->elf.facts.needs[i].library)));
+        cli_json_put(json, MEMBER(NULL, built->elf.facts.needs[i].library));
     cli_json_close(json);
     cli_json_close(json);
 }
@@ -160,8 +160,8 @@ static int report(struct building *building)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory to look at the modules");
     if (wants_json) {
         cli_json_begin(&json, stdout, building->cli->command->schema);
-        cli_json_put(&json, MEMBERS(MEMBER("folder", building->build),
-                                    MEMBER("duration_ns", building->duration_ns)));
+        cli_json_put(&json, MEMBER("folder", building->build),
+                     MEMBER("duration_ns", building->duration_ns));
         cli_json_open(&json, "modules", CLI_JSON_LIST);
     }
     for (unsigned i = 0; i < building->files.count; i++) {

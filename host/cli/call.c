@@ -169,15 +169,14 @@ static int print_json(const struct calling *calling, const void *value)
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
     cli_json_begin(&json, output(calling), calling->cli->command->schema);
-    cli_json_put(&json, MEMBERS(MEMBER("ok", (bool)true)));
+    cli_json_put(&json, MEMBER("ok", (bool)true));
     if (text)
-        cli_json_put(&json, MEMBERS(MEMBER_RAW("result", text)));
-    cli_json_put(&json, MEMBERS(MEMBER("method", calling->signature->text)));
-    cli_json_object(
-        &json, "guest",
-        MEMBERS(MEMBER("name", guest_name(calling)), MEMBER("peer", calling->answer.peer),
-                MEMBER("epoch", calling->answer.epoch), MEMBER("pid", calling->answer.pid)));
-    cli_json_put(&json, MEMBERS(MEMBER("duration_ns", calling->answer.duration_ns)));
+        cli_json_put(&json, MEMBER_RAW("result", text));
+    cli_json_put(&json, MEMBER("method", calling->signature->text));
+    cli_json_object(&json, "guest", MEMBER("name", guest_name(calling)),
+                    MEMBER("peer", calling->answer.peer), MEMBER("epoch", calling->answer.epoch),
+                    MEMBER("pid", calling->answer.pid));
+    cli_json_put(&json, MEMBER("duration_ns", calling->answer.duration_ns));
     return cli_json_end(&json);
 }
 
@@ -225,7 +224,7 @@ static int reach(struct calling *calling)
 
     if (calling->target.is_file)
         return open_session(calling);
-    r = cli_runtime_find(cli, calling->target.name, &calling->place);
+    r = cli_runtime_find(cli, calling->target.name, CLI_RUNTIME_GUESTS, &calling->place);
     if (r == 0 && !calling->place.guest[0]) {
         cli_failure_hint(cli, "rapahub ps");
         r = rapahub_fail(RAPAHUB_ENOENT, "", "that is a host; its guests have other names");

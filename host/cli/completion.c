@@ -69,8 +69,8 @@ int cli_completion(struct cli *cli)
             fputs(shells[i].script, stdout);
             return 0;
         }
-        return cli_json_print(stdout, cli->command->schema,
-                              MEMBERS(MEMBER("shell", shell), MEMBER("script", shells[i].script)));
+        return cli_json_print(stdout, cli->command->schema, MEMBER("shell", shell),
+                              MEMBER("script", shells[i].script));
     }
     return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of bash, zsh, fish", shell);
 }
@@ -146,7 +146,7 @@ static void offer_methods(const struct completing *completing, const char *dot)
     struct cli_texts methods = {0};
 
     snprintf(guest, sizeof guest, "%.*s", (int)(dot - completing->word), completing->word);
-    if (cli_runtime_find(completing->cli, guest, &place) == 0 &&
+    if (cli_runtime_find(completing->cli, guest, CLI_RUNTIME_GUESTS, &place) == 0 &&
         cli_remote_methods(completing->cli, place.guest, &methods) == 0) {
         for (unsigned i = 0; i < methods.count; i++)
             offer(completing, "%s.%.*s", guest, (int)strcspn(methods.texts[i], "("),

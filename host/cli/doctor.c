@@ -169,9 +169,8 @@ static void print_finding(const struct cli *cli, const char *id, const struct fi
 
 static void write_finding(struct cli_json *json, const char *id, const struct finding *finding)
 {
-    cli_json_object(json, NULL,
-                    MEMBERS(MEMBER("id", id), MEMBER("result", result_names[finding->result]),
-                            MEMBER("text", finding->text), MEMBER("remedy", finding->remedy)));
+    cli_json_object(json, NULL, MEMBER("id", id), MEMBER("result", result_names[finding->result]),
+                    MEMBER("text", finding->text), MEMBER("remedy", finding->remedy));
 }
 
 int cli_doctor(struct cli *cli)

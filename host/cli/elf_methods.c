@@ -116,18 +116,13 @@ static void put_type(struct writing *writing, uint64_t address, unsigned depth)
         writing->good = false;
 }
 
-static bool is_end(struct writing *writing, uint64_t address)
-{
-    return hub_elf_pointer(writing->image, address) == 0;
-}
-
 /* Result, arguments, NULL. */
 static void put_method(struct writing *writing, const char *name, uint64_t types)
 {
     writing->size = 0;
     put(writing, name);
     put(writing, "(");
-    for (unsigned i = 1; writing->good && !is_end(writing, types + 8 * i); i++) {
+    for (unsigned i = 1; writing->good && hub_elf_pointer(writing->image, types + 8 * i); i++) {
         writing->good = i <= HUB_SIGNATURE_ARGUMENTS_MAX;
         put(writing, i > 1 ? ", " : "");
         put_type(writing, types + 8 * i, 0);

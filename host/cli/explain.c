@@ -21,11 +21,10 @@ static void print_one(int code)
 static void show_code(struct cli_listing *listing, int code)
 {
     if (cli_json_wanted(listing->cli)) {
-        cli_json_object(&listing->json, NULL,
-                        MEMBERS(MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
-                                MEMBER("text", rapahub_error_text(code)),
-                                MEMBER("hint", rapahub_error_hint(code)),
-                                MEMBER("exit", rapahub_error_exit(code))));
+        cli_json_object(
+            &listing->json, NULL, MEMBER("code", code), MEMBER("name", rapahub_error_name(code)),
+            MEMBER("text", rapahub_error_text(code)), MEMBER("hint", rapahub_error_hint(code)),
+            MEMBER("exit", rapahub_error_exit(code)));
         return;
     }
     cli_table_add(&listing->table, (const char *[]){rapahub_error_name(code), CELL("%d", code),

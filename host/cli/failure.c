@@ -52,12 +52,11 @@ static void write_json(const struct cli *cli, const struct told *told)
 
     snprintf(message, sizeof message, "%s%s%s", cli->what, cli->what[0] ? ": " : "", told->text);
     cli_json_begin(&json, stderr, "rapahub.error/1");
-    cli_json_object(
-        &json, "error",
-        MEMBERS(MEMBER("code", told->code), MEMBER("name", rapahub_error_name(told->code)),
-                MEMBER("rule", told->rule), MEMBER("message", message),
-                MEMBER_IF(told->code == RAPAHUB_EAPPLICATION, "application", told->application),
-                MEMBER("hint", told->hint), MEMBER("exit", told->exit)));
+    cli_json_object(&json, "error", MEMBER("code", told->code),
+                    MEMBER("name", rapahub_error_name(told->code)), MEMBER("rule", told->rule),
+                    MEMBER("message", message),
+                    MEMBER_IF(told->code == RAPAHUB_EAPPLICATION, "application", told->application),
+                    MEMBER("hint", told->hint), MEMBER("exit", told->exit));
     (void)cli_json_end(&json); /* the exit status stays that of the error */
 }
 

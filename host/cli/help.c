@@ -119,11 +119,10 @@ static void write_options(struct cli_json *json, const struct cli_option *option
 {
     cli_json_open(json, "options", CLI_JSON_LIST);
     for (; options && options->name; options++)
-        cli_json_object(json, NULL,
-                        MEMBERS(MEMBER("name", options->name),
-                                MEMBER_IF(options->what, "value", options->what),
-                                MEMBER_IF(options->fallback, "default", options->fallback),
-                                MEMBER("text", options->text)));
+        cli_json_object(json, NULL, MEMBER("name", options->name),
+                        MEMBER_IF(options->what, "value", options->what),
+                        MEMBER_IF(options->fallback, "default", options->fallback),
+                        MEMBER("text", options->text));
     cli_json_close(json);
 }
 
@@ -137,9 +136,9 @@ static int write_json(const struct cli *cli, const struct cli_command *only)
         if (c->hidden || (only && only != c))
             continue;
         cli_json_open(&json, NULL, CLI_JSON_OBJECT);
-        cli_json_put(&json, MEMBERS(MEMBER("name", c->name), MEMBER("operands", c->operands),
-                                    MEMBER("summary", c->summary), MEMBER("schema", c->schema),
-                                    MEMBER("members", c->members)));
+        cli_json_put(&json, MEMBER("name", c->name), MEMBER("operands", c->operands),
+                     MEMBER("summary", c->summary), MEMBER("schema", c->schema),
+                     MEMBER("members", c->members));
         write_options(&json, c->options);
         cli_json_close(&json);
     }
@@ -170,10 +169,9 @@ int cli_help_version(struct cli *cli)
                RAPAHUB_CHIMOD_ABI);
         return 0;
     }
-    return cli_json_print(stdout, "rapahub.version/1",
-                          MEMBERS(MEMBER("version", rapahub_version()),
-                                  MEMBER("segment", RAPAHUB_SEGMENT_VERSION),
-                                  MEMBER("abi", RAPAHUB_CHIMOD_ABI)));
+    return cli_json_print(stdout, "rapahub.version/1", MEMBER("version", rapahub_version()),
+                          MEMBER("segment", RAPAHUB_SEGMENT_VERSION),
+                          MEMBER("abi", RAPAHUB_CHIMOD_ABI));
 }
 
 /* scdoc takes these for marks, but not in what stands around the text. */

@@ -112,7 +112,7 @@ static int inspect_guest(struct inspection *inspection, const char *name)
 {
     struct cli_remote_guest guest;
     struct cli_runtime_place place;
-    int r = cli_runtime_find(inspection->cli, name, &place);
+    int r = cli_runtime_find(inspection->cli, name, CLI_RUNTIME_GUESTS, &place);
 
     if (r < 0)
         return r;
@@ -205,8 +205,7 @@ static void write_methods(struct cli_json *json, const struct cli_texts *methods
     for (unsigned i = 0; i < methods->count; i++) {
         const char *id = CELL("%016" PRIx64, hub_signature_hash(methods->texts[i]));
 
-        cli_json_object(json, NULL,
-                        MEMBERS(MEMBER("signature", methods->texts[i]), MEMBER("id", id)));
+        cli_json_object(json, NULL, MEMBER("signature", methods->texts[i]), MEMBER("id", id));
     }
     cli_json_close(json);
 }
@@ -216,10 +215,10 @@ static void write_needs(struct cli_json *json, const struct config_module *elf)
     cli_json_open(json, "needs", CLI_JSON_LIST);
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
         cli_json_open(json, NULL, CLI_JSON_OBJECT);
-        cli_json_put(json, MEMBERS(MEMBER("library", elf->facts.needs[i].library)));
+        cli_json_put(json, MEMBER("library", elf->facts.needs[i].library));
         cli_json_open(json, "versions", CLI_JSON_LIST);
         for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
-            cli_json_put(json, MEMBERS(MEMBER(NULL, elf->facts.needs[i].versions[j])));
+            cli_json_put(json, MEMBER(NULL, elf->facts.needs[i].versions[j]));
         cli_json_close(json);
         cli_json_close(json);
     }
@@ -231,7 +230,7 @@ static void write_callbacks(struct cli_json *json, const struct config_module *e
     cli_json_open(json, "callbacks", CLI_JSON_LIST);
     for (unsigned i = 0; config_module_callback(i); i++) {
         if (elf->callbacks & UINT32_C(1) << i)
-            cli_json_put(json, MEMBERS(MEMBER(NULL, config_module_callback(i))));
+            cli_json_put(json, MEMBER(NULL, config_module_callback(i)));
     }
     cli_json_close(json);
 }
@@ -242,22 +241,21 @@ static int print_json(const struct inspection *inspection)
     struct cli_json json;
 
     cli_json_begin(&json, stdout, inspection->cli->command->schema);
-    cli_json_put(&json,
-                 MEMBERS(MEMBER("file", inspection->file), MEMBER("size_bytes", elf->size_bytes),
-                         MEMBER_IF(inspection->sha256[0], "sha256", inspection->sha256),
-                         MEMBER("name", inspection->name), MEMBER("version", inspection->version),
-                         MEMBER_IF(elf->is_chimod, "abi", elf->abi),
-                         MEMBER_IF(elf->is_chimod, "state_bytes", elf->state_bytes)));
+    cli_json_put(&json, MEMBER("file", inspection->file), MEMBER("size_bytes", elf->size_bytes),
+                 MEMBER_IF(inspection->sha256[0], "sha256", inspection->sha256),
+                 MEMBER("name", inspection->name), MEMBER("version", inspection->version),
+                 MEMBER_IF(elf->is_chimod, "abi", elf->abi),
+                 MEMBER_IF(elf->is_chimod, "state_bytes", elf->state_bytes));
     write_callbacks(&json, elf);
     write_methods(&json, &inspection->methods);
     write_needs(&json, elf);
-    cli_json_put(&json, MEMBERS(MEMBER("constructors", elf->facts.constructors),
-                                MEMBER("text_relocations", elf->facts.text_relocations),
-                                MEMBER("executable_stack", elf->facts.executable_stack),
-                                MEMBER("build_id", elf->facts.build_id)));
+    cli_json_put(&json, MEMBER("constructors", elf->facts.constructors),
+                 MEMBER("text_relocations", elf->facts.text_relocations),
+                 MEMBER("executable_stack", elf->facts.executable_stack),
+                 MEMBER("build_id", elf->facts.build_id));
     cli_json_open(&json, "problems", CLI_JSON_LIST);
     for (unsigned i = 0; i < inspection->problems.count; i++)
-        cli_json_put(&json, MEMBERS(MEMBER(NULL, inspection->problems.texts[i])));
+        cli_json_put(&json, MEMBER(NULL, inspection->problems.texts[i]));
     cli_json_close(&json);
     return cli_json_end(&json);
 }

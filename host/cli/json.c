@@ -136,7 +136,7 @@ static void put_raw(struct cli_json *json, const char *key, const char *json_tex
     json_object_clear(json->open[0]);
 }
 
-void cli_json_put(struct cli_json *json, const struct cli_json_member *members)
+void cli_json_add(struct cli_json *json, const struct cli_json_member *members)
 {
     for (; members->kind != CLI_JSON_END; members++) {
         if (members->kind == CLI_JSON_RAW)
@@ -170,7 +170,7 @@ bool cli_json_is_there(void)
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
 {
     *json = (struct cli_json){.to = to, .open = {json_object()}, .depth = 1};
-    cli_json_put(json, MEMBERS(MEMBER("schema", schema)));
+    cli_json_put(json, MEMBER("schema", schema));
 }
 
 int cli_json_end(struct cli_json *json)
@@ -201,7 +201,7 @@ void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
     (void)json, (void)to, (void)schema;
 }
 
-void cli_json_put(struct cli_json *json, const struct cli_json_member *members)
+void cli_json_add(struct cli_json *json, const struct cli_json_member *members)
 {
     (void)json, (void)members;
 }

@@ -91,22 +91,12 @@ static inline struct cli_json_member cli_json_bool(const char *key, bool value)
  * `key` needs no escapes. */
 #define MEMBER_RAW(key, json_text) ((struct cli_json_member){CLI_JSON_RAW, key, {json_text, 0}, 0})
 
-/* Members that follow each other. */
-#define MEMBERS(...)                         \
-    (const struct cli_json_member[])         \
-    {                                        \
-        __VA_ARGS__,                         \
-        {                                    \
-            CLI_JSON_END, NULL, {NULL, 0}, 0 \
-        }                                    \
-    }
-
 /* False where the program was built without jansson: then nothing below may be called. */
 bool cli_json_is_there(void);
 
 /* A document with its schema; all calls until the end add to it. */
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema);
-void cli_json_put(struct cli_json *json, const struct cli_json_member *members);
+void cli_json_add(struct cli_json *json, const struct cli_json_member *members);
 
 /* Open an object or a list in what is open, and close the innermost one. */
 enum cli_json_shape { CLI_JSON_OBJECT, CLI_JSON_LIST };
@@ -116,24 +106,35 @@ void cli_json_close(struct cli_json *json);
 /* Prints the document and the end of its line. RAPAHUB_ENOMEM: it is not printed, or not all. */
 int cli_json_end(struct cli_json *json);
 
-/* An object that has just these members. */
-static inline void cli_json_object(struct cli_json *json, const char *key,
-                                   const struct cli_json_member *members)
+static inline void cli_json_add_object(struct cli_json *json, const char *key,
+                                       const struct cli_json_member *members)
 {
     cli_json_open(json, key, CLI_JSON_OBJECT);
-    cli_json_put(json, members);
+    cli_json_add(json, members);
     cli_json_close(json);
 }
 
-/* A document that has just these members. */
-static inline int cli_json_print(FILE *to, const char *schema,
-                                 const struct cli_json_member *members)
+static inline int cli_json_add_all(FILE *to, const char *schema,
+                                   const struct cli_json_member *members)
 {
     struct cli_json json;
 
     cli_json_begin(&json, to, schema);
-    cli_json_put(&json, members);
+    cli_json_add(&json, members);
     return cli_json_end(&json);
 }
+
+/* Adds members; an object that has just these members; prints a document of them. */
+#define cli_json_put(json, ...)         cli_json_add(json, MEMBERS(__VA_ARGS__))
+#define cli_json_object(json, key, ...) cli_json_add_object(json, key, MEMBERS(__VA_ARGS__))
+#define cli_json_print(to, schema, ...) cli_json_add_all(to, schema, MEMBERS(__VA_ARGS__))
+#define MEMBERS(...)                         \
+    (const struct cli_json_member[])         \
+    {                                        \
+        __VA_ARGS__,                         \
+        {                                    \
+            CLI_JSON_END, NULL, {NULL, 0}, 0 \
+        }                                    \
+    }
 
 #endif

@@ -49,8 +49,8 @@ static int print_line(const struct printing *printing, const struct control_line
         return 0;
     }
     return cli_json_print(stdout, printing->cli->command->schema,
-                          MEMBERS(MEMBER_TIME("time", line->time_ns), MEMBER("level", level),
-                                  MEMBER("topic", line->topic), MEMBER("event", line->text)));
+                          MEMBER_TIME("time", line->time_ns), MEMBER("level", level),
+                          MEMBER("topic", line->topic), MEMBER("event", line->text));
 }
 
 static int print_lines(struct cli *cli, const struct printing *printing, uint64_t deadline_ns,
@@ -83,7 +83,7 @@ int cli_logs(struct cli *cli)
     struct printing printing = {cli, &place, topic};
     int r;
 
-    r = cli_runtime_find(cli, arguments->operands[0], &place);
+    r = cli_runtime_find(cli, arguments->operands[0], CLI_RUNTIME_GUESTS, &place);
     if (r == 0)
         r = cli_interrupt_open(&interrupt);
     if (r < 0)

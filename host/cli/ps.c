@@ -15,13 +15,11 @@
 
 static void write_guest(struct cli_json *json, const char *host, const struct control_guest *guest)
 {
-    cli_json_object(json, NULL,
-                    MEMBERS(MEMBER("name", guest->name), MEMBER("host", host),
-                            MEMBER("pid", guest->pid), MEMBER("state", guest->state),
-                            MEMBER("trust", cli_view_trust(guest->trust)),
-                            MEMBER("epoch", guest->epoch), MEMBER("restarts", guest->restarts),
-                            MEMBER("uptime_ns", guest->uptime_ns), MEMBER("calls", guest->calls),
-                            MEMBER("resident_bytes", guest->resident_bytes)));
+    cli_json_object(json, NULL, MEMBER("name", guest->name), MEMBER("host", host),
+                    MEMBER("pid", guest->pid), MEMBER("state", guest->state),
+                    MEMBER("trust", cli_view_trust(guest->trust)), MEMBER("epoch", guest->epoch),
+                    MEMBER("restarts", guest->restarts), MEMBER("uptime_ns", guest->uptime_ns),
+                    MEMBER("calls", guest->calls), MEMBER("resident_bytes", guest->resident_bytes));
 }
 
 static void add_row(struct cli_listing *listing, const char *host,
@@ -108,16 +106,14 @@ static void write_child(struct children *children, const struct control_child *c
 {
     struct cli_json *json = &children->listing.json;
 
-    cli_json_object(
-        json, NULL,
-        MEMBERS(MEMBER("name", child->name), MEMBER("host", children->host),
-                MEMBER("number", child->number), MEMBER("parent", child->parent),
-                MEMBER("supervisor", child->is_supervisor),
-                MEMBER("strategy", child->is_supervisor ? kind_of(child) : ""),
-                MEMBER("state", child->state), MEMBER("pid", child->pid),
-                MEMBER("incarnation", child->incarnation), MEMBER("restarts", child->restarts),
-                MEMBER("failures", child->failures), MEMBER("budget", child->failures_max),
-                MEMBER("due_ns", child->due_ns)));
+    cli_json_object(json, NULL, MEMBER("name", child->name), MEMBER("host", children->host),
+                    MEMBER("number", child->number), MEMBER("parent", child->parent),
+                    MEMBER("supervisor", child->is_supervisor),
+                    MEMBER("strategy", child->is_supervisor ? kind_of(child) : ""),
+                    MEMBER("state", child->state), MEMBER("pid", child->pid),
+                    MEMBER("incarnation", child->incarnation), MEMBER("restarts", child->restarts),
+                    MEMBER("failures", child->failures), MEMBER("budget", child->failures_max),
+                    MEMBER("due_ns", child->due_ns));
 }
 
 /* Names are set in below their supervisor; the host's own, at the top, is not shown. */

@@ -288,9 +288,8 @@ static int invite(struct running *running)
     running->visitors.control = running->control;
     running->visitors.pools = running->files.count;
     if (cli_json_wanted(running->cli)) {
-        r = cli_json_print(stdout, "rapahub.run/1",
-                           MEMBERS(MEMBER("event", "listening"),
-                                   MEMBER("hub_path", rapahub_host_path(running->host))));
+        r = cli_json_print(stdout, "rapahub.run/1", MEMBER("event", "listening"),
+                           MEMBER("hub_path", rapahub_host_path(running->host)));
     } else {
         printf("%s\n", rapahub_host_path(running->host));
     }

@@ -190,17 +190,13 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     struct cli_json json;
 
     cli_json_begin(&json, stdout, "rapahub.run/1");
-    cli_json_put(
-        &json, MEMBERS(MEMBER_TIME("time", hub_clock_wall()), MEMBER("event", names[event->kind])));
-    cli_json_object(&json, "guest",
-                    MEMBERS(MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
-                            MEMBER("epoch", event->guest.epoch), MEMBER("pid", now.pid)));
-    cli_json_put(
-        &json,
-        MEMBERS(MEMBER("cause", event->cause), MEMBER("rule", event->rule),
-                MEMBER("uptime_ns", event->uptime_ns), MEMBER("calls_lost", event->calls_lost),
-                MEMBER("restarts", event->restarts), MEMBER("budget", event->restarts_max),
-                MEMBER("due_ns", event->due_ns), MEMBER("trust", cli_view_trust(now.trust))));
+    cli_json_put(&json, MEMBER_TIME("time", hub_clock_wall()), MEMBER("event", names[event->kind]));
+    cli_json_object(&json, "guest", MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
+                    MEMBER("epoch", event->guest.epoch), MEMBER("pid", now.pid));
+    cli_json_put(&json, MEMBER("cause", event->cause), MEMBER("rule", event->rule),
+                 MEMBER("uptime_ns", event->uptime_ns), MEMBER("calls_lost", event->calls_lost),
+                 MEMBER("restarts", event->restarts), MEMBER("budget", event->restarts_max),
+                 MEMBER("due_ns", event->due_ns), MEMBER("trust", cli_view_trust(now.trust)));
     cli_json_open(&json, "layers", CLI_JSON_LIST);
     cli_json_close(&json);
     (void)cli_json_end(&json); /* the guests run on */

@@ -71,9 +71,9 @@ int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree)
                guests == 1 ? "" : "s", supervisors, supervisors == 1 ? "" : "s");
         return 0;
     }
-    return cli_json_print(stdout, "rapahub.run/1",
-                          MEMBERS(MEMBER("event", "checked"), MEMBER("file", tree->tree.yaml.path),
-                                  MEMBER("guests", guests), MEMBER("supervisors", supervisors)));
+    return cli_json_print(stdout, "rapahub.run/1", MEMBER("event", "checked"),
+                          MEMBER("file", tree->tree.yaml.path), MEMBER("guests", guests),
+                          MEMBER("supervisors", supervisors));
 }
 
 static void take(uint32_t *to, uint32_t from)

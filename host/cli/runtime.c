@@ -413,13 +413,10 @@ static int refuse(struct cli *cli, const char *name, const struct search *search
                         nearest ? "'?" : ";", others);
 }
 
-/* The kinds that are searched. */
-enum sought { SOUGHT_GUESTS, SOUGHT_NODES, SOUGHT_NODES_FIRST };
-
-static int find(struct cli *cli, const char *name, enum sought sought,
-                struct cli_runtime_place *out)
+int cli_runtime_find(struct cli *cli, const char *name, enum cli_runtime_sought sought,
+                     struct cli_runtime_place *out)
 {
-    struct search search = {.guests_only = sought == SOUGHT_GUESTS};
+    struct search search = {.guests_only = sought == CLI_RUNTIME_GUESTS};
     int r;
 
     cli_failure_about(cli, "%s", name);
@@ -428,7 +425,7 @@ static int find(struct cli *cli, const char *name, enum sought sought,
     if (r < 0)
         return r;
     if (search.name[0] &&
-        (search.listed.count == 0 || (sought == SOUGHT_NODES_FIRST && !search.is_guest)))
+        (search.listed.count == 0 || (sought == CLI_RUNTIME_NODES_FIRST && !search.is_guest)))
         (void)each_socket(look_into, &search);
     if (search.supervisors.count == 1 && !search.guests_only)
         *out = search.supervisors.place;
@@ -437,15 +434,4 @@ static int find(struct cli *cli, const char *name, enum sought sought,
     else
         return refuse(cli, name, &search);
     return connect_to(cli, out);
-}
-
-int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out)
-{
-    return find(cli, name, SOUGHT_GUESTS, out);
-}
-
-int cli_runtime_find_node(struct cli *cli, const char *name, bool before_host,
-                          struct cli_runtime_place *out)
-{
-    return find(cli, name, before_host ? SOUGHT_NODES_FIRST : SOUGHT_NODES, out);
 }

@@ -42,15 +42,14 @@ struct cli_runtime_place {
 typedef int cli_runtime_visit_host(void *user, const struct cli_runtime_place *place);
 int cli_runtime_each_host(struct cli *cli, cli_runtime_visit_host *visit, void *user);
 
+/* Guests and hosts; also supervisors of trees; these preferred to a host of the same name. */
+enum cli_runtime_sought { CLI_RUNTIME_GUESTS, CLI_RUNTIME_NODES, CLI_RUNTIME_NODES_FIRST };
+
 /* Connects cli->client to the host that has a guest of this name, or has the name itself.
  * HOST/GUEST names both, HOST/ the host. -ENOENT, with exit status 4, lists the guests that run;
  * -EEXIST: the name means several. The name is the subject of the next error. */
-int cli_runtime_find(struct cli *cli, const char *name, struct cli_runtime_place *out);
-
-/* The same, but the name may also be a supervisor's in a tree. With `before_host` a supervisor is
- * preferred to a host of the same name. */
-int cli_runtime_find_node(struct cli *cli, const char *name, bool before_host,
-                          struct cli_runtime_place *out);
+int cli_runtime_find(struct cli *cli, const char *name, enum cli_runtime_sought sought,
+                     struct cli_runtime_place *out);
 
 /* Sends a request through cli->client and reads the answer to its end; `item` may be NULL. */
 typedef int cli_runtime_item(void *user, enum host_frame_kind kind,

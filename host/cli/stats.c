@@ -87,15 +87,15 @@ static void write_guest(struct stats *stats)
     static const char *const parts[] = {"counters", "gauges", "violations"};
 
     cli_json_open(json, NULL, CLI_JSON_OBJECT);
-    cli_json_put(json, MEMBERS(MEMBER("name", stats->guest), MEMBER("host", stats->host)));
+    cli_json_put(json, MEMBER("name", stats->guest), MEMBER("host", stats->host));
     for (int part = 0; part < 3; part++) {
         cli_json_open(json, parts[part], CLI_JSON_OBJECT);
         for (unsigned i = 0; i < stats->count; i++) {
             const struct figure *figure = &stats->figures[i];
 
             if (is_of(figure, parts[part]))
-                cli_json_put(json, MEMBERS(MEMBER(figure->rule[0] ? figure->rule : figure->name,
-                                                  figure->value)));
+                cli_json_put(json,
+                             MEMBER(figure->rule[0] ? figure->rule : figure->name, figure->value));
         }
         cli_json_close(json);
     }
@@ -174,7 +174,7 @@ static int ask_all(struct stats *stats)
 static int ask_one(struct stats *stats, const char *name)
 {
     struct cli_runtime_place place;
-    int r = cli_runtime_find(stats->cli, name, &place);
+    int r = cli_runtime_find(stats->cli, name, CLI_RUNTIME_GUESTS, &place);
 
     if (r < 0)
         return r;

@@ -17,8 +17,8 @@ static int report(const struct cli *cli, const struct cli_runtime_place *place, 
                          place->is_supervisor ? ", with all its children" : "");
         return 0;
     }
-    return cli_json_print(stdout, cli->command->schema,
-                          MEMBERS(MEMBER("host", place->host), MEMBER("guest", place->guest)));
+    return cli_json_print(stdout, cli->command->schema, MEMBER("host", place->host),
+                          MEMBER("guest", place->guest));
 }
 
 /* Asks before a host with several guests is stopped, if there is a terminal. */
@@ -34,56 +34,41 @@ static bool confirmed(const struct cli *cli, const struct cli_runtime_place *pla
     return answer == 'y' || answer == 'Y';
 }
 
-static int stop(struct cli *cli, const struct cli_runtime_place *place)
+static int ask(struct cli *cli, enum host_frame_kind request, enum cli_runtime_sought sought,
+               const char *done)
 {
-    const struct control_name name = {rapahub_string_of(place->guest)};
-    int r;
+    struct cli_runtime_place place;
+    struct control_name name;
+    int r = cli_runtime_find(cli, cli->arguments.operands[0], sought, &place);
 
-    if (!confirmed(cli, place))
+    if (r < 0)
+        return r;
+    if (request == HOST_FRAME_STOP && !confirmed(cli, &place))
         return rapahub_fail(RAPAHUB_ECANCELED, "", "not stopped");
-    r = cli_runtime_ask(cli, HOST_FRAME_STOP, &name, NULL, NULL);
-    return r == 0 ? report(cli, place, "stopped") : r;
-}
-
-/* Sends a request for a guest or a supervisor; a host is refused. */
-static int ask_place(struct cli *cli, const struct cli_runtime_place *place,
-                     enum host_frame_kind request, const char *done)
-{
-    const struct control_name name = {rapahub_string_of(place->guest)};
-    int r;
-
-    if (!place->guest[0]) {
-        cli_failure_hint(cli, "rapahub stop %s", place->host);
+    if (request != HOST_FRAME_STOP && !place.guest[0]) {
+        cli_failure_hint(cli, "rapahub stop %s", place.host);
         return rapahub_fail(RAPAHUB_EINVAL, "", "that is a host; %s takes a guest%s",
                             cli->command->name,
                             request == HOST_FRAME_RESTART ? " or a supervisor" : "");
     }
+    name.name = rapahub_string_of(place.guest);
     r = cli_runtime_ask(cli, request, &name, NULL, NULL);
     if (r == RAPAHUB_ESTATE && request == HOST_FRAME_RESTART)
         cli_failure_hint(cli, "rapahub ps --tree shows it; rapahub restart takes it, too");
-    return r == 0 ? report(cli, place, done) : r;
+    return r == 0 ? report(cli, &place, done) : r;
 }
 
 int cli_stop(struct cli *cli)
 {
-    struct cli_runtime_place place;
-    int r = cli_runtime_find_node(cli, cli->arguments.operands[0], false, &place);
-
-    return r < 0 ? r : stop(cli, &place);
+    return ask(cli, HOST_FRAME_STOP, CLI_RUNTIME_NODES, "stopped");
 }
 
 int cli_stop_kill(struct cli *cli)
 {
-    struct cli_runtime_place place;
-    int r = cli_runtime_find(cli, cli->arguments.operands[0], &place);
-
-    return r < 0 ? r : ask_place(cli, &place, HOST_FRAME_KILL, "killed");
+    return ask(cli, HOST_FRAME_KILL, CLI_RUNTIME_GUESTS, "killed");
 }
 
 int cli_stop_restart(struct cli *cli)
 {
-    struct cli_runtime_place place;
-    int r = cli_runtime_find_node(cli, cli->arguments.operands[0], true, &place);
-
-    return r < 0 ? r : ask_place(cli, &place, HOST_FRAME_RESTART, "ready again");
+    return ask(cli, HOST_FRAME_RESTART, CLI_RUNTIME_NODES_FIRST, "ready again");
 }

@@ -9,18 +9,17 @@
 #include <rapahub/error.h>
 
 /* The file is truncated only after it is known not to be one that is read. */
-static int open_file(const char *path, bool is_sink, int *out)
+static int open_stream(const char *text, bool is_sink, int *out)
 {
-    *out = open(path, (is_sink ? O_WRONLY | O_CREAT : O_RDONLY) | O_CLOEXEC, 0666);
-    return *out < 0 ? rapahub_fail(-errno, "", "cannot open '%s'", path) : 0;
-}
-
-static int open_standard(bool is_sink, int *out)
-{
-    *out = fcntl(is_sink ? STDOUT_FILENO : STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    return *out < 0
-               ? rapahub_fail(-errno, "", "there is no standard %s", is_sink ? "output" : "input")
-               : 0;
+    if (text[0] == '@')
+        *out = open(text + 1, (is_sink ? O_WRONLY | O_CREAT : O_RDONLY) | O_CLOEXEC, 0666);
+    else
+        *out = fcntl(is_sink ? STDOUT_FILENO : STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (*out >= 0)
+        return 0;
+    return text[0] == '@'
+               ? rapahub_fail(-errno, "", "cannot open '%s'", text + 1)
+               : rapahub_fail(-errno, "", "there is no standard %s", is_sink ? "output" : "input");
 }
 
 static bool is_same(const struct stat *a, int other)
@@ -75,7 +74,7 @@ int cli_stream_files_add(struct cli_stream_files *files, const struct rapahub_ty
     if (!standard && text[0] != '@')
         return rapahub_fail(RAPAHUB_EINVAL, "", "a %s is a file: @%s, or - for standard %s",
                             type->word, text, is_sink ? "output" : "input");
-    r = standard ? open_standard(is_sink, &fd) : open_file(text + 1, is_sink, &fd);
+    r = open_stream(text, is_sink, &fd);
     if (r == 0)
         r = check_apart(files, fd, is_sink, text);
     if (r == 0)

@@ -46,15 +46,13 @@ static int report_json(const struct cli *cli, const struct cli_runtime_place *pl
     const struct control_upgraded *told = &outcome->told;
 
     return cli_json_print(
-        stdout, cli->command->schema,
-        MEMBERS(MEMBER("host", place->host), MEMBER("guest", place->guest),
-                MEMBER("version_before", outcome->before), MEMBER("version_after", outcome->after),
-                MEMBER("check", check), MEMBER("start_ns", told->start_ns),
-                MEMBER("blackout_ns", told->blackout_ns), MEMBER("calls_held", told->calls_held),
-                MEMBER("state_bytes", told->state_bytes), MEMBER("containers", told->containers),
-                MEMBER("methods_kept", told->methods_kept),
-                MEMBER("methods_new", told->methods_new),
-                MEMBER("methods_lost", told->methods_lost)));
+        stdout, cli->command->schema, MEMBER("host", place->host), MEMBER("guest", place->guest),
+        MEMBER("version_before", outcome->before), MEMBER("version_after", outcome->after),
+        MEMBER("check", check), MEMBER("start_ns", told->start_ns),
+        MEMBER("blackout_ns", told->blackout_ns), MEMBER("calls_held", told->calls_held),
+        MEMBER("state_bytes", told->state_bytes), MEMBER("containers", told->containers),
+        MEMBER("methods_kept", told->methods_kept), MEMBER("methods_new", told->methods_new),
+        MEMBER("methods_lost", told->methods_lost));
 }
 
 static void report(const struct cli *cli, const struct cli_runtime_place *place,
@@ -176,7 +174,7 @@ int cli_upgrade(struct cli *cli)
 
     if (r < 0)
         return r;
-    r = cli_runtime_find(cli, name, &place);
+    r = cli_runtime_find(cli, name, CLI_RUNTIME_GUESTS, &place);
     if (r < 0)
         return r;
     if (!place.guest[0])

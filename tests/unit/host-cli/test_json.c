@@ -16,19 +16,18 @@ static void a_document_is_what_a_reader_takes(void **state)
 
     (void)state;
     cli_json_begin(&json, to, "rapahub.test/1");
-    cli_json_put(&json, MEMBERS(MEMBER("text", "a \"b\" \\ \n\t\x01 ü")));
-    cli_json_put(&json, MEMBERS(MEMBER_RAW("raw", "[0.1]")));
-    cli_json_put(&json,
-                 MEMBERS(MEMBER("bad", rapahub_string_of("\xff!")),
-                         MEMBER("most", UINT64_C(9223372036854775807)), MEMBER("least", INT64_MIN),
-                         MEMBER("yes", (bool)true), MEMBER_TIME("time", 1)));
+    cli_json_put(&json, MEMBER("text", "a \"b\" \\ \n\t\x01 ü"));
+    cli_json_put(&json, MEMBER_RAW("raw", "[0.1]"));
+    cli_json_put(&json, MEMBER("bad", rapahub_string_of("\xff!")),
+                 MEMBER("most", UINT64_C(9223372036854775807)), MEMBER("least", INT64_MIN),
+                 MEMBER("yes", (bool)true), MEMBER_TIME("time", 1));
     cli_json_open(&json, "list", CLI_JSON_LIST);
-    cli_json_put(&json, MEMBERS(MEMBER(NULL, "x")));
+    cli_json_put(&json, MEMBER(NULL, "x"));
     cli_json_open(&json, NULL, CLI_JSON_OBJECT);
     cli_json_close(&json);
     cli_json_close(&json);
     cli_json_open(&json, "object", CLI_JSON_OBJECT);
-    cli_json_put(&json, MEMBERS(MEMBER("one", 1)));
+    cli_json_put(&json, MEMBER("one", 1));
     cli_json_close(&json);
     assert_int_equal(cli_json_end(&json), 0);
     fclose(to);
@@ -65,11 +64,10 @@ static void each_text_has_one_form(void **state)
 
     (void)state;
     cli_json_begin(&json, to, "rapahub.test/1");
-    cli_json_put(
-        &json,
-        MEMBERS(MEMBER("text",
-                       "\b\f\n\r\t\x1f\x7f\xc2\x85\xd8\x9c\xe2\x80\xae / \" \\ \\u00AB \xc3\xbc "
-                       "\xf0\x9f\x98\x80 \xc3\xe2\x80x")));
+    cli_json_put(&json,
+                 MEMBER("text",
+                        "\b\f\n\r\t\x1f\x7f\xc2\x85\xd8\x9c\xe2\x80\xae / \" \\ \\u00AB \xc3\xbc "
+                        "\xf0\x9f\x98\x80 \xc3\xe2\x80x"));
     cli_json_end(&json);
     fclose(to);
     assert_string_equal(text, expected);
@@ -86,8 +84,8 @@ static void a_raw_member_stays_as_it_is(void **state)
 
     (void)state;
     cli_json_begin(&json, to, "s");
-    cli_json_put(&json, MEMBERS(MEMBER_RAW("result", "[18446744073709551615, 0.1]")));
-    cli_json_put(&json, MEMBERS(MEMBER("last", 1)));
+    cli_json_put(&json, MEMBER_RAW("result", "[18446744073709551615, 0.1]"));
+    cli_json_put(&json, MEMBER("last", 1));
     assert_int_equal(cli_json_end(&json), 0);
     fclose(to);
     assert_string_equal(
