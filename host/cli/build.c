@@ -138,8 +138,8 @@ static void print_line(const struct building *building, const char *path, const 
 
 static void write_module(struct cli_json *json, const char *path, const struct built *built)
 {
-    cli_json_open(json, NULL, CLI_JSON_OBJECT);
-    cli_json_put(json, MEMBER("file", path), MEMBER("size_bytes", built->elf.size_bytes),
+    cli_json_put(json, BRACKET(CLI_JSON_OBJECT, NULL), MEMBER("file", path),
+                 MEMBER("size_bytes", built->elf.size_bytes),
                  MEMBER_IF(built->elf.is_chimod, "abi", built->elf.abi),
                  MEMBER("methods", built->methods.count));
     cli_json_open(json, "needs", CLI_JSON_LIST);

@@ -163,21 +163,17 @@ static FILE *output(const struct calling *calling)
 static int print_json(const struct calling *calling, const void *value)
 {
     const struct rapahub_type *type = calling->signature->types[0];
+    const struct cli_answer *answer = &calling->answer;
     OWN(hub_memory) char *text = value ? hub_text_json(type, value) : NULL;
-    struct cli_json json;
 
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
-    cli_json_begin(&json, output(calling), calling->cli->command->schema);
-    cli_json_put(&json, MEMBER("ok", (bool)true));
-    if (text)
-        cli_json_put(&json, MEMBER_RAW("result", text));
-    cli_json_put(&json, MEMBER("method", calling->signature->text));
-    cli_json_object(&json, "guest", MEMBER("name", guest_name(calling)),
-                    MEMBER("peer", calling->answer.peer), MEMBER("epoch", calling->answer.epoch),
-                    MEMBER("pid", calling->answer.pid));
-    cli_json_put(&json, MEMBER("duration_ns", calling->answer.duration_ns));
-    return cli_json_end(&json);
+    return cli_json_print(output(calling), calling->cli->command->schema, MEMBER("ok", (bool)true),
+                          MEMBER_RAW("result", text), MEMBER("method", calling->signature->text),
+                          MEMBER_OBJECT("guest", MEMBER("name", guest_name(calling)),
+                                        MEMBER("peer", answer->peer),
+                                        MEMBER("epoch", answer->epoch), MEMBER("pid", answer->pid)),
+                          MEMBER("duration_ns", answer->duration_ns));
 }
 
 static int print_text(const struct calling *calling, const void *value)

@@ -12,18 +12,10 @@
 #define METHODS_MAX 1024
 #define TYPE_PREFIX "rapahub_type_"
 
-/* Offsets of members, and sizes: of struct rapahub_chimod of abi 1, which is for modules only, and
- * of the structs of <rapahub/method.h> and <rapahub/value.h>. */
-enum {
-    CHIMOD_METHODS = 48,
-    METHOD_NAME = offsetof(struct rapahub_method, name),
-    METHOD_TYPES = offsetof(struct rapahub_method, types),
-    TYPE_KIND = offsetof(struct rapahub_type, kind),
-    TYPE_WORD = offsetof(struct rapahub_type, word),
-    TYPE_MEMBERS = offsetof(struct rapahub_type, members),
-    MEMBER_NAME = offsetof(struct rapahub_member, name),
-    MEMBER_TYPE = offsetof(struct rapahub_member, type)
-};
+/* Offsets of members: in struct rapahub_chimod of abi 1, which is for modules only, and in the
+ * structs of <rapahub/method.h> and <rapahub/value.h>. */
+#define CHIMOD_METHODS   48
+#define AT(type, member) offsetof(struct rapahub_##type, member)
 
 /* A signature under construction; `good` is false once a part was missing or it is too long. */
 struct writing {
@@ -68,13 +60,13 @@ static void put_record(struct writing *writing, uint64_t members, unsigned depth
 
     put(writing, "{");
     for (unsigned i = 0; writing->good; i++, members += sizeof(struct rapahub_member)) {
-        if (!read_pointed(writing, members + MEMBER_NAME, name))
+        if (!read_pointed(writing, members + AT(member, name), name))
             break;
         writing->good = writing->good && i < HUB_RECORD_MEMBERS;
         put(writing, i ? ", " : "");
         put(writing, name);
         put(writing, ": ");
-        put_type(writing, members + MEMBER_TYPE, depth + 1);
+        put_type(writing, members + AT(member, type), depth + 1);
     }
     put(writing, "}");
 }
@@ -87,12 +79,13 @@ static void put_own_type(struct writing *writing, uint64_t type, unsigned depth)
     uint64_t offset;
     char word[HUB_ELF_NAME];
 
-    if (depth > HUB_RECORD_DEPTH || !hub_elf_offset(writing->image, type + TYPE_KIND, &offset) ||
+    if (depth > HUB_RECORD_DEPTH ||
+        !hub_elf_offset(writing->image, type + AT(type, kind), &offset) ||
         !hub_elf_copy(writing->image, offset, &kind, sizeof kind)) {
         writing->good = false;
     } else if (kind == RAPAHUB_KIND_RECORD) {
-        put_record(writing, hub_elf_pointer(writing->image, type + TYPE_MEMBERS), depth);
-    } else if (read_pointed(writing, type + TYPE_WORD, word)) {
+        put_record(writing, hub_elf_pointer(writing->image, type + AT(type, members)), depth);
+    } else if (read_pointed(writing, type + AT(type, word), word)) {
         put(writing, word);
     } else {
         writing->good = false;
@@ -154,9 +147,9 @@ static bool read_list(struct writing *writing, struct cli_texts *to)
             return true;
         if (!hub_elf_offset(writing->image, at, &offset)) /* it is made when it is loaded */
             return false;
-        if (!read_pointed(writing, at + METHOD_NAME, name))
+        if (!read_pointed(writing, at + AT(method, name), name))
             return writing->good;
-        put_method(writing, name, hub_elf_pointer(writing->image, at + METHOD_TYPES));
+        put_method(writing, name, hub_elf_pointer(writing->image, at + AT(method, types)));
         add(writing, to);
         at += sizeof(struct rapahub_method);
     }

@@ -47,17 +47,17 @@ struct told {
 
 static void write_json(const struct cli *cli, const struct told *told)
 {
-    struct cli_json json;
     char message[1400];
 
     snprintf(message, sizeof message, "%s%s%s", cli->what, cli->what[0] ? ": " : "", told->text);
-    cli_json_begin(&json, stderr, "rapahub.error/1");
-    cli_json_object(&json, "error", MEMBER("code", told->code),
-                    MEMBER("name", rapahub_error_name(told->code)), MEMBER("rule", told->rule),
-                    MEMBER("message", message),
-                    MEMBER_IF(told->code == RAPAHUB_EAPPLICATION, "application", told->application),
-                    MEMBER("hint", told->hint), MEMBER("exit", told->exit));
-    (void)cli_json_end(&json); /* the exit status stays that of the error */
+    /* The exit status stays that of the error. */
+    (void)cli_json_print(stderr, "rapahub.error/1",
+                         MEMBER_OBJECT("error", MEMBER("code", told->code),
+                                       MEMBER("name", rapahub_error_name(told->code)),
+                                       MEMBER("rule", told->rule), MEMBER("message", message),
+                                       MEMBER_IF(told->code == RAPAHUB_EAPPLICATION, "application",
+                                                 told->application),
+                                       MEMBER("hint", told->hint), MEMBER("exit", told->exit)));
 }
 
 /* Each of its lines, set in. */

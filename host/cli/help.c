@@ -8,7 +8,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/failure.h"
-#include "host/cli/json.h"
+#include "host/cli/listing.h"
 #include "host/config/tree_keys.h"
 
 #define INDENT  28 /* where the texts of options begin */
@@ -128,22 +128,19 @@ static void write_options(struct cli_json *json, const struct cli_option *option
 
 static int write_json(const struct cli *cli, const struct cli_command *only)
 {
-    struct cli_json json;
+    struct cli_listing listing = {.cli = cli};
 
-    cli_json_begin(&json, stdout, cli->command->schema);
-    cli_json_open(&json, "commands", CLI_JSON_LIST);
+    cli_listing_begin(&listing, "commands", NULL);
     for (const struct cli_command *c = cli->arguments.commands; c->name; c++) {
         if (c->hidden || (only && only != c))
             continue;
-        cli_json_open(&json, NULL, CLI_JSON_OBJECT);
-        cli_json_put(&json, MEMBER("name", c->name), MEMBER("operands", c->operands),
-                     MEMBER("summary", c->summary), MEMBER("schema", c->schema),
-                     MEMBER("members", c->members));
-        write_options(&json, c->options);
-        cli_json_close(&json);
+        cli_json_put(&listing.json, BRACKET(CLI_JSON_OBJECT, NULL), MEMBER("name", c->name),
+                     MEMBER("operands", c->operands), MEMBER("summary", c->summary),
+                     MEMBER("schema", c->schema), MEMBER("members", c->members));
+        write_options(&listing.json, c->options);
+        cli_json_close(&listing.json);
     }
-    cli_json_close(&json);
-    return cli_json_end(&json);
+    return cli_listing_end(&listing, 0);
 }
 
 int cli_help(struct cli *cli)

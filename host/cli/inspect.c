@@ -214,8 +214,8 @@ static void write_needs(struct cli_json *json, const struct config_module *elf)
 {
     cli_json_open(json, "needs", CLI_JSON_LIST);
     for (unsigned i = 0; i < elf->facts.need_count; i++) {
-        cli_json_open(json, NULL, CLI_JSON_OBJECT);
-        cli_json_put(json, MEMBER("library", elf->facts.needs[i].library));
+        cli_json_put(json, BRACKET(CLI_JSON_OBJECT, NULL),
+                     MEMBER("library", elf->facts.needs[i].library));
         cli_json_open(json, "versions", CLI_JSON_LIST);
         for (unsigned j = 0; j < elf->facts.needs[i].version_count; j++)
             cli_json_put(json, MEMBER(NULL, elf->facts.needs[i].versions[j]));

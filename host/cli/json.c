@@ -136,28 +136,27 @@ static void put_raw(struct cli_json *json, const char *key, const char *json_tex
     json_object_clear(json->open[0]);
 }
 
-void cli_json_add(struct cli_json *json, const struct cli_json_member *members)
+static void open_in(struct cli_json *json, const char *key, json_t *value)
 {
-    for (; members->kind != CLI_JSON_END; members++) {
-        if (members->kind == CLI_JSON_RAW)
-            put_raw(json, members->key, members->text.data);
-        else if (members->kind != CLI_JSON_LEFT_OUT)
-            add(json, members->key, new_value(members));
-    }
-}
-
-void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape)
-{
-    json_t *value = shape == CLI_JSON_LIST ? json_array() : json_object();
-
     CHECK(json->depth < CLI_JSON_DEPTH);
     add(json, key, value);
     json->open[json->depth++] = value;
 }
 
-void cli_json_close(struct cli_json *json)
+void cli_json_add(struct cli_json *json, const struct cli_json_member *members)
 {
-    json->depth--;
+    for (; members->kind != CLI_JSON_END; members++) {
+        if (members->kind == CLI_JSON_RAW)
+            put_raw(json, members->key, members->text.data);
+        else if (members->kind == CLI_JSON_OBJECT)
+            open_in(json, members->key, json_object());
+        else if (members->kind == CLI_JSON_LIST)
+            open_in(json, members->key, json_array());
+        else if (members->kind == CLI_JSON_CLOSE)
+            json->depth--;
+        else if (members->kind != CLI_JSON_LEFT_OUT)
+            add(json, members->key, new_value(members));
+    }
 }
 
 /* ---- the document ---- */
@@ -204,16 +203,6 @@ void cli_json_begin(struct cli_json *json, FILE *to, const char *schema)
 void cli_json_add(struct cli_json *json, const struct cli_json_member *members)
 {
     (void)json, (void)members;
-}
-
-void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape)
-{
-    (void)json, (void)key, (void)shape;
-}
-
-void cli_json_close(struct cli_json *json)
-{
-    (void)json;
 }
 
 #endif

@@ -30,10 +30,13 @@ enum cli_json_kind {
     CLI_JSON_NUMBER,
     CLI_JSON_SIGNED,
     CLI_JSON_BOOL,
-    CLI_JSON_TIME
+    CLI_JSON_TIME,
+    CLI_JSON_OBJECT, /* opens one: what follows is in it, until it is closed */
+    CLI_JSON_LIST,   /* the same */
+    CLI_JSON_CLOSE
 };
 
-/* A member of an object, or, with the key NULL, an element of a list. */
+/* A member of an object, or, with the key NULL, an element of a list; or a bracket around some. */
 struct cli_json_member {
     enum cli_json_kind kind;
     const char *key;
@@ -89,7 +92,15 @@ static inline struct cli_json_member cli_json_bool(const char *key, bool value)
 /* A member of the document itself, whose value is JSON already: the result of a call, as
  * hub_text_json prints it. jansson has no unsigned 64-bit numbers, and prints 0.1 with 17 digits.
  * `key` needs no escapes. */
-#define MEMBER_RAW(key, json_text) ((struct cli_json_member){CLI_JSON_RAW, key, {json_text, 0}, 0})
+#define MEMBER_RAW(key, json_text) \
+    ((struct cli_json_member){     \
+        (json_text) ? CLI_JSON_RAW : CLI_JSON_LEFT_OUT, key, {json_text, 0}, 0})
+
+/* An object in what is open, with its members, and a list without elements. */
+#define BRACKET(kind, key) ((struct cli_json_member){kind, key, {NULL, 0}, 0})
+#define MEMBER_OBJECT(key, ...) \
+    BRACKET(CLI_JSON_OBJECT, key), __VA_ARGS__, BRACKET(CLI_JSON_CLOSE, NULL)
+#define MEMBER_LIST(key) BRACKET(CLI_JSON_LIST, key), BRACKET(CLI_JSON_CLOSE, NULL)
 
 /* False where the program was built without jansson: then nothing below may be called. */
 bool cli_json_is_there(void);
@@ -98,21 +109,8 @@ bool cli_json_is_there(void);
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema);
 void cli_json_add(struct cli_json *json, const struct cli_json_member *members);
 
-/* Open an object or a list in what is open, and close the innermost one. */
-enum cli_json_shape { CLI_JSON_OBJECT, CLI_JSON_LIST };
-void cli_json_open(struct cli_json *json, const char *key, enum cli_json_shape shape);
-void cli_json_close(struct cli_json *json);
-
 /* Prints the document and the end of its line. RAPAHUB_ENOMEM: it is not printed, or not all. */
 int cli_json_end(struct cli_json *json);
-
-static inline void cli_json_add_object(struct cli_json *json, const char *key,
-                                       const struct cli_json_member *members)
-{
-    cli_json_open(json, key, CLI_JSON_OBJECT);
-    cli_json_add(json, members);
-    cli_json_close(json);
-}
 
 static inline int cli_json_add_all(FILE *to, const char *schema,
                                    const struct cli_json_member *members)
@@ -124,9 +122,12 @@ static inline int cli_json_add_all(FILE *to, const char *schema,
     return cli_json_end(&json);
 }
 
-/* Adds members; an object that has just these members; prints a document of them. */
+/* Add members, or an object that has just these; open an object or a list for what follows, and
+ * close the innermost one; print a document of members. */
 #define cli_json_put(json, ...)         cli_json_add(json, MEMBERS(__VA_ARGS__))
-#define cli_json_object(json, key, ...) cli_json_add_object(json, key, MEMBERS(__VA_ARGS__))
+#define cli_json_object(json, key, ...) cli_json_put(json, MEMBER_OBJECT(key, __VA_ARGS__))
+#define cli_json_open(json, key, kind)  cli_json_put(json, BRACKET(kind, key))
+#define cli_json_close(json)            cli_json_put(json, BRACKET(CLI_JSON_CLOSE, NULL))
 #define cli_json_print(to, schema, ...) cli_json_add_all(to, schema, MEMBERS(__VA_ARGS__))
 #define MEMBERS(...)                         \
     (const struct cli_json_member[])         \

@@ -187,19 +187,18 @@ static void write_json(const struct cli_run_events *events, const struct rapahub
     static const char *const names[] = {"ready",  "down",     "restart",  "failed",  "violation",
                                         "output", "attached", "degraded", "restored"};
     struct state now = look(events, event);
-    struct cli_json json;
 
-    cli_json_begin(&json, stdout, "rapahub.run/1");
-    cli_json_put(&json, MEMBER_TIME("time", hub_clock_wall()), MEMBER("event", names[event->kind]));
-    cli_json_object(&json, "guest", MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
-                    MEMBER("epoch", event->guest.epoch), MEMBER("pid", now.pid));
-    cli_json_put(&json, MEMBER("cause", event->cause), MEMBER("rule", event->rule),
-                 MEMBER("uptime_ns", event->uptime_ns), MEMBER("calls_lost", event->calls_lost),
-                 MEMBER("restarts", event->restarts), MEMBER("budget", event->restarts_max),
-                 MEMBER("due_ns", event->due_ns), MEMBER("trust", cli_view_trust(now.trust)));
-    cli_json_open(&json, "layers", CLI_JSON_LIST);
-    cli_json_close(&json);
-    (void)cli_json_end(&json); /* the guests run on */
+    /* The guests run on where it cannot be printed. */
+    (void)cli_json_print(
+        stdout, "rapahub.run/1", MEMBER_TIME("time", hub_clock_wall()),
+        MEMBER("event", names[event->kind]),
+        MEMBER_OBJECT("guest", MEMBER("name", event->name), MEMBER("peer", event->guest.peer),
+                      MEMBER("epoch", event->guest.epoch), MEMBER("pid", now.pid)),
+        MEMBER("cause", event->cause), MEMBER("rule", event->rule),
+        MEMBER("uptime_ns", event->uptime_ns), MEMBER("calls_lost", event->calls_lost),
+        MEMBER("restarts", event->restarts), MEMBER("budget", event->restarts_max),
+        MEMBER("due_ns", event->due_ns), MEMBER("trust", cli_view_trust(now.trust)),
+        MEMBER_LIST("layers"));
     fflush(stdout);
 }
 

@@ -74,11 +74,9 @@ static void add_lines(struct stats *stats)
     }
 }
 
-static bool is_of(const struct figure *figure, const char *part)
+static unsigned part_of(const struct figure *figure)
 {
-    const char *own = figure->rule[0] ? "violations" : figure->gauge ? "gauges" : "counters";
-
-    return strcmp(own, part) == 0;
+    return figure->rule[0] ? 2 : figure->gauge ? 1 : 0;
 }
 
 static void write_guest(struct stats *stats)
@@ -86,14 +84,14 @@ static void write_guest(struct stats *stats)
     struct cli_json *json = &stats->listing.json;
     static const char *const parts[] = {"counters", "gauges", "violations"};
 
-    cli_json_open(json, NULL, CLI_JSON_OBJECT);
-    cli_json_put(json, MEMBER("name", stats->guest), MEMBER("host", stats->host));
-    for (int part = 0; part < 3; part++) {
+    cli_json_put(json, BRACKET(CLI_JSON_OBJECT, NULL), MEMBER("name", stats->guest),
+                 MEMBER("host", stats->host));
+    for (unsigned part = 0; part < 3; part++) {
         cli_json_open(json, parts[part], CLI_JSON_OBJECT);
         for (unsigned i = 0; i < stats->count; i++) {
             const struct figure *figure = &stats->figures[i];
 
-            if (is_of(figure, parts[part]))
+            if (part_of(figure) == part)
                 cli_json_put(json,
                              MEMBER(figure->rule[0] ? figure->rule : figure->name, figure->value));
         }
