@@ -74,24 +74,26 @@ static int index_of(const char *choices, const char *word)
     return -1;
 }
 
+/* Leaves the number alone where the option has none. */
+static int parse_number(const struct cli_option *option, const char *text, uint64_t *out)
+{
+    return option->value == CLI_SPAN    ? config_units_span(text, out)
+           : option->value == CLI_COUNT ? config_units_count(text, out)
+                                        : 0;
+}
+
 static int check_value(const struct cli_option *option, const char *from, const char *value)
 {
+    char text[512];
     uint64_t number;
-    int r = 0;
+    int r = parse_number(option, value, &number);
 
     if (option->value == CLI_CHOICE && index_of(option->choices, value) < 0)
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is none of %s", value, option->choices);
-    else if (option->value == CLI_SPAN)
-        r = config_units_span(value, &number);
-    else if (option->value == CLI_COUNT)
-        r = config_units_count(value, &number);
-    if (r < 0) {
-        char text[512];
-
-        snprintf(text, sizeof text, "%s", rapahub_last_error()->text);
-        r = rapahub_fail(RAPAHUB_ECONFIG, "", "%s: %s", from, text);
-    }
-    return r;
+    if (r == 0)
+        return 0;
+    snprintf(text, sizeof text, "%s", rapahub_last_error()->text);
+    return rapahub_fail(RAPAHUB_ECONFIG, "", "%s: %s", from, text);
 }
 
 static int add_given(struct cli_arguments *arguments, const struct cli_option *option,
@@ -264,20 +266,13 @@ unsigned cli_arguments_choice(const struct cli_arguments *arguments, const char 
     return index < 0 ? 0 : (unsigned)index;
 }
 
-uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name)
+uint64_t cli_arguments_number(const struct cli_arguments *arguments, const char *name)
 {
     const char *text = cli_arguments_text(arguments, name);
-    uint64_t span_ns = 0;
+    uint64_t number = 0;
+    int r = text ? parse_number(cli_command_option(arguments->command, name), text, &number) : 0;
 
-    return text && config_units_span(text, &span_ns) == 0 ? span_ns : 0;
-}
-
-uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name)
-{
-    const char *text = cli_arguments_text(arguments, name);
-    uint64_t count = 0;
-
-    return text && config_units_count(text, &count) == 0 ? count : 0;
+    return r == 0 ? number : 0;
 }
 
 unsigned cli_arguments_all(const struct cli_arguments *arguments, const char *name,

@@ -42,9 +42,8 @@ bool cli_arguments_flag(const struct cli_arguments *arguments, const char *name)
 /* Returns the index of a checked option's word among its choices; 0 where it is none of them. */
 unsigned cli_arguments_choice(const struct cli_arguments *arguments, const char *name);
 
-/* Returns the number of a checked option; 0: it has no value. */
-uint64_t cli_arguments_span(const struct cli_arguments *arguments, const char *name);
-uint64_t cli_arguments_count(const struct cli_arguments *arguments, const char *name);
+/* Returns the number, or the ns, of a checked option; 0: it has no value. */
+uint64_t cli_arguments_number(const struct cli_arguments *arguments, const char *name);
 
 /* Collects all values of an option from the command line, with NULL after the last. Returns how
  * many there are. */

@@ -139,7 +139,7 @@ static int call_once(struct calling *calling)
 
 static int call_all(struct calling *calling)
 {
-    uint64_t count = cli_arguments_count(&calling->cli->arguments, "repeat"), total_ns = 0;
+    uint64_t count = cli_arguments_number(&calling->cli->arguments, "repeat"), total_ns = 0;
     int r = 0;
 
     if (count > 1 && calling->values.files.count > 0)
@@ -277,7 +277,7 @@ int cli_call(struct cli *cli)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
     calling->cli = cli;
     calling->interrupt = -1;
-    calling->timeout_ns = cli_arguments_span(&cli->arguments, "deadline");
+    calling->timeout_ns = cli_arguments_number(&cli->arguments, "deadline");
     r = carry_out(calling);
     /* Reported first, because the end of the host may replace the diagnosis. */
     if (r < 0) {

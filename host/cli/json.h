@@ -129,13 +129,10 @@ static inline int cli_json_add_all(FILE *to, const char *schema,
 #define cli_json_open(json, key, kind)  cli_json_put(json, BRACKET(kind, key))
 #define cli_json_close(json)            cli_json_put(json, BRACKET(CLI_JSON_CLOSE, NULL))
 #define cli_json_print(to, schema, ...) cli_json_add_all(to, schema, MEMBERS(__VA_ARGS__))
-#define MEMBERS(...)                         \
-    (const struct cli_json_member[])         \
-    {                                        \
-        __VA_ARGS__,                         \
-        {                                    \
-            CLI_JSON_END, NULL, {NULL, 0}, 0 \
-        }                                    \
+#define MEMBERS(...)                             \
+    (const struct cli_json_member[])             \
+    {                                            \
+        __VA_ARGS__, BRACKET(CLI_JSON_END, NULL) \
     }
 
 #endif

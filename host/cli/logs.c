@@ -11,6 +11,7 @@
 #include "host/cli/json.h"
 #include "host/cli/runtime.h"
 #include "host/cli/terminal.h"
+#include "host/cli/view.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -25,12 +26,10 @@ struct printing {
 static bool is_wanted(const struct printing *printing, struct rapahub_string topic)
 {
     static const char guest[] = "guest.";
+    size_t size = strlen(guest);
 
-    if (!printing->place->guest[0] || topic.size < strlen(guest) ||
-        memcmp(topic.data, guest, strlen(guest)) != 0)
-        return true;
-    return topic.size == strlen(printing->topic) &&
-           memcmp(topic.data, printing->topic, topic.size) == 0;
+    return !printing->place->guest[0] || topic.size < size ||
+           memcmp(topic.data, guest, size) != 0 || cli_view_is(topic, printing->topic);
 }
 
 static int print_line(const struct printing *printing, const struct control_line *line)
@@ -90,7 +89,7 @@ int cli_logs(struct cli *cli)
         return r;
     snprintf(topic, sizeof topic, "guest.%s", place.guest);
     if (cli_arguments_text(arguments, "since"))
-        request.since_ns = cli_arguments_span(arguments, "since");
+        request.since_ns = cli_arguments_number(arguments, "since");
     r = host_client_send(cli->client, HOST_FRAME_LOGS, &request, hub_clock_after(cli->timeout_ns));
     if (r == 0)
         r = print_lines(cli, &printing, deadline_ns, interrupt);

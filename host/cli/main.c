@@ -38,7 +38,7 @@ static void take_global_options(struct cli *cli)
     cli->quiet = cli_arguments_flag(arguments, "quiet");
     cli->verbose = cli_arguments_flag(arguments, "verbose");
     cli->progress = !cli->quiet && !cli_arguments_flag(arguments, "no-progress");
-    cli->timeout_ns = cli_arguments_span(arguments, "timeout");
+    cli->timeout_ns = cli_arguments_number(arguments, "timeout");
     cli->color_out = colored(arguments, STDOUT_FILENO);
     cli->color_error = colored(arguments, STDERR_FILENO);
 }

@@ -35,25 +35,21 @@ static int parse_file(const char *text, const char *colon, struct cli_target *ou
     return 0;
 }
 
-static int parse_container(const char *text, const char *end, uint32_t *out)
+static bool parse_container(const char *text, const char *end, uint32_t *out)
 {
     char *stopped = NULL;
     unsigned long number = strtoul(text, &stopped, 10);
 
-    if (*text < '0' || *text > '9' || stopped != end || number > UINT32_MAX)
-        return RAPAHUB_ECONFIG;
     *out = (uint32_t)number;
-    return 0;
+    return *text >= '0' && *text <= '9' && stopped == end && number <= UINT32_MAX;
 }
 
 static int parse_name(const char *text, struct cli_target *out)
 {
-    const char *dot = strchr(text, '.'),
-               *hash = dot ? memchr(text, '#', (size_t)(dot - text)) : NULL;
-    const char *end = hash ? hash : dot;
+    const char *dot = strchr(text, '.'), *end = text + strcspn(text, ".#");
 
     if (!dot || end == text || (size_t)(end - text) >= sizeof out->name ||
-        (hash && parse_container(hash + 1, dot, &out->container) < 0))
+        (end < dot && !parse_container(end + 1, dot, &out->container)))
         return rapahub_fail(RAPAHUB_ECONFIG, "",
                             "'%s' is no target: NAME.METHOD, NAME#2.METHOD or FILE.so:METHOD",
                             text);

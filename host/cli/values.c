@@ -28,14 +28,11 @@ static int read_all(int fd, const char *path, void **arena, struct rapahub_bytes
     ssize_t n = 1;
 
     while (n > 0) {
-        if (size == room) {
-            char *more = realloc(data, room ? room * 2 : 65536);
+        char *more = size < room ? data : realloc(data, room = room ? room * 2 : 65536);
 
-            if (!more)
-                return no_memory();
-            data = more;
-            room = room ? room * 2 : 65536;
-        }
+        if (!more)
+            return no_memory();
+        data = more;
         n = read(fd, data + size, room - size);
         if (n < 0)
             return rapahub_fail(-errno, "", "cannot read '%s'", path);

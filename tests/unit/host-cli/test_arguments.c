@@ -70,9 +70,9 @@ static void options_stand_before_and_behind_the_operands(void **state)
     assert_operands("rapahub --json call --repeat 2 calc.add 40 -q 2", "call", "calc.add|40|2|");
     assert_int_equal(parse(&line, "rapahub -o name call --deadline=2s x.y"), 0);
     assert_string_equal(cli_arguments_text(&line.arguments, "output"), "name");
-    assert_int_equal(cli_arguments_span(&line.arguments, "deadline"), 2000000000);
+    assert_int_equal(cli_arguments_number(&line.arguments, "deadline"), 2000000000);
     assert_false(cli_arguments_flag(&line.arguments, "json"));
-    assert_int_equal(cli_arguments_count(&line.arguments, "repeat"), 1);
+    assert_int_equal(cli_arguments_number(&line.arguments, "repeat"), 1);
     cli_arguments_fini(&line.arguments);
 }
 
@@ -180,12 +180,12 @@ static void what_is_not_given_and_has_no_default_is_0(void **state)
 
     (void)state;
     assert_int_equal(parse_by(commands, &line, "rapahub c"), 0);
-    assert_int_equal(cli_arguments_span(&line.arguments, "span"), 0);
-    assert_int_equal(cli_arguments_count(&line.arguments, "count"), 0);
+    assert_int_equal(cli_arguments_number(&line.arguments, "span"), 0);
+    assert_int_equal(cli_arguments_number(&line.arguments, "count"), 0);
     cli_arguments_fini(&line.arguments);
     assert_int_equal(parse_by(commands, &line, "rapahub c --span 7ms --count 8"), 0);
-    assert_int_equal(cli_arguments_span(&line.arguments, "span"), 7000000);
-    assert_int_equal(cli_arguments_count(&line.arguments, "count"), 8);
+    assert_int_equal(cli_arguments_number(&line.arguments, "span"), 7000000);
+    assert_int_equal(cli_arguments_number(&line.arguments, "count"), 8);
     cli_arguments_fini(&line.arguments);
 }
 
@@ -240,7 +240,7 @@ static void a_variable_stands_in_for_an_option(void **state)
     (void)state;
     setenv("RAPAHUB_TIMEOUT", "3s", 1);
     assert_int_equal(parse(&line, "rapahub ps"), 0);
-    assert_int_equal(cli_arguments_span(&line.arguments, "timeout"), 3000000000);
+    assert_int_equal(cli_arguments_number(&line.arguments, "timeout"), 3000000000);
     cli_arguments_fini(&line.arguments);
     setenv("RAPAHUB_TIMEOUT", "", 1);
     assert_int_equal(parse(&line, "rapahub ps"), 0);
