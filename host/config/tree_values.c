@@ -182,32 +182,31 @@ static void list_choices(const struct config_tree_choice *choices, char *to, siz
         at += (size_t)snprintf(to + at, size - at, "%s%s", at ? ", " : "", choices->name);
 }
 
-static const struct config_tree_choice *find_choice(const struct setting *s, struct fy_node *value,
-                                                    int *r)
+static int find_choice(const struct setting *s, struct fy_node *value,
+                       const struct config_tree_choice **out)
 {
     const char *text = config_yaml_text(value);
     struct config_suggest suggest = {text, NULL, CONFIG_SUGGEST_FAR};
     char all[256];
 
-    for (const struct config_tree_choice *choice = s->key->choices; choice->name; choice++) {
-        if (strcmp(choice->name, text) == 0)
-            return choice;
-        config_suggest_consider(&suggest, choice->name);
+    for (*out = s->key->choices; (*out)->name; ++*out) {
+        if (strcmp((*out)->name, text) == 0)
+            return 0;
+        config_suggest_consider(&suggest, (*out)->name);
     }
     list_choices(s->key->choices, all, sizeof all);
-    *r = config_yaml_fail(s->yaml, value, "", "%s: '%.100s' is none of %s%s%s%s", s->key->path,
-                          text, all, suggest.nearest ? "; did you mean '" : "",
-                          suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
-    return NULL;
+    return config_yaml_fail(s->yaml, value, "", "%s: '%.100s' is none of %s%s%s%s", s->key->path,
+                            text, all, suggest.nearest ? "; did you mean '" : "",
+                            suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
 }
 
 static int set_choice(const struct setting *s)
 {
-    int r = 0;
-    const struct config_tree_choice *choice = find_choice(s, s->value, &r);
+    const struct config_tree_choice *choice;
+    int r = find_choice(s, s->value, &choice);
     bool flag = true;
 
-    if (!choice)
+    if (r < 0)
         return r;
     if (s->key->type == CONFIG_TREE_WORD)
         return put(s, s->key->offset, &flag, sizeof flag);
@@ -216,24 +215,21 @@ static int set_choice(const struct setting *s)
 
 static int set_classes(const struct setting *s)
 {
+    const struct config_tree_choice *choice;
     struct fy_node *item;
     uint32_t mask = 0;
     void *at = NULL;
-    int r = 0;
 
     while ((item = config_yaml_item(s->value, &at))) {
-        const struct config_tree_choice *choice = find_choice(s, item, &r);
-
-        if (!choice)
-            return r;
+        if (find_choice(s, item, &choice) < 0)
+            return RAPAHUB_ECONFIG;
         mask |= 1u << choice->value;
     }
     if (mask == 0)
         return config_yaml_fail(s->yaml, s->value, "",
                                 "%s: no end is named; write temporary for none", s->key->path);
-    put(s, s->key->offset, &mask, sizeof mask);
     s->to->how.restart = RAPAHUB_RESTART_MASK;
-    return 0;
+    return put(s, s->key->offset, &mask, sizeof mask);
 }
 
 /* ---- signals and statuses ---- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
@@ -252,41 +253,28 @@ static int check(struct config_yaml *yaml, struct fy_node *node, unsigned depth)
 
 /* Neither a FIFO, which would block, nor a device, which has no end, is read.
  * r[impl exp.config.limits] */
-static int open_file(const char *path, FILE **out)
-{
-    OWN(hub_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return rapahub_fail(-errno, "", "cannot read '%s'", path);
-    if (!S_ISREG(status.st_mode))
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no plain file; copy it into one", path);
-    *out = fdopen(fd, "r");
-    if (!*out)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", path);
-    (void)TAKE(fd);
-    return 0;
-}
-
 static int read_file(struct config_yaml *yaml)
 {
-    FILE *file;
-    int r = open_file(yaml->path, &file);
+    OWN(hub_fd) int fd = open(yaml->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    ssize_t n;
 
-    if (r < 0)
-        return r;
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
+    if (!S_ISREG(status.st_mode))
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no plain file; copy it into one",
+                            yaml->path);
     yaml->bytes = malloc(CONFIG_YAML_SIZE + 1);
     if (!yaml->bytes)
-        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
-    else
-        yaml->size = fread(yaml->bytes, 1, CONFIG_YAML_SIZE + 1, file);
-    if (r == 0 && ferror(file))
-        r = rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
-    fclose(file);
-    if (r == 0 && yaml->size > CONFIG_YAML_SIZE)
-        r = rapahub_fail(RAPAHUB_ECONFIG, "", "%s: more than 1 MiB; such a file is refused",
-                         yaml->path);
-    return r;
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for '%s'", yaml->path);
+    while ((n = read(fd, yaml->bytes + yaml->size, CONFIG_YAML_SIZE + 1 - yaml->size)) > 0)
+        yaml->size += (size_t)n;
+    if (n < 0)
+        return rapahub_fail(-errno, "", "cannot read '%s'", yaml->path);
+    if (yaml->size > CONFIG_YAML_SIZE)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "%s: more than 1 MiB; such a file is refused",
+                            yaml->path);
+    return 0;
 }
 
 static int open_parser(struct config_yaml *yaml)
