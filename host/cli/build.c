@@ -161,8 +161,8 @@ static int report(struct building *building)
     if (wants_json) {
         cli_json_begin(&json, stdout, building->cli->command->schema);
         cli_json_put(&json, MEMBER("folder", building->build),
-                     MEMBER("duration_ns", building->duration_ns));
-        cli_json_open(&json, "modules", CLI_JSON_LIST);
+                     MEMBER("duration_ns", building->duration_ns),
+                     BRACKET(CLI_JSON_LIST, "modules"));
     }
     for (unsigned i = 0; i < building->files.count; i++) {
         *built = (struct built){.known = false};
@@ -173,10 +173,8 @@ static int report(struct building *building)
             print_line(building, building->files.texts[i], built);
         cli_texts_fini(&built->methods);
     }
-    if (wants_json) {
-        cli_json_close(&json);
+    if (wants_json)
         r = cli_json_end(&json);
-    }
     free(built);
     return r;
 }

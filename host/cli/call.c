@@ -270,25 +270,20 @@ static int carry_out(struct calling *calling)
 
 int cli_call(struct cli *cli)
 {
-    struct calling *calling = calloc(1, sizeof *calling);
-    int r;
+    struct calling calling = {.cli = cli,
+                              .interrupt = -1,
+                              .timeout_ns = cli_arguments_number(&cli->arguments, "deadline")};
+    int r = carry_out(&calling);
 
-    if (!calling)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
-    calling->cli = cli;
-    calling->interrupt = -1;
-    calling->timeout_ns = cli_arguments_number(&cli->arguments, "deadline");
-    r = carry_out(calling);
     /* Reported first, because the end of the host may replace the diagnosis. */
     if (r < 0) {
-        give_hint(calling, r);
+        give_hint(&calling, r);
         r = cli_failure_report(cli, r);
     }
-    cli_session_close(&calling->session);
-    cli_values_fini(&calling->values);
-    cli_answer_fini(&calling->answer);
-    hub_signature_release(&calling->signature);
-    hub_fd_release(&calling->interrupt);
-    free(calling);
+    cli_session_close(&calling.session);
+    cli_values_fini(&calling.values);
+    cli_answer_fini(&calling.answer);
+    hub_signature_release(&calling.signature);
+    hub_fd_release(&calling.interrupt);
     return r;
 }

@@ -252,11 +252,9 @@ static int print_json(const struct inspection *inspection)
     cli_json_put(&json, MEMBER("constructors", elf->facts.constructors),
                  MEMBER("text_relocations", elf->facts.text_relocations),
                  MEMBER("executable_stack", elf->facts.executable_stack),
-                 MEMBER("build_id", elf->facts.build_id));
-    cli_json_open(&json, "problems", CLI_JSON_LIST);
+                 MEMBER("build_id", elf->facts.build_id), BRACKET(CLI_JSON_LIST, "problems"));
     for (unsigned i = 0; i < inspection->problems.count; i++)
         cli_json_put(&json, MEMBER(NULL, inspection->problems.texts[i]));
-    cli_json_close(&json);
     return cli_json_end(&json);
 }
 

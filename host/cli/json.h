@@ -109,7 +109,8 @@ bool cli_json_is_there(void);
 void cli_json_begin(struct cli_json *json, FILE *to, const char *schema);
 void cli_json_add(struct cli_json *json, const struct cli_json_member *members);
 
-/* Prints the document and the end of its line. RAPAHUB_ENOMEM: it is not printed, or not all. */
+/* Closes what is open, prints the document and the end of its line. RAPAHUB_ENOMEM: it is not
+ * printed, or not all. */
 int cli_json_end(struct cli_json *json);
 
 static inline int cli_json_add_all(FILE *to, const char *schema,

@@ -17,10 +17,8 @@ int cli_listing_end(struct cli_listing *listing, int r)
 {
     int end = 0;
 
-    if (cli_json_wanted(listing->cli)) {
-        cli_json_close(&listing->json);
+    if (cli_json_wanted(listing->cli))
         end = cli_json_end(&listing->json);
-    }
     cli_table_print(&listing->table, stdout, listing->whole ? 0 : cli_table_width(stdout));
     return r < 0 ? r : end;
 }

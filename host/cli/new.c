@@ -156,11 +156,9 @@ static int report(const struct making *making, const char *template)
     if (cli_json_wanted(making->cli)) {
         cli_json_begin(&json, stdout, making->cli->command->schema);
         cli_json_put(&json, MEMBER("name", making->name), MEMBER("folder", making->folder),
-                     MEMBER("template", template));
-        cli_json_open(&json, "files", CLI_JSON_LIST);
+                     MEMBER("template", template), BRACKET(CLI_JSON_LIST, "files"));
         for (unsigned i = 0; i < files->count; i++)
             cli_json_put(&json, MEMBER(NULL, files->texts[i]));
-        cli_json_close(&json);
         return cli_json_end(&json);
     }
     cli_failure_note(making->cli, "created %s/  (template %s)", making->folder, template);

@@ -160,16 +160,10 @@ static int plant(struct planting *planting)
 int cli_run_tree_start(struct cli_run_tree *tree, struct rapahub_host *host,
                        struct rapahub_control *control, struct cli_run_events *events)
 {
-    struct planting *planting = calloc(1, sizeof *planting);
-    int r;
+    struct planting planting = {.to = tree, .control = control, .events = events};
 
-    if (!planting)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a tree");
     tree->host = host;
-    *planting = (struct planting){.to = tree, .control = control, .events = events};
-    r = plant(planting);
-    free(planting);
-    return r;
+    return plant(&planting);
 }
 
 struct watching {
