@@ -27,6 +27,9 @@ bool config_tree_is_file(const char *path)
 #define PATH_SIZE 4096
 #define KEY_SIZE  32
 
+/* Fails at a node of the file, by no rule of the specification. */
+#define FAIL(tree, at, ...) config_yaml_fail(&(tree)->yaml, at, "", __VA_ARGS__)
+
 /* ---- a map ---- */
 
 /* A map being read: of a node, or a group of its keys, as "backoff.". */
@@ -66,14 +69,12 @@ static int refuse_key(const struct reading *reading, struct fy_node *key)
     const char *nearest = config_tree_keys_suggest(reading->before, word, reading->of, near);
 
     if (nearest)
-        return config_yaml_fail(&reading->tree->yaml, key, "",
-                                "unknown key '%.100s', did you mean '%s'?", word, nearest);
+        return FAIL(reading->tree, key, "unknown key '%.100s', did you mean '%s'?", word, nearest);
     if (!reading->before[0] && config_tree_keys_find(word, others, CONFIG_YAML_TEXT))
-        return config_yaml_fail(&reading->tree->yaml, key, "",
-                                "'%.100s' is a key of %s, and this is %s; move it", word,
-                                of_whom(others), of_whom(reading->of));
-    return config_yaml_fail(&reading->tree->yaml, key, "",
-                            "unknown key '%.100s'; man rapahub-tree has those there are", word);
+        return FAIL(reading->tree, key, "'%.100s' is a key of %s, and this is %s; move it", word,
+                    of_whom(others), of_whom(reading->of));
+    return FAIL(reading->tree, key, "unknown key '%.100s'; man rapahub-tree has those there are",
+                word);
 }
 
 /* Finds an earlier use of the same key. r[impl exp.config.limits] */
@@ -142,8 +143,8 @@ static int add_node(struct config_tree *tree, struct config_tree_node *parent, s
     struct config_tree_node *node;
 
     if (*count == max)
-        return config_yaml_fail(&tree->yaml, at, "", "more than %u %s; a host has no more", max,
-                                is_supervisor ? "supervisors" : "guests");
+        return FAIL(tree, at, "more than %u %s; a host has no more", max,
+                    is_supervisor ? "supervisors" : "guests");
     node = calloc(1, sizeof *node);
     if (!node)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a child");
@@ -189,14 +190,12 @@ static int check_module(struct config_tree *tree, const struct config_tree_node 
     struct stat status;
 
     if (stat(node->path, &status) < 0)
-        return config_yaml_fail(&tree->yaml, where, "",
-                                "module: cannot find '%s' (%s); paths begin in the file's folder",
-                                node->path, strerror(errno));
+        return FAIL(tree, where, "module: cannot find '%s' (%s); paths begin in the file's folder",
+                    node->path, strerror(errno));
     if (!S_ISREG(status.st_mode) || access(node->path, R_OK) < 0 ||
         config_module_is_chimod(node->path) < 0)
-        return config_yaml_fail(&tree->yaml, where, "",
-                                "module: '%s' is no shared object that can be read; name one",
-                                node->path);
+        return FAIL(tree, where, "module: '%s' is no shared object that can be read; name one",
+                    node->path);
     return 0;
 }
 
@@ -209,9 +208,9 @@ static int read_guest(struct config_tree *tree, struct config_tree_node *parent,
     if (r == 0)
         r = read_map(&(struct reading){tree, node, CONFIG_TREE_OF_GUEST, ""}, map);
     if (r == 0 && !node->module)
-        r = config_yaml_fail(&tree->yaml, map, "",
-                             "a guest without a module; write module: FILE.so, or make it a "
-                             "supervisor with the key supervisor");
+        r = FAIL(tree, map,
+                 "a guest without a module; write module: FILE.so, or make it a "
+                 "supervisor with the key supervisor");
     if (r == 0)
         r = resolve(tree, node);
     if (r == 0)
@@ -236,9 +235,8 @@ static int read_child(struct config_tree *tree, struct config_tree_node *parent,
     int r;
 
     if (config_yaml_kind(item) != CONFIG_YAML_MAP)
-        return config_yaml_fail(&tree->yaml, item, "",
-                                "children: %s, where a map with the keys of a guest belongs",
-                                shape_name(item));
+        return FAIL(tree, item, "children: %s, where a map with the keys of a guest belongs",
+                    shape_name(item));
     if (!config_yaml_find(item, "supervisor").key)
         return read_guest(tree, parent, item);
     r = read_map(&(struct reading){tree, &inner, CONFIG_TREE_OF_ITEM, ""}, item);
@@ -274,11 +272,9 @@ static int read_supervisor(struct config_tree *tree, struct config_tree_node *pa
     if (r < 0)
         return r;
     if (!node->children)
-        return config_yaml_fail(&tree->yaml, map, "",
-                                "a supervisor without children; add the list");
+        return FAIL(tree, map, "a supervisor without children; add the list");
     if (!node->name && parent)
-        return config_yaml_fail(&tree->yaml, map, "",
-                                "a supervisor without a name; add the key name");
+        return FAIL(tree, map, "a supervisor without a name; add the key name");
     if (!parent)
         complete_top(tree, node);
     connect(node);
@@ -295,13 +291,11 @@ static int read_tree(struct config_tree *tree)
     int r;
 
     if (config_yaml_kind(root) != CONFIG_YAML_MAP)
-        return config_yaml_fail(&tree->yaml, root, "",
-                                "%s, where a map with the key supervisor belongs",
-                                shape_name(root));
+        return FAIL(tree, root, "%s, where a map with the key supervisor belongs",
+                    shape_name(root));
     r = read_map(&(struct reading){tree, &tree->file, CONFIG_TREE_OF_FILE, ""}, root);
     if (r == 0 && !tree->file.children)
-        r = config_yaml_fail(&tree->yaml, root, "",
-                             "there is no supervisor; add the key supervisor");
+        r = FAIL(tree, root, "there is no supervisor; add the key supervisor");
     return r == 0 ? read_supervisor(tree, NULL, tree->file.children) : r;
 }
 

@@ -16,6 +16,9 @@
 #define SIGNAL_MAX   64
 #define RESTARTS_MAX 256
 
+/* Fails at a node of the file, by no rule of the specification. */
+#define FAIL(setting, at, ...) config_yaml_fail((setting)->yaml, at, "", __VA_ARGS__)
+
 /* The option that is being set: its node and its value. */
 struct setting {
     struct config_yaml *yaml;
@@ -34,10 +37,10 @@ static int put(const struct setting *s, size_t offset, const void *from, size_t 
 static int refuse(const struct setting *s)
 {
     if (s->text[0] == '\0')
-        return config_yaml_fail(s->yaml, s->value, "", "%s has no value; write %s", s->key->path,
-                                config_tree_keys_example(s->key->type));
-    return config_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is not %s", s->key->path, s->text,
-                            config_tree_keys_example(s->key->type));
+        return FAIL(s, s->value, "%s has no value; write %s", s->key->path,
+                    config_tree_keys_example(s->key->type));
+    return FAIL(s, s->value, "%s: '%.100s' is not %s", s->key->path, s->text,
+                config_tree_keys_example(s->key->type));
 }
 
 /* ---- numbers ---- */
@@ -79,21 +82,20 @@ static int set_size(const struct setting *s)
     if (config_units_size(s->text, &size) < 0 || size == 0)
         return refuse(s);
     if ((double)size < s->key->min)
-        return config_yaml_fail(s->yaml, s->value, "", "%s: '%s' is too little; write %.0f or more",
-                                s->key->path, s->text, s->key->min);
+        return FAIL(s, s->value, "%s: '%s' is too little; write %.0f or more", s->key->path,
+                    s->text, s->key->min);
     if (s->key->type == CONFIG_TREE_SIZE)
         return set_u64(s, size);
     small = (uint32_t)size;
     if (small != size)
-        return config_yaml_fail(s->yaml, s->value, "", "%s: '%s' is 4 GiB or more; write less",
-                                s->key->path, s->text);
+        return FAIL(s, s->value, "%s: '%s' is 4 GiB or more; write less", s->key->path, s->text);
     return put(s, s->key->offset, &small, sizeof small);
 }
 
 static int refuse_range(const struct setting *s)
 {
-    return config_yaml_fail(s->yaml, s->value, "", "%s: '%.100s' is no number from %g to %g",
-                            s->key->path, s->text, s->key->min, s->key->max);
+    return FAIL(s, s->value, "%s: '%.100s' is no number from %g to %g", s->key->path, s->text,
+                s->key->min, s->key->max);
 }
 
 static int set_count(const struct setting *s)
@@ -136,10 +138,10 @@ static int set_flag(const struct setting *s)
 
 static int refuse_zero_budget(const struct setting *s)
 {
-    return config_yaml_fail(s->yaml, s->value, "",
-                            "%s: 0 restarts give up at the first failure; write none if that is "
-                            "meant, else a number from 1 to %d",
-                            s->key->path, RESTARTS_MAX);
+    return FAIL(s, s->value,
+                "%s: 0 restarts give up at the first failure; write none if that is "
+                "meant, else a number from 1 to %d",
+                s->key->path, RESTARTS_MAX);
 }
 
 static int set_times(const struct setting *s)
@@ -195,9 +197,9 @@ static int find_choice(const struct setting *s, struct fy_node *value,
         config_suggest_consider(&suggest, (*out)->name);
     }
     list_choices(s->key->choices, all, sizeof all);
-    return config_yaml_fail(s->yaml, value, "", "%s: '%.100s' is none of %s%s%s%s", s->key->path,
-                            text, all, suggest.nearest ? "; did you mean '" : "",
-                            suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
+    return FAIL(s, value, "%s: '%.100s' is none of %s%s%s%s", s->key->path, text, all,
+                suggest.nearest ? "; did you mean '" : "", suggest.nearest ? suggest.nearest : "",
+                suggest.nearest ? "'?" : "");
 }
 
 static int set_choice(const struct setting *s)
@@ -226,8 +228,7 @@ static int set_classes(const struct setting *s)
         mask |= 1u << choice->value;
     }
     if (mask == 0)
-        return config_yaml_fail(s->yaml, s->value, "",
-                                "%s: no end is named; write temporary for none", s->key->path);
+        return FAIL(s, s->value, "%s: no end is named; write temporary for none", s->key->path);
     s->to->how.restart = RAPAHUB_RESTART_MASK;
     return put(s, s->key->offset, &mask, sizeof mask);
 }
@@ -277,11 +278,9 @@ static uint16_t exit_of(const char *text)
 static int check_item(const struct setting *s, struct fy_node *item, unsigned count, unsigned max)
 {
     if (count == max)
-        return config_yaml_fail(s->yaml, item, "", "%s: more than %u; name fewer", s->key->path,
-                                max);
+        return FAIL(s, item, "%s: more than %u; name fewer", s->key->path, max);
     if (config_yaml_kind(item) != CONFIG_YAML_TEXT || config_yaml_text(item)[0] == '\0')
-        return config_yaml_fail(s->yaml, item, "", "%s: not %s", s->key->path,
-                                config_tree_keys_example(s->key->type));
+        return FAIL(s, item, "%s: not %s", s->key->path, config_tree_keys_example(s->key->type));
     return 0;
 }
 
@@ -321,10 +320,10 @@ static int set_exit_item(const struct setting *s, struct fy_node *item, unsigned
     uint16_t exit = exit_of(config_yaml_text(item));
 
     if (exit == 0)
-        return config_yaml_fail(s->yaml, item, "",
-                                "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
-                                "SIGTERM",
-                                s->key->path, config_yaml_text(item));
+        return FAIL(s, item,
+                    "%s: '%.100s' is neither a status from 0 to 255 nor a signal, as "
+                    "SIGTERM",
+                    s->key->path, config_yaml_text(item));
     return put(s, s->key->offset + count * sizeof exit, &exit, sizeof exit);
 }
 
@@ -363,10 +362,10 @@ static bool is_name(const char *text)
 static int set_text(const struct setting *s)
 {
     if (s->key->type == CONFIG_TREE_NAME_TEXT && s->text[0] && !is_name(s->text))
-        return config_yaml_fail(s->yaml, s->value, "",
-                                "'%.100s' is no name; write letters, digits, '_', '.' and '-', at "
-                                "most %d, a letter or '_' first",
-                                s->text, CONFIG_TREE_NAME - 1);
+        return FAIL(s, s->value,
+                    "'%.100s' is no name; write letters, digits, '_', '.' and '-', at "
+                    "most %d, a letter or '_' first",
+                    s->text, CONFIG_TREE_NAME - 1);
     if (s->text[0] == '\0')
         return refuse(s);
     return put(s, s->key->offset, &s->text, sizeof s->text);
