@@ -85,9 +85,7 @@ static int run_command(struct cli *cli)
 /* Flushes standard output, which may fail at the last moment: a full disk, a closed pipe. */
 static int finish_output(struct cli *cli, int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    if (errno == EPIPE)
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
         return status;
     return cli_failure_report(cli, rapahub_fail(-errno, "", "cannot write to standard output"));
 }

@@ -255,15 +255,6 @@ static int turn(struct running *running)
     return r < 0 ? r : 0;
 }
 
-static int serve(struct running *running)
-{
-    int r = 0;
-
-    while (r == 0 && !running->stop && !is_over(running))
-        r = turn(running);
-    return r;
-}
-
 /* Stops guests in reverse order. A guest that has ended meanwhile, or has another life, is left to
  * destroy. */
 static void stop_guests(struct running *running)
@@ -397,7 +388,7 @@ static void finish(struct running *running)
     rapahub_control_close(running->control);
     rapahub_host_destroy(running->host);
     if (running->tree)
-        cli_run_tree_close(running->tree);
+        config_tree_close(&running->tree->tree);
     free(running->tree);
     cli_texts_fini(&running->files);
     hub_fd_release(&running->interrupt);
@@ -410,13 +401,12 @@ static int run(struct running *running)
 {
     int r = take(running);
 
-    if (r == 0 && running->options.check) {
+    if (r == 0 && running->options.check)
         return cli_run_tree_report(running->cli, running->tree);
-    }
     if (r == 0)
         r = start(running);
-    if (r == 0)
-        r = serve(running);
+    while (r == 0 && !running->stop && !is_over(running))
+        r = turn(running);
     return r == 0 ? judge(running) : r;
 }
 

@@ -52,11 +52,6 @@ int cli_run_tree_open(struct cli *cli, const char *path, enum rapahub_trust trus
     return r;
 }
 
-void cli_run_tree_close(struct cli_run_tree *tree)
-{
-    config_tree_close(&tree->tree);
-}
-
 const char *cli_run_tree_name(const struct cli_run_tree *tree)
 {
     return tree->tree.nodes[0]->name;

@@ -20,10 +20,9 @@ struct cli_run_tree {
 };
 
 /* Reads and checks the file. RAPAHUB_ECONFIG also for command line options that the file itself
- * has. `out` must be closed in any case. */
+ * has. out->tree must be closed in any case. */
 int cli_run_tree_open(struct cli *cli, const char *path, enum rapahub_trust trust,
                       struct cli_run_tree *out);
-void cli_run_tree_close(struct cli_run_tree *tree);
 
 /* Prints the result of `run --check`. */
 int cli_run_tree_report(const struct cli *cli, const struct cli_run_tree *tree);

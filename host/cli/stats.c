@@ -153,38 +153,21 @@ static int ask(void *user, const struct cli_runtime_place *place)
     return r;
 }
 
-static void begin(struct stats *stats)
+int cli_stats(struct cli *cli)
 {
     static const char *const figures[] = {"NAME", "HOST", "FIGURE", "VALUE", NULL};
     static const char *const sums[] = {"NAME", "HOST",       "SENT",  "RECEIVED", "OUT",
                                        "IN",   "WAITS",      "WAKES", "SAVED",    "OPEN",
                                        "RING", "VIOLATIONS", NULL};
-
-    cli_listing_begin(&stats->listing, "guests", stats->listing.whole ? figures : sums);
-}
-
-static int ask_all(struct stats *stats)
-{
-    begin(stats);
-    return cli_listing_end(&stats->listing, cli_runtime_each_host(stats->cli, ask, stats));
-}
-
-static int ask_one(struct stats *stats, const char *name)
-{
-    struct cli_runtime_place place;
-    int r = cli_runtime_find(stats->cli, name, CLI_RUNTIME_GUESTS, &place);
+    struct stats stats = {.cli = cli, .listing.cli = cli};
+    struct cli_runtime_place place = {.guest = ""};
+    const char *name = cli->arguments.count > 0 ? cli->arguments.operands[0] : NULL;
+    int r = name ? cli_runtime_find(cli, name, CLI_RUNTIME_GUESTS, &place) : 0;
 
     if (r < 0)
         return r;
-    stats->listing.whole |= place.guest[0] != '\0';
-    begin(stats);
-    return cli_listing_end(&stats->listing, ask(stats, &place));
-}
-
-int cli_stats(struct cli *cli)
-{
-    struct stats stats = {.cli = cli,
-                          .listing = {.cli = cli, .whole = cli->output == CLI_OUTPUT_WIDE}};
-
-    return cli->arguments.count > 0 ? ask_one(&stats, cli->arguments.operands[0]) : ask_all(&stats);
+    stats.listing.whole = cli->output == CLI_OUTPUT_WIDE || place.guest[0];
+    cli_listing_begin(&stats.listing, "guests", stats.listing.whole ? figures : sums);
+    r = name ? ask(&stats, &place) : cli_runtime_each_host(cli, ask, &stats);
+    return cli_listing_end(&stats.listing, r);
 }
