@@ -45,6 +45,21 @@ struct cli_option {
     const char *text;
 };
 
+/* Rows of a list of options: name and text of a flag, or kind, name, name of the value and text of
+ * another one; then what else there is; and the end. */
+#define FLAG(name_, ...)                   \
+    {                                      \
+        .name = name_, .text = __VA_ARGS__ \
+    }
+#define VALUE(kind_, name_, what_, ...)                                         \
+    {                                                                           \
+        .name = name_, .value = CLI_##kind_, .what = what_, .text = __VA_ARGS__ \
+    }
+#define END \
+    {       \
+        0   \
+    }
+
 struct cli_command {
     const char *name; /* NULL ends the table */
     const char *operands;

@@ -4,21 +4,8 @@
 #include "host/cli/help.h"
 #include "host/supervise/defaults.h"
 
-#define END \
-    {       \
-        0   \
-    }
-
-#define FLAG(name_, text_)           \
-    {                                \
-        .name = name_, .text = text_ \
-    }
-#define VALUE(kind_, name_, what_, ...)                                 \
-    {                                                                   \
-        .name = name_, .value = CLI_##kind_, .what = what_, __VA_ARGS__ \
-    }
 /* Name, function, kind of the operands, least and most of them, how they are called, summary, text,
- * example, members of the document, options; and, with NAMED, the schema and whether it is hidden.
+ * example, members of the document, options; with NAMED also the schema, and whether it is hidden.
  */
 #define COMMAND(name_, ...) NAMED(name_, "rapahub." name_ "/1", __VA_ARGS__, false)
 #define NAMED(name_, schema_, run_, operand_, min_, max_, operands_, summary_, text_, example_, \
@@ -31,58 +18,58 @@
     }
 
 static const struct cli_option new_options[] = {
-    VALUE(CHOICE, "template", "T", .choices = "basic|state|plain|cxx", .fallback = "basic",
-          .text = "what the folder is filled with"),
-    VALUE(FOLDER, "dir", "DIR", .text = "the new folder (default: the name, here)"), END};
+    VALUE(CHOICE, "template", "T", "what the folder is filled with",
+          .choices = "basic|state|plain|cxx", .fallback = "basic"),
+    VALUE(FOLDER, "dir", "DIR", "the new folder (default: the name, here)"), END};
 
 static const struct cli_option build_options[] = {
     FLAG("release", "optimise (default: a debug build)"),
-    VALUE(CHOICE, "sanitize", "S", .choices = "asan|tsan|ubsan", .text = "build with a sanitizer"),
-    END};
+    VALUE(CHOICE, "sanitize", "S", "build with a sanitizer", .choices = "asan|tsan|ubsan"), END};
 
 #define DEFAULT(name) HOST_DEFAULT_TEXT(name)
 
 #define PLAIN_OPTION                                                                       \
-    VALUE(TEXT, "plain", "SIG", .repeats = true,                                           \
-          .text = "a function of a library that knows nothing of rapahub: 'gcd(u64, u64) " \
-                  "-> u64'")
+    VALUE(TEXT, "plain", "SIG",                                                            \
+          "a function of a library that knows nothing of rapahub: 'gcd(u64, u64) -> u64'", \
+          .repeats = true)
 
-#define PARAMS_OPTION             \
-    VALUE(TEXT, "params", "TEXT", \
-          .text = "handed to the init of the container, as the module wants it")
+#define PARAMS_OPTION \
+    VALUE(TEXT, "params", "TEXT", "handed to the init of the container, as the module wants it")
 
-#define LIMIT_OPTION                                                                                   \
-    VALUE(                                                                                             \
-        TEXT, "limit", "KEY=N,...", .repeats = true,                                                   \
-        .fallback = "guests=" DEFAULT(GUESTS) ",payload=" DEFAULT(PAYLOAD_M) "M,slot=" DEFAULT(        \
-            SLOT_K) "K,slots=" DEFAULT(SLOTS) ",ring=" DEFAULT(RING) ",memory=" DEFAULT(MEMORY_M) "M", \
-        .text = "guests of the host; bytes of a message; bytes of the smallest slots, how "            \
-                "many, and ring entries, of a guest; bytes of slots of all sizes")
+#define LIMIT_OPTION                                                                               \
+    VALUE(                                                                                         \
+        TEXT, "limit", "KEY=N,...",                                                                \
+        "guests of the host; bytes of a message; bytes of the smallest slots, how many, and ring " \
+        "entries, of a guest; bytes of slots of all sizes",                                        \
+        .repeats = true,                                                                           \
+        .fallback = "guests=" DEFAULT(GUESTS) ",payload=" DEFAULT(PAYLOAD_M) "M,slot=" DEFAULT(    \
+            SLOT_K) "K,slots=" DEFAULT(SLOTS) ",ring=" DEFAULT(RING) ",memory=" DEFAULT(MEMORY_M) "M")
 
 static const struct cli_option run_options[] = {
-    VALUE(TEXT, "name", "NAME",
-          .text = "of the host, for the other commands (default: the first guest's)"),
-    VALUE(CHOICE, "trust", "L", .choices = "standard|strict|trusted", .fallback = "standard",
-          .variable = "RAPAHUB_TRUST",
-          .text = "what the guests are kept from; strict is refused by this release"),
-    VALUE(CHOICE, "restart", "R", .choices = "permanent|transient|temporary",
-          .fallback = "permanent",
-          .text = "start a guest that died again: always, unless it ended with status 0, never"),
-    VALUE(TEXT, "budget", "N/DUR", .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s",
-          .text = "restarts within a period before it is given up; none: no restart"),
+    VALUE(TEXT, "name", "NAME", "of the host, for the other commands (default: the first guest's)"),
+    VALUE(CHOICE, "trust", "L", "what the guests are kept from; strict is refused by this release",
+          .choices = "standard|strict|trusted", .fallback = "standard",
+          .variable = "RAPAHUB_TRUST"),
+    VALUE(CHOICE, "restart", "R",
+          "start a guest that died again: always, unless it ended with status 0, never",
+          .choices = "permanent|transient|temporary", .fallback = "permanent"),
+    VALUE(TEXT, "budget", "N/DUR",
+          "restarts within a period before it is given up; none: no restart",
+          .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s"),
     LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
     FLAG("check", "only look whether the tree is right; nothing is started"),
     FLAG("anonymous", "also take guests that this host does not start; prints the path they need"),
     VALUE(TEXT, "hub-path", "PATH",
-          .text = "with --anonymous: where their segment lies (default: a new file in /dev/shm)"),
+          "with --anonymous: where their segment lies (default: a new file in /dev/shm)"),
     END};
 
 static const struct cli_option call_options[] = {
-    VALUE(SPAN, "deadline", "DUR", .fallback = "30s", .text = "how long the answer may take"),
-    VALUE(COUNT, "repeat", "N", .fallback = "1",
-          .text = "call so often; the last result is printed, the time of one on standard error"),
+    VALUE(SPAN, "deadline", "DUR", "how long the answer may take", .fallback = "30s"),
+    VALUE(COUNT, "repeat", "N",
+          "call so often; the last result is printed, the time of one on standard error",
+          .fallback = "1"),
     LIMIT_OPTION,
     PLAIN_OPTION,
     PARAMS_OPTION,
@@ -93,10 +80,10 @@ static const struct cli_option call_options[] = {
 static const struct cli_option inspect_options[] = {LOAD_OPTION, PARAMS_OPTION, END};
 
 static const struct cli_option logs_options[] = {
-    {.name = "follow", .letter = 'f', .text = "go on with new lines until Ctrl-C"},
-    VALUE(SPAN, "since", "DUR", .text = "not older (default: all kept)"),
-    VALUE(CHOICE, "level", "L", .choices = "error|warn|info|debug", .fallback = "info",
-          .text = "this one and graver"),
+    FLAG("follow", "go on with new lines until Ctrl-C", .letter = 'f'),
+    VALUE(SPAN, "since", "DUR", "not older (default: all kept)"),
+    VALUE(CHOICE, "level", "L", "this one and graver", .choices = "error|warn|info|debug",
+          .fallback = "info"),
     END};
 
 static const struct cli_option upgrade_options[] = {
