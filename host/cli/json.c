@@ -79,22 +79,21 @@ static void put_members(struct cli_json *json, size_t flags)
 /* The same text as UTF-8. */
 static json_t *new_mended(struct rapahub_string text)
 {
-    OWN(hub_memory) char *mended = malloc(strlen(REPLACEMENT) * text.size + 1);
+    OWN(hub_memory) char *mended = NULL;
     size_t size = 0;
+    FILE *to = open_memstream(&mended, &size);
 
-    for (size_t i = 0, n; mended && i < text.size; i += n) {
+    for (size_t i = 0, n; to && i < text.size; i += n) {
         for (n = 1; n < 4 && i + n < text.size && !hub_postcard_utf8(text.data + i, n); n++)
             ;
         if (hub_postcard_utf8(text.data + i, n)) {
-            memcpy(mended + size, text.data + i, n);
-            size += n;
+            fwrite(text.data + i, 1, n, to);
         } else {
-            memcpy(mended + size, REPLACEMENT, strlen(REPLACEMENT));
-            size += strlen(REPLACEMENT);
+            fputs(REPLACEMENT, to);
             n = 1;
         }
     }
-    return mended ? json_stringn(mended, size) : NULL;
+    return to && fclose(to) == 0 ? json_stringn(mended, size) : NULL;
 }
 
 static json_t *new_value(const struct cli_json_member *member)

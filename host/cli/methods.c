@@ -5,11 +5,6 @@
 
 #include <rapahub/error.h>
 
-static size_t name_size(const char *signature)
-{
-    return strcspn(signature, "(");
-}
-
 /* How many characters at the start are the same. */
 static size_t likeness(const char *a, const char *b)
 {
@@ -53,7 +48,7 @@ static int find_named(const struct cli_texts *methods, const struct cli_methods_
         const char *has = methods->texts[i];
         struct hub_signature *found = NULL;
 
-        if (size != name_size(has) || memcmp(has, wanted->text, size) != 0)
+        if (size != strcspn(has, "(") || memcmp(has, wanted->text, size) != 0)
             continue;
         r = hub_signature_parse(has, &found);
         if (r < 0)

@@ -19,10 +19,8 @@
 #include "host/config/units.h"
 #include "hub/base/own.h"
 
-#define VERSION_SIZE CLI_REMOTE_VERSION
-
 struct outcome {
-    char before[VERSION_SIZE], after[VERSION_SIZE];
+    char before[CLI_REMOTE_VERSION], after[CLI_REMOTE_VERSION];
     struct control_upgraded told;
     bool there;
 };
@@ -34,8 +32,8 @@ static int take(void *user, enum host_frame_kind kind, const union host_frame_re
     if (kind != HOST_FRAME_UPGRADED)
         return 0;
     outcome->told = record->upgraded;
-    cli_view_copy(outcome->before, VERSION_SIZE, record->upgraded.before);
-    cli_view_copy(outcome->after, VERSION_SIZE, record->upgraded.after);
+    cli_view_copy(outcome->before, CLI_REMOTE_VERSION, record->upgraded.before);
+    cli_view_copy(outcome->after, CLI_REMOTE_VERSION, record->upgraded.after);
     outcome->there = true;
     return 0;
 }
@@ -110,7 +108,7 @@ static int compare_modules(const struct cli_remote_guest *running, const char *p
         return r;
     if (!elf[0].is_chimod)
         return rapahub_fail(RAPAHUB_ELOAD, "", "%s is no chimod", path);
-    snprintf(outcome->after, VERSION_SIZE, "%s", elf[0].version);
+    snprintf(outcome->after, CLI_REMOTE_VERSION, "%s", elf[0].version);
     /* The file of the running module may be gone, or replaced: then its name is not known. */
     if (config_module_read(running->file, &elf[1]) < 0 || !elf[1].name[0] ||
         strcmp(elf[0].name, elf[1].name) == 0)
@@ -126,7 +124,7 @@ static int compare(struct cli *cli, const char *guest, const char *path, struct 
     struct cli_texts before = {0}, after = {0};
     int r = cli_remote_guest(cli, guest, &running);
 
-    memcpy(outcome->before, running.version, VERSION_SIZE);
+    memcpy(outcome->before, running.version, CLI_REMOTE_VERSION);
     if (r == 0)
         r = compare_modules(&running, path, outcome);
     if (r == 0)

@@ -90,11 +90,6 @@ static const char *find_line(const struct config_yaml *yaml, unsigned line, size
     return at;
 }
 
-static bool goes_on(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80; /* UTF-8: not the first byte of a character */
-}
-
 /* Columns are characters. A long line is quoted around the place. */
 static void quote(struct config_yaml *yaml, const struct place *place)
 {
@@ -104,7 +99,7 @@ static void quote(struct config_yaml *yaml, const struct place *place)
     const char *line = find_line(yaml, place->line, &size);
 
     for (size_t i = 0; i < size && to < room && column <= skipped + QUOTE_COLUMNS; i++) {
-        column += !goes_on(line[i]);
+        column += ((unsigned char)line[i] & 0xc0) != 0x80;
         if (column > skipped)
             yaml->quote[to++] = (unsigned char)line[i] < 0x20 || line[i] == 0x7f ? ' ' : line[i];
     }
