@@ -214,29 +214,6 @@ static void the_hold_of_a_sent_loan_passes_to_the_call(void **state)
     floor_close(stage);
 }
 
-static void the_hold_passes_also_by_the_slot_alone(void **state)
-{
-    struct stage *stage = floor_open();
-    struct rapahub_loan loan = take(stage), copy = loan, first = loan, next;
-    struct rapahub_bytes last = all_of(&loan);
-    struct hub_loan *slot = host_loans_of(&loan, &stage->life, &last);
-    struct host_life *life;
-
-    (void)state;
-    send(stage, &loan);
-    life = host_loans_pass_on(&stage->host, host_caller_get(&HOST_REGISTRY(&stage->host)->callers),
-                              &loan, slot);
-    assert_ptr_equal(life, &stage->life);
-    assert_int_equal(users_of(stage), 1);
-    host_loans_drop(&stage->host, &copy);
-    assert_int_equal(users_of(stage), 1);
-    host_life_drop(life);
-    next = take(stage); /* in the same record */
-    assert_true(next.handle[0] == first.handle[0] && next.handle[1] != first.handle[1]);
-    host_loans_drop(&stage->host, &next);
-    floor_close(stage);
-}
-
 /* floor_close sees that no life is held. */
 static void the_end_of_the_host_drops_all_loans(void **state)
 {
@@ -261,7 +238,6 @@ int main(void)
         cmocka_unit_test(only_the_start_of_a_loan_in_the_present_life_can_be_sent),
         cmocka_unit_test(a_loan_that_was_not_sent_is_still_lent),
         cmocka_unit_test(the_hold_of_a_sent_loan_passes_to_the_call),
-        cmocka_unit_test(the_hold_passes_also_by_the_slot_alone),
         cmocka_unit_test(the_end_of_the_host_drops_all_loans),
     };
 

@@ -3,8 +3,8 @@
 #include <rapahub/error.h>
 #include <rapahub/method.h>
 
+#include "host/call/cached_call.h"
 #include "host/call/route_call.h"
-#include "host/call/small_call.h"
 #include "tests/unit/host-call/floor.h"
 
 static const uint32_t seven = 7;
