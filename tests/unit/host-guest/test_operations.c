@@ -11,7 +11,9 @@ static const struct rapahub_supervision by_hand = {.start = RAPAHUB_START_MANUAL
 /* A guest serves, or ends, in the first turn after it was started or asked. */
 static enum { SERVES, HANGS, DIES } manner;
 static struct host_guest *starting;
-static bool stops; /* when it is asked to */
+static bool stops;       /* when it is asked to */
+static bool stops_later; /* or in the next turn */
+static struct host_guest *asked_to_stop;
 
 static void on_start(struct host_guest *guest)
 {
@@ -20,7 +22,9 @@ static void on_start(struct host_guest *guest)
 
 static void on_ask(struct host_guest *guest)
 {
-    if (stops)
+    if (stops_later)
+        asked_to_stop = guest;
+    else if (stops)
         stage_end(guest);
 }
 
@@ -32,6 +36,12 @@ static int turn(struct host_owner *owner, uint64_t deadline_ns)
 
     (void)deadline_ns;
     starting = NULL;
+    if (asked_to_stop) {
+        struct host_guest *stopping = asked_to_stop;
+
+        asked_to_stop = NULL;
+        stage_end(stopping);
+    }
     if (guest && manner == SERVES)
         stage_serve(guest);
     else if (guest && manner == DIES)
@@ -58,7 +68,8 @@ static struct host_supervision *open_operated(void)
     HOST_OWNER(host)->turns = &turns;
     manner = SERVES;
     stops = true;
-    starting = NULL;
+    stops_later = false;
+    starting = asked_to_stop = NULL;
     return host;
 }
 
@@ -221,6 +232,29 @@ static void a_restart_is_over_when_the_next_life_serves(void **state)
     close_operated(host);
 }
 
+/* Until then it still serves, as it did before. */
+static void a_restart_that_waits_for_others_to_stop_is_not_over(void **state)
+{
+    const struct rapahub_dependency needs[] = {{.on = "calc", .kind = RAPAHUB_REQUIRES}, {0}};
+    struct host_supervision *host = open_operated();
+    struct host_guest *guest = add(host), *other;
+    uint64_t first;
+
+    (void)state;
+    other = stage_add(host, HOST_SUPERVISION_ROOT, "kv",
+                      (struct rapahub_supervision){
+                          .start = RAPAHUB_START_MANUAL, .restarts_max = 5, .dependencies = needs});
+    assert_int_equal(rapahub_child_start(handle(host), id_of(guest), HUB_SECOND), 0);
+    assert_int_equal(rapahub_child_start(handle(host), id_of(other), HUB_SECOND), 0);
+    first = guest->child.incarnation;
+    stops_later = true;
+    assert_int_equal(rapahub_child_restart(handle(host), id_of(guest), HUB_SECOND), 0);
+    assert_true(guest->child.incarnation > first);
+    assert_int_equal(guest->state, HOST_GUEST_READY);
+    stops_later = false;
+    close_operated(host);
+}
+
 static void a_closed_child_is_gone_for_good(void **state)
 {
     struct host_supervision *host = open_operated();
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_child_that_is_stopped_meanwhile_is_not_waited_for),
         cmocka_unit_test(a_stop_is_over_when_the_child_is_down),
         cmocka_unit_test(a_restart_is_over_when_the_next_life_serves),
+        cmocka_unit_test(a_restart_that_waits_for_others_to_stop_is_not_over),
         cmocka_unit_test(a_closed_child_is_gone_for_good),
         cmocka_unit_test(without_a_thread_that_waits_its_end_is_told_once),
     };

@@ -297,6 +297,7 @@ static void the_end_of_a_guest_is_what_the_kernel_or_the_host_knows_of_it(void *
     hub_publish(&rig->life->exit.cause, HOST_CAUSE_STALL);
     assert_int_equal(host_life_ended(rig->life, (char[64]){0}, 64), RAPAHUB_EXIT_WATCHDOG);
     rig->life->anonymous = true; /* only its parent learns its exit status */
+    assert_int_equal(host_life_ended(rig->life, (char[64]){0}, 64), RAPAHUB_EXIT_WATCHDOG);
     hub_publish(&rig->life->exit.cause, HOST_CAUSE_NONE);
     assert_ended(rig, RAPAHUB_EXIT_LOST, "died; only its parent knows how");
     rig->life->goodbye.detached = true;
