@@ -119,15 +119,31 @@ static int each_in(const char *folder, visit_socket *visit, void *user)
     return r;
 }
 
+/* Two places are often one folder: the session's is /run/user/UID where systemd starts sessions. */
+static bool is_new(const char *folder, struct stat *seen, size_t count)
+{
+    if (lstat(folder, &seen[count]) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (seen[i].st_dev == seen[count].st_dev && seen[i].st_ino == seen[count].st_ino)
+            return false;
+    return true;
+}
+
 static int each_socket(visit_socket *visit, void *user)
 {
+    struct stat seen[PLACES];
+    size_t count = 0;
     int r = 0;
 
     for (int place = 0; place < PLACES && r == 0; place++) {
         char folder[CLI_RUNTIME_PATH];
 
-        if (folder_of((enum place)place, folder) && check_folder(folder) == 0)
+        if (folder_of((enum place)place, folder) && check_folder(folder) == 0 &&
+            is_new(folder, seen, count)) {
+            count++;
             r = each_in(folder, visit, user);
+        }
     }
     return r;
 }

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where control sockets lie when another user was there first. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
 
+#include "host/cli/cli.h"
 #include "host/cli/runtime.h"
 #include "tests/support/testing.h"
 
@@ -82,11 +87,86 @@ static void where_there_is_none_the_owner_is_named(void **state)
     close_stage(&stage);
 }
 
+static int visit_nothing(void *user, const char *host, const struct control_guest *guest)
+{
+    (void)user;
+    (void)host;
+    (void)guest;
+    return 0;
+}
+
+/* A host's socket in `folder`, on which nothing answers. */
+static int open_socket(const struct stage *stage, const char *folder, char path[100])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(path, 100, "%.80s/silent.sock", folder);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(chown(path, stage->user, (gid_t)-1), 0);
+    return fd;
+}
+
+/* Ends each connection to the socket until the process has ended; returns their number. */
+static int count_connections(int fd, pid_t process)
+{
+    int count = 0, status = -1;
+
+    for (;;) {
+        struct pollfd wait = {fd, POLLIN, 0};
+        bool over = waitpid(process, &status, WNOHANG) == process;
+
+        while (poll(&wait, 1, over ? 0 : 20) > 0) {
+            close(accept(fd, NULL, NULL));
+            count++;
+        }
+        if (over)
+            break;
+    }
+    assert_int_equal(status, 0);
+    return count;
+}
+
+/* As where systemd began the session: $XDG_RUNTIME_DIR is /run/user/UID. */
+static void a_host_is_visited_once_where_two_places_are_one_folder(void **state)
+{
+    struct stage stage;
+    char session[40], folder[60], path[100];
+    pid_t child;
+    int fd;
+
+    (void)state;
+    open_stage(&stage);
+    snprintf(session, sizeof session, "/run/user/%u", stage.user);
+    snprintf(folder, sizeof folder, "%s/rapahub", session);
+    if (mkdir("/run/user", 0755) < 0 && errno != EEXIST)
+        skip();
+    assert_int_equal(mkdir(session, 0700) | chown(session, stage.user, (gid_t)-1), 0);
+    assert_int_equal(mkdir(folder, 0700) | chown(folder, stage.user, (gid_t)-1), 0);
+    fd = open_socket(&stage, folder, path);
+    child = fork();
+    if (child == 0) {
+        struct cli cli = {.quiet = true, .timeout_ns = 2000000000u};
+
+        setenv("XDG_RUNTIME_DIR", session, 1);
+        _exit(seteuid(stage.user) < 0 || cli_runtime_each(&cli, visit_nothing, NULL) != 0);
+    }
+    assert_int_equal(count_connections(fd, child), 1);
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+    rmdir(session);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_users_folder_stops_nobody),
         cmocka_unit_test(where_there_is_none_the_owner_is_named),
+        cmocka_unit_test(a_host_is_visited_once_where_two_places_are_one_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
