@@ -169,7 +169,7 @@ static int print_json(const struct calling *calling, const void *value)
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
     return cli_json_print(output(calling), calling->cli->command->schema, MEMBER("ok", (bool)true),
-                          MEMBER_RAW("result", text), MEMBER("method", calling->signature->text),
+                          cli_json_raw("result", text), MEMBER("method", calling->signature->text),
                           MEMBER_OBJECT("guest", MEMBER("name", guest_name(calling)),
                                         MEMBER("peer", answer->peer),
                                         MEMBER("epoch", answer->epoch), MEMBER("pid", answer->pid)),

@@ -91,10 +91,12 @@ static inline struct cli_json_member cli_json_bool(const char *key, bool value)
 
 /* A member of the document itself, whose value is JSON already: the result of a call, as
  * hub_text_json prints it. jansson has no unsigned 64-bit numbers, and prints 0.1 with 17 digits.
- * `key` needs no escapes. */
-#define MEMBER_RAW(key, json_text) \
-    ((struct cli_json_member){     \
-        (json_text) ? CLI_JSON_RAW : CLI_JSON_LEFT_OUT, key, {json_text, 0}, 0})
+ * `key` needs no escapes. Left out if `json_text` is NULL. */
+static inline struct cli_json_member cli_json_raw(const char *key, const char *json_text)
+{
+    return (struct cli_json_member){
+        json_text ? CLI_JSON_RAW : CLI_JSON_LEFT_OUT, key, {json_text, 0}, 0};
+}
 
 /* An object in what is open, with its members, and a list without elements. */
 #define BRACKET(kind, key) ((struct cli_json_member){kind, key, {NULL, 0}, 0})

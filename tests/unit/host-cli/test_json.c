@@ -17,7 +17,7 @@ static void a_document_is_what_a_reader_takes(void **state)
     (void)state;
     cli_json_begin(&json, to, "rapahub.test/1");
     cli_json_put(&json, MEMBER("text", "a \"b\" \\ \n\t\x01 ü"));
-    cli_json_put(&json, MEMBER_RAW("raw", "[0.1]"));
+    cli_json_put(&json, cli_json_raw("raw", "[0.1]"));
     cli_json_put(&json, MEMBER("bad", rapahub_string_of("\xff!")),
                  MEMBER("most", UINT64_C(9223372036854775807)), MEMBER("least", INT64_MIN),
                  MEMBER("yes", (bool)true), MEMBER_TIME("time", 1));
@@ -84,7 +84,7 @@ static void a_raw_member_stays_as_it_is(void **state)
 
     (void)state;
     cli_json_begin(&json, to, "s");
-    cli_json_put(&json, MEMBER_RAW("result", "[18446744073709551615, 0.1]"));
+    cli_json_put(&json, cli_json_raw("result", "[18446744073709551615, 0.1]"));
     cli_json_put(&json, MEMBER("last", 1));
     assert_int_equal(cli_json_end(&json), 0);
     fclose(to);
