@@ -78,6 +78,24 @@ static void a_call_ends_once_and_then_uses_its_container_no_more(void **state)
     floor_close(stage);
 }
 
+static void the_end_of_a_call_that_a_gate_waits_for_is_told(void **state)
+{
+    struct stage *stage = open_asyncs();
+    const struct host_changes *changes = &stage->host.process.owner.changes;
+    struct hub_request *request;
+
+    (void)state;
+    assert_int_equal(begin(stage, make("a"), NULL), 0);
+    request = floor_next(stage);
+    host_containers_await(stage->container, true);
+    assert_int_equal(hub_load_relaxed(&changes->told), 0);
+    floor_answer(stage, request, "\1", 1);
+    floor_receive(stage);
+    assert_int_equal(hub_load_relaxed(&changes->told), 1);
+    host_containers_await(stage->container, false);
+    floor_close(stage);
+}
+
 static void a_call_to_a_guest_that_starts_is_parked_until_it_is_ready(void **state)
 {
     struct stage *stage = open_asyncs();
@@ -337,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_ends_once_and_then_uses_its_container_no_more),
+        cmocka_unit_test(the_end_of_a_call_that_a_gate_waits_for_is_told),
         cmocka_unit_test(a_call_to_a_guest_that_starts_is_parked_until_it_is_ready),
         cmocka_unit_test(a_parked_call_ends_at_its_deadline),
         cmocka_unit_test(a_parked_call_that_is_cancelled_is_never_sent),

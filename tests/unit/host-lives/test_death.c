@@ -105,18 +105,23 @@ static void a_guest_that_left_as_it_was_asked_is_no_death(void **state)
     mortal_close(mortal);
 }
 
+/* A start that found no free entry hears of it. */
 static void a_life_is_freed_when_its_last_user_has_gone(void **state)
 {
     struct mortal *mortal = mortal_serving(eager);
+    struct hub_a32 *told = &HOST_OWNER(mortal->host)->changes.told;
 
     (void)state;
     host_life_hold(mortal->life);
     mortal_crash(mortal);
+    hub_store_relaxed(told, 0);
     mortal_sweep(mortal);
     assert_non_null(mortal->life);
+    assert_int_equal(hub_load_relaxed(told), 0);
     host_life_drop(mortal->life);
     mortal_sweep(mortal);
     assert_null(mortal->life);
+    assert_int_equal(hub_load_relaxed(told), 1);
     mortal_close(mortal);
 }
 
