@@ -4,13 +4,16 @@
 # shellcheck source=tests/run/suites.sh
 . tests/run/suites.sh
 
-# It knows no pidfd; one that sends a hundred megabytes takes it minutes; one crashes on purpose, and
-# valgrind has its own words for that; two lower the limit of descriptors, which valgrind keeps to itself;
-# one closes on one thread what lingers for seconds, and all threads stand still there meanwhile.
-# Two sleep on several futexes at once, for which neither valgrind nor the emulator has a system call.
-readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-control_server
-    test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store test_unit_base_received
-    test_unit_base_closer test_unit_base_futex test_unit_host-owner_futexes)
+# It knows no pidfd (shm/wait, host-lives/anonymous), and runs a child that shares its parent's memory in
+# memory of its own (spawn). A program that sends a hundred megabytes takes it minutes (server); one crashes on
+# purpose, and valgrind has its own words for that (last_words). Three lower the limit of descriptors,
+# which valgrind keeps to itself (fd_store twice, received). All threads stand still where one closes
+# what lingers for seconds (closer). Three sleep on several futexes at once, for which neither valgrind
+# nor the emulator has a system call (futex, futexes, nap).
+readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous test_unit_host-process_spawn
+    test_unit_host-control_server test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store
+    test_unit_host-process_fd_store test_unit_base_received test_unit_base_closer test_unit_base_futex
+    test_unit_host-owner_futexes test_unit_host-process_nap)
 
 # One program under valgrind; its log stays if it fails, and under another name if it was skipped.
 one_under_valgrind() {

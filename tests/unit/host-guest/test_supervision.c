@@ -172,7 +172,7 @@ static void a_guest_whose_time_is_over_is_killed_after_its_command(void **state)
     (void)state;
     stage_serve(guest);
     guest->life = &life;
-    host_supervision_stop_all(host, hub_clock_now() + HUB_MILLISECOND);
+    host_supervision_stop_all(host, hub_clock_now() + 100 * HUB_MILLISECOND);
     assert_string_equal(done, "+-");
     assert_true(guest->child.asked);
     while (hub_clock_left(host->supervise.due_ns) > 0)
