@@ -7,14 +7,14 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/process.h"
+#include "host/cli/command/program.h"
 #include "host/cli/commands.h"
-#include "host/cli/elf_methods.h"
-#include "host/cli/failure.h"
-#include "host/cli/files.h"
-#include "host/cli/json.h"
-#include "host/cli/process.h"
-#include "host/cli/program.h"
+#include "host/cli/target/elf_methods.h"
+#include "host/cli/text/files.h"
+#include "host/cli/text/json.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/commands.h"
 
-#include "host/cli/help.h"
+#include "host/cli/command/help.h"
 #include "host/supervise/defaults.h"
 
 /* Name, function, kind of the operands, least and most of them, how they are called, summary, text,

@@ -5,7 +5,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "host/cli/command.h"
+#include "host/cli/command/command.h"
 
 /* Ends with an entry that has no name. */
 extern const struct cli_command cli_commands[];

@@ -6,12 +6,12 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/json.h"
-#include "host/cli/remote.h"
-#include "host/cli/runtime.h"
-#include "host/cli/view.h"
+#include "host/cli/target/remote.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/view.h"
 
 /* COMP_WORDBREAKS would cut at ':' and '='; a target has the first. */
 static const char bash_script[] =

@@ -15,11 +15,11 @@
 #include <rapahub/export.h>
 #include <rapahub/version.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/listing.h"
+#include "host/cli/command/program.h"
 #include "host/cli/commands.h"
-#include "host/cli/listing.h"
-#include "host/cli/program.h"
-#include "host/cli/runtime.h"
+#include "host/cli/target/runtime.h"
 #include "host/config/units.h"
 #include "hub/base/mapping.h"
 

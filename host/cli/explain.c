@@ -5,10 +5,10 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/listing.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
-#include "host/cli/listing.h"
 
 static void print_one(int code)
 {

@@ -8,15 +8,15 @@
 #include <rapahub/error.h>
 #include <rapahub/version.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
 #include "host/cli/commands.h"
-#include "host/cli/elf_methods.h"
-#include "host/cli/json.h"
-#include "host/cli/remote.h"
-#include "host/cli/runtime.h"
-#include "host/cli/session.h"
-#include "host/cli/sha256.h"
-#include "host/cli/table.h"
+#include "host/cli/target/elf_methods.h"
+#include "host/cli/target/remote.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/target/session.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/sha256.h"
+#include "host/cli/text/table.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"

@@ -5,13 +5,13 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/interrupt.h"
 #include "host/cli/commands.h"
-#include "host/cli/interrupt.h"
-#include "host/cli/json.h"
-#include "host/cli/runtime.h"
-#include "host/cli/terminal.h"
-#include "host/cli/view.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/terminal.h"
+#include "host/cli/text/view.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"

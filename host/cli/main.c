@@ -9,11 +9,11 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/help.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
-#include "host/cli/help.h"
-#include "host/cli/json.h"
+#include "host/cli/text/json.h"
 
 #define EXIT_USAGE 2
 

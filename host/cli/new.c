@@ -9,12 +9,12 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/program.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
-#include "host/cli/json.h"
-#include "host/cli/program.h"
-#include "host/cli/texts.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/texts.h"
 #include "hub/base/own.h"
 #include "hub/wire/signature.h"
 

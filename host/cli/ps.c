@@ -4,11 +4,11 @@
 #include <rapahub/error.h>
 #include <rapahub/host.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/listing.h"
 #include "host/cli/commands.h"
-#include "host/cli/listing.h"
-#include "host/cli/runtime.h"
-#include "host/cli/view.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/text/view.h"
 #include "host/config/units.h"
 
 /* ---- the guests ---- */

@@ -6,7 +6,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/failure.h"
+#include "host/cli/command/failure.h"
 
 static bool same(struct rapahub_guest_id a, struct rapahub_guest_id b)
 {

@@ -7,11 +7,11 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
-#include "host/cli/failure.h"
-#include "host/cli/json.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
 #include "host/cli/run_anonymous.h"
-#include "host/cli/view.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/view.h"
 #include "host/config/units.h"
 #include "host/supervise/defaults.h"
 #include "hub/base/clock.h"

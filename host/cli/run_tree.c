@@ -7,10 +7,10 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
-#include "host/cli/failure.h"
-#include "host/cli/json.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
 #include "host/cli/run_events.h"
+#include "host/cli/text/json.h"
 #include "host/supervise/defaults.h"
 #include "host/supervise/lint.h"
 #include "hub/base/clock.h"

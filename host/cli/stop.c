@@ -4,11 +4,11 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
 #include "host/cli/commands.h"
-#include "host/cli/failure.h"
-#include "host/cli/json.h"
-#include "host/cli/runtime.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/text/json.h"
 
 static int report(const struct cli *cli, const struct cli_runtime_place *place, const char *done)
 {

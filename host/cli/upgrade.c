@@ -7,14 +7,14 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
 #include "host/cli/commands.h"
-#include "host/cli/elf_methods.h"
-#include "host/cli/failure.h"
-#include "host/cli/json.h"
-#include "host/cli/remote.h"
-#include "host/cli/runtime.h"
-#include "host/cli/view.h"
+#include "host/cli/target/elf_methods.h"
+#include "host/cli/target/remote.h"
+#include "host/cli/target/runtime.h"
+#include "host/cli/text/json.h"
+#include "host/cli/text/view.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"

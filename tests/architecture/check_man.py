@@ -60,7 +60,7 @@ def check_options(program, commands, findings):
         part = subprocess.run([program, "__manual", command["name"]], capture_output=True, text=True, check=True).stdout
         for option in command["options"]:
             if "--" + option["name"] not in part.replace("\\", ""):
-                findings.add("host/cli/help.c", 1, f"the page of {command['name']} lacks --{option['name']}")
+                findings.add("host/cli/command/help.c", 1, f"the page of {command['name']} lacks --{option['name']}")
 
 
 def main():

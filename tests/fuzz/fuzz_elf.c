@@ -9,7 +9,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf_methods.h"
+#include "host/cli/target/elf_methods.h"
 #include "host/config/module.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/answer.h"
+#include "host/cli/target/answer.h"
 #include "tests/support/testing.h"
 
 struct inner {

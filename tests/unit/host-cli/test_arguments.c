@@ -5,7 +5,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/arguments.h"
+#include "host/cli/command/arguments.h"
 #include "host/cli/commands.h"
 #include "tests/support/testing.h"
 

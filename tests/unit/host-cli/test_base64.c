@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/base64.h"
+#include "host/cli/text/base64.h"
 #include "tests/support/testing.h"
 
 static void assert_decodes(const char *text, const char *expected)

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "host/cli/cli.h"
+#include "host/cli/command/cli.h"
 #include "host/cli/commands.h"
 #include "tests/unit/host-cli/capture.h"
 

@@ -11,7 +11,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/elf_methods.h"
+#include "host/cli/target/elf_methods.h"
 #include "host/config/module.h"
 #include "hub/base/random.h"
 #include "tests/support/testing.h"

@@ -7,8 +7,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
-#include "host/cli/failure.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
 #include "tests/unit/host-cli/capture.h"
 
 static struct capture capture;

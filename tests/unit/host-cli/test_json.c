@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/json.h"
+#include "host/cli/text/json.h"
 #include "tests/support/testing.h"
 
 static void a_document_is_what_a_reader_takes(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rapahub/error.h>
 
-#include "host/cli/methods.h"
+#include "host/cli/target/methods.h"
 #include "tests/support/testing.h"
 
 static int find(const struct cli_texts *methods, const char *text, struct hub_signature **out)

@@ -3,7 +3,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/record.h"
+#include "host/cli/text/record.h"
 #include "hub/wire/signature.h"
 #include "tests/support/testing.h"
 

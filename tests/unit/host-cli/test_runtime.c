@@ -13,8 +13,8 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/cli.h"
-#include "host/cli/runtime.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/target/runtime.h"
 #include "tests/support/testing.h"
 
 /* An otherwise unused user, who owns these folders. */

@@ -8,7 +8,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/stream_files.h"
+#include "host/cli/target/stream_files.h"
 #include "tests/support/testing.h"
 
 /* "@" and a new file with these bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "host/cli/table.h"
+#include "host/cli/text/table.h"
 #include "tests/support/testing.h"
 
 static void assert_table(unsigned width, const char *expected)

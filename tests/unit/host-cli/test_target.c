@@ -3,7 +3,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/target.h"
+#include "host/cli/target/target.h"
 #include "tests/support/testing.h"
 
 static void assert_file(const char *text, const char *file, const char *method)

@@ -8,7 +8,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/cli/values.h"
+#include "host/cli/target/values.h"
 #include "tests/support/testing.h"
 
 static struct hub_signature *signature_of(const char *text)
