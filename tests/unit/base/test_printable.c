@@ -51,6 +51,22 @@ static void a_text_is_mended_in_place(void **state)
     assert_string_equal(text, "a?[31m??b???\xc3\xa9?");
 }
 
+/* Long texts are looked at in steps of several bytes. */
+static void each_byte_is_seen_wherever_it_stands(void **state)
+{
+    (void)state;
+    for (int byte = 1; byte < 256; byte++)
+        for (size_t at = 0; at < 19; at++) {
+            char text[] = "nineteen characters", mended[sizeof text];
+
+            memcpy(mended, text, sizeof text);
+            text[at] = (char)byte;
+            mended[at] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
+            hub_printable_mend(text);
+            assert_string_equal(text, mended);
+        }
+}
+
 static void what_is_escaped_can_be_read_back(void **state)
 {
     static const char text[] = "\xc3\xa9\x1b\n\xc2\x9b";
@@ -72,6 +88,7 @@ int main(void)
         cmocka_unit_test(what_a_person_may_see_stays),
         cmocka_unit_test(controls_and_what_is_no_text_do_not),
         cmocka_unit_test(a_text_is_mended_in_place),
+        cmocka_unit_test(each_byte_is_seen_wherever_it_stands),
         cmocka_unit_test(what_is_escaped_can_be_read_back),
     };
 
