@@ -15,14 +15,15 @@
 tests() {
     [ "${1-}" != --long ] || long=yes
     need "${build_packages[@]}" "${test_packages[@]}"
-    local start=$SECONDS
+    local start=$SECONDS waiting=8 # programs at once that wait for most of their time
     check_sources
     if built release; then
         step calls check_calls
         step symbols check_symbols
         step lint check_lint
         run_tests release -j "$jobs" -L unit
-        run_tests release -j "$jobs" -LE unit
+        run_tests release -j "$waiting" -L waits
+        run_tests release -j "$jobs" -LE 'unit|waits'
         show_tables release
         step 'main job' build/release/bin/archive
         under_valgrind
@@ -30,10 +31,14 @@ tests() {
     ! built clang || run_tests clang -j "$jobs" -L unit
     arm64
     if built asan; then
-        run_tests asan -j "$jobs" -LE 'install|architecture|fault|models'
+        run_tests asan -j "$waiting" -L waits
+        run_tests asan -j "$jobs" -LE 'install|architecture|fault|models|waits'
         step 'main job asan' build/asan/bin/archive --limit 8
     fi
-    ! built tsan || run_tests tsan -j "$jobs" -L 'unit|integration'
+    if built tsan; then
+        run_tests tsan -j "$waiting" -L waits -L integration
+        run_tests tsan -j "$jobs" -L 'unit|integration' -LE waits
+    fi
     [ -z "$long" ] || long_tests
     say "$((SECONDS - start)) s"
     [ "$unsteady" = 0 ] || say "$unsteady unsteady: their output is above"
