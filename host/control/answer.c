@@ -19,8 +19,8 @@
 #define REST_NS    (20 * HUB_SECOND)
 #define RESTART_NS (30 * HUB_SECOND)
 
-/* A follower that does not read gets no more lines while so many bytes wait for it. */
-#define FOLLOWER_PENDING ((size_t)256 << 10)
+/* A client that does not read gets no more lines while so many bytes wait for it. */
+#define LINES_PENDING ((size_t)256 << 10)
 
 struct visiting {
     struct rapahub_control *control;
@@ -398,42 +398,46 @@ static void send_line(struct rapahub_control *control, struct host_server_client
     host_reply_send(control, client, HOST_FRAME_LINE, &record);
 }
 
-static void send_kept_lines(struct rapahub_control *control, struct host_server_client *client,
-                            uint64_t since_ns)
+/* Lines are kept in the order of their times: after the first that is not too old, none is. */
+static void send_kept_lines(struct rapahub_control *control, struct host_server_client *client)
 {
     struct host_line line;
 
-    while (!client->doomed && client->out.size - client->out.start < FOLLOWER_PENDING &&
+    while (!client->doomed && client->out.size - client->out.start < LINES_PENDING &&
            host_lines_next(control->lines, client->line, &line)) {
         client->line = line.number;
-        if ((uint32_t)line.level <= client->level && line.time_ns >= since_ns)
+        if (line.time_ns < client->since_ns)
+            continue;
+        client->since_ns = 0;
+        if ((uint32_t)line.level <= client->level)
             send_line(control, client, &line);
     }
 }
 
 void host_answer_lines(struct rapahub_control *control, struct host_server_client *client)
 {
-    if (client->following)
-        send_kept_lines(control, client, 0);
+    struct host_line line;
+
+    if (!client->following)
+        return;
+    send_kept_lines(control, client);
+    if (!client->once || host_lines_next(control->lines, client->line, &line))
+        return;
+    client->following = false;
+    host_reply_end(control, client, 0);
 }
 
 static void logs(struct rapahub_control *control, struct host_server_client *client,
                  const union host_frame_record *record)
 {
     uint64_t now_ns = hub_clock_wall(), age_ns = record->logs.since_ns;
-    struct host_line line;
 
     client->level = record->logs.level;
     client->line = 0;
-    for (uint64_t since_ns = age_ns < now_ns ? now_ns - age_ns : 0; !client->doomed;) {
-        send_kept_lines(control, client, since_ns);
-        if (record->logs.follow || !host_lines_next(control->lines, client->line, &line))
-            break;
-    }
-    if (record->logs.follow)
-        client->following = true;
-    else
-        host_reply_end(control, client, 0);
+    client->since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
+    client->once = !record->logs.follow;
+    client->following = true;
+    host_answer_lines(control, client);
 }
 
 void host_answer(struct rapahub_control *control, struct host_server_client *client,

@@ -90,7 +90,7 @@ static int accept_clients(struct rapahub_control *control)
 }
 
 /* Says whether a client may send this request now. While its call runs only the cancel may come;
- * during an operation, and after LOGS -f, nothing. */
+ * during an operation, and while it gets lines, nothing. */
 static bool in_order(const struct host_server_client *client, enum host_frame_kind kind)
 {
     return !client->following && !client->operation && (!client->call || kind == HOST_FRAME_CANCEL);
