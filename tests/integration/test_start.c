@@ -216,6 +216,23 @@ static void too_few_descriptors_are_told_and_leave_nothing(void **state)
 }
 
 /* A file size limit stands for a full /dev/shm: the space of a shared segment cannot be had. */
+static void a_host_without_descriptors_is_told_of_the_limit(void **state)
+{
+    struct rapahub_host *host = NULL;
+    struct rlimit before, few;
+    int next = dup(0), r;
+
+    (void)state;
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = (struct rlimit){(rlim_t)next, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    r = rapahub_host_create(&(struct rapahub_host_options){0}, &host);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_refused(r, RAPAHUB_EMFILE, "RLIMIT_NOFILE");
+    assert_null(host);
+}
+
 static void a_segment_without_space_is_refused(void **state)
 {
     const struct rapahub_guest_options options = {.chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED};
@@ -353,6 +370,7 @@ int main(void)
         cmocka_unit_test(strict_is_refused_for_there_is_no_jail),
         cmocka_unit_test(what_this_release_does_not_know_is_refused),
         cmocka_unit_test(too_few_descriptors_are_told_and_leave_nothing),
+        cmocka_unit_test(a_host_without_descriptors_is_told_of_the_limit),
         cmocka_unit_test(a_segment_without_space_is_refused),
         cmocka_unit_test(a_limit_of_descriptors_is_named),
         cmocka_unit_test(a_limit_of_file_sizes_is_named_and_kills_nobody),

@@ -40,6 +40,19 @@ static struct child start(int status)
     return child;
 }
 
+static void a_descriptor_of_a_process_may_be_any_number(void **state)
+{
+    int input = dup(0);
+
+    (void)state;
+    assert_true(input > 0);
+    close(0);
+    assert_int_equal(hub_proof_open(getpid()), 0);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    assert_int_equal(hub_proof_open(-1), -EINVAL);
+}
+
 /* Silence proves nothing. r[verify hub.death.proof] */
 static void a_living_process_is_never_called_dead(void **state)
 {
@@ -250,6 +263,7 @@ static void what_a_child_has_used_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_descriptor_of_a_process_may_be_any_number),
         cmocka_unit_test(a_living_process_is_never_called_dead),
         cmocka_unit_test(a_killed_process_is_proven_dead_with_its_signal),
         cmocka_unit_test(the_status_of_who_exited_is_told),

@@ -51,6 +51,18 @@ static struct run stream(bool cold)
     return run;
 }
 
+/* Each is waited for: more would cost more than they tell. */
+static void of_four_single_copies_one_is_timed(void **state)
+{
+    struct run run = alone();
+
+    (void)state;
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_true(hub_way_is_timed(&run.way) == (i % 4 == 3));
+        copies(&run, &shares, 1);
+    }
+}
+
 static void the_first_copies_try_each_way_and_tell_which_pays(void **state)
 {
     struct run run = alone();
@@ -170,6 +182,7 @@ static void all_bytes_come_either_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_four_single_copies_one_is_timed),
         cmocka_unit_test(the_first_copies_try_each_way_and_tell_which_pays),
         cmocka_unit_test(of_a_thousand_copies_a_few_go_another_way),
         cmocka_unit_test(it_follows_cpus_that_begin_or_cease_to_share),

@@ -3,6 +3,7 @@
 #include <rapahub/method.h>
 
 #include "host/call/async_call.h"
+#include "host/call/cached_call.h"
 #include "tests/unit/host-call/floor.h"
 
 #define LARGE 900
@@ -98,6 +99,25 @@ static void later_calls_of_a_stub_end_like_the_first(void **state)
         assert_int_equal(told.number, 8);
         assert_int_equal(host_containers_users(stage->container), 0);
     }
+    floor_close(stage);
+}
+
+/* A guest chooses the number of a chain that begins with it. */
+static void a_call_in_a_chain_of_any_number_is_left_to_the_general_path(void **state)
+{
+    struct stage *stage = open_calls();
+    const struct host_caller caller = {.handle = 0};
+    const struct rapahub_call call = {.types = next_types, .arguments = of_seven};
+    uint8_t room[16];
+    struct hub_writer writer;
+
+    (void)state;
+    hub_writer_init(&writer, room, sizeof room);
+    stage->host.chain.value = 1;
+    assert_int_equal(host_cached_call_encode(&stage->host, &caller, &call, &writer), -EAGAIN);
+    stage->host.chain.value = 0;
+    assert_int_equal(host_cached_call_encode(&stage->host, &caller, &call, &writer), 0);
+    assert_int_equal(writer.size, 2);
     floor_close(stage);
 }
 
@@ -259,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_result_is_decoded_and_told_once_in_a_callback),
         cmocka_unit_test(later_calls_of_a_stub_end_like_the_first),
+        cmocka_unit_test(a_call_in_a_chain_of_any_number_is_left_to_the_general_path),
         cmocka_unit_test(arguments_are_copied_whether_or_not_the_call_can_be_sent),
         cmocka_unit_test(a_call_that_cannot_begin_is_told_to_nobody),
         cmocka_unit_test(a_forked_child_begins_no_calls),

@@ -227,6 +227,20 @@ static void every_option_of_a_supervisor_has_a_key(void **state)
     close_file(&file);
 }
 
+static void the_bounds_of_a_number_are_good_numbers(void **state)
+{
+    struct file file;
+
+    (void)state;
+    open_good(&file, "supervisor:\n"
+                     "  children:\n"
+                     "    - {name: a, module: " MODULE ", backoff: {factor: 1}}\n"
+                     "    - {name: b, module: " MODULE ", backoff: {factor: 1e6}}\n");
+    assert_true(node(&file, "a")->how.backoff_factor <= 1.0);
+    assert_true(node(&file, "b")->how.backoff_factor >= 1e6);
+    close_file(&file);
+}
+
 static void each_key_is_said_with_a_text(void **state)
 {
     (void)state;
@@ -246,6 +260,7 @@ int main(void)
         cmocka_unit_test(every_option_of_a_guest_has_a_key),
         cmocka_unit_test(what_watches_and_bounds_a_guest_has_keys),
         cmocka_unit_test(every_option_of_a_supervisor_has_a_key),
+        cmocka_unit_test(the_bounds_of_a_number_are_good_numbers),
         cmocka_unit_test(each_key_is_said_with_a_text),
     };
 

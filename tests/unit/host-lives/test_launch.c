@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No process is started: the order for it is kept, and an eventfd stands for its pidfd. */
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "host/lives/launch.h"
 #include "host/observe/observe.h"
 #include "host/process/spawn.h"
 #include "hub/shm/segment.h"
+#include "tests/support/pause.h"
 #include "tests/unit/host-guest/stage.h"
 #include "tests/unit/link/pair.h"
 
@@ -16,6 +19,7 @@ static struct {
     struct host_spawn_order order;
     char arguments[512], environment[512]; /* each ended by a space */
     int pidfd;
+    int at_zero; /* the pidfd, if it is to be 0; else 0 */
 } spawned;
 
 static void keep_list(char *to, size_t size, char *const *list)
@@ -48,7 +52,7 @@ int __wrap_host_spawn(struct host_spawner *spawner, const struct host_spawn_orde
         out->step = "exec";
         return rapahub_fail(spawned.failure, "", "no such program");
     }
-    spawned.pidfd = eventfd(0, EFD_CLOEXEC);
+    spawned.pidfd = spawned.at_zero > 0 ? dup2(spawned.at_zero, 0) : eventfd(0, EFD_CLOEXEC);
     *out = (struct host_spawned){4711, spawned.pidfd, ""};
     return 0;
 }
@@ -210,6 +214,49 @@ static void a_start_that_fails_leaves_no_trace_and_names_its_step(void **state)
     close_rig(rig);
 }
 
+/* The process that was started in vain dies a moment after it was killed. */
+static void *die_late(void *user)
+{
+    pause_ms(20);
+    hub_publish(user, 1);
+    assert_int_equal(eventfd_write(spawned.at_zero, 1), 0);
+    return NULL;
+}
+
+/* Also where the descriptor of the process has the number of a closed standard input. */
+static void a_process_whose_start_fails_late_is_waited_for(void **state)
+{
+    struct rig *rig = open_rig(RAPAHUB_TRUST_STANDARD);
+    struct host_loop *loop = &HOST_OWNER(&rig->host)->loop;
+    struct host_watch full[8] = {{.fd = -1}};
+    struct hub_a32 dead = {0};
+    int input = dup(0), count = 0;
+    pthread_t thread;
+
+    (void)state;
+    assert_true(input > 0);
+    for (; count < 8; count++) {
+        full[count] = (struct host_watch){.fd = eventfd(0, EFD_CLOEXEC)};
+        if (host_loop_watch(loop, &full[count], EPOLLIN) < 0)
+            break;
+    }
+    spawned.at_zero = eventfd(0, EFD_CLOEXEC);
+    assert_int_equal(pthread_create(&thread, NULL, die_late, &dead), 0);
+    assert_true(launch(rig) < 0);
+    assert_int_equal(hub_observe(&dead), 1);
+    assert_null(rig->life);
+    assert_string_equal(rig->guest->failure.step, "watch");
+    pthread_join(thread, NULL);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    close(spawned.at_zero);
+    for (int i = 0; i <= count && i < 8; i++) {
+        host_loop_unwatch(loop, &full[i]);
+        close(full[i].fd);
+    }
+    close_rig(rig);
+}
+
 static void a_full_segment_is_a_failure_of_the_step_segment(void **state)
 {
     struct rig *rig = open_rig(RAPAHUB_TRUST_TRUSTED);
@@ -234,6 +281,7 @@ int main(void)
         cmocka_unit_test(the_signatures_of_a_plain_library_are_arguments),
         cmocka_unit_test(the_environment_of_a_guest_is_chosen_by_its_trust),
         cmocka_unit_test(a_start_that_fails_leaves_no_trace_and_names_its_step),
+        cmocka_unit_test(a_process_whose_start_fails_late_is_waited_for),
         cmocka_unit_test(a_full_segment_is_a_failure_of_the_step_segment),
     };
 

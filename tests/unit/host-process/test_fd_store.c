@@ -227,6 +227,27 @@ static void other_work_comes_between_many_messages(void **state)
     close_rig(rig);
 }
 
+/* The host's standard input may be closed. */
+static void the_socket_may_have_any_number(void **state)
+{
+    struct rig *rig = open_rig();
+    struct host_loop *loop = &rig->host.owner.loop;
+    int input = dup(0);
+
+    (void)state;
+    assert_true(input > 0);
+    host_loop_unwatch(loop, &rig->life.on_keep);
+    assert_int_equal(dup2(rig->life.on_keep.fd, 0), 0);
+    close(rig->life.on_keep.fd);
+    rig->life.on_keep.fd = 0;
+    give(rig, "state", 7);
+    host_fd_store_hear(&rig->life);
+    assert_int_equal(stored(rig->guest.keep), 7);
+    close_rig(rig);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+}
+
 /* From here on this process may open no more descriptors, but for `rlimit`. */
 static struct rlimit use_up_numbers(void)
 {
@@ -336,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_name_that_was_not_agreed_ends_the_link),
         cmocka_unit_test(an_end_of_the_socket_is_no_fault),
         cmocka_unit_test(other_work_comes_between_many_messages),
+        cmocka_unit_test(the_socket_may_have_any_number),
         cmocka_unit_test(a_descriptor_without_a_free_number_waits_in_the_socket),
         cmocka_unit_test(a_stopped_child_keeps_its_names_only),
         cmocka_unit_test(a_guest_gets_from_its_successor_only_what_that_has_stored_itself),

@@ -65,6 +65,23 @@ static void a_descriptor_that_is_not_open_is_refused_and_minus_one_is_not(void *
     fails(&order, "exec", -ENOENT);
 }
 
+/* Descriptors are moved beyond the numbers that they are to have. */
+static void descriptors_that_cannot_be_moved_away_are_too_many(void **state)
+{
+    struct host_spawn_order order = order_of();
+    struct rlimit before, few;
+
+    (void)state;
+    order.count = HOST_SPAWN_DESCRIPTORS;
+    for (int i = 3; i < order.count; i++)
+        order.descriptors[i] = -1;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){HOST_SPAWN_DESCRIPTORS, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    fails(&order, "descriptors", -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 /* r[verify supervise.limits.cgroup] */
 static void a_cgroup_that_cannot_be_entered_stops_the_start(void **state)
 {
@@ -151,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_that_cannot_be_executed_was_never_started),
         cmocka_unit_test(a_descriptor_that_is_not_open_is_refused_and_minus_one_is_not),
+        cmocka_unit_test(descriptors_that_cannot_be_moved_away_are_too_many),
         cmocka_unit_test(a_cgroup_that_cannot_be_entered_stops_the_start),
         cmocka_unit_test(the_cgroup_is_entered_before_anything_else_is_done),
         cmocka_unit_test(a_limit_that_the_kernel_refuses_is_named),

@@ -75,6 +75,21 @@ static void without_a_probe_nothing_is_asked(void **state)
     run(&stage, 10);
 }
 
+static void an_answer_without_a_question_is_no_news(void **state)
+{
+    const struct rapahub_supervision how = {.liveness = each, .readiness = each};
+    struct stage stage;
+
+    (void)state;
+    begin(&stage, &how);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(
+            host_probe_answered(&stage.set, HOST_PROBE_READINESS, i % 2, stage.now), HOST_PROBE_NONE);
+        assert_int_equal(host_probe_answered(&stage.set, HOST_PROBE_LIVENESS, false, stage.now),
+                         HOST_PROBE_NONE);
+    }
+}
+
 static void one_that_is_well_is_asked_once_a_period(void **state)
 {
     const struct rapahub_supervision how = {.liveness = each, .readiness = each};
@@ -304,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_probe_nothing_is_asked),
+        cmocka_unit_test(an_answer_without_a_question_is_no_news),
         cmocka_unit_test(one_that_is_well_is_asked_once_a_period),
         cmocka_unit_test(a_startup_probe_delays_the_others_and_ends),
         cmocka_unit_test(one_that_never_starts_up_is_stuck),

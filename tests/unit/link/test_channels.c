@@ -176,6 +176,15 @@ static int name_a_sink(void *user, struct hub_request *request,
     return 1;
 }
 
+static int name_the_next_sink(void *user, struct hub_request *request,
+                              struct hub_channel_name names[HUB_CHANNELS_OF_CALL])
+{
+    (void)user;
+    (void)request;
+    names[0] = (struct hub_channel_name){4, true};
+    return 1;
+}
+
 /* Else its caller takes what was broken off for the end, and the Reset for another's. */
 static void a_reset_that_waits_for_space_goes_before_the_response(void **state)
 {
@@ -203,6 +212,54 @@ static void a_reset_that_waits_for_space_goes_before_the_response(void **state)
         hub_inbound_calls_answer(served, request, &ok, (struct rapahub_bytes){NULL, 0}), 0);
     flow_sweep(&flow);
     assert_true(hub_calls_ended(flow.pair.guest.connection.calls, number));
+    assert_int_equal(list.list[0]->stage, HUB_CHANNEL_RESET);
+    hub_channels_drop(&list);
+    flow_close(&flow);
+}
+
+/* The guest waits for space when this begins. */
+static void *sweep_host(void *user)
+{
+    struct flow *flow = user;
+    struct hub_link *link = flow->pair.host.connection.link;
+
+    pause_ms(20);
+    for (int i = 0; i < 100 && hub_link_sweep(link, 64) >= 0; i++)
+        pause_ms(1);
+    return NULL;
+}
+
+/* The host is the caller; a guest waits until there is space for both. */
+static void a_reset_goes_before_a_response_that_waits_for_space_too(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    struct hub_channel_list list = {.count = 1};
+    const struct hub_call call = {
+        .payload = {.head = {"", 1}}, .deadline_ns = hub_clock_after(SOON), .channels = &list};
+    struct hub_request *request;
+    struct hub_inbound_calls *served;
+    struct flow flow;
+    pthread_t thread;
+    uint64_t number;
+
+    (void)state;
+    flow_open(&flow, true);
+    served = flow.pair.guest.connection.served;
+    hub_inbound_calls_find_streams(served, name_the_next_sink, NULL);
+    assert_int_equal(hub_channels_open(flow_host(&flow), false, 0, &list.list[0]), 0);
+    assert_int_equal(hub_calls_begin(flow.pair.host.connection.calls, &call, &number), 0);
+    assert_int_equal(hub_link_sweep(flow.pair.guest.connection.link, 1), 1);
+    request = hub_inbound_calls_next(served, NULL, NULL);
+    assert_non_null(request);
+    while (flow_send(&flow.pair.guest, HUB_CANCEL, 77, "", 0) == 0)
+        continue;
+    hub_channel_reset(request->channels.list[0]);
+    assert_int_equal(pthread_create(&thread, NULL, sweep_host, &flow), 0);
+    assert_int_equal(
+        hub_inbound_calls_answer(served, request, &ok, (struct rapahub_bytes){NULL, 0}), 0);
+    pthread_join(thread, NULL);
+    flow_sweep(&flow);
+    assert_true(hub_calls_ended(flow.pair.host.connection.calls, number));
     assert_int_equal(list.list[0]->stage, HUB_CHANNEL_RESET);
     hub_channels_drop(&list);
     flow_close(&flow);
@@ -365,6 +422,7 @@ int main(void)
         cmocka_unit_test(what_comes_for_a_request_that_was_refused_is_ignored_and_counted),
         cmocka_unit_test(what_comes_right_behind_a_request_of_an_unknown_method_is_ignored),
         cmocka_unit_test(a_reset_that_waits_for_space_goes_before_the_response),
+        cmocka_unit_test(a_reset_goes_before_a_response_that_waits_for_space_too),
         cmocka_unit_test(a_call_that_was_never_sent_leaves_nothing),
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
         cmocka_unit_test(a_connection_is_over_behind_its_streams),

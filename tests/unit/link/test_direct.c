@@ -43,18 +43,24 @@ static void an_answer_that_is_there_is_taken_at_once(void **state)
     pair_close(&pair);
 }
 
-static void answer_by_hand(struct pair *pair)
+static void answer_request(struct pair *pair, struct hub_request *request)
 {
     const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+
+    assert_int_equal(
+        hub_inbound_calls_answer(pair->guest.connection.served, request, &ok, request->arguments),
+        0);
+}
+
+static void answer_by_hand(struct pair *pair)
+{
     struct hub_request *request;
 
     assert_int_equal(hub_link_sweep(pair->guest.connection.link, 8), 1);
     request = hub_inbound_calls_next(pair->guest.connection.served, NULL, NULL);
     assert_non_null(request);
     assert_int_equal(request->method_id, METHOD);
-    assert_int_equal(
-        hub_inbound_calls_answer(pair->guest.connection.served, request, &ok, request->arguments),
-        0);
+    answer_request(pair, request);
 }
 
 static void an_answer_that_comes_later_is_waited_for(void **state)
@@ -79,6 +85,34 @@ static void an_answer_that_comes_later_is_waited_for(void **state)
         assert_at_rest(&pair);
     }
     assert_int_equal(hub_calls_answered(calls_of(&pair)), 31);
+    pair_close(&pair);
+}
+
+/* So are the arguments of a call through another's memory. */
+static void a_payload_in_two_parts_arrives_as_one(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    const struct hub_parts parts = {.head = {"\0ab", 3}, .tail = {"cdefg", 5}};
+    struct hub_answer answer = {0};
+    const struct hub_direct_order order = {
+        .method_id = METHOD, .timeout_ns = SOON, .answer = &answer};
+    struct hub_request *request;
+    struct hub_direct_end end;
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    end = hub_direct_call(calls_of(&pair), &parts, &order, false);
+    assert_int_equal(end.outcome, HUB_DIRECT_SENT);
+    assert_int_equal(hub_link_sweep(pair.guest.connection.link, 8), 1);
+    request = hub_inbound_calls_next(pair.guest.connection.served, NULL, NULL);
+    assert_non_null(request);
+    assert_int_equal(request->arguments.size, 7);
+    assert_memory_equal(request->arguments.data, "abcdefg", 7);
+    answer_request(&pair, request);
+    assert_int_equal(hub_calls_wait(calls_of(&pair), end.of, false), 0);
+    hub_responses_fini(&answer);
+    assert_at_rest(&pair);
     pair_close(&pair);
 }
 
@@ -436,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_is_there_is_taken_at_once),
         cmocka_unit_test(an_answer_that_comes_later_is_waited_for),
+        cmocka_unit_test(a_payload_in_two_parts_arrives_as_one),
         cmocka_unit_test(what_came_before_the_answer_is_left_for_others),
         cmocka_unit_test(what_lies_in_the_ring_is_received_before_another_call),
         cmocka_unit_test(an_answer_with_another_id_is_nobody_s),

@@ -117,6 +117,41 @@ static void a_pump_can_be_stopped_wherever_it_waits(void **state)
     rapahub_source_destroy(out.source);
 }
 
+/* A stream holds 64 KiB. Its source is full, so that the last byte goes in when the pump has read;
+ * its sink is full, so that it can write nothing of that. */
+static void a_pump_is_stopped_where_it_waits_for_its_reader(void **state)
+{
+    static char filling[65536];
+    struct ends in, out;
+    struct hub_thread_pool pool;
+    struct hub_pump *pump;
+    bool at_source = true;
+
+    (void)state;
+    hub_thread_pool_init(&pool);
+    assert_int_equal(rapahub_stream_pair(&in.sink, &in.source), 0);
+    assert_int_equal(rapahub_stream_pair(&out.sink, &out.source), 0);
+    const struct hub_pump_options options = {.source = in.source,
+                                             .sink = out.sink,
+                                             .pool = &pool,
+                                             .piece = 100,
+                                             .on_moved = ignore,
+                                             .on_end = ignore};
+
+    assert_int_equal(rapahub_sink_write(in.sink, filling, sizeof filling), 0);
+    assert_int_equal(rapahub_sink_write(out.sink, filling, sizeof filling), 0);
+    assert_int_equal(hub_pump_start(&options, &pump), 0);
+    assert_int_equal(rapahub_sink_write(in.sink, "a", 1), 0);
+    hub_pump_stop(pump);
+    assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_ECANCELED);
+    assert_false(at_source);
+    hub_thread_pool_fini(&pool);
+    rapahub_sink_destroy(in.sink);
+    rapahub_source_destroy(in.source);
+    rapahub_sink_destroy(out.sink);
+    rapahub_source_destroy(out.source);
+}
+
 static void a_pump_tells_which_end_failed(void **state)
 {
     struct rapahub_source *source;
@@ -152,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_writer_that_goes_without_an_end_is_an_error),
         cmocka_unit_test(a_reader_that_goes_ends_the_writing),
         cmocka_unit_test(a_pump_can_be_stopped_wherever_it_waits),
+        cmocka_unit_test(a_pump_is_stopped_where_it_waits_for_its_reader),
         cmocka_unit_test(a_pump_tells_which_end_failed),
     };
 

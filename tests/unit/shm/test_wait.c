@@ -267,6 +267,27 @@ static void the_own_side_wakes_its_sleepers_of_every_stage(void **state)
     }
 }
 
+/* A program may have closed its standard input. */
+static void a_nudge_goes_through_any_descriptor(void **state)
+{
+    int input = dup(0), nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct pair pair;
+    eventfd_t nudges = 0;
+
+    (void)state;
+    begin_pair(&pair);
+    assert_true(input >= 0 && nudge >= 0);
+    assert_int_equal(dup2(nudge, 0), 0);
+    pair.side[0].nudge = 0;
+    hub_wait_wake_own(&pair.side[0]);
+    assert_int_equal(eventfd_read(nudge, &nudges), 0);
+    assert_int_equal(nudges, 1);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    close(nudge);
+    end_pair(&pair);
+}
+
 /* r[verify shm.doorbell.death] r[verify shm.doorbell.purpose] */
 static void a_hang_up_is_reported_once_and_ends_the_wait(void **state)
 {
@@ -395,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_stream_spins_longer_for_as_long_as_its_peer_is_awake),
         cmocka_unit_test(sleepers_of_every_stage_are_woken),
         cmocka_unit_test(the_own_side_wakes_its_sleepers_of_every_stage),
+        cmocka_unit_test(a_nudge_goes_through_any_descriptor),
         cmocka_unit_test(a_hang_up_is_reported_once_and_ends_the_wait),
         cmocka_unit_test(a_death_is_reported_after_the_hang_up_that_hinted_at_it),
         cmocka_unit_test(who_waits_to_send_leaves_the_doorbell_alone),
