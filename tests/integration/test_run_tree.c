@@ -379,6 +379,25 @@ static void a_supervisor_that_fails_is_told_of(void **state)
 
 /* ---- before it begins ---- */
 
+static void a_plain_library_has_its_signatures_in_the_file(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    make_scene(&scene);
+    write_file(&scene, "supervisor:\n"
+                       "  name: top\n"
+                       "  children:\n"
+                       "    - {name: one, module: " TEST_MODULES "/plain.so,\n"
+                       "       plain: ['gcd(u64, u64) -> u64']}\n");
+    start_host(&scene, scene.file);
+    await(&scene, "one: ready in ");
+    assert_told(ASK(&scene, "call", "one.gcd", "12", "18"), 0, "6\n");
+    assert_told(ASK(&scene, "stop", "top", "-y"), 0, "top: stopped");
+    (void)end_of(&scene, NULL, 0);
+    clear_scene(&scene);
+}
+
 static void a_check_starts_nothing(void **state)
 {
     struct scene scene;
@@ -429,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_tree_whose_work_is_done_ends_well),
         cmocka_unit_test(one_that_was_given_up_comes_back_when_asked),
         cmocka_unit_test(a_supervisor_that_fails_is_told_of),
+        cmocka_unit_test(a_plain_library_has_its_signatures_in_the_file),
         cmocka_unit_test(a_check_starts_nothing),
         cmocka_unit_test(what_the_file_says_is_not_said_twice),
     };

@@ -150,7 +150,8 @@ def prepare():
     for build, sanitize in ((PLAIN, ""), (CHECKED, "address,undefined")):
         run_logged(f"configure {os.path.basename(build)}",
                    ["cmake", "-S", TREE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DWITH_LTO=OFF",
-                    "-DRAPAHUB_WERROR=OFF", f"-DRAPAHUB_SANITIZE={sanitize}", f"-DCMAKE_C_FLAGS={flags}"])
+                    "-DRAPAHUB_WERROR=OFF", f"-DRAPAHUB_SANITIZE={sanitize}", f"-DRAPAHUB_LOCK_RANKS={'ON' if sanitize else 'OFF'}",
+                    f"-DCMAKE_C_FLAGS={flags}"])
     print("placing mutants ...", file=sys.stderr, flush=True)
     mutants = place()
     keep_times(before)

@@ -121,6 +121,39 @@ static void a_call_in_a_chain_of_any_number_is_left_to_the_general_path(void **s
     floor_close(stage);
 }
 
+static void *begin_twice(void *user)
+{
+    uint64_t id = 0;
+    const struct rapahub_call call = {.target = stage_here,
+                                      .method = "next",
+                                      .types = next_types,
+                                      .arguments = of_seven,
+                                      .method_id = &id};
+
+    return begin(user, &call, NULL) == 0 && begin(user, &call, NULL) == 0 ? user : NULL;
+}
+
+/* As long as they are open their container stays. */
+static void calls_of_another_thread_are_counted_at_their_container(void **state)
+{
+    struct stage *stage = open_calls();
+    pthread_t thread;
+    void *begun;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, begin_twice, stage), 0);
+    pthread_join(thread, &begun);
+    assert_ptr_equal(begun, stage);
+    (void)host_asyncs_serve(&stage->host);
+    assert_int_equal(host_containers_users(stage->container), 2);
+    answer(stage, "\x08", 1);
+    assert_int_equal(host_containers_users(stage->container), 1);
+    answer(stage, "\x08", 1);
+    assert_int_equal(host_containers_users(stage->container), 0);
+    assert_int_equal(told.count, 2);
+    floor_close(stage);
+}
+
 /* The caller may release them as soon as the call has begun. */
 static void arguments_are_copied_whether_or_not_the_call_can_be_sent(void **state)
 {
@@ -280,6 +313,7 @@ int main(void)
         cmocka_unit_test(the_result_is_decoded_and_told_once_in_a_callback),
         cmocka_unit_test(later_calls_of_a_stub_end_like_the_first),
         cmocka_unit_test(a_call_in_a_chain_of_any_number_is_left_to_the_general_path),
+        cmocka_unit_test(calls_of_another_thread_are_counted_at_their_container),
         cmocka_unit_test(arguments_are_copied_whether_or_not_the_call_can_be_sent),
         cmocka_unit_test(a_call_that_cannot_begin_is_told_to_nobody),
         cmocka_unit_test(a_forked_child_begins_no_calls),

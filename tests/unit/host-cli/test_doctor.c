@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* r[verify exp.honest] */
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/commands.h"
@@ -30,6 +32,45 @@ static const json_t *find_check(const json_t *document, const char *id)
             return check;
     }
     return NULL;
+}
+
+/* NULL: the system's own. */
+static const char *kernel;
+
+int __real_uname(struct utsname *out);
+int __wrap_uname(struct utsname *out);
+int __wrap_uname(struct utsname *out)
+{
+    int r = __real_uname(out);
+
+    if (kernel)
+        snprintf(out->release, sizeof out->release, "%s", kernel);
+    return r;
+}
+
+static void a_kernel_is_good_from_5_10_on(void **state)
+{
+    static const struct {
+        const char *release, *result;
+    } kernels[] = {{"4.19.0-27", "fail"}, {"5", "fail"},         {"5.9.16", "fail"},
+                   {"5.10.0", "ok"},      {"5.15.0-91", "ok"},   {"6.1.0", "ok"},
+                   {"6", "ok"},           {"10.0.1-test", "ok"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        json_t *document;
+        const json_t *check;
+
+        kernel = kernels[i].release;
+        look(CLI_OUTPUT_JSON);
+        kernel = NULL;
+        document = json_loads(capture.text, 0, NULL);
+        check = find_check(document, "kernel");
+        assert_non_null(check);
+        assert_string_equal(json_string_value(json_object_get(check, "result")),
+                            kernels[i].result);
+        json_decref(document);
+    }
 }
 
 static void what_is_not_enforced_is_said(void **state)
@@ -73,6 +114,7 @@ static void what_is_not_ok_has_a_remedy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_is_good_from_5_10_on),
         cmocka_unit_test(what_is_not_enforced_is_said),
         cmocka_unit_test(what_is_not_ok_has_a_remedy),
     };

@@ -107,6 +107,10 @@ static const struct wrong wrongs[] = {
     {GUEST("      requires: b\n    - name: b\n      module: " MODULE "\n      wants: a\n"),
      "8:14: ", "b: its dependencies are a circle, b -> a -> b; take one of them away",
      "supervise.lint.circle"},
+    {GUEST("      requires: b\n    - {name: c, module: " MODULE "}\n"
+           "    - name: b\n      module: " MODULE "\n      wants: [c, a]\n"),
+     "9:", "b: its dependencies are a circle, b -> a -> b; take one of them away",
+     "supervise.lint.circle"},
     /* traps */
     {GUEST("      backoff: {initial: 3s, max: 2s}\n"), "5:35: ",
      "a: backoff.max (2 s) is below backoff.initial (3 s); raise", "supervise.lint.backoff"},

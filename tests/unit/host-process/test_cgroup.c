@@ -116,6 +116,22 @@ static void what_happened_in_it_is_read_and_all_in_it_is_killed(void **state)
     close_stage(&stage);
 }
 
+/* The kernel's are far shorter. */
+static void the_first_1023_bytes_of_a_file_are_read(void **state)
+{
+    static const char last[] = "\noom_kill 37";
+    struct stage stage = {0};
+    char text[1024];
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    memcpy(text + sizeof text - sizeof last, last, sizeof last);
+    open_stage(&stage);
+    put(&stage, "memory.events", text);
+    assert_int_equal(host_cgroup_ooms(&stage.cgroup), 37);
+    close_stage(&stage);
+}
+
 static void one_is_made_below_the_hosts_and_removed(void **state)
 {
     struct stage stage = {0};
@@ -143,6 +159,7 @@ int main(void)
         cmocka_unit_test(each_limit_is_written_as_the_kernel_wants_it),
         cmocka_unit_test(a_controller_that_is_not_there_is_named_with_the_remedy),
         cmocka_unit_test(what_happened_in_it_is_read_and_all_in_it_is_killed),
+        cmocka_unit_test(the_first_1023_bytes_of_a_file_are_read),
         cmocka_unit_test(one_is_made_below_the_hosts_and_removed),
     };
 

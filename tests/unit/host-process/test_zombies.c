@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rapahub/log.h>
+
 #include "host/process/zombies.h"
 #include "hub/base/clock.h"
 #include "hub/base/proof.h"
@@ -41,6 +43,17 @@ uint64_t __wrap_hub_clock_left(uint64_t deadline_ns)
 {
     assert_in_range(__real_hub_clock_left(deadline_ns), 0, 2 * HUB_SECOND);
     return time_is_up ? 0 : 1;
+}
+
+static unsigned warnings;
+
+static void count_warning(void *user, enum rapahub_log_level level, const char *topic,
+                          const char *text)
+{
+    (void)user;
+    (void)topic;
+    (void)text;
+    warnings += level == RAPAHUB_LOG_WARN;
 }
 
 struct rig {
@@ -101,6 +114,24 @@ static void a_process_that_can_be_reaped_leaves_its_descriptor_to_the_caller(voi
     assert_false(host_loop_is_set(&rig.zombies.again));
     close(pidfd);
     close_rig(&rig);
+}
+
+static void only_who_stays_traced_is_warned_of(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    warnings = 0;
+    rapahub_log_to(count_warning, NULL, RAPAHUB_LOG_WARN);
+    open_rig(&rig);
+    close_rig(&rig);
+    assert_int_equal(warnings, 0);
+    open_rig(&rig);
+    trace(&rig, 0);
+    time_is_up = true;
+    close_rig(&rig);
+    assert_int_equal(warnings, 1);
+    rapahub_log_to(NULL, NULL, RAPAHUB_LOG_WARN);
 }
 
 /* r[verify supervise.reap] */
@@ -192,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_can_be_reaped_leaves_its_descriptor_to_the_caller),
+        cmocka_unit_test(only_who_stays_traced_is_warned_of),
         cmocka_unit_test(a_traced_process_is_tried_again_each_second_until_it_is_released),
         cmocka_unit_test(a_released_process_does_not_wait_for_a_traced_one),
         cmocka_unit_test(another_zombie_does_not_put_off_the_next_try),

@@ -40,6 +40,26 @@ static bool is_armed(const struct pair *pair)
     return (hub_load_relaxed(&pair->host.view.entry->host_wait) & HUB_WAIT_RX_BELL) != 0;
 }
 
+/* r[verify shm.wakeup.producer-wait] */
+static void who_waits_for_space_is_woken_by_the_tail(void **state)
+{
+    const struct hub_message message = {HUB_CANCEL, 77, 0};
+    const struct hub_parts nothing = {.head = {"", 0}};
+    const struct hub_limits limits = pair_limits();
+    struct hub_link *guest;
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    guest = pair.guest.connection.link;
+    while (hub_link_send(guest, &message, &nothing, 0) == 0)
+        continue;
+    hub_wait_arm(&guest->wait, HUB_WAIT_TX);
+    assert_true(hub_link_sweep(pair.host.connection.link, 64) > 0);
+    assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX, 0);
+    pair_close(&pair);
+}
+
 /* r[verify hub.ring.lazy-tail] */
 static void a_tail_is_shown_rarely_and_before_a_sleep(void **state)
 {
@@ -126,6 +146,7 @@ static void a_leader_shows_its_tail_before_it_sleeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_waits_for_space_is_woken_by_the_tail),
         cmocka_unit_test(a_tail_is_shown_rarely_and_before_a_sleep),
         cmocka_unit_test(the_bell_is_armed_again_by_the_look_before_a_sleep),
         cmocka_unit_test(a_leader_shows_its_tail_before_it_sleeps),

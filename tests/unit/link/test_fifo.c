@@ -4,6 +4,8 @@
 #include "hub/channel/fifo.h"
 #include "tests/support/testing.h"
 
+#define MUCH (UINT32_C(1) << 24) /* bytes that no test writes */
+
 /* Bytes that count on from *next. */
 static void put(struct hub_fifo *fifo, uint8_t *next, uint32_t size)
 {
@@ -32,6 +34,24 @@ static void get(struct hub_fifo *fifo, uint8_t *next, uint32_t size)
         hub_fifo_pop(fifo, there);
         size -= there;
     }
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return __real_aligned_alloc(alignment, size < MUCH ? size : alignment); /* it is not written */
+}
+
+static void a_fifo_holds_half_of_what_its_indices_count(void **state)
+{
+    struct hub_fifo fifo = {0};
+
+    (void)state;
+    assert_false(hub_fifo_reserve(&fifo, (UINT32_C(1) << 31) + 1));
+    assert_true(hub_fifo_reserve(&fifo, UINT32_C(1) << 31));
+    assert_int_equal(fifo.capacity, UINT32_C(1) << 31);
+    hub_fifo_fini(&fifo);
 }
 
 static void what_goes_in_comes_out_in_order(void **state)
@@ -97,6 +117,7 @@ static void what_is_lent_stays_while_it_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fifo_holds_half_of_what_its_indices_count),
         cmocka_unit_test(what_goes_in_comes_out_in_order),
         cmocka_unit_test(what_is_taken_meanwhile_does_not_move_what_is_reserved),
         cmocka_unit_test(what_is_lent_stays_while_it_grows),

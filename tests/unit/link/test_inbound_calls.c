@@ -156,6 +156,28 @@ static void what_is_queued_when_the_peer_dies_is_never_run(void **state)
     pair_close(&pair);
 }
 
+/* Its answer, that it was cancelled, has nobody to go to any more. */
+static void what_was_cancelled_in_the_queue_is_forgotten_when_the_peer_dies(void **state)
+{
+    const uint32_t first_id = UINT32_C(1) << 12;
+    const struct hub_limits limits = pair_limits();
+    struct hub_inbound_calls *served;
+    struct pair pair;
+    int code;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    served = pair.guest.connection.served;
+    assert_int_equal(begin(&pair, &code, 1), 0);
+    (void)hub_link_sweep(pair.guest.connection.link, 8);
+    hub_inbound_calls_cancel(served, first_id);
+    assert_int_equal(hub_load_relaxed(&served->owes), 1);
+    hub_link_dead(pair.guest.connection.link);
+    assert_int_equal(hub_load_relaxed(&served->owes), 0);
+    assert_null(hub_inbound_calls_next(served, NULL, NULL));
+    pair_close(&pair);
+}
+
 static int answer_all(struct end *end, uint32_t size)
 {
     static const uint8_t bytes[1000];
@@ -455,6 +477,7 @@ int main(void)
         cmocka_unit_test(who_serves_may_choose_what_runs_now),
         cmocka_unit_test(metadata_that_cannot_be_read_ends_the_link),
         cmocka_unit_test(what_is_queued_when_the_peer_dies_is_never_run),
+        cmocka_unit_test(what_was_cancelled_in_the_queue_is_forgotten_when_the_peer_dies),
         cmocka_unit_test(answers_a_guest_does_not_read_are_kept),
         cmocka_unit_test(of_answers_nobody_fetches_a_budget_is_kept),
         cmocka_unit_test(a_request_beyond_the_budget_is_not_run_and_told_so),
