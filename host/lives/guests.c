@@ -387,7 +387,6 @@ void host_guests_ended(struct host_life *life)
                            .rule = rule,
                            .exit = hub_observe(&life->exit.known) ? &life->exit.how : NULL,
                            .uptime_ns = life->death.proven_ns - life->born_ns,
-                           .ready_ns = life->ready_ns ? life->death.proven_ns - life->ready_ns : 0,
                            .calls_lost = life->death.calls_lost};
 
     end.class = host_life_ended(life, cause, sizeof cause);

@@ -16,7 +16,6 @@ struct host_end {
     const struct hub_exit *exit; /* NULL: unknown */
     const char *cause;           /* in words */
     const char *rule;            /* the broken rule of the protocol, or "" */
-    uint64_t ready_ns;           /* how long it served; 0: it never did */
     uint64_t uptime_ns;
     uint32_t calls_lost;
 };
