@@ -111,6 +111,36 @@ static void a_descriptor_tells_what_memory_does(void **state)
     free(facts);
 }
 
+/* This program, with what a linker writes for code that is relocated. */
+static void relocated_code_is_told_by_its_flag_alone(void **state)
+{
+    struct hub_elf_facts *facts = calloc(1, sizeof *facts);
+    struct hub_elf elf;
+    Elf64_Phdr segment;
+
+    (void)state;
+    assert_non_null(facts);
+    assert_int_equal(hub_elf_open(SELF, &elf), 0);
+    hub_elf_facts_read(&elf, facts);
+    assert_false(facts->text_relocations);
+    for (unsigned i = 0; hub_elf_segment(&elf, i, &segment); i++) {
+        Elf64_Dyn *entries = (Elf64_Dyn *)(void *)(elf.data + segment.p_offset);
+        bool has_flags = false;
+
+        if (segment.p_type != PT_DYNAMIC)
+            continue;
+        for (Elf64_Dyn *at = entries; at->d_tag != DT_NULL; at++)
+            has_flags = has_flags || at->d_tag == DT_FLAGS;
+        for (Elf64_Dyn *at = entries; at->d_tag != DT_NULL; at++)
+            if (at->d_tag == (has_flags ? DT_FLAGS : DT_DEBUG))
+                *at = (Elf64_Dyn){.d_tag = DT_FLAGS, .d_un.d_val = DF_TEXTREL};
+    }
+    hub_elf_facts_read(&elf, facts);
+    assert_true(facts->text_relocations);
+    hub_elf_fini(&elf);
+    free(facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +148,7 @@ int main(void)
         cmocka_unit_test(each_fault_has_its_bit),
         cmocka_unit_test(what_is_no_file_is_read_as_an_empty_one),
         cmocka_unit_test(a_descriptor_tells_what_memory_does),
+        cmocka_unit_test(relocated_code_is_told_by_its_flag_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* r[verify exp.config.limits] */
-#include <rapahub/host.h>
 #include <stdlib.h>
 
+#include <rapahub/error.h>
+#include <rapahub/host.h>
+
+#include "host/cli/run_events.h"
 #include "host/cli/run_tree.h"
 #include "tests/support/testing.h"
 
@@ -62,11 +65,40 @@ static void a_host_of_a_large_tree_has_room_for_all_its_guests(void **state)
     free(tree);
 }
 
+int __wrap_rapahub_host_children(struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_child_status *child), void *user);
+int __wrap_rapahub_host_children(struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_child_status *child), void *user)
+{
+    (void)visit;
+    (void)user;
+    return host ? 0 : rapahub_fail(RAPAHUB_ESTATE, "", "no host");
+}
+
+/* It is between a failure and its report. */
+static void a_look_at_the_children_leaves_no_error_and_takes_none(void **state)
+{
+    struct cli_run_tree *tree = calloc(1, sizeof *tree);
+    struct cli_run_events events = {.downs = 1};
+    int there = 0;
+
+    (void)state;
+    assert_non_null(tree);
+    cli_run_tree_watch(tree, &events);
+    assert_int_equal(rapahub_last_error()->code, 0);
+    tree->host = (struct rapahub_host *)(void *)&there;
+    events.downs = 2;
+    rapahub_fail(RAPAHUB_EIO, "", "of before");
+    cli_run_tree_watch(tree, &events);
+    assert_string_equal(rapahub_last_error()->text, "of before");
+    rapahub_clear_error();
+    free(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_of_the_command_line_goes_before_that_of_the_file),
         cmocka_unit_test(a_host_of_a_large_tree_has_room_for_all_its_guests),
+        cmocka_unit_test(a_look_at_the_children_leaves_no_error_and_takes_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's hash is played by a pipe, for not every machine has it: its digest is 0, 1, … 31. */
 #include <fcntl.h>
+#include <linux/if_alg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,8 +29,12 @@ int __wrap_socket(int domain, int type, int protocol)
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t size)
 {
-    (void)address;
-    (void)size;
+    const struct sockaddr_alg *hashes = (const void *)address;
+
+    assert_int_equal(size, sizeof *hashes);
+    assert_int_equal(hashes->salg_family, AF_ALG);
+    assert_string_equal((const char *)hashes->salg_type, "hash");
+    assert_string_equal((const char *)hashes->salg_name, "sha256");
     return fd >= 0 ? 0 : -1;
 }
 

@@ -247,6 +247,10 @@ static void too_much_is_refused(void **state)
     assert_int_equal(file.r, RAPAHUB_ECONFIG);
     assert_non_null(strstr(rapahub_last_error()->text, ":1:44: more than 32 lists and maps"));
     close_file(&file);
+    memcpy(large, "supervisor: {children: []}\n", 27);
+    open_bytes(&file, large, CONFIG_YAML_SIZE);
+    assert_int_equal(file.r, 0);
+    close_file(&file);
     memset(large, '[', sizeof large);
     open_bytes(&file, large, CONFIG_YAML_SIZE);
     assert_int_equal(file.r, RAPAHUB_ECONFIG);

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "host/guest/status.h"
 #include "tests/unit/host-guest/stage.h"
 #include "tests/unit/link/pair.h"
+
+/* Files that a program which another thread starts at that moment would inherit. */
+static unsigned opened, inherited;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    opened++;
+    inherited += (flags & O_CLOEXEC) == 0;
+    return __real_open(path, flags, 0);
+}
 
 static struct host_guest *a_guest(struct host_supervision *host)
 {
@@ -90,7 +103,9 @@ static void a_process_has_an_age_and_memory(void **state)
     (void)state;
     assert_int_equal(hub_calls_create(1, &life.connection.calls), 0);
     guest->life = &life;
+    opened = inherited = 0;
     host_status_of(guest, &status);
+    assert_true(opened > 0 && inherited == 0);
     assert_int_equal(status.pid, getpid());
     before = status.uptime_ns;
     assert_true(before <= hub_clock_now() - life.born_ns);

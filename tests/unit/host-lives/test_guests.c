@@ -210,6 +210,7 @@ static void a_trusted_guest_that_broke_a_rule_may_log_the_reason(void **state)
     host_guests_violated(mortal->life);
     assert_true(mortal->life->death.killed);
     assert_true(mortal->guest->totals.violations == 1);
+    assert_int_equal(mortal->guest->totals.figures.broken[0].count, 1);
     mortal_close(mortal);
 }
 

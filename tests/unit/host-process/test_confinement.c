@@ -85,6 +85,24 @@ static void only_a_guest_whose_options_need_a_cgroup_gets_one(void **state)
     close_rig(rig);
 }
 
+/* A host's standard input may be closed. */
+static void the_folder_may_have_any_descriptor(void **state)
+{
+    struct rig *rig = open_rig();
+    int input = dup(0);
+
+    (void)state;
+    assert_true(input > 0);
+    close(0);
+    rig->guest.supervision.oom_policy = RAPAHUB_OOM_STOP;
+    assert_int_equal(enter(rig), 0);
+    assert_true(rig->life.process.cgroup.open && rig->host.has_cgroup);
+    assert_int_equal(rig->host.cgroup, 0);
+    close_rig(rig);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+}
+
 /* r[verify supervise.limits.cgroup] */
 static void limits_that_are_not_required_are_missed_once_in_the_log(void **state)
 {
@@ -249,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_guest_whose_options_need_a_cgroup_gets_one),
+        cmocka_unit_test(the_folder_may_have_any_descriptor),
         cmocka_unit_test(limits_that_are_not_required_are_missed_once_in_the_log),
         cmocka_unit_test(a_guest_does_not_start_without_limits_that_are_required),
         cmocka_unit_test(all_that_a_guest_started_can_be_killed_only_in_a_cgroup),

@@ -119,6 +119,37 @@ static void a_request_is_work_and_makes_a_turn_come(void **state)
     close_rig(rig);
 }
 
+static void ignore_end(void *user, int code, struct hub_answer *answer)
+{
+    (void)user;
+    (void)code;
+    (void)answer;
+}
+
+/* Each has its own mark: the first is not taken for both. */
+static void an_answer_behind_a_request_is_work_too(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK};
+    const struct hub_call call = {
+        .payload = {.head = {"", 1}}, .deadline_ns = hub_clock_after(SOON), .done = ignore_end};
+    struct rig *rig = open_rig();
+    struct hub_connection *guest = &rig->pair.guest.connection;
+    uint64_t number;
+
+    (void)state;
+    assert_int_equal(hub_calls_begin(rig->life->connection.calls, &call, &number), 0);
+    assert_int_equal(hub_link_sweep(guest->link, 8), 1);
+    assert_int_equal(
+        hub_inbound_calls_answer(guest->served, hub_inbound_calls_next(guest->served, NULL, NULL),
+                                 &ok, (struct rapahub_bytes){NULL, 0}),
+        0);
+    hub_publish(&rig->life->work, HOST_WORK_REQUEST);
+    assert_int_equal(hub_link_sweep(rig->life->connection.link, 8), 1);
+    assert_true((work_of(rig) & HOST_WORK_ANSWER) != 0);
+    assert_int_equal(hub_call_ends_deliver(rig->life->connection.calls), 1);
+    close_rig(rig);
+}
+
 /* It looks at the work of all lives after the events of its turn. */
 static void an_owner_that_handles_its_events_is_not_woken(void **state)
 {
@@ -377,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_work_and_makes_a_turn_come),
+        cmocka_unit_test(an_answer_behind_a_request_is_work_too),
         cmocka_unit_test(an_owner_that_handles_its_events_is_not_woken),
         cmocka_unit_test(the_reason_of_a_goodbye_is_kept),
         cmocka_unit_test(a_hang_up_kills_a_guest_that_did_not_say_that_it_leaves),

@@ -65,8 +65,10 @@ static void each_policy_has_its_end(void **state)
         assert_string_equal(stage.log, "+x ");
     }
     stage.answer = RAPAHUB_EXHAUSTED_PARK;
+    child(&stage, x)->why = HOST_FAILED_STATUS; /* as it was before */
     die(&stage, x);
     assert_string_equal(stage.log, "x=failed ");
+    assert_int_equal(child(&stage, x)->why, HOST_FAILED_BUDGET);
     assert_int_equal(stage.asked, 21);
     assert_int_equal(host_supervisor_start(&stage.machine, x, stage.now), RAPAHUB_EGIVENUP);
     assert_int_equal(host_supervisor_reset(&stage.machine, x, stage.now), 0);
