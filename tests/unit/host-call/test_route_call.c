@@ -6,10 +6,12 @@
 #include "host/call/cached_call.h"
 #include "host/call/route_call.h"
 #include "tests/unit/host-call/floor.h"
+#include "tests/unit/link/direct_pair.h"
 
 static const uint32_t seven = 7;
 static const void *const arguments[] = {&seven, NULL};
 static unsigned turns_until_ready, turns;
+static const char *body; /* of one byte: of each answer */
 
 static int add(void *self, uint32_t a, uint32_t *result)
 {
@@ -33,7 +35,7 @@ static int answer_until(struct host_owner *owner, uint64_t deadline_ns)
         stage->guest.state = HOST_GUEST_READY;
     if (!hub_link_closed(stage->pair.guest.connection.link)) {
         while ((request = floor_next(stage)))
-            floor_answer(stage, request, "\x09", 1);
+            floor_answer(stage, request, body, 1);
         (void)hub_link_sweep(stage->life.connection.link, UINT32_MAX);
     }
     return 0;
@@ -63,10 +65,12 @@ static struct stage *open_calls(void)
     struct stage *stage = floor_open();
 
     turns = turns_until_ready = 0;
+    body = "\x09";
     stage->host.hooks = &hooks;
     stage->host.process.owner.turns = &answering;
     floor_methods(stage, "next(u32) -> u32\n"
-                         "put(bytes) -> u32\n");
+                         "put(bytes) -> u32\n"
+                         "echo(bytes) -> bytes\n");
     return stage;
 }
 
@@ -88,6 +92,35 @@ static void a_call_takes_turns_until_its_guest_has_answered(void **state)
     assert_true(turns > 0);
     assert_int_equal(hub_observe(&stage->life.users), 0);
     assert_int_equal(host_containers_users(stage->container), 0);
+    floor_close(stage);
+}
+
+/* The second goes directly, to a guest that has answered already. */
+static void an_answer_without_a_byte_is_a_violation_and_the_call_is_not_sent_again(void **state)
+{
+    static const struct rapahub_type *const types[] = {&rapahub_type_bytes, &rapahub_type_bytes,
+                                                       NULL};
+    const struct rapahub_bytes in = {"abc", 3};
+    const void *const of_in[] = {&in, NULL};
+    uint64_t id = 0;
+    const struct rapahub_call call = {.target = stage_here,
+                                      .method = "echo",
+                                      .types = types,
+                                      .arguments = of_in,
+                                      .method_id = &id};
+    struct stage *stage = open_calls();
+    struct rapahub_bytes result = {NULL, 0};
+    uint32_t sent;
+
+    (void)state;
+    body = "";
+    assert_int_equal(host_route_call(&stage->host, &call, &result), 0);
+    assert_int_equal(hub_link_sweep(stage->pair.guest.connection.link, 8), 0);
+    sent = sent_to_guest(&stage->pair);
+    be_far(&stage->pair);
+    send_raw(&stage->pair.guest, HUB_RESPONSE, 2 * FIRST_ID, "", 0);
+    assert_int_equal(host_route_call(&stage->host, &call, &result), RAPAHUB_EPROTOCOL);
+    assert_int_equal(sent_to_guest(&stage->pair), sent + 1);
     floor_close(stage);
 }
 
@@ -218,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_takes_turns_until_its_guest_has_answered),
+        cmocka_unit_test(an_answer_without_a_byte_is_a_violation_and_the_call_is_not_sent_again),
         cmocka_unit_test(a_call_to_a_service_needs_no_turn),
         cmocka_unit_test(a_call_waits_for_a_guest_that_starts),
         cmocka_unit_test(a_call_is_over_at_its_time_though_its_guest_goes_on_starting),

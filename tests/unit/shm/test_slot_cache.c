@@ -76,6 +76,23 @@ static void a_circle_among_the_free_slots_is_found_at_its_second_round(void **st
     class_rig_end(rig);
 }
 
+static void a_circle_is_counted_as_often_as_there_may_be_slots(void **state)
+{
+    struct class_rig *rig = class_rig_begin(1, false);
+    struct hub_slot_cache *cache = &rig->caches[0];
+    struct hub_peer_class *block = hub_slot_class_peer(&rig->allocator.map, 1, 0);
+    uint32_t first = hub_slot_ref_first(hub_load_relaxed64(&block->free_head)), others;
+
+    (void)state;
+    hub_store_relaxed64(&block->free_head, hub_slot_ref_head(HUB_SLOT_REF_NONE, 1));
+    others = hub_slot_cache_free_count(cache);
+    hub_store_relaxed64(&block->free_head, hub_slot_ref_head(first, 2));
+    hub_store_relaxed(&meta_of(rig, first)->next_free, first);
+    assert_int_equal(hub_slot_cache_free_count(cache) - others,
+                     cache->map.of[0].per_extent * HUB_EXTENTS_MAX);
+    class_rig_end(rig);
+}
+
 /* The same as in a slot allocator. r[verify hub.slot.twice] */
 static void what_waits_to_be_pushed_back_is_held_until_it_is(void **state)
 {
@@ -296,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_dropped_loan_is_lent_first),
         cmocka_unit_test(a_stack_that_holds_what_cannot_be_there_is_a_violation),
         cmocka_unit_test(a_circle_among_the_free_slots_is_found_at_its_second_round),
+        cmocka_unit_test(a_circle_is_counted_as_often_as_there_may_be_slots),
         cmocka_unit_test(what_waits_to_be_pushed_back_is_held_until_it_is),
         cmocka_unit_test(a_guest_accepts_only_what_is_the_hosts_and_once),
         cmocka_unit_test(what_is_above_the_first_share_goes_back_before_a_sleep_and_only_once),

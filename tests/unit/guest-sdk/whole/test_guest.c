@@ -98,6 +98,24 @@ static void functions_of_a_plain_library_are_served(void **state)
     whole_close(&whole);
 }
 
+/* ---- by hand ---- */
+
+/* The module is the first argument that is no option, wherever it stands. */
+static void a_module_that_is_not_there_is_found_before_the_segment(void **state)
+{
+    char *orders[][3] = {
+        {(char[]){"guest"}, (char[]){"/nowhere/module.so"}, (char[]){"--hub-path=/nowhere/hub"}},
+        {(char[]){"guest"}, (char[]){"--hub-path=/nowhere/hub"}, (char[]){"/nowhere/module.so"}}};
+    char *none[] = {(char[]){"guest"}, (char[]){"--hub-path=/nowhere/hub"}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rapahub_guest_run(3, orders[i], NULL), 70);
+        assert_non_null(strstr(rapahub_last_error()->text, "cannot open '/nowhere/module.so'"));
+    }
+    assert_int_equal(rapahub_guest_run(2, none, NULL), 64);
+}
+
 /* ---- a bad ticket ---- */
 
 /* r[verify shm.spawn.args] */
@@ -440,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_guest_attaches_and_tells_what_its_module_is),
         cmocka_unit_test(a_program_may_be_its_own_chimod),
         cmocka_unit_test(functions_of_a_plain_library_are_served),
+        cmocka_unit_test(a_module_that_is_not_there_is_found_before_the_segment),
         cmocka_unit_test(a_bad_ticket_exits_with_64_and_touches_nothing),
         cmocka_unit_test(an_entry_that_is_not_reserved_exits_with_70),
         cmocka_unit_test(a_path_that_leads_nowhere_exits_with_70),
