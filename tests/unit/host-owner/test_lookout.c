@@ -17,6 +17,19 @@ int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event
     return __real_epoll_ctl(epoll, operation, fd, event);
 }
 
+static uint64_t beyond; /* what lies in the memory after the events that are there; 0: as it is */
+
+int __real_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms);
+int __wrap_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms);
+int __wrap_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms)
+{
+    int n = __real_epoll_wait(epoll, events, max, timeout_ms);
+
+    if (n >= 0 && n < max && beyond != 0)
+        events[n].data.u64 = beyond;
+    return n;
+}
+
 struct life {
     struct pair pair;
     struct host_post post;
@@ -105,6 +118,22 @@ static void the_end_of_a_life_is_hinted_to_its_own_link(void **state)
     until(hung_up(rig, 1), 1);
     assert_int_equal(hub_observe(hung_up(rig, 0)), 0);
     close_rig(rig);
+}
+
+static void only_events_that_are_there_are_looked_at(void **state)
+{
+    struct rig *rig = open_rig(2);
+
+    (void)state;
+    assert_int_equal(host_lookout_post(&rig->lookout, &rig->lives[0].post), 0);
+    assert_int_equal(host_lookout_post(&rig->lookout, &rig->lives[1].post), 0);
+    beyond = rig->lives[0].post.number;
+    die(rig, 1);
+    until(hung_up(rig, 1), 1);
+    host_lookout_forget(&rig->lookout, &rig->lives[1].post);
+    assert_int_equal(hub_observe(hung_up(rig, 0)), 0);
+    close_rig(rig);
+    beyond = 0;
 }
 
 /* Its memory may be freed. */
@@ -273,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_a_life_is_hinted_to_its_own_link),
+        cmocka_unit_test(only_events_that_are_there_are_looked_at),
         cmocka_unit_test(a_forgotten_life_is_not_touched_any_more),
         cmocka_unit_test(a_forgotten_life_can_be_watched_again),
         cmocka_unit_test(there_are_no_more_watches_than_places),

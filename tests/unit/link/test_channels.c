@@ -382,6 +382,35 @@ static void *end_it(void *user)
     return (void *)(ssize_t)hub_channel_writer_end(flow_sender(user));
 }
 
+/* Else its reader would wait for more. */
+static void an_end_that_is_stopped_without_space_becomes_a_reset(void **state)
+{
+    struct hub_channel *sender;
+    enum hub_channel_stage stage;
+    struct flow flow;
+    pthread_t thread;
+    void *r;
+
+    (void)state;
+    flow_open(&flow, true);
+    sender = flow_sender(&flow);
+    while (flow_send(&flow.pair.host, HUB_CANCEL, 77, "", 0) == 0)
+        continue;
+    assert_int_equal(pthread_create(&thread, NULL, end_it, &flow), 0);
+    do {
+        sched_yield();
+        hub_mutex_lock(&flow_host(&flow)->lock);
+        stage = sender->stage;
+        hub_mutex_unlock(&flow_host(&flow)->lock);
+    } while (stage != HUB_CHANNEL_ENDED);
+    hub_channel_stop(sender, true);
+    pthread_join(thread, &r);
+    assert_int_equal((ssize_t)r, RAPAHUB_ECANCELED);
+    flow_sweep(&flow);
+    assert_int_equal(flow_receiver(&flow)->stage, HUB_CHANNEL_RESET);
+    flow_close(&flow);
+}
+
 /* There is no reader meanwhile. r[verify flow.channel.close-exempt] */
 static void a_stream_ends_without_credit(void **state)
 {
@@ -427,6 +456,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_an_id_gets_the_next_free_one),
         cmocka_unit_test(a_connection_is_over_behind_its_streams),
         cmocka_unit_test(a_goodbye_ends_who_reads),
+        cmocka_unit_test(an_end_that_is_stopped_without_space_becomes_a_reset),
         cmocka_unit_test(a_stream_ends_without_credit),
     };
 

@@ -165,6 +165,7 @@ static void a_class_in_a_file_grows_and_nothing_moves(void **state)
     free_before = free_slots_of(&rig->allocator);
     fill_and_empty(rig, SLOTS / 2 + 3 * SLOTS);
     assert_int_equal(free_slots_of(&rig->allocator), free_before);
+    assert_null(rig->allocator.allocator->growth.made.data); /* what was added is the class's */
     end(rig);
 }
 

@@ -129,6 +129,30 @@ static void a_fault_in_a_method_names_module_method_and_request(void **state)
     assert_non_null(strstr(text, ", method kv.put, request 41\n"));
 }
 
+static void fault_in_a_long_method(void)
+{
+    static char name[1000];
+    struct hub_request request = {.id = 41};
+    struct guest_frame frame = {.request = &request, .method = name};
+    struct guest guest = {.frame = &frame};
+
+    memset(name, 'x', sizeof name - 1);
+    guest_current_set(&guest);
+    touch(0x20);
+}
+
+static void a_line_ends_where_its_room_does(void **state)
+{
+    static const char begin[] = "last words: signal SIGSEGV at 0x20, method xxx";
+    char text[2048];
+
+    (void)state;
+    assert_int_equal(words_of(fault_in_a_long_method, text, sizeof text), SIGSEGV);
+    assert_int_equal(strlen(text), 512);
+    assert_int_equal(strncmp(text, begin, strlen(begin)), 0);
+    assert_int_equal(strspn(text + strlen(begin), "x"), 512 - strlen(begin));
+}
+
 /* The stack is used up: the handler has one of its own. */
 __attribute__((no_sanitize("address", "undefined"), noinline)) static int deeper(int depth)
 {
@@ -162,6 +186,7 @@ int main(void)
         cmocka_unit_test(an_abort_is_told_and_kills),
         cmocka_unit_test(a_signal_that_was_sent_kills_too),
         cmocka_unit_test(a_fault_in_a_method_names_module_method_and_request),
+        cmocka_unit_test(a_line_ends_where_its_room_does),
         cmocka_unit_test(an_overflown_stack_is_told_as_well),
     };
 
