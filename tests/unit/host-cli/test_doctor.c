@@ -52,8 +52,8 @@ static void a_kernel_is_good_from_5_10_on(void **state)
 {
     static const struct {
         const char *release, *result;
-    } kernels[] = {{"4.19.0-27", "fail"}, {"5", "fail"},         {"5.9.16", "fail"},
-                   {"5.10.0", "ok"},      {"5.15.0-91", "ok"},   {"6.1.0", "ok"},
+    } kernels[] = {{"4.19.0-27", "fail"}, {"5", "fail"},        {"5.9.16", "fail"},
+                   {"5.10.0", "ok"},      {"5.15.0-91", "ok"},  {"6.1.0", "ok"},
                    {"6", "ok"},           {"10.0.1-test", "ok"}};
 
     (void)state;
@@ -67,8 +67,7 @@ static void a_kernel_is_good_from_5_10_on(void **state)
         document = json_loads(capture.text, 0, NULL);
         check = find_check(document, "kernel");
         assert_non_null(check);
-        assert_string_equal(json_string_value(json_object_get(check, "result")),
-                            kernels[i].result);
+        assert_string_equal(json_string_value(json_object_get(check, "result")), kernels[i].result);
         json_decref(document);
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <rapahub/error.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <rapahub/error.h>
 
 #include "host/cli/command/program.h"
 #include "tests/support/testing.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's answers are played. */
-#include <rapahub/error.h>
 #include <string.h>
+
+#include <rapahub/error.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/target/remote.h"

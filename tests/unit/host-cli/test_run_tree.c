@@ -65,8 +65,14 @@ static void a_host_of_a_large_tree_has_room_for_all_its_guests(void **state)
     free(tree);
 }
 
-int __wrap_rapahub_host_children(struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_child_status *child), void *user);
-int __wrap_rapahub_host_children(struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_child_status *child), void *user)
+int __wrap_rapahub_host_children(struct rapahub_host *host,
+                                 void (*visit)(void *user,
+                                               const struct rapahub_child_status *child),
+                                 void *user);
+int __wrap_rapahub_host_children(struct rapahub_host *host,
+                                 void (*visit)(void *user,
+                                               const struct rapahub_child_status *child),
+                                 void *user)
 {
     (void)visit;
     (void)user;

@@ -139,10 +139,10 @@ static void an_answer_behind_a_request_is_work_too(void **state)
     (void)state;
     assert_int_equal(hub_calls_begin(rig->life->connection.calls, &call, &number), 0);
     assert_int_equal(hub_link_sweep(guest->link, 8), 1);
-    assert_int_equal(
-        hub_inbound_calls_answer(guest->served, hub_inbound_calls_next(guest->served, NULL, NULL),
-                                 &ok, (struct rapahub_bytes){NULL, 0}),
-        0);
+    assert_int_equal(hub_inbound_calls_answer(guest->served,
+                                              hub_inbound_calls_next(guest->served, NULL, NULL),
+                                              &ok, (struct rapahub_bytes){NULL, 0}),
+                     0);
     hub_publish(&rig->life->work, HOST_WORK_REQUEST);
     assert_int_equal(hub_link_sweep(rig->life->connection.link, 8), 1);
     assert_true((work_of(rig) & HOST_WORK_ANSWER) != 0);

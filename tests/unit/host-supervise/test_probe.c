@@ -83,8 +83,8 @@ static void an_answer_without_a_question_is_no_news(void **state)
     (void)state;
     begin(&stage, &how);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(
-            host_probe_answered(&stage.set, HOST_PROBE_READINESS, i % 2, stage.now), HOST_PROBE_NONE);
+        assert_int_equal(host_probe_answered(&stage.set, HOST_PROBE_READINESS, i % 2, stage.now),
+                         HOST_PROBE_NONE);
         assert_int_equal(host_probe_answered(&stage.set, HOST_PROBE_LIVENESS, false, stage.now),
                          HOST_PROBE_NONE);
     }
