@@ -42,9 +42,12 @@ static struct child start(int status)
 
 static void a_descriptor_of_a_process_may_be_any_number(void **state)
 {
-    int input = dup(0);
+    int input;
 
     (void)state;
+    if (!process_possible())
+        skip();
+    input = dup(0);
     assert_true(input > 0);
     close(0);
     assert_int_equal(hub_proof_open(getpid()), 0);

@@ -3,6 +3,26 @@
 
 #include "tests/unit/host-control/fixture.h"
 
+static void a_client_that_reads_late_gets_all(void **state)
+{
+    const struct control_logs logs = {.since_ns = UINT64_MAX, .level = RAPAHUB_LOG_INFO};
+    static char text[2048];
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    unsigned lines = 0;
+
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < HOST_LINES_COUNT; i++)
+        rapahub_control_log(f->control, RAPAHUB_LOG_INFO, "run", text);
+    ask(f, client, HOST_FRAME_LOGS, &logs);
+    for (; answer(client, &kind, &record) > 0; lines++)
+        serve(f);
+    assert_int_equal(lines, HOST_LINES_COUNT);
+    host_client_release(&client);
+}
+
 /* A host's standard input may be closed. */
 static void a_client_may_have_any_descriptor(void **state)
 {
@@ -31,6 +51,7 @@ static void a_client_may_have_any_descriptor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_client_that_reads_late_gets_all),
         TEST(a_client_may_have_any_descriptor),
     };
 

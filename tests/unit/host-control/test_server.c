@@ -400,26 +400,6 @@ static void kept_lines_are_given_by_level(void **state)
     host_client_release(&client);
 }
 
-static void a_client_that_reads_late_gets_all(void **state)
-{
-    const struct control_logs logs = {.since_ns = UINT64_MAX, .level = RAPAHUB_LOG_INFO};
-    static char text[2048];
-    const struct fixture *f = *state;
-    struct host_client *client = connect_to(f);
-    union host_frame_record record;
-    enum host_frame_kind kind;
-    unsigned lines = 0;
-
-    memset(text, 'x', sizeof text - 1);
-    for (int i = 0; i < HOST_LINES_COUNT; i++)
-        rapahub_control_log(f->control, RAPAHUB_LOG_INFO, "run", text);
-    ask(f, client, HOST_FRAME_LOGS, &logs);
-    for (; answer(client, &kind, &record) > 0; lines++)
-        serve(f);
-    assert_int_equal(lines, HOST_LINES_COUNT);
-    host_client_release(&client);
-}
-
 static void a_follower_gets_lines_as_they_come(void **state)
 {
     const struct control_logs logs = {.since_ns = 0, .level = RAPAHUB_LOG_DEBUG, .follow = true};
@@ -493,7 +473,6 @@ int main(void)
         TEST(a_client_that_does_not_read_is_dropped),
         TEST(the_idlest_client_makes_room_for_a_new_one),
         TEST(kept_lines_are_given_by_level),
-        TEST(a_client_that_reads_late_gets_all),
         TEST(a_follower_gets_lines_as_they_come),
         TEST(an_option_of_a_later_release_is_refused),
     };

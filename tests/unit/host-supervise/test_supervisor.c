@@ -89,15 +89,20 @@ static void a_lazy_child_waits_for_a_call_and_is_counted_then(void **state)
                                             .period_ns = RAPAHUB_FOREVER,
                                             .backoff_initial_ns = RAPAHUB_NONE};
     struct stage stage;
-    uint32_t root, x;
+    uint32_t root, x, eager;
 
     (void)state;
     begin(&stage);
     root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
     x = add(&stage, root, "x", how);
     assert_string_equal(stage.log, "");
+    eager = add(&stage, root, "eager", (struct rapahub_supervision){0});
+    stage.log[0] = '\0';
+    assert_int_equal(host_supervisor_outlook(&stage.machine, eager), HOST_OUTLOOK_STARTS);
+    assert_int_equal(host_supervisor_outlook(&stage.machine, x), HOST_OUTLOOK_CALL);
     (void)host_supervisor_call(&stage.machine, x, stage.now);
     carry_out(&stage);
+    assert_int_equal(host_supervisor_outlook(&stage.machine, x), HOST_OUTLOOK_CALL);
     assert_string_equal(stage.log, "+x ");
     for (int i = 0; i < 2; i++) {
         die(&stage, x);
