@@ -2,8 +2,9 @@
 """Which functions of the product some entry point of the product reaches, by the names their code uses.
 
 Entry points are the public functions (rapahub_...), main, and each name that stands outside of a
-function: in an initializer or a macro. A function that only a test calls is not reached. Needs
-universal-ctags.
+function: in an initializer or a macro. A function that only a test calls is not reached. A room that
+is built from below, whose programs are not there yet, is asked for less: with `begun` each function
+of it that is not static is an entry point. Needs universal-ctags.
 """
 import re
 
@@ -11,6 +12,7 @@ import c_functions
 import source_tree
 
 ROOMS = ("hub/", "host/", "guest-sdk/", "chimods/", "cluster/")
+BEGUN = ("cluster/",)  # until cluster/daemon is there
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)
 ENTRY_POINT = re.compile(r"rapahub_\w+|main")
@@ -20,7 +22,7 @@ PASTED = re.compile(r"(\w+_)##\w|\w##(_\w+)")
 class Product:
     """The words of the body of each function, and which functions are reached."""
 
-    def __init__(self, root):
+    def __init__(self, root, begun=False):
         paths = [path for path in source_tree.files(root, ".c", ".h") if path.startswith(ROOMS)]
         self.bodies = {}  # (path, name): the words of its body
         self.lines = {}
@@ -29,11 +31,14 @@ class Product:
         in_file = {}
         for function in c_functions.functions(root, paths):
             in_file.setdefault(function.path, []).append(function)
+        shared = {(f.path, f.name) for functions in in_file.values() for f in functions if not f.static}
         outside = set()  # (path, word)
         for path in paths:
             code = source_tree.code_only(source_tree.read(root, path))
             outside |= {(path, word) for word in self.read(path, code, in_file.get(path, []))}
         entries = {key for key in self.bodies if ENTRY_POINT.fullmatch(key[1])}
+        if begun:
+            entries |= {key for key in shared if key[0].startswith(BEGUN)}
         self.reached = self.follow(entries | outside)
 
     def read(self, path, code, functions):

@@ -5,7 +5,7 @@
 . tests/run/suites.sh
 
 readonly arm64_packages=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user libffi-dev:arm64 libcmocka-dev:arm64
-    libjansson-dev:arm64 libzstd-dev:arm64 libfyaml-dev:arm64)
+    libjansson-dev:arm64 libzstd-dev:arm64 libfyaml-dev:arm64 libsqlite3-dev:arm64 libssl-dev:arm64)
 # The emulator copies what a child must not have, takes no single steps, has no child that shares its
 # parent's memory, no sleep on several futexes, finds any program and any closed descriptor there, and has
 # words of its own for a signal; the last five take it too long.

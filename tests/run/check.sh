@@ -6,7 +6,7 @@
 # shellcheck source=tests/run/steps.sh
 . tests/run/steps.sh
 
-c_folders=(hub host guest-sdk chimods examples tests)
+c_folders=(hub host guest-sdk chimods cluster examples tests)
 
 # The arrows between the folders as they are, without the number of includes.
 picture() {
@@ -42,12 +42,12 @@ check_cpp() {
         --suppress=unknownMacro --suppress=memleak --suppress=resourceLeak --suppress=internalAstError \
         --error-exitcode=1 -D_GNU_SOURCE -D__x86_64__=1 \
         -Ihub/include -Iguest-sdk/include -Ihost/include -I. \
-        hub host guest-sdk chimods examples
+        hub host guest-sdk chimods cluster examples
 }
 
 # Reads how each file is compiled; gcc's own warnings are no names for it.
 check_lint() {
-    find hub host guest-sdk chimods examples -name '*.c' -print0 |
+    find hub host guest-sdk chimods cluster examples -name '*.c' -print0 |
         xargs -0 -P "$jobs" -n 8 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option \
             --extra-arg=-Wno-ignored-optimization-argument
 }
