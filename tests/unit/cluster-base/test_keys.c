@@ -133,6 +133,20 @@ static void a_number_has_its_digits_and_no_others(void **state)
 }
 
 /* r[verify cluster.keys.form] */
+static void a_digest_and_a_serial_number_have_their_digits(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("/c/revoked/f"), 0);
+    assert_int_equal(parse("/c/revoked/0123456789012345678901234567890123456789"), 0);
+    assert_int_equal(parse("/c/revoked/01234567890123456789012345678901234567890"),
+                     RAPAHUB_EFORMAT);
+    assert_int_equal(parse("/c/revoked/"), RAPAHUB_EFORMAT);
+    assert_int_equal(parse("/c/revoked/gf"), RAPAHUB_EFORMAT);
+    assert_int_equal(parse("/c/import/0" DIGEST), RAPAHUB_EFORMAT);
+    assert_int_equal(parse("/c/import/0123"), RAPAHUB_EFORMAT);
+}
+
+/* r[verify cluster.keys.form] */
 static void what_is_no_key_is_refused_with_its_text(void **state)
 {
     char many[4 * CLUSTER_KEYS_SIZE_MAX];
@@ -169,6 +183,8 @@ static void a_name_is_no_path_and_no_option(void **state)
     (void)state;
     assert_true(is_name("kv"));
     assert_true(is_name("_a-b.c9Z"));
+    assert_true(is_name("zA0"));
+    assert_false(is_name("/a"));
     assert_false(is_name(""));
     assert_false(is_name("."));
     assert_false(is_name("..")); /* a name is a folder, too */
@@ -259,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_key_of_each_kind_is_written_and_read),
         cmocka_unit_test(a_key_that_is_cut_or_longer_is_none),
         cmocka_unit_test(a_number_has_its_digits_and_no_others),
+        cmocka_unit_test(a_digest_and_a_serial_number_have_their_digits),
         cmocka_unit_test(what_is_no_key_is_refused_with_its_text),
         cmocka_unit_test(a_name_is_no_path_and_no_option),
         cmocka_unit_test(a_key_that_could_not_be_read_is_not_written),

@@ -101,6 +101,8 @@ static void a_branch_writes_a_key_once(void **state)
     assert_int_equal(cluster_txn_check(&txn), 0);
     writes[3].kind = CLUSTER_PUT;
     txn.then_count = 3;
+    txn.then++; /* it is read first */
+    assert_int_equal(cluster_txn_check(&txn), 0);
     txn.otherwise_count = 4;
     assert_int_equal(cluster_txn_check(&txn), RAPAHUB_EINVAL);
 }
