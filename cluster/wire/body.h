@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* body: what follows the header of a frame, by its type. Strings, bytes and lists that were read
+ * are views of the bytes that were read.
+ */
+#ifndef CLUSTER_WIRE_BODY_H
+#define CLUSTER_WIRE_BODY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#include "cluster/wire/format.h"
+#include "cluster/wire/frame.h"
+
+#define CLUSTER_BODY_UUID        16
+#define CLUSTER_BODY_TEXT_MAX    1024
+#define CLUSTER_BODY_STREAMS_MAX 16
+#define CLUSTER_BODY_RETRY_MAX   (UINT64_C(600) * 1000000000) /* ns */
+
+enum cluster_body_role { CLUSTER_ROLE_NODE = 1, CLUSTER_ROLE_CLIENT };
+
+/* HELLO and HELLO_OK: who speaks, and what it understands. */
+struct cluster_body_hello {
+    uint16_t protocol_least, protocol_most;
+    uint8_t role;
+    struct rapahub_bytes cluster; /* the cluster's uuid; a client may know none */
+    uint32_t node, boot;          /* 0 from a client */
+    uint64_t origin;              /* its calls': a node's session, a client's random number */
+    uint64_t features;
+    uint64_t revision; /* its map's, if it is a node; 0: none */
+    uint64_t retry_ns; /* how long a client sends its open calls again */
+};
+
+enum cluster_body_credit_kind { CLUSTER_CREDIT_CALLS, CLUSTER_CREDIT_BULK, CLUSTER_CREDIT_KINDS };
+
+struct cluster_body_credit {
+    uint8_t kind;
+    uint32_t bytes;
+};
+
+struct cluster_body_close {
+    int32_t code;
+    struct rapahub_string text;
+};
+
+enum cluster_body_class { CLUSTER_CLASS_ONCE, CLUSTER_CLASS_REPEAT, CLUSTER_CLASSES };
+
+/* The modes are those of a query, in the same order; a call that is resolved is DIRECT. */
+enum cluster_body_mode {
+    CLUSTER_MODE_DIRECT,
+    CLUSTER_MODE_LOCAL,
+    CLUSTER_MODE_PHYSICAL,
+    CLUSTER_MODE_HASH,
+    CLUSTER_MODE_RANGE,
+    CLUSTER_MODE_BROADCAST,
+    CLUSTER_MODE_DYNAMIC,
+    CLUSTER_MODES
+};
+
+/* A container that a call was resolved to; its place in the list is the replica. */
+struct cluster_body_member {
+    uint32_t container;
+    uint64_t lineage;
+};
+
+struct cluster_body_call {
+    uint8_t class;
+    bool maybe;   /* it may have been admitted before */
+    bool collect; /* a member that fails does not end the others */
+    uint8_t mode;
+    uint64_t number;        /* HASH: the hash; PHYSICAL: the node */
+    uint32_t offset, count; /* RANGE */
+    uint64_t lineage;       /* that it was last admitted in; 0: none */
+    uint64_t left_us;       /* time until its deadline */
+    uint64_t method_id;
+    uint64_t root_origin, root_number; /* uid of the call at the root of its chain; 0: itself */
+    uint32_t order;                    /* 0: none */
+    uint64_t order_prev;               /* number of the call before it in this order; 0: none */
+    uint64_t done_below;               /* all numbers of this origin below have ended */
+    uint32_t sources, sinks;           /* streams: a bit for each index */
+    struct rapahub_bytes arguments;
+    struct cluster_list members; /* struct cluster_body_member; when it is sent again */
+};
+
+struct cluster_body_result {
+    int32_t status;
+    int32_t application; /* error number of a method */
+    uint64_t lineage;
+    struct rapahub_string text;
+    struct rapahub_bytes payload;
+};
+
+enum cluster_body_nack_reason {
+    CLUSTER_NACK_MOVED = 1,
+    CLUSTER_NACK_BEHIND,
+    CLUSTER_NACK_FENCED,
+    CLUSTER_NACK_BUSY,
+    CLUSTER_NACK_ORDER,
+    CLUSTER_NACK_MAYBE,
+    CLUSTER_NACK_EXPIRED,
+    CLUSTER_NACK_UNKNOWN,
+    CLUSTER_NACK_VERSION,
+    CLUSTER_NACK_HOPS,
+    CLUSTER_NACK_END
+};
+
+struct cluster_body_nack {
+    uint8_t reason;
+    uint32_t after_ms; /* BUSY: when to try again */
+    uint32_t owner;    /* MOVED: node */
+    uint64_t epoch, lineage;
+    struct rapahub_string text;
+};
+
+/* Which containers the call goes to, told before it is admitted. */
+struct cluster_body_resolved {
+    struct cluster_list members; /* struct cluster_body_member */
+};
+
+struct cluster_body_bulk_open {
+    uint32_t index; /* the stream's, in its call */
+    bool sink;
+};
+
+struct cluster_body_bulk_reset {
+    int32_t code;
+};
+
+/* A client asks for a segment of its own. */
+struct cluster_body_share {
+    uint64_t payload_max;
+};
+
+struct cluster_body {
+    union {
+        struct cluster_body_hello hello; /* HELLO, HELLO_OK */
+        struct cluster_body_credit credit;
+        struct cluster_body_close close;
+        struct cluster_body_call call;
+        struct cluster_body_result result;
+        struct cluster_body_nack nack;
+        struct cluster_body_resolved resolved;
+        struct cluster_body_bulk_open bulk_open;
+        struct cluster_body_bulk_reset bulk_reset;
+        struct cluster_body_share share;
+    };
+};
+
+/* Writes the body of a frame of this type. Returns 0, the writer's failure, or -EINVAL for a body
+ * that would be refused. PING, PONG, ACK, CANCEL and BULK_DONE have none: nothing is written.
+ * BULK_DATA is plain bytes, and not for this function: -EINVAL. */
+int cluster_body_put(struct hub_writer *writer, uint8_t type, const struct cluster_body *body);
+
+/* Reads such a body. RAPAHUB_EFORMAT where it is not sound. */
+int cluster_body_read(uint8_t type, struct rapahub_bytes from, struct cluster_body *out);
+
+bool cluster_body_next_member(struct cluster_list *list, struct cluster_body_member *out);
+
+#endif
