@@ -266,6 +266,9 @@ static void a_record_has_as_many_changes_as_a_transaction(void **state)
     most.previous = 0;
     assert_int_equal(cluster_wal_record_put(&most, changes, bytes, sizeof bytes), SIZE);
     most.count = 1;
+    many[0].entry.epoch = CLUSTER_EPOCH_MAX;
+    assert_int_equal(cluster_wal_record_put(&most, many, bytes, sizeof bytes),
+                     CLUSTER_WAL_RECORD_SIZE + CLUSTER_WAL_RECORD_CHANGE);
     many[0].entry.owner = 0;
     assert_int_equal(cluster_wal_record_put(&most, many, bytes, sizeof bytes), RAPAHUB_EINVAL);
     bytes[0] = 0xff; /* a length above all */
