@@ -204,6 +204,8 @@ static void the_keys_in_which_two_specs_differ_are_said_once(void **state)
     DIFFER("durability ", durability = CLUSTER_DURABILITY_CHECKPOINT);
     DIFFER("on_daemon_death on_fence ", on_daemon_death = 0, changed.on_fence = 0);
     DIFFER("copies min_copies ", copies = 3, changed.min_copies = 3);
+    DIFFER("pool_name ", name.data = "another");
+    DIFFER("repeat ", methods.count = 1);
     DIFFER("repeat ", repeat_all = false, changed.methods.count = 1);
     DIFFER("idle_to_zero ", idle_to_zero_ns = 6);
     DIFFER("placement ", spread_zones = false, changed.nodes.count = 1, changed.not_on.count = 0);
