@@ -47,6 +47,7 @@
     X(SLOT_ALLOCATOR, "slot allocator")                                                       \
     X(SLOT_POOL, "slot pool")                                                                 \
     X(THREAD_POOL, "thread pool")                                                             \
+    X(METASTORE, "metastore")                                                                 \
     X(CLOSER, "closer")                                                                       \
     X(LOG, "log") /* of pthread: hub/base/log.c; held while a program's sink runs */          \
     X(LINES, "lines of a control socket") /* the sink of rapahub run adds to them */

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conformance: what every back end of the metastore keeps, shown through the interface alone. */
+#ifndef TESTS_METASTORE_CONFORMANCE_H
+#define TESTS_METASTORE_CONFORMANCE_H
+
+#include "tests/metastore/store_stage.h"
+
+/* Runs all tests on stores of this back end, each on a new one. Returns how many failed. */
+int conformance_run(const struct cluster_metastore_end *end);
+
+#endif
