@@ -29,7 +29,7 @@ long_tests() {
     done
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
-    for sweep in class loan host stranger spawn; do
+    for sweep in class loan host stranger spawn store; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
     for seed in 1 2 3; do
