@@ -36,6 +36,7 @@ long_tests() {
         step "metastore, random $seed" build/release/tests/test_unit_cluster-metastore_random \
             --operations 100000 --seed "$seed"
     done
+    step 'metastore to bare SQLite' build/release/bench/store-bench build
     step 'supervision, lives' build/release/tests/test_simulation_lives --lives 200000 --seed "$RANDOM"
     step 'supervision, model' build/release/tests/test_simulation_model --steps 1000000 --seed 1
     RAPAHUB_TEST_LIVES=1000 step 'lives under a raw host' build/release/tests/test_conformance_raw_lives
