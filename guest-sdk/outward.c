@@ -365,6 +365,8 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
         return rapahub_fail(RAPAHUB_EINVAL, "", "a call without a method");
     if (call->loan)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a chimod's own calls take no loan");
+    if (call->query)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a chimod's own calls have no query");
     if (guest->depth == GUEST_DEPTH_MAX)
         return rapahub_fail(RAPAHUB_EFULL, "", "%d calls wait inside of each other",
                             GUEST_DEPTH_MAX);

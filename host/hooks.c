@@ -4,6 +4,7 @@
 #include "host/hooks.h"
 
 #include "host/call/nested_upcall.h"
+#include "host/call/router.h"
 #include "host/call/streaming.h"
 #include "host/guest/activation.h"
 #include "host/guest/exit_command.h"
@@ -40,6 +41,7 @@ static const struct host_call_hooks of_call = {
     .serve = host_nested_upcall_serve,
     .serve_queued = host_nested_upcall_serve_queued,
     .stream = host_streaming_start,
+    .away = host_router_take,
     .ready = host_startup_ready,
 };
 

@@ -11,6 +11,7 @@
 #include "host/call/nested_upcall.h"
 #include "host/call/route.h"
 #include "host/call/route_call.h"
+#include "host/call/router.h"
 #include "host/call/service.h"
 #include "host/call/streaming.h"
 #include "host/container/container_lifecycle.h"
@@ -106,7 +107,9 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&HOST_OWNER(host)->detached);
     host_changes_init(&HOST_OWNER(host)->changes);
     hub_list_init(&HOST_CALL(host)->relays);
+    host_router_init(&HOST_CALL(host)->router);
     HOST_CALL(host)->chains = host_chains_first();
+    host_chains_open(&HOST_CALL(host)->names);
     hub_list_init(&host->observe.supervision.supervisors);
     hub_list_init(&host->observe.observers);
     host_monitors_init(&host->observe.monitors);
@@ -190,6 +193,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     (void)host_death_deliver(HOST_OBSERVE(host));
     host_detached_end_all(HOST_OWNER(host));
     host_asyncs_end_parked(HOST_CALL(host), RAPAHUB_EDIED, "the host ends");
+    (void)host_router_set(HOST_CALL(host), NULL, RAPAHUB_EDIED);
     host_streaming_end(HOST_CALL(host));
     while (host_events_deliver(HOST_OWNER(host)) > 0)
         continue;
@@ -280,6 +284,8 @@ static int run_offer(struct host_owner *host, void *argument)
 {
     const struct offer_job *job = argument;
 
+    if (job->options->routed)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "what this process offers is not routed");
     return host_container_lifecycle_offer(HOST_CALL(host), job->options, job->methods, job->self);
 }
 
@@ -306,7 +312,9 @@ int rapahub_host_methods(struct rapahub_host *host, struct rapahub_container_id 
 
     if (r < 0)
         return r;
-    r = host_route_find(HOST_CALL(host), target, &route);
+    r = host_route_find_call(HOST_CALL(host), target, true, &route);
+    if (r == HOST_ROUTE_AWAY)
+        r = host_router_methods(HOST_CALL(host), target, visit, user);
     if (route.methods) {
         visit_methods(route.methods, visit, user);
         r = 0;

@@ -3,6 +3,7 @@
 
 #include "host/call/async_pieces.h"
 #include "host/call/asyncs.h"
+#include "host/call/router.h"
 #include "host/call/upcalls.h"
 #include "host/guest/watch.h"
 #include "host/host.h"
@@ -203,12 +204,22 @@ static void set_timer(struct rapahub_host *host, uint64_t due_ns)
         host_loop_set(&HOST_OWNER(host)->loop, &HOST_CALL(host)->overdue, due_ns);
 }
 
+/* Returns when a call that was not sent, or that the router has, ends or is tried again. A deep
+ * turn does neither. */
+static uint64_t next_of_calls(struct rapahub_host *host)
+{
+    uint64_t parked = host_asyncs_next_deadline(HOST_CALL(host));
+    uint64_t routed = host_router_next_deadline(HOST_CALL(host));
+
+    return parked < routed ? parked : routed;
+}
+
 /* Sets the timer to the next end of an asynchronous call, or to the next attempt to send to a guest
  * that had no space. */
 static void set_overdue(struct rapahub_host *host)
 {
     bool owes = false, deep = is_deep(host);
-    uint64_t next = deep ? HUB_NEVER : host_asyncs_next_deadline(HOST_CALL(host));
+    uint64_t next = deep ? HUB_NEVER : next_of_calls(host);
 
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link) {
         struct host_life *life = HUB_LIST_ITEM(link, struct host_life, link);
@@ -276,6 +287,7 @@ static int work(struct rapahub_host *host)
         count += host_threads_serve(HOST_OWNER(host), false);
         host_upcalls_look(HOST_CALL(host));
         count += host_asyncs_serve(HOST_CALL(host));
+        count += host_router_serve(HOST_CALL(host));
         count += host_detached_settle(HOST_OWNER(host));
         count += host_events_deliver(HOST_OWNER(host));
     }

@@ -14,6 +14,7 @@
 #include "host/call/request.h"
 #include "host/call/route.h"
 #include "host/call/route_cache.h"
+#include "host/call/routed.h"
 #include "host/owner/forked.h"
 #include "host/owner/ownership.h"
 #include "hub/base/clock.h"
@@ -148,27 +149,57 @@ static int make(struct host_call *host, const struct host_async_call_order *orde
     return 0;
 }
 
+/* Makes the piece of a call to where the route leads: `found` is what the search returned. */
+static int make_found(struct host_call *host, const struct host_async_call_order *order,
+                      const struct host_route *where, int found, struct piece **out)
+{
+    struct host_prepared prepared = {0};
+    int r = found;
+
+    if (found == 0)
+        host_route_cache_note(host, where);
+    if (found >= 0 || found == -EAGAIN)
+        r = host_prepared_make(host, order->call, where, false, &prepared);
+    if (r == 0)
+        r = make(host, order, &prepared, where, out);
+    host_prepared_release(&prepared);
+    return r;
+}
+
+static int add_routed(struct host_call *host, const struct host_async_call_order *order,
+                      struct rapahub_uid uid, struct piece *piece)
+{
+    const struct host_routed_origin origin = {.query = order->call->query, .uid = uid};
+    int r = host_routed_add(&host->asyncs, &piece->async, &origin);
+
+    if (r < 0)
+        host_async_pieces_free(&piece->async);
+    return r;
+}
+
+static int make_any(struct host_call *host, const struct host_async_call_order *order,
+                    struct piece **out)
+{
+    struct host_route where;
+    struct rapahub_uid uid;
+    int found, r;
+
+    if (order->call->loan)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
+    found = host_route_find_own(host, order->call, &where, &uid);
+    r = make_found(host, order, &where, found, out);
+    host_route_drop(&where);
+    return r == 0 && found == HOST_ROUTE_AWAY ? add_routed(host, order, uid, *out) : r;
+}
+
 static int begin_slowly(struct host_call *host, const struct host_async_call_order *order,
                         struct host_async_begun *out)
 {
-    struct host_prepared prepared = {0};
     struct piece *piece = NULL;
-    struct host_route where;
     int r = host_forked_check(&host->process.owner);
 
-    if (r < 0)
-        return r;
-    if (order->call->loan)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "a loan is for a call that is waited for");
-    r = host_route_find(host, order->call->target, &where);
     if (r == 0)
-        host_route_cache_note(host, &where);
-    if (r == 0 || r == -EAGAIN)
-        r = host_prepared_make(host, order->call, &where, false, &prepared);
-    if (r == 0)
-        r = make(host, order, &prepared, &where, &piece);
-    host_prepared_release(&prepared);
-    host_route_drop(&where);
+        r = make_any(host, order, &piece);
     if (r < 0)
         return r;
     out->deadline_ns = piece->async.deadline_ns = deadline_of(host, order->call);
@@ -352,7 +383,7 @@ static int begin_quickly(struct host_call *host, const struct host_async_call_or
     int r;
 
     if (host_asyncs_queue(&host->asyncs) || quick.method_id == 0 || call->loan || call->view ||
-        !host_route_cache_enter(host, call->target, &quick.use))
+        call->query || !host_route_cache_enter(host, call->target, &quick.use))
         return -EAGAIN;
     r = begin_there(&quick);
     host_route_cache_leave(host, &quick.use);

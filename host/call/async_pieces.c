@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/call/call.h"
+#include "host/call/routed.h"
 #include "host/owner/ownership.h"
 
 #define HOT         448  /* bytes of a piece that each call writes, and a cache line more */
@@ -147,7 +148,7 @@ static void clean(struct host_async *async)
     async->owned = async->data = NULL;
     async->fini = NULL;
     async->container = NULL;
-    async->foreign = async->full = async->held = async->mine = false;
+    async->foreign = async->raw = async->full = async->held = async->mine = false;
 }
 
 void host_async_pieces_settle(struct host_call *host)
@@ -186,6 +187,8 @@ void host_async_pieces_free(struct host_async *async)
         async->fini(async);
     if (async->seat)
         host_chains_leave(&async->seat);
+    if (async->routed)
+        host_routed_free(asyncs, async);
     if (async->marks)
         free(async->marks);
     if (async->owned)

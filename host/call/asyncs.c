@@ -9,6 +9,7 @@
 #include "host/call/corks.h"
 #include "host/call/request.h"
 #include "host/call/route.h"
+#include "host/call/routed.h"
 #include "host/call/services.h"
 #include "host/owner/changes.h"
 #include "hub/base/clock.h"
@@ -220,12 +221,12 @@ static int check_declared(const struct host_async *async, const struct host_rout
     return 0;
 }
 
-/* Returns 0 if the call was sent, -EAGAIN if it must be parked, or a failure; nothing happened
- * then. */
+/* Returns 0 if the call was sent, -EAGAIN if it must be parked, HOST_ROUTE_AWAY if the router must
+ * get it, or a failure; nothing happened then. */
 static int route(struct host_call *host, struct host_async *async)
 {
     struct host_route where;
-    int r = host_route_find(host, async->target, &where);
+    int r = host_route_find_call(host, async->target, async->raw, &where);
 
     async->full = false;
     host_route_count(&where, &async->held);
@@ -266,8 +267,11 @@ int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t
         return r;
     }
     *number = async->number;
-    r = async->marks ? host->hooks->stream(host, async) : route(host, async);
-    if (r == -EAGAIN || r == RAPAHUB_ESTALE)
+    if (async->routed || async->raw)
+        r = -EAGAIN; /* the owner knows the chains, and gives calls to the router */
+    else
+        r = async->marks ? host->hooks->stream(host, async) : route(host, async);
+    if (r == HOST_ROUTE_AWAY || r == -EAGAIN || r == RAPAHUB_ESTALE)
         r = park(host, async);
     if (r < 0)
         host_async_pieces_free(async);
@@ -290,6 +294,7 @@ void host_asyncs_cancel(struct host_call *host, uint64_t number)
             life = async->life;
         if (life)
             host_life_hold(life);
+        host_routed_cancel(&host->router, async);
     }
     hub_mutex_unlock(&asyncs->lock);
     if (!async)
@@ -348,17 +353,39 @@ static bool serve_offer(struct host_call *host, struct host_async *async)
     return is_offer;
 }
 
-static int serve_one(struct host_call *host, struct host_async *async)
+/* Enters a raw call in the chain in which it comes. */
+static int join_chain(struct host_call *host, struct host_async *async)
+{
+    if (async->seat || (async->outer | async->uid.origin | async->uid.number) == 0)
+        return 0;
+    async->seat = host_chains_join(host, async->outer, async->uid);
+    return async->seat ? 0 : RAPAHUB_ENOMEM;
+}
+
+/* Returns as `route` does. 0 also if a service has served the call. */
+static int send_now(struct host_call *host, struct host_async *async)
 {
     int r = host_asyncs_cancelled(async);
 
-    if (r == 0 && hub_clock_left(async->deadline_ns) == 0)
-        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not sent in time", async->method);
-    else if (r == 0 && serve_offer(host, async))
-        return 1;
-    else if (r == 0)
-        r = route(host, async);
-    if (r == 0)
+    if (r < 0)
+        return r;
+    if (hub_clock_left(async->deadline_ns) == 0)
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not sent in time", async->method);
+    r = join_chain(host, async);
+    if (r < 0)
+        return r;
+    if (async->routed)
+        return HOST_ROUTE_AWAY;
+    return serve_offer(host, async) ? 0 : route(host, async);
+}
+
+static int serve_one(struct host_call *host, struct host_async *async)
+{
+    int r = send_now(host, async);
+
+    if (r == HOST_ROUTE_AWAY)
+        host->hooks->away(host, async);
+    if (r >= 0)
         return 1;
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         hub_mutex_lock(&host->asyncs.lock);

@@ -7,6 +7,7 @@
 #define HOST_CALL_ASYNCS_H
 
 #include <rapahub/host.h>
+#include <rapahub/route.h>
 
 #include "host/call/async_table.h"
 #include "hub/base/atomic.h"
@@ -26,6 +27,7 @@ struct host_call;
 struct host_chain_seat;
 struct host_container;
 struct host_life;
+struct host_routed;
 
 /* The end of a call, on the owner: code 0 and the answer of `life`, or a failure with its
  * diagnosis. It runs once; then the call is freed. */
@@ -43,6 +45,10 @@ struct host_async {
     size_t aligned;
     /* streams among the arguments, which outlive the call; freed with it; NULL: none */
     struct hub_stream_marks *marks;
+    struct host_routed *routed; /* for a call to the router: see routed.h; freed with it */
+    bool raw; /* rapahub_host_call_raw: it reaches a container whose calls go to the router, too */
+    uint64_t outer;         /* raw: the chain in which it comes, as other hosts know it; 0: none */
+    struct rapahub_uid uid; /* raw */
     bool foreign; /* a guest asked for it: only methods that the target declares are called */
     /* memory of the arguments, freed with the call; NULL: they belong to another and last long
      * enough */
@@ -72,7 +78,8 @@ struct host_asyncs {
     struct hub_mutex lock;
     struct host_async_table table GUARDED_BY(lock);
     struct hub_list parked GUARDED_BY(lock);
-    bool closed GUARDED_BY(lock); /* the host ends: no call is parked any more */
+    uint32_t routed GUARDED_BY(lock); /* calls of the host itself that have such a record */
+    bool closed GUARDED_BY(lock);     /* the host ends: no call is parked any more */
     /* the owner's: pieces acquired in advance, and those of calls that have ended in its turn
      * and stay in the table until the turn is over. Several enter and leave under one lock */
     struct host_async *ready;

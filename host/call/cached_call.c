@@ -237,10 +237,18 @@ static int call_any(const struct cached_call *cached)
 }
 
 /* Returns -EAGAIN for a call that was not executed: the general path tries it again, and explains
- * what is wrong. A loan that was sent cannot be sent again. */
-static int judge(const struct rapahub_call *call, int r)
+ * what is wrong. */
+static int judge(int r)
 {
-    return !call->loan && (r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD) ? -EAGAIN : r;
+    return r < 0 && (r == RAPAHUB_ESTALE || r == RAPAHUB_ENOMETHOD) ? -EAGAIN : r;
+}
+
+/* A loan that was sent cannot be sent again. */
+static int judge_loan(struct host_call *host, const struct rapahub_call *call, int r)
+{
+    if (r != -EAGAIN)
+        host_loans_settle(host, call->loan);
+    return r;
 }
 
 /* Each function that is not marked noinline is inlined into this one and the next two: a call uses
@@ -252,15 +260,13 @@ static __attribute__((noinline, flatten)) int call_of_any_types(struct host_call
     struct cached_call cached = {.host = host, .call = call, .result = result};
     int r;
 
-    if (!host_route_cache_enter(host, call->target, &cached.use))
+    if (call->query || !host_route_cache_enter(host, call->target, &cached.use))
         return -EAGAIN;
     cached.life = host_caller_life(cached.use.caller);
     host_corks_push(host);
     r = call_any(&cached);
     host_route_cache_leave(host, &cached.use);
-    if (call->loan && r != -EAGAIN)
-        host_loans_settle(host, call->loan);
-    return judge(call, r);
+    return call->loan ? judge_loan(host, call, r) : judge(r);
 }
 
 /* ---- a raw call ---- */
@@ -330,10 +336,10 @@ __attribute__((flatten)) int host_cached_call(struct host_call *host,
 
     if (host_cached_call_id(call) == 0)
         return -EAGAIN;
-    if (call->loan || call->view || !host_cached_call_is_raw(call) ||
+    if (call->loan || call->view || call->query || !host_cached_call_is_raw(call) ||
         !host_route_cache_enter_at_rest(host, call->target, &use))
         return call_of_any_types(host, call, result);
     host_corks_push(host);
-    return judge(call, use.owner ? call_raw(host, use.caller, call, result, true)
-                                 : call_raw_inside(host, use, call, result));
+    return judge(use.owner ? call_raw(host, use.caller, call, result, true)
+                           : call_raw_inside(host, use, call, result));
 }

@@ -22,13 +22,14 @@ int host_cached_call(struct host_call *host, const struct rapahub_call *call, vo
 /* ---- parts that asynchronous calls use as well; any thread ---- */
 
 /* Returns whether the call is raw: of one value of bytes to bytes, by far the most frequent shape.
- * Its few bytes are copied without an encoder, and nothing else is checked. */
+ * Its few bytes are copied without an encoder, and nothing else is checked. Two types of bytes are
+ * one object, so a call for which this is not so is only slower. */
 static inline bool host_cached_call_is_raw(const struct rapahub_call *call)
 {
     const struct rapahub_type *const *types = call->types;
 
-    return types[0]->kind == RAPAHUB_KIND_BYTES && types[1] &&
-           types[1]->kind == RAPAHUB_KIND_BYTES && !types[2] && call->arguments;
+    return types[0] == types[1] && types[0]->kind == RAPAHUB_KIND_BYTES && !types[2] &&
+           call->arguments;
 }
 
 /* Returns the method's id if it is known, so that its name need not be read; else 0. */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rapahub/route.h>
+
 #include "hub/base/list.h"
 
 struct hub_calls;
@@ -28,6 +30,14 @@ struct host_chain {
     struct host_life *origin; /* where it began; NULL: that has ended, or never named it */
     uint64_t own;             /* the number that the origin gave it */
     struct hub_list link;     /* in the list of the origin */
+    uint64_t outer;           /* the number that other hosts know; 0: none does */
+    struct hub_list named;    /* in the list of those numbers */
+};
+
+/* The chains that other hosts know, by their numbers. Owner. */
+#define HOST_CHAINS_NAMES 256
+struct host_chain_names {
+    struct hub_list buckets[HOST_CHAINS_NAMES];
 };
 
 /* A call in a chain: its guest is in the chain while the call is open. */
@@ -35,8 +45,11 @@ struct host_chain_seat {
     struct host_chain *chain;
     struct hub_calls *calls; /* the calls of the guest it was sent to; NULL: not sent yet */
     uint64_t number;         /* its number in `calls`; 0: not known */
+    struct rapahub_uid uid;  /* of the call, or of the one that it is made to answer */
     struct hub_list link;    /* in the list of the life */
 };
+
+void host_chains_open(struct host_chain_names *names);
 
 /* Returns the first number of a host's chains: even and random, so that it cannot be guessed. */
 uint64_t host_chains_first(void);
@@ -46,6 +59,18 @@ uint64_t host_chains_first(void);
  * there is no memory. */
 struct host_chain_seat *host_chains_reserve(struct host_call *host,
                                             const struct host_chain_claim *claim);
+
+/* Returns a seat for a call that comes from another host: in the chain of this number, which may
+ * have begun here, or in a new one; 0: a new one. NULL with the diagnosis. */
+struct host_chain_seat *host_chains_join(struct host_call *host, uint64_t outer,
+                                         struct rapahub_uid uid);
+
+/* Returns the number by which other hosts know the chain of a call from now on. */
+uint64_t host_chains_away(struct host_call *host, const struct host_chain_seat *seat);
+
+/* Returns the uid of the call that a request of `claim` is made to answer; {0, 0}: it has none.
+ * A guest cannot choose it. */
+struct rapahub_uid host_chains_uid(const struct host_chain_claim *claim);
 
 /* Enters the seat at the guest to which the call goes now. Returns the number of the chain
  * there. */

@@ -138,19 +138,29 @@ static int fill(const struct host_route *route, size_t size, struct host_loan *l
     return 0;
 }
 
+/* r[impl hub.route.loan] */
+static int refuse_away(struct rapahub_container_id target)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    return rapahub_fail(RAPAHUB_ENOTLOCAL, "hub.route.loan",
+                        "the calls of container %s go to the router, which takes no loan",
+                        host_containers_print(target, id));
+}
+
 static int find_target(struct host_call *host, struct rapahub_container_id target,
                        struct host_route *route)
 {
     uint64_t deadline = hub_clock_after(host->process.options.call_timeout_ns);
     int r;
 
-    while ((r = host_route_find(host, target, route)) == -EAGAIN) {
+    while ((r = host_route_find_call(host, target, false, route)) == -EAGAIN) {
         r = host_route_wait(host, route, deadline);
         host_route_drop(route);
         if (r < 0)
             return r;
     }
-    return r;
+    return r == HOST_ROUTE_AWAY ? refuse_away(target) : r;
 }
 
 /* Acquires a slot by the route cache. If that fails, the general path finds the reason. */

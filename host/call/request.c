@@ -204,11 +204,14 @@ int host_request_run(struct host_call *host, const struct host_request *exchange
     return r;
 }
 
-/* r[impl hub.violation] */
+/* Without a life the answer is that of the router. r[impl hub.violation] */
 static int violation(struct host_life *life, const char *method)
 {
     const char *rule = rapahub_last_error()->rule;
 
+    if (!life)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "message.decode-error",
+                            "the answer to %s is not what the method returns", method);
     hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL,
                    rule[0] ? rule : "message.decode-error");
     return host_life_explain(life, RAPAHUB_EPROTOCOL, method);

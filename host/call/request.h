@@ -49,7 +49,8 @@ int host_request_wait(struct host_call *host, struct hub_calls *calls, uint64_t 
                       bool streams);
 
 /* Decodes an answer. Returns 0 and *result (NULL: dropped), whose views point into the answer's
- * memory; or the code of the guest's answer, with its diagnosis. A malformed answer is a violation.
+ * memory; or the code of the guest's answer, with its diagnosis. A malformed answer is a violation;
+ * without a life (NULL) it is an answer of this process, and only refused.
  * A view stays a view only if the result is bytes; any other result is copied first. */
 int host_request_decode(struct host_life *life, struct hub_answer *answer, const char *method,
                         const struct rapahub_type *type, void *result);

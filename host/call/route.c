@@ -21,15 +21,22 @@ static int look_at_guest(const struct host_guest *guest, const struct host_conta
     return HOST_CALL(guest->host)->hooks->look(guest, &out->uncalled);
 }
 
-static int look(const struct host_call *host, struct rapahub_container_id target,
-                struct host_route *out)
+static struct host_container *container_of(const struct host_call *host,
+                                           struct rapahub_container_id target)
 {
     struct host_container *container =
         host_containers_find(&host->process.owner.registry.containers, target);
+
+    return container && (container->guest || container->offer) ? container : NULL;
+}
+
+static int look(struct rapahub_container_id target, struct host_container *container,
+                struct host_route *out)
+{
     const struct host_guest *guest;
     char id[HOST_CONTAINERS_ID_SIZE];
 
-    if (!container || (!container->guest && !container->offer))
+    if (!container)
         return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s",
                             host_containers_print(target, id));
     out->held = container->state == HOST_CONTAINER_HELD;
@@ -50,24 +57,103 @@ static int look(const struct host_call *host, struct rapahub_container_id target
     return out->held ? -EAGAIN : look_at_guest(guest, container, out);
 }
 
-int host_route_find(struct host_call *host, struct rapahub_container_id target,
-                    struct host_route *out)
+static bool has_router(const struct host_call *host)
 {
-    int r;
+    return hub_load_relaxed(&host->router.set) != 0;
+}
 
+/* Does the same for a call. r[impl hub.route.away] */
+static int look_for_call(const struct host_call *host, struct rapahub_container_id target, bool raw,
+                         struct host_route *out)
+{
+    struct host_container *container = container_of(host, target);
+    bool routed = container && container->routed && !raw;
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (has_router(host) && (!container || routed))
+        return HOST_ROUTE_AWAY;
+    if (routed)
+        return rapahub_fail(RAPAHUB_ENOTLOCAL, "",
+                            "the calls of container %s go to a router, and this host has none",
+                            host_containers_print(target, id));
+    return look(target, container, out);
+}
+
+static void clear(struct host_call *host, struct host_route *out)
+{
     out->host = host;
+    memcpy(out->name, "its router", sizeof "its router");
     out->container = NULL;
     out->life = NULL;
     out->methods = NULL;
     out->uncalled = out->held = false;
     out->changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
+}
+
+static void begin(struct host_call *host, struct host_route *out)
+{
+    clear(host, out);
     host_routes_read(&HOST_REGISTRY(host)->routes);
     out->version = hub_load_relaxed(&HOST_REGISTRY(host)->routes.version);
-    r = look(host, target, out);
+}
+
+static void end(struct host_call *host, struct rapahub_container_id target, struct host_route *out)
+{
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     if (out->uncalled && host_ownership_is_owner(&host->process.owner))
         (void)host->hooks->call(host, target, 0);
+}
+
+int host_route_find(struct host_call *host, struct rapahub_container_id target,
+                    struct host_route *out)
+{
+    int r;
+
+    begin(host, out);
+    r = look(target, container_of(host, target), out);
+    end(host, target, out);
     return r;
+}
+
+int host_route_find_call(struct host_call *host, struct rapahub_container_id target, bool raw,
+                         struct host_route *out)
+{
+    int r;
+
+    begin(host, out);
+    r = look_for_call(host, target, raw, out);
+    end(host, target, out);
+    return r;
+}
+
+/* A service of this host is never elsewhere. r[impl hub.route.uid] */
+int host_route_find_claimed(struct host_call *host, struct rapahub_container_id target,
+                            const struct host_chain_claim *claim, struct host_route *out,
+                            struct rapahub_uid *uid)
+{
+    int r = host_route_find_call(host, target, false, out);
+
+    *uid = host_chains_uid(claim);
+    if ((r == 0 || r == -EAGAIN) && (uid->origin | uid->number) != 0 && has_router(host) &&
+        !out->container->offer)
+        return HOST_ROUTE_AWAY;
+    return r;
+}
+
+int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
+                        struct host_route *out, struct rapahub_uid *uid)
+{
+    static const struct host_chain_claim nobody = {NULL, 0};
+    bool answers = host_ownership_is_owner(&host->process.owner);
+
+    if (!call->query)
+        return host_route_find_claimed(host, call->target, answers ? &host->chain : &nobody, out,
+                                       uid);
+    *uid = host_chains_uid(answers ? &host->chain : &nobody);
+    clear(host, out);
+    return has_router(host) ? HOST_ROUTE_AWAY
+                            : rapahub_fail(RAPAHUB_ENOTSUP, "",
+                                           "a query is for a router, and this host has none");
 }
 
 void host_route_uncount(struct host_call *host, struct host_container *container)

@@ -4,6 +4,7 @@
 #define HOST_CALL_ROUTE_H
 
 #include <rapahub/host.h>
+#include <rapahub/route.h>
 
 #include "host/call/caller.h"
 #include "host/process/life.h"
@@ -33,6 +34,25 @@ struct host_route {
 int host_route_find(struct host_call *host, struct rapahub_container_id target,
                     struct host_route *out);
 void host_route_drop(struct host_route *route); /* harmless twice */
+
+/* Does the same for a call. HOST_ROUTE_AWAY: the router of the host carries it out, since the
+ * container is not in this host, or its calls go to the router; with `raw` such calls do not.
+ * RAPAHUB_ENOTLOCAL: they do, and there is no router. */
+#define HOST_ROUTE_AWAY 1
+int host_route_find_call(struct host_call *host, struct rapahub_container_id target, bool raw,
+                         struct host_route *out);
+
+/* Does the same for a call of this process. HOST_ROUTE_AWAY also if it has a query, or is made to
+ * answer a call that has a uid, which is in *uid then. -ENOTSUP: it has a query, and there is no
+ * router. */
+int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
+                        struct host_route *out, struct rapahub_uid *uid);
+
+/* Does the same for a request of a guest, which is `claim`. Owner. */
+struct host_chain_claim;
+int host_route_find_claimed(struct host_call *host, struct rapahub_container_id target,
+                            const struct host_chain_claim *claim, struct host_route *out,
+                            struct rapahub_uid *uid);
 
 /* Removes a user of the container, and tells the owner if it waits for the last one. Any thread. */
 void host_route_uncount(struct host_call *host, struct host_container *container);

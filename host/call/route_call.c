@@ -8,6 +8,7 @@
 #include "host/call/request.h"
 #include "host/call/route_cache.h"
 #include "host/call/route_wait.h"
+#include "host/call/routed_call.h"
 #include "host/call/services.h"
 #include "host/call/streaming.h"
 #include "host/owner/forked.h"
@@ -20,6 +21,7 @@ struct patience {
     uint64_t deadline_ns;
     uint64_t notice_ns; /* 0: its link was not found closed */
     bool held;          /* it was held, and is counted */
+    struct rapahub_uid uid;
 };
 
 /* Waits a moment if the link has closed: the owner may not have noticed yet what follows. Returns
@@ -64,18 +66,18 @@ static int call_guest(struct host_call *host, const struct host_route *route,
     return r;
 }
 
-/* Tries the call once. -EAGAIN: look again. */
+/* Tries the call once. -EAGAIN: look again. HOST_ROUTE_AWAY: it is for the router. */
 static int try_call(struct host_call *host, const struct rapahub_call *call,
                     struct patience *patience, struct host_route *route, void *result)
 {
     struct host_prepared prepared;
     uint64_t deadline = patience->deadline_ns;
-    int r = host_route_find(host, call->target, route);
+    int r = host_route_find_own(host, call, route, &patience->uid);
 
     host_route_count(route, &patience->held);
     if (r == -EAGAIN)
         return host_route_wait(host, route, deadline) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
-    if (r < 0)
+    if (r != 0)
         return r;
     host_route_cache_note(host, route);
     r = host_prepared_make(host, call, route, true, &prepared);
@@ -102,6 +104,9 @@ static __attribute__((noinline)) int find_and_call(struct host_call *host,
             r = -EAGAIN;
         host_route_drop(&route);
     } while (r == -EAGAIN);
+    if (r == HOST_ROUTE_AWAY)
+        r = host_routed_call(
+            host, &(struct host_routed_order){call, patience.uid, patience.deadline_ns}, result);
     if (call->loan)
         host_loans_settle(host, call->loan);
     return r;

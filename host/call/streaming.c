@@ -147,9 +147,12 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
                               .on_begun = on_begun,
                               .is_cancelled = is_cancelled,
                               .user = async};
-    int r = host_route_find(host, async->target, route);
+    int r = host_route_find_call(host, async->target, async->raw, route);
 
     host_route_count(route, &async->held);
+    if (r == HOST_ROUTE_AWAY)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams, and its container is elsewhere",
+                            async->method);
     if (r == -EAGAIN)
         return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)

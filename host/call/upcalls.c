@@ -9,7 +9,9 @@
 #include "host/call/call.h"
 #include "host/call/request.h"
 #include "host/call/route.h"
+#include "host/call/routed.h"
 #include "host/call/services.h"
+#include "host/process/guest.h"
 #include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
 #include "hub/wire/payload.h"
@@ -192,6 +194,7 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
      * then. */
     memcpy(arguments, request->arguments.data, request->arguments.size);
     async->seat = seat;
+    async->foreign = true;
     relay->life = life;
     relay->request = request;
     hub_list_init(&relay->link);
@@ -250,8 +253,35 @@ static bool has_its_share(struct host_call *host, struct host_life *life,
     return true;
 }
 
+static struct rapahub_pool_id pool_of(const struct host_life *life)
+{
+    const struct hub_list *containers = &life->guest->containers;
+
+    return hub_list_empty(containers)
+               ? (struct rapahub_pool_id){0, 0}
+               : HUB_LIST_ITEM(containers->next, struct host_container, of_guest)->id.pool;
+}
+
+/* Where a request is sent on to. */
+struct onward {
+    struct rapahub_container_id target;
+    struct host_route route;
+    struct rapahub_uid uid;
+    bool away; /* to the router */
+};
+
+/* Says for the router who calls. The guest has no part in it. r[impl hub.route.from] */
+static int add_routed(struct host_call *host, const struct host_life *life,
+                      const struct onward *onward, struct host_async *async)
+{
+    const struct host_routed_origin origin = {
+        .uid = onward->uid, .from = life->id, .from_pool = pool_of(life)};
+
+    return onward->away ? host_routed_add(&host->asyncs, async, &origin) : 0;
+}
+
 static void send_on(struct host_call *host, struct host_life *life, struct hub_request *request,
-                    const struct host_route *route)
+                    const struct onward *onward)
 {
     struct host_async *async = NULL;
     struct relay *relay;
@@ -267,15 +297,16 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
     }
     relay = async ? async->data : NULL;
     if (r == 0)
-        r = take_streams(relay, types_of(route, request), &async->marks);
+        r = take_streams(relay, types_of(&onward->route, request), &async->marks);
+    if (r == 0)
+        r = add_routed(host, life, onward, async);
     if (r < 0) {
         if (async)
             drop(async);
         refuse(life, request, r);
         return;
     }
-    async->foreign = true;
-    async->target = route->container->id;
+    async->target = onward->target;
     async->method_id = request->method_id;
     async->deadline_ns = hub_clock_after(host->process.options.call_timeout_ns);
     async->done = on_relayed;
@@ -368,12 +399,30 @@ static void run_held(struct host_call *host, struct host_life *life, struct hub_
     host_life_drop(life);
 }
 
+static void serve_at(struct host_call *host, struct host_life *life, struct hub_request *request,
+                     struct onward *onward)
+{
+    const struct host_chain_claim claim = {life, request->metadata.chain};
+    struct host_route *route = &onward->route;
+    int r = host_route_find_claimed(host, onward->target, &claim, route, &onward->uid);
+
+    onward->away = r == HOST_ROUTE_AWAY;
+    if (r == 0 && !types_of(route, request) && route->methods)
+        refuse_unknown(life, request);
+    else if (r == 0 && route->container->offer)
+        run_held(host, life, request, route->container);
+    else if (r >= 0 || r == -EAGAIN)
+        send_on(host, life, request, onward);
+    else
+        refuse(life, request, r);
+    host_route_drop(route);
+}
+
 static void serve_target(struct host_call *host, struct host_life *life,
                          struct hub_request *request)
 {
-    struct rapahub_container_id target;
-    struct host_route route;
-    int r = hub_lifecycle_decode_target(request->metadata.target, &target);
+    struct onward onward;
+    int r = hub_lifecycle_decode_target(request->metadata.target, &onward.target);
 
     if (hub_lifecycle_of_id(request->method_id) != HUB_LIFECYCLE_COUNT) {
         blame(life, request);
@@ -383,16 +432,7 @@ static void serve_target(struct host_call *host, struct host_life *life,
         refuse(life, request, RAPAHUB_EARGUMENTS);
         return;
     }
-    r = host_route_find(host, target, &route);
-    if (r == 0 && !types_of(&route, request) && route.methods)
-        refuse_unknown(life, request);
-    else if (r == 0 && route.container->offer)
-        run_held(host, life, request, route.container);
-    else if (r == 0 || r == -EAGAIN)
-        send_on(host, life, request, &route);
-    else
-        refuse(life, request, r);
-    host_route_drop(&route);
+    serve_at(host, life, request, &onward);
 }
 
 static bool is_own(enum hub_lifecycle_method method)

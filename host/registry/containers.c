@@ -107,6 +107,7 @@ static struct host_container *copy_of(const struct rapahub_container_options *op
         memcpy(params, options->params.data, options->params.size);
     container->params = (struct rapahub_bytes){params, options->params.size};
     container->id = options->id;
+    container->routed = options->routed;
     hub_list_init(&container->bucket);
     hub_list_init(&container->of_guest);
     return container;

@@ -42,6 +42,7 @@ struct host_container {
     uint64_t handle;            /* names it to its guest; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
+    bool routed;                 /* its calls go to the router: host/call/router.h */
     bool plugged;                /* kept across a restart */
     bool is_new;                 /* it has not begun in any life yet; owner */
     struct hub_a32 corked;       /* asynchronous calls to it may be held back; any thread */

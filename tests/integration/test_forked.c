@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <rapahub/control.h>
+#include <rapahub/route.h>
 #include <rapahub/supervise.h>
 #include <rapahub/upgrade.h>
 
@@ -51,6 +52,9 @@ static const struct rapahub_container_options container = {.id = {{9, 0}, 0}, .p
 static const struct rapahub_guest_options plugin = {.chimod = CALC};
 static const struct rapahub_supervisor_options below = {.name = "below"};
 static const struct rapahub_upgrade_options upgrade = {.chimod = CALC};
+static const struct rapahub_router router = {.begin = NULL};
+static const struct rapahub_raw_call raw_call = {.target = {{1, 0}, 0}};
+static const struct rapahub_raw_answer raw_answer = {.status = 0};
 static const struct rapahub_method none[] = {RAPAHUB_METHOD_END};
 
 static void visit_guest(void *user, const struct rapahub_guest_status *status)
@@ -82,6 +86,12 @@ static void on_done(void *user, int status, const void *result)
     (void)user;
     (void)status;
     (void)result;
+}
+
+static void on_raw(void *user, const struct rapahub_raw_answer *answer)
+{
+    (void)user;
+    (void)answer;
 }
 
 static void on_upgraded(void *user, int status, const struct rapahub_upgrade_result *result)
@@ -148,6 +158,10 @@ TRY(rapahub_host_call_loan, call_bytes(s, &s->loan))
 TRY(rapahub_host_call_async, call_async(s))
 TRY(rapahub_host_cancel, (rapahub_host_cancel(s->host, (struct rapahub_request_id){1}), told()))
 TRY(rapahub_host_cork, rapahub_host_cork(s->host, here, true))
+TRY(rapahub_host_set_router, rapahub_host_set_router(s->host, &router))
+TRY(rapahub_host_call_raw, rapahub_host_call_raw(s->host, &raw_call, on_raw, NULL, &out.request))
+TRY(rapahub_host_answer_raw,
+    rapahub_host_answer_raw(s->host, (struct rapahub_request_id){1}, &raw_answer))
 TRY(rapahub_host_loan, rapahub_host_loan(s->host, here, 100, &out.loan))
 TRY(rapahub_host_drop_loan,
     (out.loan = s->loan, rapahub_host_drop_loan(s->host, &out.loan), told()))
@@ -228,6 +242,9 @@ static const struct {
     ENTRY(rapahub_host_call_async),
     ENTRY(rapahub_host_cancel),
     ENTRY(rapahub_host_cork),
+    ENTRY(rapahub_host_set_router),
+    ENTRY(rapahub_host_call_raw),
+    ENTRY(rapahub_host_answer_raw),
     ENTRY(rapahub_host_loan),
     ENTRY(rapahub_host_drop_loan),
     ENTRY(rapahub_host_fd),

@@ -124,6 +124,7 @@ struct rapahub_container_options {
     struct rapahub_container_id id;
     const char *pool_name;       /* required */
     struct rapahub_bytes params; /* handed to init; at most 32 KiB */
+    bool routed; /* its calls go to the router, but those of rapahub_host_call_raw: route.h */
     uint64_t reserved[8];
 };
 

@@ -19,6 +19,32 @@ struct rapahub_loan {
     uint64_t handle[2]; /* private to the library */
 };
 
+/* Which containers of a pool a call goes to. The router of a host resolves it
+ * (<rapahub/route.h>). */
+enum rapahub_query_mode {
+    RAPAHUB_QUERY_DIRECT,    /* the target */
+    RAPAHUB_QUERY_LOCAL,     /* any container of the pool on this node */
+    RAPAHUB_QUERY_PHYSICAL,  /* the container of the pool on the node `number` */
+    RAPAHUB_QUERY_HASH,      /* the one to which the hash `number` belongs */
+    RAPAHUB_QUERY_RANGE,     /* `count` containers from `offset` on */
+    RAPAHUB_QUERY_BROADCAST, /* all */
+    RAPAHUB_QUERY_DYNAMIC    /* those that the pool's own callback chooses */
+};
+
+struct rapahub_query {
+    enum rapahub_query_mode mode;
+    uint64_t number;
+    uint32_t offset, count;
+    uint32_t order; /* calls of one caller to one container with the same number, which is not 0,
+                       keep their order */
+    bool collect;   /* RANGE, BROADCAST: one that fails does not end the others */
+    /* RANGE, BROADCAST: called for each container that has ended, in the order of their ends. The
+     * first failure is the status of the call. May be NULL. */
+    void (*each)(void *user, struct rapahub_container_id from, int status, const void *result);
+    void *user;
+    uint64_t reserved[4];
+};
+
 /* All memory belongs to the caller, who may release it as soon as the function that was given the
  * call returns. */
 struct rapahub_call {
@@ -37,6 +63,8 @@ struct rapahub_call {
     bool view; /* result bytes may be shown where the guest wrote them (rapahub_host_call) */
     /* a place where the library keeps the method's id, 0 at first; NULL: it is not kept */
     uint64_t *method_id;
+    /* the router of the host chooses the containers, all of the target's pool; NULL: the target */
+    const struct rapahub_query *query;
 };
 
 #endif

@@ -55,7 +55,9 @@ RAPAHUB_BEGIN_DECLS
     X(EDEGRADED, -4169, 75, "the guest takes no calls now: its readiness probe fails",            \
       "try again; rapahub logs NAME shows what it says")                                          \
     X(EUNSUPERVISED, -4170, 6, "the guest came by itself: its host does not start it",            \
-      "stop and start it where it was started")
+      "stop and start it where it was started")                                                   \
+    /* the router of a host: from -4300 */                                                        \
+    X(ENOTLOCAL, -4302, 6, "it is not in this host", "call it where it is, or without a loan")
 
 /* System error codes that the library returns, with the same names. */
 #define RAPAHUB_ERRNO_MAP(X)                                                            \

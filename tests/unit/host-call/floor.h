@@ -9,6 +9,7 @@
 
 #include "host/call/async_pieces.h"
 #include "host/call/caller.h"
+#include "host/call/router.h"
 #include "host/call/service.h"
 #include "hub/call/call_ends.h"
 #include "hub/wire/lifecycle.h"
@@ -33,6 +34,8 @@ FLOOR_UNUSED static struct stage *floor_open(void)
     assert_int_equal(host_asyncs_open(&stage->host.asyncs), 0);
     hub_list_init(&stage->host.relays);
     stage->host.chains = host_chains_first();
+    host_chains_open(&stage->host.names);
+    host_router_init(&stage->host.router);
     process->options.limits = pair_limits();
     process->options.call_timeout_ns = SOON;
     stage->life.host = process;

@@ -257,6 +257,61 @@ static void a_call_without_a_timeout_has_that_of_the_host(void **state)
     stage_close(stage);
 }
 
+/* r[verify hub.route.away] */
+static void a_call_goes_to_the_router_where_there_is_one(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_route_find_call(&stage->host, nowhere, false, &route), RAPAHUB_ENOENT);
+    drop(stage, &route);
+    stage->container->routed = true;
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route),
+                     RAPAHUB_ENOTLOCAL);
+    drop(stage, &route);
+    hub_store_relaxed(&stage->host.router.set, 1);
+    assert_int_equal(host_route_find_call(&stage->host, nowhere, false, &route), HOST_ROUTE_AWAY);
+    assert_null(route.container);
+    drop(stage, &route);
+    assert_int_equal(host_route_find_call(&stage->host, nowhere, true, &route), HOST_ROUTE_AWAY);
+    drop(stage, &route);
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route),
+                     HOST_ROUTE_AWAY);
+    assert_null(route.container);
+    drop(stage, &route);
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, true, &route), 0);
+    drop(stage, &route);
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    drop(stage, &route);
+    stage->container->routed = false;
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route), 0);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
+/* r[verify hub.route.away] */
+static void a_query_is_for_the_router_alone(void **state)
+{
+    const struct rapahub_query query = {.mode = RAPAHUB_QUERY_LOCAL};
+    struct rapahub_call call = {.target = stage_here, .query = &query};
+    struct stage *stage = stage_open();
+    struct rapahub_uid uid;
+    struct host_route route;
+
+    (void)state;
+    assert_int_equal(host_route_find_own(&stage->host, &call, &route, &uid), RAPAHUB_ENOTSUP);
+    drop(stage, &route);
+    hub_store_relaxed(&stage->host.router.set, 1);
+    assert_int_equal(host_route_find_own(&stage->host, &call, &route, &uid), HOST_ROUTE_AWAY);
+    assert_true(uid.origin == 0 && uid.number == 0);
+    drop(stage, &route);
+    call.query = NULL;
+    assert_int_equal(host_route_find_own(&stage->host, &call, &route, &uid), 0);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +325,8 @@ int main(void)
         cmocka_unit_test(the_owner_starts_a_guest_that_only_a_call_starts),
         cmocka_unit_test(a_call_is_counted_once_where_its_guest_is_being_replaced),
         cmocka_unit_test(a_call_without_a_timeout_has_that_of_the_host),
+        cmocka_unit_test(a_call_goes_to_the_router_where_there_is_one),
+        cmocka_unit_test(a_query_is_for_the_router_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <rapahub/method.h>
 
 #include "host/call/upcalls.h"
-#include "tests/unit/host-call/floor.h"
+#include "tests/unit/host-call/desk.h"
 
 #define GUESTS_METHOD "sum(u32) -> u32\n"
 
@@ -265,6 +265,65 @@ static void a_request_whose_guest_gave_up_is_cancelled_where_it_went(void **stat
     floor_close(stage);
 }
 
+/* r[verify hub.route.from] r[verify hub.route.away] */
+static void a_request_to_a_container_elsewhere_goes_to_the_router(void **state)
+{
+    struct stage *stage = desk_open();
+    struct floor_request request;
+    char body[64];
+
+    (void)state;
+    stage->life.id = (struct rapahub_guest_id){5, 6, 7};
+    floor_ask(stage, 99, &desk_elsewhere, "ab", &request);
+    assert_int_equal(serve(stage), 1);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    assert_int_equal(desk.begun, 1);
+    assert_true(desk.last.method_id == 99 && desk.last.from.group == 5 && desk.last.from.peer == 7);
+    assert_memory_equal(&desk.last.from_pool, &stage_here.pool, sizeof stage_here.pool);
+    assert_true(desk.last.chain != 0 && desk.last.uid.origin == 0);
+    assert_false(floor_is_answered(&request));
+    assert_int_equal(desk_answer(desk.numbers[0], 0, "xyz", 3), 0);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_int_equal(floor_response(&request, body).kind, HUB_RESPONSE_OK);
+    assert_string_equal(body, "xyz");
+    desk_close();
+}
+
+/* r[verify sec.call.share] r[verify hub.route.bound] */
+static void a_guest_has_only_its_share_of_the_router(void **state)
+{
+    struct stage *stage = desk_open();
+    struct floor_request request;
+    struct hub_response response;
+
+    (void)state;
+    stage->life.relayed = host_async_table_share(1);
+    floor_ask(stage, 99, &desk_elsewhere, "ab", &request);
+    assert_int_equal(serve(stage), 1);
+    response = floor_response(&request, NULL);
+    assert_true(response.kind == HUB_RESPONSE_CANCELLED && response.fault == HUB_FAULT_BUSY);
+    assert_int_equal(host_asyncs_serve(&stage->host), 0);
+    assert_int_equal(desk.begun, 0);
+    stage->life.relayed = 0;
+    desk_close();
+}
+
+static void the_calls_of_a_guest_that_ends_are_taken_from_the_router(void **state)
+{
+    struct stage *stage = desk_open();
+    struct floor_request request;
+
+    (void)state;
+    floor_ask(stage, 99, &desk_elsewhere, "ab", &request);
+    assert_int_equal(serve(stage), 1);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    host_upcalls_forget(&stage->host, &stage->life);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_true(desk.cancelled == 1 && desk.cancels[0] == desk.numbers[0]);
+    assert_int_equal(floor_response(&request, NULL).kind, HUB_RESPONSE_CANCELLED);
+    desk_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +337,9 @@ int main(void)
         cmocka_unit_test(a_guest_that_has_its_share_under_way_is_told_to_try_later),
         cmocka_unit_test(a_late_answer_for_a_guest_that_has_ended_is_dropped),
         cmocka_unit_test(a_request_whose_guest_gave_up_is_cancelled_where_it_went),
+        cmocka_unit_test(a_request_to_a_container_elsewhere_goes_to_the_router),
+        cmocka_unit_test(a_guest_has_only_its_share_of_the_router),
+        cmocka_unit_test(the_calls_of_a_guest_that_ends_are_taken_from_the_router),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

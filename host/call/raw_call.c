@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call/raw_call.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/call/asyncs.h"
+#include "host/call/call.h"
+#include "host/call/route.h"
+#include "hub/base/clock.h"
+#include "hub/wire/lifecycle.h"
+#include "hub/wire/response.h"
+
+#define TEXT_MAX 1024
+
+/* The embedder's callback. */
+struct raw_end {
+    rapahub_on_raw *on_done;
+    void *user;
+};
+
+/* ---- the end ---- */
+
+/* Fills in the answer of a guest, or of a router: `text` gets what it says of its failure. */
+static void read_answer(const struct host_async *async, const struct hub_answer *from,
+                        struct rapahub_raw_answer *out)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+    int r;
+
+    hub_reader_init(&reader, from->data, from->size);
+    r = hub_response_decode(&reader, &response);
+    if (r == 0)
+        r = hub_response_code(&response, async->method);
+    out->status = r;
+    if (r == 0)
+        out->payload = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};
+    else
+        out->application = rapahub_last_error()->application;
+}
+
+static void on_done(struct host_async *async, int code, struct hub_answer *from)
+{
+    const struct raw_end *raw = async->data;
+    struct rapahub_raw_answer answer = {.status = code};
+    char text[TEXT_MAX];
+
+    if (code == 0)
+        read_answer(async, from, &answer);
+    if (answer.status < 0) {
+        snprintf(text, sizeof text, "%s", rapahub_last_error()->text);
+        answer.text = text;
+    }
+    async->host->process.owner.callbacks++;
+    raw->on_done(raw->user, &answer);
+    async->host->process.owner.callbacks--;
+}
+
+/* ---- the begin ---- */
+
+/* Refuses a message of the host itself, too, which is no call. r[impl hub.route.raw] */
+static int check(const struct host_call *host, const struct rapahub_raw_call *call)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
+        all |= call->reserved[i];
+    if (all != 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "`reserved` of a call is set");
+    if (call->arguments.size > 0 && !call->arguments.data)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a call without its arguments");
+    if (hub_lifecycle_of_id(call->method_id) != HUB_LIFECYCLE_COUNT)
+        return rapahub_fail(RAPAHUB_ENOMETHOD, "hub.route.raw", "no container has such a method");
+    if (call->streams_count > 0)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a call as bytes has no streams yet");
+    return call->arguments.size > host->process.options.limits.payload_max
+               ? rapahub_fail(RAPAHUB_EMSGSIZE, "", "arguments of %zu bytes", call->arguments.size)
+               : 0;
+}
+
+static int refuse(struct host_async *async, struct raw_end *raw, void *arguments)
+{
+    free(async);
+    free(raw);
+    free(arguments);
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+}
+
+static void fill(struct host_call *host, const struct rapahub_raw_call *call, void *arguments,
+                 struct host_async *async)
+{
+    if (call->arguments.size > 0)
+        memcpy(arguments, call->arguments.data, call->arguments.size);
+    async->arguments = (struct rapahub_bytes){arguments, call->arguments.size};
+    async->owned = arguments;
+    async->raw = true;
+    async->outer = call->chain;
+    async->uid = call->uid;
+    async->target = call->target;
+    async->method_id = call->method_id;
+    async->deadline_ns = hub_clock_after(call->timeout_ns ? call->timeout_ns
+                                                          : host->process.options.call_timeout_ns);
+    async->done = on_done;
+    snprintf(async->method, sizeof async->method, "method %016" PRIx64, call->method_id);
+}
+
+static int make(struct host_call *host, const struct rapahub_raw_call *call,
+                const struct raw_end *by, struct host_async **out)
+{
+    struct host_async *async = calloc(1, sizeof *async);
+    struct raw_end *raw = malloc(sizeof *raw);
+    void *arguments = malloc(call->arguments.size + 1);
+
+    if (!async || !raw || !arguments)
+        return refuse(async, raw, arguments);
+    *raw = *by;
+    fill(host, call, arguments, async);
+    async->data = raw;
+    *out = async;
+    return 0;
+}
+
+/* Frees a call that was not begun, and is in no table. */
+static void drop(struct host_call *host, struct host_async *async)
+{
+    host_routed_free(&host->asyncs, async);
+    free(async->owned);
+    free(async->data);
+    free(async);
+}
+
+/* Has the router get the call if it is not for here. */
+static int place(struct host_call *host, const struct rapahub_raw_call *call,
+                 struct host_async *async)
+{
+    const struct host_routed_origin origin = {
+        .query = call->query, .uid = call->uid, .from = call->from, .from_pool = call->from_pool};
+    struct host_route where;
+    int r;
+
+    if (call->query)
+        return host_routed_add(&host->asyncs, async, &origin);
+    r = host_route_find_call(host, call->target, true, &where);
+    host_route_drop(&where);
+    if (r == HOST_ROUTE_AWAY)
+        return host_routed_add(&host->asyncs, async, &origin);
+    return r == -EAGAIN ? 0 : r;
+}
+
+int host_raw_call_begin(struct host_call *host, const struct rapahub_raw_call *call,
+                        rapahub_on_raw *on_raw, void *user, struct host_raw_begun *out)
+{
+    const struct raw_end by = {on_raw, user};
+    struct host_async *async = NULL;
+    int r = check(host, call);
+
+    if (r == 0)
+        r = make(host, call, &by, &async);
+    if (r < 0)
+        return r;
+    r = place(host, call, async);
+    if (r < 0) {
+        drop(host, async);
+        return r;
+    }
+    out->deadline_ns = async->deadline_ns;
+    return host_asyncs_begin(host, async, &out->number);
+}

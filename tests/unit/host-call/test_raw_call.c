@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rapahub/error.h>
+
+#include "host/call/raw_call.h"
+#include "tests/unit/host-call/desk.h"
+
+struct raw_end {
+    unsigned count;
+    struct rapahub_raw_answer answer;
+    char payload[16], text[128];
+};
+
+static void on_raw(void *user, const struct rapahub_raw_answer *answer)
+{
+    struct raw_end *end = user;
+
+    end->count++;
+    end->answer = *answer;
+    assert_true(answer->payload.size <= sizeof end->payload);
+    if (answer->payload.size > 0)
+        memcpy(end->payload, answer->payload.data, answer->payload.size);
+    snprintf(end->text, sizeof end->text, "%s", answer->text ? answer->text : "");
+}
+
+static int begin(const struct rapahub_raw_call *call, struct raw_end *end)
+{
+    struct host_raw_begun begun;
+    int r = host_raw_call_begin(&desk.stage->host, call, on_raw, end, &begun);
+
+    if (r == 0)
+        (void)host_asyncs_serve(&desk.stage->host);
+    return r;
+}
+
+/* r[verify hub.route.raw] */
+static void its_bytes_reach_the_container_and_bytes_come_back(void **state)
+{
+    const struct rapahub_raw_call call = {
+        .target = stage_here, .method_id = 5, .arguments = {"ab", 2}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+    struct hub_request *request;
+
+    (void)state;
+    stage->container->routed = true; /* even so */
+    assert_int_equal(begin(&call, &end), 0);
+    request = floor_next(stage);
+    assert_non_null(request);
+    assert_true(request->method_id == 5 && request->arguments.size == 2);
+    assert_memory_equal(request->arguments.data, "ab", 2);
+    assert_true(request->metadata.chain == 0);
+    floor_answer(stage, request, "xyz", 3);
+    floor_receive(stage);
+    assert_true(end.count == 1 && end.answer.status == 0 && end.answer.payload.size == 3);
+    assert_memory_equal(end.payload, "xyz", 3);
+    assert_int_equal(desk.begun, 0);
+    desk_close();
+}
+
+static void the_error_of_a_method_is_told_as_such(void **state)
+{
+    const struct rapahub_raw_call call = {.target = stage_here, .method_id = 5};
+    const struct hub_response failed = {
+        .kind = HUB_RESPONSE_USER, .code = 9, .text = rapahub_string_of("no")};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), 0);
+    assert_int_equal(hub_inbound_calls_answer(stage->pair.guest.connection.served,
+                                              floor_next(stage), &failed,
+                                              (struct rapahub_bytes){NULL, 0}),
+                     0);
+    floor_receive(stage);
+    assert_int_equal(end.answer.status, RAPAHUB_EAPPLICATION);
+    assert_int_equal(end.answer.application, 9);
+    assert_string_equal(end.text, "no");
+    desk_close();
+}
+
+static void what_is_not_for_this_host_is_for_the_router(void **state)
+{
+    const struct rapahub_query query = {.mode = RAPAHUB_QUERY_LOCAL};
+    struct rapahub_raw_call call = {
+        .target = desk_elsewhere, .method_id = 5, .from = {1, 2, 3}, .from_pool = {4, 5}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), 0);
+    assert_int_equal(desk.begun, 1);
+    assert_true(desk.last.from.group == 1 && desk.last.from_pool.minor == 5);
+    call.target = stage_here;
+    call.query = &query;
+    assert_int_equal(begin(&call, &end), 0);
+    assert_int_equal(desk.begun, 2);
+    assert_true(desk.query.mode == RAPAHUB_QUERY_LOCAL);
+    assert_null(floor_next(stage));
+    assert_int_equal(host_router_set(&stage->host, NULL, RAPAHUB_ECLOSED), 0);
+    assert_true(end.count == 2 && end.answer.status == RAPAHUB_ECLOSED);
+    call.target = desk_elsewhere;
+    call.query = NULL;
+    assert_int_equal(begin(&call, &end), RAPAHUB_ENOENT);
+    assert_int_equal(end.count, 2);
+    desk_close();
+}
+
+static void what_is_no_call_is_refused(void **state)
+{
+    struct rapahub_raw_call call = {.target = stage_here, .method_id = 5, .reserved = {0, 1}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), RAPAHUB_EINVAL);
+    call.reserved[1] = 0;
+    call.arguments.size = 1;
+    assert_int_equal(begin(&call, &end), RAPAHUB_EINVAL);
+    call.arguments = (struct rapahub_bytes){"", SIZE_MAX};
+    assert_int_equal(begin(&call, &end), RAPAHUB_EMSGSIZE);
+    call.arguments.size = 0;
+    for (unsigned i = 0; i < HUB_LIFECYCLE_COUNT; i++) {
+        call.method_id = hub_lifecycle_id((enum hub_lifecycle_method)i);
+        assert_int_equal(begin(&call, &end), RAPAHUB_ENOMETHOD);
+    }
+    assert_null(floor_next(stage));
+    assert_int_equal(end.count, 0);
+    desk_close();
+}
+
+/* r[verify hub.route.chain] r[verify hub.route.uid] */
+static void it_comes_in_the_chain_that_other_hosts_know(void **state)
+{
+    const struct rapahub_raw_call call = {
+        .target = stage_here, .method_id = 5, .chain = 4242, .uid = {7, 8}};
+    struct stage *stage = desk_open();
+    struct hub_request *first, *second;
+    struct host_chain_claim claim = {.life = &stage->life};
+    struct raw_end end = {0};
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), 0);
+    assert_int_equal(begin(&call, &end), 0);
+    first = floor_next(stage);
+    second = floor_next(stage);
+    claim.value = first->metadata.chain;
+    assert_true(claim.value != 0 && claim.value != 4242);
+    assert_true(second->metadata.chain == claim.value);
+    assert_true(host_chains_uid(&claim).origin == 7 && host_chains_uid(&claim).number == 8);
+    claim.value += 2; /* one that it was not given */
+    assert_true(host_chains_uid(&claim).origin == 0);
+    floor_answer(stage, first, "", 0);
+    floor_answer(stage, second, "", 0);
+    floor_receive(stage);
+    claim.value -= 2; /* both have ended */
+    assert_true(host_chains_uid(&claim).origin == 0);
+    assert_int_equal(end.count, 2);
+    desk_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_bytes_reach_the_container_and_bytes_come_back),
+        cmocka_unit_test(the_error_of_a_method_is_told_as_such),
+        cmocka_unit_test(what_is_not_for_this_host_is_for_the_router),
+        cmocka_unit_test(what_is_no_call_is_refused),
+        cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
