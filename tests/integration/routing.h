@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routing: two hosts of this process, each with a thread of its own and a router that leads to the
+ * other one. */
+#ifndef TESTS_INTEGRATION_ROUTING_H
+#define TESTS_INTEGRATION_ROUTING_H
+
+#include <pthread.h>
+
+#include <rapahub/route.h>
+
+#include "tests/integration/hosting.h"
+
+/* A way from one host to another: what its router has of each call. */
+struct way {
+    struct rapahub_host *from, *to;
+    pthread_mutex_t lock;
+    struct way_call *calls;
+    unsigned begun, answered, cancelled; /* under the lock */
+    uint64_t chain;                      /* of the last call */
+    struct rapahub_uid uid;
+    struct rapahub_guest_id guest;
+    struct rapahub_pool_id pool;
+};
+
+struct way_call {
+    struct way *way;
+    struct way_call *next;
+    struct rapahub_request_id here, there;
+    bool dropped;
+};
+
+UNUSED static void way_forget(struct way_call *call)
+{
+    struct way_call **at = &call->way->calls;
+
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    free(call);
+}
+
+/* On the owner of the other host. The lock keeps the first host alive meanwhile. */
+UNUSED static void way_done(void *user, const struct rapahub_raw_answer *answer)
+{
+    struct way_call *call = user;
+    struct way *way = call->way;
+
+    pthread_mutex_lock(&way->lock);
+    way->answered++;
+    if (!call->dropped && rapahub_host_answer_raw(way->from, call->here, answer) < 0)
+        assert_int_equal(rapahub_last_error()->code, RAPAHUB_ESTALE); /* its time was up */
+    way_forget(call);
+    pthread_mutex_unlock(&way->lock);
+}
+
+UNUSED static int way_begin(void *user, const struct rapahub_raw_call *call,
+                            struct rapahub_request_id answer)
+{
+    struct way_call *way_call = calloc(1, sizeof *way_call);
+    struct way *way = user;
+    int r;
+
+    assert_non_null(way_call);
+    *way_call = (struct way_call){.way = way, .here = answer};
+    pthread_mutex_lock(&way->lock);
+    way->begun++;
+    way->chain = call->chain;
+    way->uid = call->uid;
+    way->guest = call->from;
+    way->pool = call->from_pool;
+    way_call->next = way->calls;
+    way->calls = way_call;
+    r = rapahub_host_call_raw(way->to, call, way_done, way_call, &way_call->there);
+    if (r < 0)
+        way_forget(way_call);
+    pthread_mutex_unlock(&way->lock);
+    return r;
+}
+
+UNUSED static void way_cancel(void *user, struct rapahub_request_id answer)
+{
+    struct way *way = user;
+
+    pthread_mutex_lock(&way->lock);
+    way->cancelled++;
+    for (struct way_call *call = way->calls; call; call = call->next) {
+        if (call->here.number != answer.number)
+            continue;
+        call->dropped = true;
+        rapahub_host_cancel(way->to, call->there);
+    }
+    pthread_mutex_unlock(&way->lock);
+}
+
+UNUSED static int way_methods(void *user, struct rapahub_container_id target,
+                              void (*visit)(void *visitor, const char *signature), void *visitor)
+{
+    return rapahub_host_methods(((struct way *)user)->to, target, visit, visitor);
+}
+
+UNUSED static void way_open(struct way *way, struct rapahub_host *from, struct rapahub_host *to)
+{
+    const struct rapahub_router router = {way_begin, way_cancel, way_methods, way, {0}};
+
+    *way = (struct way){.from = from, .to = to};
+    pthread_mutex_init(&way->lock, NULL);
+    assert_done(rapahub_host_set_router(from, &router));
+}
+
+/* No call goes this way any more. */
+UNUSED static void way_close(struct way *way)
+{
+    assert_done(rapahub_host_set_router(way->from, NULL));
+}
+
+/* The host of the test, and another one. */
+struct routing {
+    struct hosting near, far;
+    struct way out, back;
+};
+
+UNUSED static void routing_open(struct routing *on)
+{
+    const struct rapahub_host_options own = {.own_thread = true};
+
+    open_host(&on->near, own);
+    open_host(&on->far, own);
+    way_open(&on->out, on->near.host, on->far.host);
+    way_open(&on->back, on->far.host, on->near.host);
+}
+
+UNUSED static void routing_close(struct routing *on)
+{
+    way_close(&on->out);
+    way_close(&on->back);
+    rapahub_host_destroy(on->far.host);
+    rapahub_host_destroy(on->near.host);
+    assert_null(on->out.calls);
+    assert_null(on->back.calls);
+    pthread_mutex_destroy(&on->out.lock);
+    pthread_mutex_destroy(&on->back.lock);
+    leak_assert_none(on->far.leak);
+    leak_assert_none(on->near.leak);
+}
+
+#endif
