@@ -195,6 +195,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     host_asyncs_end_parked(HOST_CALL(host), RAPAHUB_EDIED, "the host ends");
     (void)host_router_set(HOST_CALL(host), NULL, RAPAHUB_EDIED);
     host_streaming_end(HOST_CALL(host));
+    host_routed_take_back_all(&HOST_CALL(host)->router, &HOST_CALL(host)->asyncs);
     while (host_events_deliver(HOST_OWNER(host)) > 0)
         continue;
     host_loans_close(&HOST_CALL(host)->loans);

@@ -267,10 +267,12 @@ int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t
         return r;
     }
     *number = async->number;
-    if (async->routed || async->raw)
+    if (async->marks)
+        r = host->hooks->stream(host, async);
+    else if (async->routed || async->raw)
         r = -EAGAIN; /* the owner knows the chains, and gives calls to the router */
     else
-        r = async->marks ? host->hooks->stream(host, async) : route(host, async);
+        r = route(host, async);
     if (r == HOST_ROUTE_AWAY || r == -EAGAIN || r == RAPAHUB_ESTALE)
         r = park(host, async);
     if (r < 0)

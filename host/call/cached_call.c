@@ -260,7 +260,7 @@ static __attribute__((noinline, flatten)) int call_of_any_types(struct host_call
     struct cached_call cached = {.host = host, .call = call, .result = result};
     int r;
 
-    if (call->query || !host_route_cache_enter(host, call->target, &cached.use))
+    if (!host_route_cache_enter(host, call->target, &cached.use))
         return -EAGAIN;
     cached.life = host_caller_life(cached.use.caller);
     host_corks_push(host);
@@ -334,9 +334,9 @@ __attribute__((flatten)) int host_cached_call(struct host_call *host,
 {
     struct host_route_use use;
 
-    if (host_cached_call_id(call) == 0)
+    if (host_cached_call_id(call) == 0 || call->query)
         return -EAGAIN;
-    if (call->loan || call->view || call->query || !host_cached_call_is_raw(call) ||
+    if (call->loan || call->view || !host_cached_call_is_raw(call) ||
         !host_route_cache_enter_at_rest(host, call->target, &use))
         return call_of_any_types(host, call, result);
     host_corks_push(host);

@@ -74,8 +74,8 @@ static int check(const struct host_call *host, const struct rapahub_raw_call *ca
         return rapahub_fail(RAPAHUB_EINVAL, "", "a call without its arguments");
     if (hub_lifecycle_of_id(call->method_id) != HUB_LIFECYCLE_COUNT)
         return rapahub_fail(RAPAHUB_ENOMETHOD, "hub.route.raw", "no container has such a method");
-    if (call->streams_count > 0)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a call as bytes has no streams yet");
+    if (call->streams_count > 0 && !call->streams)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a call without its streams");
     return call->arguments.size > host->process.options.limits.payload_max
                ? rapahub_fail(RAPAHUB_EMSGSIZE, "", "arguments of %zu bytes", call->arguments.size)
                : 0;
@@ -127,9 +127,72 @@ static int make(struct host_call *host, const struct rapahub_raw_call *call,
 static void drop(struct host_call *host, struct host_async *async)
 {
     host_routed_free(&host->asyncs, async);
+    free(async->marks);
     free(async->owned);
     free(async->data);
     free(async);
+}
+
+/* ---- streams ---- */
+
+/* Finds the stream of an index. Each is used once. */
+static int take_stream(const struct rapahub_raw_call *call, uint64_t index, bool *used,
+                       struct hub_stream_mark *mark)
+{
+    const struct rapahub_raw_stream *stream;
+
+    if (index >= call->streams_count || index >= HUB_SIGNATURE_ARGUMENTS_MAX || used[index])
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "", "stream %" PRIu64 " of %" PRIu32, index,
+                            call->streams_count);
+    used[index] = true;
+    stream = &call->streams[index];
+    mark->stream = mark->is_sink ? (void *)stream->sink : (void *)stream->source;
+    return mark->stream ? 0
+                        : rapahub_fail(RAPAHUB_EARGUMENTS, "", "stream %" PRIu64 " is no %s", index,
+                                       mark->is_sink ? "sink" : "source");
+}
+
+static int mark_streams(const struct rapahub_raw_call *call, const struct hub_signature *signature,
+                        struct hub_stream_marks *marks)
+{
+    bool used[HUB_SIGNATURE_ARGUMENTS_MAX] = {false};
+    uint64_t ids[HUB_CHANNELS_OF_CALL];
+    int r = hub_stream_ids_find(signature->types + 1, call->arguments, marks, ids);
+
+    if (r < 0)
+        return RAPAHUB_EARGUMENTS;
+    for (uint32_t i = 0; r == 0 && i < marks->count; i++)
+        r = take_stream(call, ids[i], used, &marks->list[i]);
+    return r;
+}
+
+/* Where streams are among the arguments the signature says. A call that goes on to the router has
+ * none here. */
+static int take_streams(const struct rapahub_raw_call *call, const struct host_route *where,
+                        struct host_async *async)
+{
+    const struct hub_signature *signature =
+        where->methods ? host_methods_of_id(where->methods, call->method_id) : NULL;
+
+    if (!where->methods && call->streams_count > 0)
+        return rapahub_fail(RAPAHUB_ERESTARTING, "", "the methods of %s are not known yet",
+                            where->name);
+    if (!signature || !host_methods_takes_streams(signature->types + 1))
+        return 0;
+    async->marks = calloc(1, sizeof *async->marks);
+    return async->marks ? mark_streams(call, signature, async->marks)
+                        : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for streams");
+}
+
+/* ---- the way ---- */
+
+static int go_away(struct host_call *host, const struct rapahub_raw_call *call,
+                   const struct host_routed_origin *origin, struct host_async *async)
+{
+    return call->streams_count > 0
+               ? rapahub_fail(RAPAHUB_ENOTSUP, "",
+                              "a call as bytes with streams is only for containers of this host")
+               : host_routed_add(&host->asyncs, async, origin);
 }
 
 /* Has the router get the call if it is not for here. */
@@ -142,12 +205,14 @@ static int place(struct host_call *host, const struct rapahub_raw_call *call,
     int r;
 
     if (call->query)
-        return host_routed_add(&host->asyncs, async, &origin);
+        return go_away(host, call, &origin, async);
     r = host_route_find_call(host, call->target, true, &where);
-    host_route_drop(&where);
     if (r == HOST_ROUTE_AWAY)
-        return host_routed_add(&host->asyncs, async, &origin);
-    return r == -EAGAIN ? 0 : r;
+        r = go_away(host, call, &origin, async);
+    else if (r == 0 || r == -EAGAIN)
+        r = take_streams(call, &where, async);
+    host_route_drop(&where);
+    return r;
 }
 
 int host_raw_call_begin(struct host_call *host, const struct rapahub_raw_call *call,

@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/call/asyncs.h"
+#include "hub/base/clock.h"
 
 /* Counts a call of the host itself. A request of a guest was counted when it was made.
  * r[impl hub.route.bound] */
@@ -25,6 +26,13 @@ static int count(struct host_asyncs *asyncs, const struct host_async *async)
                 : 0;
 }
 
+static void forget(struct host_routed *routed)
+{
+    host_routed_streams_release(&routed->origin.ends);
+    free(routed->answer);
+    free(routed);
+}
+
 static struct host_routed *make(struct host_async *async, const struct host_routed_origin *origin)
 {
     struct host_routed *routed = calloc(1, sizeof *routed);
@@ -33,6 +41,8 @@ static struct host_routed *make(struct host_async *async, const struct host_rout
         return NULL;
     routed->async = async;
     routed->origin = *origin;
+    routed->origin.ends = host_routed_streams_hold(origin->ends);
+    routed->counted = !async->foreign;
     if (origin->query) {
         routed->query = *origin->query;
         routed->origin.query = &routed->query;
@@ -48,11 +58,21 @@ int host_routed_add(struct host_asyncs *asyncs, struct host_async *async,
     int r = routed ? count(asyncs, async)
                    : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call to a router");
 
-    if (r < 0)
-        free(routed);
-    else
+    if (r == 0)
         async->routed = routed;
+    else if (routed)
+        forget(routed);
     return r;
+}
+
+static void release(struct host_asyncs *asyncs, struct host_routed *routed)
+{
+    if (routed->counted) {
+        hub_mutex_lock(&asyncs->lock);
+        asyncs->routed--;
+        hub_mutex_unlock(&asyncs->lock);
+    }
+    forget(routed);
 }
 
 void host_routed_free(struct host_asyncs *asyncs, struct host_async *async)
@@ -62,13 +82,69 @@ void host_routed_free(struct host_asyncs *asyncs, struct host_async *async)
     if (!routed)
         return;
     async->routed = NULL;
-    if (!async->foreign) {
-        hub_mutex_lock(&asyncs->lock);
-        asyncs->routed--;
-        hub_mutex_unlock(&asyncs->lock);
+    release(asyncs, routed);
+}
+
+uint64_t host_routed_due(const struct host_routed *routed)
+{
+    const struct host_routed_ends *ends = routed->origin.ends;
+    uint64_t moved = ends ? hub_load_relaxed64(&ends->moved_ns) : 0;
+    uint64_t due = moved == 0 ? 0 : moved + routed->origin.patience_ns;
+
+    return due > routed->async->deadline_ns ? due : routed->async->deadline_ns;
+}
+
+void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
+                      struct host_async *async)
+{
+    struct host_routed *routed = async->routed;
+
+    if (!routed->origin.ends)
+        return;
+    async->routed = NULL;
+    hub_mutex_lock(&asyncs->lock);
+    routed->number = async->number;
+    routed->async = NULL;
+    hub_list_append(&router->lent, &routed->link);
+    hub_mutex_unlock(&asyncs->lock);
+}
+
+static struct host_routed *find_lent(struct host_router *router, uint64_t number)
+{
+    HUB_LIST_EACH (&router->lent, link) {
+        struct host_routed *routed = HUB_LIST_ITEM(link, struct host_routed, link);
+
+        if (routed->number == number)
+            return routed;
     }
-    free(routed->answer);
-    free(routed);
+    return NULL;
+}
+
+bool host_routed_take_back(struct host_router *router, struct host_asyncs *asyncs, uint64_t number)
+{
+    struct host_routed *routed;
+
+    hub_mutex_lock(&asyncs->lock);
+    routed = find_lent(router, number);
+    if (routed)
+        hub_list_remove(&routed->link);
+    hub_mutex_unlock(&asyncs->lock);
+    if (routed)
+        release(asyncs, routed);
+    return routed != NULL;
+}
+
+void host_routed_take_back_all(struct host_router *router, struct host_asyncs *asyncs)
+{
+    struct hub_list *link;
+
+    do {
+        hub_mutex_lock(&asyncs->lock);
+        link = hub_list_pop(&router->lent);
+        hub_mutex_unlock(&asyncs->lock);
+        if (link)
+            release(asyncs, HUB_LIST_ITEM(link, struct host_routed, link));
+    } while (link);
 }
 
 void host_routed_end(struct host_router *router, struct host_routed *routed)

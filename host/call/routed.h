@@ -6,6 +6,7 @@
 
 #include <rapahub/route.h>
 
+#include "host/call/routed_streams.h"
 #include "hub/base/atomic.h"
 #include "hub/base/list.h"
 
@@ -36,10 +37,14 @@ struct host_routed_origin {
     struct rapahub_uid uid;
     struct rapahub_guest_id from;
     struct rapahub_pool_id from_pool;
+    struct host_routed_ends *ends; /* held by the record; NULL: it has no streams */
+    uint64_t patience_ns;          /* with these: how long nothing need move */
 };
 
 struct host_routed {
-    struct host_async *async;
+    struct host_async *async;         /* NULL: it has ended, and the router still has its streams */
+    uint64_t number;                  /* then: the number of the call */
+    bool counted;                     /* the call is one of the host itself */
     struct host_routed_origin origin; /* its query is the one below, or NULL */
     struct rapahub_query query;
     enum host_routed_state state;      /* under the lock */
@@ -54,6 +59,7 @@ struct host_router {
     struct hub_list open;         /* calls that the router has; under the lock of asyncs */
     struct hub_list ended;        /* calls that the owner is to end; under the lock of asyncs */
     struct hub_a32 ends;          /* how many these are; changes under that lock */
+    struct hub_list lent;         /* records whose streams the router has; under that lock */
     uint64_t due_ns;              /* no open call is overdue before; owner */
 };
 
@@ -65,6 +71,18 @@ int host_routed_add(struct host_asyncs *asyncs, struct host_async *async,
 /* Frees the record of a call that has ended, or was not begun. Accepts a call without one. Any
  * thread, which alone has the call. */
 void host_routed_free(struct host_asyncs *asyncs, struct host_async *async);
+
+/* Returns when a call that the router has is overdue: a while after the last byte of its streams
+ * moved, or at its deadline. Any thread. */
+uint64_t host_routed_due(const struct host_routed *routed);
+
+/* Keeps the record of a call that ends without an answer, if the router has streams of it, until
+ * host_routed_take_back is called with the number of the call. That returns whether there was such
+ * a record, and frees it. host_routed_take_back_all frees all. Any thread. */
+void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
+                      struct host_async *async);
+bool host_routed_take_back(struct host_router *router, struct host_asyncs *asyncs, uint64_t number);
+void host_routed_take_back_all(struct host_router *router, struct host_asyncs *asyncs);
 
 /* Has the owner end a call that the router has. host_routed_cancel does nothing for any other call.
  * Under the lock of asyncs; the caller wakes the loop. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/call/routed_call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #include "host/owner/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "hub/wire/response.h"
+
+#define SLICE (100 * HUB_MILLISECOND) /* between two checks for a cancel, or of streams */
 
 /* The end that the thread waits for. Its call may last longer, if the owner takes no turn in time.
  */
@@ -56,18 +60,20 @@ static void fini(struct host_async *async)
 
 /* ---- begin ---- */
 
-static void fill(struct host_async *async, const struct host_routed_order *order,
-                 const struct host_prepared *prepared, void *arguments)
+static void fill(struct host_async *async, const struct host_routed_request *request,
+                 void *arguments)
 {
-    async->target = order->call->target;
-    async->method_id = prepared->method_id;
-    async->deadline_ns = order->deadline_ns;
-    async->arguments = (struct rapahub_bytes){arguments, prepared->arguments.size};
+    async->target = request->target;
+    async->method_id = request->method_id;
+    async->deadline_ns = request->deadline_ns;
+    async->foreign = request->foreign;
+    async->arguments = (struct rapahub_bytes){arguments, request->arguments.size};
     async->owned = arguments;
     async->done = on_done;
     async->fini = fini;
-    memcpy(async->method, prepared->name, sizeof async->method);
-    memcpy(arguments, prepared->arguments.data, prepared->arguments.size);
+    snprintf(async->method, sizeof async->method, "%s", request->method);
+    if (request->arguments.size > 0)
+        memcpy(arguments, request->arguments.data, request->arguments.size);
 }
 
 static int refuse(struct host_async *async, struct waiter *waiter, void *arguments)
@@ -79,17 +85,17 @@ static int refuse(struct host_async *async, struct waiter *waiter, void *argumen
 }
 
 /* Makes the call, and what the thread waits for, with a holder each. */
-static int make(const struct host_routed_order *order, const struct host_prepared *prepared,
-                struct host_async **out, struct waiter **out_waiter)
+static int make(const struct host_routed_request *request, struct host_async **out,
+                struct waiter **out_waiter)
 {
     struct host_async *async = calloc(1, sizeof *async);
     struct waiter *waiter = calloc(1, sizeof *waiter);
-    void *arguments = malloc(prepared->arguments.size + 1);
+    void *arguments = malloc(request->arguments.size + 1);
 
     if (!async || !waiter || !arguments)
         return refuse(async, waiter, arguments);
     hub_store_relaxed(&waiter->holders, 2);
-    fill(async, order, prepared, arguments);
+    fill(async, request, arguments);
     async->data = waiter;
     *out = async;
     *out_waiter = waiter;
@@ -113,11 +119,10 @@ static void drop(struct host_call *host, struct host_async *async)
     free(async);
 }
 
-static int begin(struct host_call *host, const struct host_routed_order *order,
+static int begin(struct host_call *host, const struct host_routed_request *request,
                  struct host_async *async, uint64_t *number)
 {
-    const struct host_routed_origin origin = {.query = order->call->query, .uid = order->uid};
-    int r = host_routed_add(&host->asyncs, async, &origin);
+    int r = host_routed_add(&host->asyncs, async, &request->origin);
 
     if (r == 0)
         r = reserve_chain(host, async);
@@ -135,66 +140,177 @@ static bool has_ended(const struct waiter *waiter)
     return hub_observe(&waiter->ended) != 0;
 }
 
-static void wait_as_owner(struct host_call *host, const struct waiter *waiter, uint64_t deadline_ns)
+/* Returns when the thread stops to wait: as host_routed_due. */
+static uint64_t due_of(const struct host_routed_request *request)
 {
-    while (!has_ended(waiter) && hub_clock_left(deadline_ns) > 0)
-        if (host_wait_until(&host->process.owner, deadline_ns) < 0)
+    const struct host_routed_ends *ends = request->origin.ends;
+    uint64_t moved = ends ? hub_load_relaxed64(&ends->moved_ns) : 0;
+    uint64_t due = moved == 0 ? 0 : moved + request->origin.patience_ns;
+
+    return due > request->deadline_ns ? due : request->deadline_ns;
+}
+
+static bool goes_on(const struct host_routed_request *request, const struct waiter *waiter)
+{
+    return !has_ended(waiter) && hub_clock_left(due_of(request)) > 0 &&
+           !(request->is_cancelled && request->is_cancelled(request->user));
+}
+
+static void wait_as_owner(struct host_call *host, const struct host_routed_request *request,
+                          const struct waiter *waiter)
+{
+    while (goes_on(request, waiter))
+        if (host_wait_until(&host->process.owner, due_of(request)) < 0)
             return;
 }
 
-static void wait_as_other(struct host_call *host, struct waiter *waiter, uint64_t deadline_ns)
+static void wait_as_other(struct host_call *host, const struct host_routed_request *request,
+                          struct waiter *waiter)
 {
     host_corks_push(host);
-    while (!has_ended(waiter) && hub_clock_left(deadline_ns) > 0)
-        (void)hub_futex_wait_private(&waiter->ended, 0, deadline_ns);
+    while (goes_on(request, waiter)) {
+        uint64_t slice = hub_clock_after(SLICE), due = due_of(request);
+
+        (void)hub_futex_wait_private(&waiter->ended, 0, slice < due ? slice : due);
+    }
 }
 
-static int take(struct host_call *host, const struct host_prepared *prepared, struct waiter *waiter,
-                void *result)
+static int take(struct waiter *waiter, struct hub_answer *answer)
 {
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
-    struct hub_answer answer = waiter->answer;
-    int r;
-
     if (waiter->code < 0)
         return host_verdict_give(&waiter->verdict);
+    hub_responses_fini(answer);
+    *answer = waiter->answer;
     waiter->answer = (struct hub_answer){.data = NULL};
-    host_caller_hide(caller);
-    r = host_request_decode(NULL, &answer, prepared->name, prepared->result, result);
-    host_caller_show(caller, &answer);
-    return r;
+    return 0;
 }
 
 /* Waits for the end, at most until the deadline: only the owner ends the call, and it may take no
  * turn. */
-static int finish(struct host_call *host, const struct host_routed_order *order,
-                  const struct host_prepared *prepared, struct waiter *waiter, void *result)
+static int finish(struct host_call *host, const struct host_routed_request *request,
+                  struct waiter *waiter, struct hub_answer *answer)
 {
     if (host_ownership_is_owner(&host->process.owner))
-        wait_as_owner(host, waiter, order->deadline_ns);
+        wait_as_owner(host, request, waiter);
     else
-        wait_as_other(host, waiter, order->deadline_ns);
-    return has_ended(waiter)
-               ? take(host, prepared, waiter, result)
-               : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not answered in time", prepared->name);
+        wait_as_other(host, request, waiter);
+    if (has_ended(waiter))
+        return take(waiter, answer);
+    return hub_clock_left(due_of(request)) > 0
+               ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", request->method)
+               : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not answered in time",
+                              request->method);
 }
 
-static int run(struct host_call *host, const struct host_routed_order *order,
-               const struct host_prepared *prepared, void *result)
+static int run(struct host_call *host, const struct host_routed_request *request,
+               struct hub_answer *answer)
 {
     struct waiter *waiter = NULL;
     struct host_async *async = NULL;
     uint64_t number = 0;
-    int r = make(order, prepared, &async, &waiter);
+    int r = make(request, &async, &waiter);
 
     if (r < 0)
         return r;
-    r = begin(host, order, async, &number);
+    r = begin(host, request, async, &number);
     if (r == 0) {
-        r = finish(host, order, prepared, waiter, result);
+        r = finish(host, request, waiter, answer);
         host_asyncs_cancel(host, number); /* harmless where it has ended */
     }
     release(waiter);
+    return r;
+}
+
+/* ---- with streams ---- */
+
+static bool is_good(const struct hub_answer *answer)
+{
+    struct hub_response response;
+    struct hub_reader reader;
+
+    hub_reader_init(&reader, answer->data, answer->size);
+    return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
+}
+
+/* Waits until the caller's streams have all bytes; the owner serves meanwhile. */
+static void settle(struct host_call *host, const struct host_routed_request *request,
+                   struct host_routed_streams *streams)
+{
+    bool owner = host_ownership_is_owner(&host->process.owner);
+
+    while (!host_routed_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(SLICE))) {
+        if (request->is_cancelled && request->is_cancelled(request->user))
+            host_routed_streams_close(streams, false);
+        if (owner && host_wait_turn(&host->process.owner, 10) < 0)
+            return;
+    }
+}
+
+static void wake_owner(void *user)
+{
+    host_loop_wake(&((struct host_call *)user)->process.owner.loop);
+}
+
+static int run_with_streams(struct host_call *host, const struct host_routed_request *request,
+                            struct hub_answer *answer)
+{
+    const struct host_routed_streams_order order = {.marks = request->marks,
+                                                    .arguments = request->arguments,
+                                                    .pool = &host->waiters,
+                                                    .patience_ns =
+                                                        hub_clock_left(request->deadline_ns),
+                                                    .on_end = wake_owner,
+                                                    .user = host};
+    struct host_routed_request with = *request;
+    struct host_verdict verdict = {0};
+    struct host_routed_streams *streams;
+    int failure, r = host_routed_streams_open(&order, &streams);
+
+    if (r < 0)
+        return r;
+    with.arguments = host_routed_streams_arguments(streams);
+    with.origin.ends = host_routed_streams_ends(streams);
+    with.origin.patience_ns = order.patience_ns;
+    r = run(host, &with, answer);
+    if (r < 0)
+        host_verdict_take(&verdict, r);
+    host_routed_streams_close(streams, r == 0 && is_good(answer));
+    settle(host, request, streams);
+    failure = host_routed_streams_finish(&streams);
+    if (failure < 0)
+        return failure;
+    return r < 0 ? host_verdict_give(&verdict) : 0;
+}
+
+int host_routed_call_run(struct host_call *host, const struct host_routed_request *request,
+                         struct hub_answer *answer)
+{
+    return request->marks && request->marks->count > 0 ? run_with_streams(host, request, answer)
+                                                       : run(host, request, answer);
+}
+
+/* ---- from a call to its result ---- */
+
+static int call_prepared(struct host_call *host, const struct host_routed_order *order,
+                         const struct host_prepared *prepared, void *result)
+{
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+    const struct host_routed_request request = {
+        .target = order->call->target,
+        .method_id = prepared->method_id,
+        .arguments = prepared->arguments,
+        .marks = &prepared->marks,
+        .origin = {.query = order->call->query, .uid = order->uid},
+        .deadline_ns = order->deadline_ns,
+        .method = prepared->name};
+    struct hub_answer answer = host_caller_answer(caller);
+    int r;
+
+    host_caller_hide(caller);
+    r = host_routed_call_run(host, &request, &answer);
+    if (r == 0)
+        r = host_request_decode(NULL, &answer, prepared->name, prepared->result, result);
+    host_caller_show(caller, &answer);
     return r;
 }
 
@@ -208,11 +324,8 @@ int host_routed_call(struct host_call *host, const struct host_routed_order *ord
         return rapahub_fail(RAPAHUB_ENOTLOCAL, "hub.route.loan",
                             "the call goes to the router, which takes no loan");
     r = host_prepared_make(host, order->call, &away, false, &prepared);
-    if (r == 0 && prepared.marks.count > 0)
-        r = rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams, and its container is elsewhere",
-                         prepared.name);
     if (r == 0)
-        r = run(host, order, &prepared, result);
+        r = call_prepared(host, order, &prepared, result);
     host_prepared_release(&prepared);
     return r;
 }

@@ -18,6 +18,7 @@ void host_router_init(struct host_router *router)
 {
     hub_list_init(&router->open);
     hub_list_init(&router->ended);
+    hub_list_init(&router->lent);
     router->due_ns = HUB_NEVER;
 }
 
@@ -35,6 +36,8 @@ static void describe(struct host_call *host, const struct host_async *async,
                                      .chain = async->seat ? host_chains_away(host, async->seat) : 0,
                                      .timeout_ns = left > 0 ? left : 1,
                                      .arguments = async->arguments,
+                                     .streams = origin->ends ? origin->ends->list : NULL,
+                                     .streams_count = origin->ends ? origin->ends->count : 0,
                                      .uid = origin->uid,
                                      .from = origin->from,
                                      .from_pool = origin->from_pool};
@@ -91,9 +94,6 @@ void host_router_take(struct host_call *host, struct host_async *async)
     static const struct host_routed_origin nobody = {0};
     int r = async->routed ? 0 : host_routed_add(&host->asyncs, async, &nobody);
 
-    if (r == 0 && async->marks)
-        r = rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams, and its container is elsewhere",
-                         async->method);
     if (r == 0)
         r = begin(host, async);
     if (r < 0)
@@ -161,6 +161,7 @@ int host_router_answer(struct host_call *host, uint64_t number,
     if (!copied)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an answer");
     if (!attach(host, number, copied)) {
+        (void)host_routed_take_back(&host->router, &host->asyncs, number);
         free(copied);
         return rapahub_fail(RAPAHUB_ESTALE, "hub.route.once",
                             "the router has no call of this number, or not any more");
@@ -231,8 +232,9 @@ static void end(struct host_call *host, const struct rapahub_router *router,
         pass_on(async, answer);
         return;
     }
-    if (!async->cancelled && hub_clock_left(async->deadline_ns) == 0)
+    if (!async->cancelled && hub_clock_left(host_routed_due(async->routed)) == 0)
         code = RAPAHUB_ETIMEDOUT;
+    host_routed_lend(&host->router, &host->asyncs, async);
     tell_cancel(host, router, async);
     rapahub_fail(code, "", "%s: %s", async->method,
                  code == RAPAHUB_ECLOSED ? "the router that had it is replaced"
@@ -276,7 +278,7 @@ static void find_overdue(struct host_call *host)
     hub_mutex_lock(&host->asyncs.lock);
     HUB_LIST_EACH (&host->router.open, link) {
         struct host_routed *routed = HUB_LIST_ITEM(link, struct host_routed, link);
-        uint64_t due = routed->async->deadline_ns;
+        uint64_t due = host_routed_due(routed);
 
         if (due <= now)
             host_routed_end(&host->router, routed);

@@ -4,6 +4,7 @@
 #include "host/call/call.h"
 #include "host/call/route.h"
 #include "host/call/route_wait.h"
+#include "host/call/routed_call.h"
 #include "host/call/upcalls.h"
 #include "host/owner/ownership.h"
 #include "host/owner/verdict.h"
@@ -137,6 +138,24 @@ static bool is_cancelled(void *user)
     return host_asyncs_cancelled(user) < 0;
 }
 
+/* Has the router carry the call out: its container is elsewhere, or it says so itself. */
+static int call_router(struct host_async *async, struct hub_answer *answer)
+{
+    struct host_routed_request request = {.target = async->target,
+                                          .method_id = async->method_id,
+                                          .arguments = async->arguments,
+                                          .marks = async->marks,
+                                          .foreign = async->foreign,
+                                          .deadline_ns = async->deadline_ns,
+                                          .method = async->method,
+                                          .is_cancelled = is_cancelled,
+                                          .user = async};
+
+    if (async->routed)
+        request.origin = async->routed->origin;
+    return host_routed_call_run(async->host, &request, answer);
+}
+
 static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
 {
     struct host_call *host = async->host;
@@ -150,9 +169,8 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
     int r = host_route_find_call(host, async->target, async->raw, route);
 
     host_route_count(route, &async->held);
-    if (r == HOST_ROUTE_AWAY)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "%s has streams, and its container is elsewhere",
-                            async->method);
+    if (async->routed || r == HOST_ROUTE_AWAY)
+        return call_router(async, answer);
     if (r == -EAGAIN)
         return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
     if (r < 0)

@@ -5,10 +5,12 @@
 #define TESTS_INTEGRATION_ROUTING_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <rapahub/route.h>
 
 #include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
 
 /* A way from one host to another: what its router has of each call. */
 struct way {
@@ -26,7 +28,6 @@ struct way_call {
     struct way *way;
     struct way_call *next;
     struct rapahub_request_id here, there;
-    bool dropped;
 };
 
 UNUSED static void way_forget(struct way_call *call)
@@ -39,7 +40,8 @@ UNUSED static void way_forget(struct way_call *call)
     free(call);
 }
 
-/* On the owner of the other host. The lock keeps the first host alive meanwhile. */
+/* On the owner of the other host. A call that has ended at its deadline is answered, too: its
+ * streams are the router's until then. */
 UNUSED static void way_done(void *user, const struct rapahub_raw_answer *answer)
 {
     struct way_call *call = user;
@@ -47,8 +49,8 @@ UNUSED static void way_done(void *user, const struct rapahub_raw_answer *answer)
 
     pthread_mutex_lock(&way->lock);
     way->answered++;
-    if (!call->dropped && rapahub_host_answer_raw(way->from, call->here, answer) < 0)
-        assert_int_equal(rapahub_last_error()->code, RAPAHUB_ESTALE); /* its time was up */
+    if (rapahub_host_answer_raw(way->from, call->here, answer) < 0)
+        assert_int_equal(rapahub_last_error()->code, RAPAHUB_ESTALE);
     way_forget(call);
     pthread_mutex_unlock(&way->lock);
 }
@@ -83,12 +85,9 @@ UNUSED static void way_cancel(void *user, struct rapahub_request_id answer)
 
     pthread_mutex_lock(&way->lock);
     way->cancelled++;
-    for (struct way_call *call = way->calls; call; call = call->next) {
-        if (call->here.number != answer.number)
-            continue;
-        call->dropped = true;
-        rapahub_host_cancel(way->to, call->there);
-    }
+    for (struct way_call *call = way->calls; call; call = call->next)
+        if (call->here.number == answer.number)
+            rapahub_host_cancel(way->to, call->there);
     pthread_mutex_unlock(&way->lock);
 }
 
@@ -141,6 +140,43 @@ UNUSED static void routing_close(struct routing *on)
     pthread_mutex_destroy(&on->back.lock);
     leak_assert_none(on->far.leak);
     leak_assert_none(on->near.leak);
+}
+
+UNUSED static int call_at(struct rapahub_host *host, struct rapahub_container_id target,
+                          const char *signature, const void *const *arguments, void *result)
+{
+    const struct rapahub_call call = {
+        .target = target, .method = signature, .arguments = arguments};
+
+    return rapahub_host_call(host, &call, result);
+}
+
+struct done {
+    atomic_uint count;
+    int status;
+    int64_t sum;
+    char text[256];
+};
+
+UNUSED static void on_done(void *user, int status, const void *result)
+{
+    struct done *done = user;
+
+    done->status = status;
+    if (result)
+        done->sum += *(const int64_t *)result;
+    if (status < 0)
+        snprintf(done->text, sizeof done->text, "%s", rapahub_last_error()->text);
+    done->count++;
+}
+
+UNUSED static bool ends(struct done *done, unsigned count)
+{
+    uint64_t end = now_ms() + 10000;
+
+    while (done->count < count && now_ms() < end)
+        pause_ms(1);
+    return done->count == count;
 }
 
 #endif

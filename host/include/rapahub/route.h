@@ -39,7 +39,7 @@ struct rapahub_raw_call {
     uint64_t chain;                    /* calls that are made to answer each other; 0: none */
     uint64_t timeout_ns;               /* 0: the host's default; a router gets the time left */
     struct rapahub_bytes arguments;    /* POSTCARD; a stream is its index in `streams` */
-    const struct rapahub_raw_stream *streams;
+    const struct rapahub_raw_stream *streams; /* the list, too, is the router's until it answers */
     uint32_t streams_count;
     struct rapahub_uid uid;
     struct rapahub_guest_id from;     /* who calls; zeroed: this process */
@@ -78,7 +78,8 @@ struct rapahub_router {
      * call that is not answered ends at its deadline. */
     int (*begin)(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id answer);
     /* The call has ended without an answer: it was cancelled, its time was up, its guest has ended,
-     * or the router is replaced. An answer would be refused. NULL: not told. */
+     * or the router is replaced. An answer would be refused; if the call has streams, the router
+     * has them until it answers all the same, or the host ends. NULL: not told. */
     void (*cancel)(void *user, struct rapahub_request_id answer);
     /* Visits the signatures of a container that is elsewhere, or fails. NULL: none are known. */
     int (*methods)(void *user, struct rapahub_container_id target,

@@ -68,11 +68,69 @@ static void only_so_many_calls_of_the_host_are_at_its_router(void **state)
     desk_close();
 }
 
+/* The router may use the streams of a call until it has answered.
+ * r[verify hub.route.streams] */
+static void streams_are_lent_until_the_router_has_answered(void **state)
+{
+    struct host_routed_ends *ends = calloc(1, sizeof *ends);
+    const struct host_routed_origin origin = {.ends = ends};
+    struct stage *stage = desk_open();
+    struct host_async *async = desk_make();
+    uint64_t number;
+
+    (void)state;
+    assert_non_null(ends);
+    hub_store_relaxed(&ends->holders, 1);
+    ends->count = 1;
+    assert_int_equal(host_routed_add(&stage->host.asyncs, async, &origin), 0);
+    number = desk_call(async);
+    assert_int_equal(hub_observe(&ends->holders), 2);
+    assert_true(desk.last.streams == ends->list && desk.last.streams_count == 1);
+    desk.lends = true; /* so its cancel does not answer */
+    host_asyncs_cancel(&stage->host, number);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_int_equal(desk_ends.code, RAPAHUB_ECANCELED);
+    assert_true(hub_observe(&ends->holders) == 2 && count_of(stage) == 1);
+    assert_int_equal(desk_answer(number + 1, 0, "", 0), RAPAHUB_ESTALE);
+    assert_int_equal(hub_observe(&ends->holders), 2);
+    assert_int_equal(desk_answer(number, 0, "", 0), RAPAHUB_ESTALE);
+    assert_true(hub_observe(&ends->holders) == 1 && count_of(stage) == 0);
+    async = desk_make();
+    assert_int_equal(host_routed_add(&stage->host.asyncs, async, &origin), 0);
+    number = desk_call(async);
+    host_asyncs_cancel(&stage->host, number);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_int_equal(hub_observe(&ends->holders), 2);
+    host_routed_take_back_all(&stage->host.router, &stage->host.asyncs);
+    assert_int_equal(hub_observe(&ends->holders), 1);
+    host_routed_streams_release(&(struct host_routed_ends *){ends});
+    desk_close();
+}
+
+/* r[verify hub.route.streams] */
+static void a_byte_that_moves_puts_off_the_deadline(void **state)
+{
+    struct host_routed_ends ends = {.count = 1};
+    struct host_async async = {.deadline_ns = 1000};
+    struct host_routed routed = {.async = &async, .origin = {.patience_ns = 100}};
+
+    (void)state;
+    assert_true(host_routed_due(&routed) == 1000);
+    routed.origin.ends = &ends;
+    assert_true(host_routed_due(&routed) == 1000);
+    hub_store_relaxed64(&ends.moved_ns, 800);
+    assert_true(host_routed_due(&routed) == 1000);
+    hub_store_relaxed64(&ends.moved_ns, 950);
+    assert_true(host_routed_due(&routed) == 1050);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_has_a_query_of_its_own),
         cmocka_unit_test(only_so_many_calls_of_the_host_are_at_its_router),
+        cmocka_unit_test(streams_are_lent_until_the_router_has_answered),
+        cmocka_unit_test(a_byte_that_moves_puts_off_the_deadline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
