@@ -118,14 +118,18 @@ struct routing {
     struct way out, back;
 };
 
-UNUSED static void routing_open(struct routing *on)
+/* The thread of the test owns the near one, unless that has a thread of its own. */
+UNUSED static void routing_open_as(struct routing *on, bool near_own)
 {
-    const struct rapahub_host_options own = {.own_thread = true};
-
-    open_host(&on->near, own);
-    open_host(&on->far, own);
+    open_host(&on->near, (struct rapahub_host_options){.name = "near", .own_thread = near_own});
+    open_host(&on->far, (struct rapahub_host_options){.own_thread = true});
     way_open(&on->out, on->near.host, on->far.host);
     way_open(&on->back, on->far.host, on->near.host);
+}
+
+UNUSED static void routing_open(struct routing *on)
+{
+    routing_open_as(on, true);
 }
 
 UNUSED static void routing_close(struct routing *on)

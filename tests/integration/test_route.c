@@ -40,6 +40,24 @@ static void a_call_that_is_waited_for_gives_what_it_gives_at_home(void **state)
     routing_close(&on);
 }
 
+/* The owner itself waits: it takes turns, in which the router gets the call and ends it. */
+static void the_owner_may_wait_for_a_call_that_crosses(void **state)
+{
+    struct routing on;
+    int64_t sum = 0;
+
+    (void)state;
+    routing_open_as(&on, false);
+    assert_done(start(&on.near, CALLER, caller, NULL));
+    assert_done(start(&on.far, CALC, here, NULL));
+    for (int i = 0; i < 100; i++) {
+        assert_done(near_add(&on, i, i, &sum));
+        assert_int_equal(sum, 2 * i);
+    }
+    assert_int_equal(on.out.begun, 100);
+    routing_close(&on);
+}
+
 static void bytes_of_all_sizes_come_back(void **state)
 {
     static const size_t sizes[] = {0, 1, 20, 31, 32, 33, 300, 4096, 5000, 60000, 900000};
@@ -303,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_is_waited_for_gives_what_it_gives_at_home),
+        cmocka_unit_test(the_owner_may_wait_for_a_call_that_crosses),
         cmocka_unit_test(bytes_of_all_sizes_come_back),
         cmocka_unit_test(asynchronous_calls_end_each_with_its_result),
         cmocka_unit_test(a_cancelled_call_ends_at_once_and_the_router_is_told),

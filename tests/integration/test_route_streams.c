@@ -48,6 +48,24 @@ static void bytes_of_streams_cross_both_ways(void **state)
     routing_close(&on);
 }
 
+static void the_owner_serves_while_bytes_move(void **state)
+{
+    unsigned char *memory;
+    struct rapahub_source *source = pattern_source(500000, &memory);
+    struct routing on;
+    uint64_t count = 0;
+
+    (void)state;
+    routing_open_as(&on, false);
+    assert_done(start(&on.far, FLOW, here, NULL));
+    assert_done(call_at(on.near.host, here, "drain(source) -> u64",
+                        (const void *const[]){&source, NULL}, &count));
+    assert_int_equal(count, 500000);
+    routing_close(&on);
+    rapahub_source_destroy(source);
+    free(memory);
+}
+
 static void an_asynchronous_call_has_streams_too(void **state)
 {
     unsigned char *memory;
@@ -171,7 +189,6 @@ struct socket_scene {
 
 static void open_socket(struct socket_scene *scene)
 {
-    const struct rapahub_host_options plain = {.name = "near"}, own = {.own_thread = true};
     const struct rapahub_guest_options guest = {.chimod = CALC};
     const struct rapahub_container_options routed = {
         .id = here, .pool_name = "calc", .routed = true};
@@ -183,10 +200,7 @@ static void open_socket(struct socket_scene *scene)
     snprintf(scene->path, sizeof scene->path, "%s/rapahub", scene->folder);
     assert_int_equal(mkdir(scene->path, 0700), 0);
     snprintf(scene->path, sizeof scene->path, "%s/rapahub/near.sock", scene->folder);
-    open_host(&scene->on.near, plain); /* its owner is this thread, which serves the socket */
-    open_host(&scene->on.far, own);
-    way_open(&scene->on.out, scene->on.near.host, scene->on.far.host);
-    way_open(&scene->on.back, scene->on.far.host, scene->on.near.host);
+    routing_open_as(&scene->on, false); /* this thread serves the socket */
     assert_done(rapahub_host_spawn(scene->on.near.host, &guest, &scene->on.near.guest));
     assert_done(rapahub_host_add_container(scene->on.near.host, scene->on.near.guest, &routed));
     assert_done(start(&scene->on.far, CALC, here, NULL));
@@ -248,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_of_streams_cross_both_ways),
+        cmocka_unit_test(the_owner_serves_while_bytes_move),
         cmocka_unit_test(an_asynchronous_call_has_streams_too),
         cmocka_unit_test(the_error_of_a_method_ends_its_streams),
         cmocka_unit_test(a_cancelled_call_gives_its_streams_back),
