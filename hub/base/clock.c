@@ -17,6 +17,11 @@ uint64_t hub_clock_now(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t hub_clock_boot(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 uint64_t hub_clock_wall(void)
 {
     return read_clock(CLOCK_REALTIME);

@@ -16,6 +16,10 @@
 /* Returns CLOCK_MONOTONIC in nanoseconds, never 0. */
 uint64_t hub_clock_now(void);
 
+/* Returns CLOCK_BOOTTIME in nanoseconds, never 0. It goes on while the machine is suspended, so it
+ * is the clock of leases. */
+uint64_t hub_clock_boot(void);
+
 /* Returns the wall-clock time in nanoseconds since 1970, for logs and reports. */
 uint64_t hub_clock_wall(void);
 

@@ -32,6 +32,19 @@ static void now_is_the_monotonic_clock(void **state)
     assert_true(before <= monotonic && monotonic <= hub_clock_now());
 }
 
+/* It is that of leases, which end although the machine sleeps. */
+static void boot_is_the_clock_that_goes_on_in_suspend(void **state)
+{
+    struct timespec time;
+    uint64_t before = hub_clock_boot(), boot;
+
+    (void)state;
+    assert_true(before > 0);
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    boot = (uint64_t)time.tv_sec * HUB_SECOND + (uint64_t)time.tv_nsec;
+    assert_true(before <= boot && boot <= hub_clock_boot());
+}
+
 static void wall_is_the_time_of_people(void **state)
 {
     (void)state;
@@ -125,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_never_goes_back),
         cmocka_unit_test(now_is_the_monotonic_clock),
+        cmocka_unit_test(boot_is_the_clock_that_goes_on_in_suspend),
         cmocka_unit_test(wall_is_the_time_of_people),
         cmocka_unit_test(a_deadline_lies_its_span_ahead),
         cmocka_unit_test(a_long_span_may_end_a_little_later),
