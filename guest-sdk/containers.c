@@ -92,8 +92,15 @@ int guest_containers_begin(struct guest_containers *containers, const struct rap
         free_container(container);
         return r;
     }
-    container->live = !begin->load_follows;
+    if (!begin->load_follows)
+        guest_containers_show(container);
     return 0;
+}
+
+void guest_containers_show(struct guest_container *container)
+{
+    container->gate =
+        container->handle & HUB_LIFECYCLE_LEASED ? GUEST_CONTAINER_LEASED : GUEST_CONTAINER_OPEN;
 }
 
 struct guest_container *guest_containers_find(const struct guest_containers *containers,

@@ -15,12 +15,19 @@
 
 #define GUEST_CONTAINERS_MAX 1024
 
+/* Which calls may reach a container. */
+enum guest_container_gate {
+    GUEST_CONTAINER_CLOSED, /* none: it has not begun, or load has not run yet */
+    GUEST_CONTAINER_OPEN,
+    GUEST_CONTAINER_LEASED /* calls that begin while the host has a lease */
+};
+
 struct guest_container {
     uint64_t handle;
     struct rapahub_container_id id;
     char *pool_name;
-    void *self;    /* state_size bytes, zeroed at first; aligned to 64 */
-    bool live;     /* begin, and load if it follows, succeeded: calls may reach the container */
+    void *self; /* state_size bytes, zeroed at first; aligned to 64 */
+    enum guest_container_gate gate;
     uint64_t open; /* running calls of the container */
     uint32_t held; /* running callbacks of the container */
     struct guest_state_transfer carry;
@@ -38,10 +45,13 @@ int guest_containers_init(struct guest_containers *containers);
 void guest_containers_fini(struct guest_containers *containers,
                            const struct rapahub_container_ops *ops);
 
-/* Makes a container and runs its init, restart or recover. The container is live unless a load
+/* Makes a container and runs its init, restart or recover. It is open to calls unless a load
  * follows. A failure leaves nothing. r[impl hub.limits] */
 int guest_containers_begin(struct guest_containers *containers, const struct rapahub_chimod *chimod,
                            const struct rapahub_container_ops *ops, const struct hub_begin *begin);
+
+/* Lets calls reach a container that has begun, as far as its handle says. */
+void guest_containers_show(struct guest_container *container);
 
 /* Finds a container by its handle; 0 means the first. NULL if there is none. */
 struct guest_container *guest_containers_find(const struct guest_containers *containers,

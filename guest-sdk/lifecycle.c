@@ -144,7 +144,7 @@ static int load_state(struct order *order)
                                   order->container->self, version);
     order->container->held--;
     if (r == 0)
-        order->container->live = true;
+        guest_containers_show(order->container);
     else
         guest_containers_end(&guest->containers, &guest->module.ops, order->container);
     return r;
@@ -275,7 +275,8 @@ static int answer_ping(struct guest *guest, struct hub_reader *arguments, struct
         struct guest_container *container = HUB_LIST_ITEM(link, struct guest_container, link);
         enum rapahub_health health = RAPAHUB_HEALTH_READY;
 
-        if (container->live && container->open == 0 && container->held == 0)
+        if (container->gate != GUEST_CONTAINER_CLOSED && container->open == 0 &&
+            container->held == 0)
             health = guest->module.ops.health(container->self);
         worst = health > worst ? health : worst;
     }

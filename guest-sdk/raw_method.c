@@ -5,6 +5,7 @@
 #include "guest-sdk/serve.h"
 #include "hub/base/line.h"
 #include "hub/call/direct_serve.h"
+#include "hub/shm/lease.h"
 #include "hub/wire/postcard.h"
 
 /* Decodes a length of any size. It is read once, because the sender may still change a request that
@@ -128,6 +129,15 @@ static __attribute__((noinline, flatten)) enum guest_raw_end run_in_line(
     return run(guest, request, container, in, in_line);
 }
 
+/* A call of a container under a lease costs one call more, and the clock if the lease has an
+ * end. */
+static __attribute__((noinline)) bool is_let_in(const struct guest *guest,
+                                                const struct guest_container *container)
+{
+    return container->gate == GUEST_CONTAINER_LEASED &&
+           !hub_lease_is_over(&guest->view.header->lease);
+}
+
 enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request)
 {
     struct guest_container *container;
@@ -136,7 +146,7 @@ enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request 
     if (request->method != guest->raw.method && !learn(&guest->raw, request->method))
         return GUEST_RAW_REFUSED;
     container = guest_containers_find(&guest->containers, request->metadata.container);
-    if (!container || !container->live)
+    if (!container || (container->gate != GUEST_CONTAINER_OPEN && !is_let_in(guest, container)))
         return GUEST_RAW_REFUSED;
     in = take_bytes(request);
     if (!in.data)

@@ -11,6 +11,7 @@
 #include "guest-sdk/ops.h"
 #include "hub/base/clock.h"
 #include "hub/call/direct_serve.h"
+#include "hub/shm/lease.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
@@ -48,6 +49,21 @@ static void *find_stream(void *user, const struct rapahub_type *type, uint64_t i
     return hub_channels_find(&request->channels, type->kind == RAPAHUB_KIND_SINK, id);
 }
 
+/* Refuses a request whose container takes no calls now. The lease is looked at here and nowhere
+ * earlier: between this and the method nothing waits. r[impl hub.lease.call] */
+static bool is_refused(const struct guest *guest, const struct guest_container *container,
+                       struct hub_response *response)
+{
+    if (!container || container->gate == GUEST_CONTAINER_CLOSED) {
+        response->kind = HUB_RESPONSE_UNKNOWN_METHOD;
+        return true;
+    }
+    if (container->gate != GUEST_CONTAINER_LEASED || !hub_lease_is_over(&guest->view.header->lease))
+        return false;
+    *response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_LEASE};
+    return true;
+}
+
 /* r[impl call.error.unknown-method] r[impl call.error.invalid-payload] */
 static void run_method(struct guest *guest, struct hub_invoke *invoke, struct guest_answer *answer)
 {
@@ -61,10 +77,8 @@ static void run_method(struct guest *guest, struct hub_invoke *invoke, struct gu
 
     frame->container =
         guest_containers_find(&guest->containers, frame->request->metadata.container);
-    if (!frame->container || !frame->container->live) {
-        answer->response.kind = HUB_RESPONSE_UNKNOWN_METHOD;
+    if (is_refused(guest, frame->container, &answer->response))
         return;
-    }
     frame->method = signature->name;
     frame->lends = signature->types[0]->kind == RAPAHUB_KIND_BYTES;
     frame->container->open++;

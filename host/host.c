@@ -59,7 +59,10 @@ static void free_host(struct rapahub_host *host)
     host_spawn_close(&HOST_PROCESS(host)->spawner);
     host_lookout_close(&HOST_OWNER(host)->lookout);
     host_futexes_close(&HOST_OWNER(host)->futexes);
+    if (HOST_PROCESS(host)->shared)
+        host_lease_leave(&HOST_PROCESS(host)->lease, HOST_PROCESS(host)->shared);
     host_group_release(&HOST_PROCESS(host)->shared);
+    host_lease_fini(&HOST_PROCESS(host)->lease);
     host_modules_fini(&HOST_PROCESS(host)->modules);
     free_offers(host);
     host_containers_fini(&HOST_REGISTRY(host)->containers);
@@ -114,6 +117,7 @@ static struct rapahub_host *new_host(void)
     hub_list_init(&host->observe.observers);
     host_monitors_init(&host->observe.monitors);
     host_loans_open(&HOST_CALL(host)->loans);
+    host_lease_init(&HOST_PROCESS(host)->lease);
     host_modules_init(&HOST_PROCESS(host)->modules);
     HOST_PROCESS(host)->linger.on = on_linger;
     host_zombies_open(&HOST_PROCESS(host)->zombies, &HOST_OWNER(host)->loop);
@@ -130,8 +134,10 @@ static int open_shared(struct rapahub_host *host)
     int r =
         host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &HOST_PROCESS(host)->shared);
 
-    if (r == 0)
+    if (r == 0) {
+        host_lease_join(&HOST_PROCESS(host)->lease, HOST_PROCESS(host)->shared);
         host_watch_begin(HOST_SUPERVISION(host));
+    }
     return r;
 }
 
@@ -313,8 +319,8 @@ int rapahub_host_methods(struct rapahub_host *host, struct rapahub_container_id 
 
     if (r < 0)
         return r;
-    r = host_route_find_call(HOST_CALL(host), target, true, &route);
-    if (r == HOST_ROUTE_AWAY)
+    r = host_route_find(HOST_CALL(host), target, &route);
+    if (r == -ENOENT && hub_load_relaxed(&HOST_CALL(host)->router.set) != 0)
         r = host_router_methods(HOST_CALL(host), target, visit, user);
     if (route.methods) {
         visit_methods(route.methods, visit, user);
@@ -416,6 +422,16 @@ int rapahub_host_figures(struct rapahub_host *host, struct rapahub_guest_id gues
 int rapahub_host_call(struct rapahub_host *host, const struct rapahub_call *call, void *result)
 {
     return host_route_call(HOST_CALL(host), call, result);
+}
+
+/* The routes that threads know by heart are looked up again, for a container under a lease is not
+ * called by such a route: host/call/route_cache.c. */
+void rapahub_host_lease(struct rapahub_host *host, uint64_t until_ns)
+{
+    if (host_forked_check(HOST_OWNER(host)) < 0)
+        return;
+    host_lease_set(&HOST_PROCESS(host)->lease, until_ns);
+    host_routes_expire(&HOST_REGISTRY(host)->routes);
 }
 
 int rapahub_host_loan(struct rapahub_host *host, struct rapahub_container_id target, size_t size,

@@ -9,6 +9,7 @@
 #include "host/owner/ownership.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
+#include "hub/shm/lease.h"
 
 static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
                          struct host_route *out)
@@ -62,7 +63,8 @@ static bool has_router(const struct host_call *host)
     return hub_load_relaxed(&host->router.set) != 0;
 }
 
-/* Does the same for a call. r[impl hub.route.away] */
+/* Does the same for a call. What is managed is refused before its guest is asked, which would refuse
+ * it as well: a guest that breaks this rule gets no call by this way. r[impl hub.route.away] */
 static int look_for_call(const struct host_call *host, struct rapahub_container_id target, bool raw,
                          struct host_route *out)
 {
@@ -75,6 +77,10 @@ static int look_for_call(const struct host_call *host, struct rapahub_container_
     if (routed)
         return rapahub_fail(RAPAHUB_ENOTLOCAL, "",
                             "the calls of container %s go to a router, and this host has none",
+                            host_containers_print(target, id));
+    if (container && container->managed && hub_lease_is_over(&host->process.lease.word))
+        return rapahub_fail(RAPAHUB_EFENCED, "hub.lease.call",
+                            "container %s takes no calls: the lease of its host is over",
                             host_containers_print(target, id));
     return look(target, container, out);
 }

@@ -4,11 +4,20 @@
 #include "host/call/call.h"
 #include "host/owner/changes.h"
 
+/* A call by the cached route is not looked at again here, so while the lease has an end a managed
+ * container has no such route. The version was read before the lease, and a change of the lease
+ * changes the version after it: a route noted meanwhile is not valid. */
+static bool is_leased(const struct host_call *host, const struct host_container *container)
+{
+    return container->managed && host_lease_has_end(&host->process.lease);
+}
+
 void host_route_cache_note(struct host_call *host, const struct host_route *route)
 {
     struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
 
-    if (!caller || !route->life || !route->container || host_caller_is_inside(caller))
+    if (!caller || !route->life || !route->container || host_caller_is_inside(caller) ||
+        is_leased(host, route->container))
         return;
     caller->target = route->container->id;
     caller->handle = route->handle;

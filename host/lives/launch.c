@@ -158,6 +158,7 @@ static int enter_group(struct host_guest *guest, struct host_life *life)
         r = host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &life->segment.group);
         if (r < 0)
             return r;
+        host_lease_join(&HOST_PROCESS(host)->lease, life->segment.group);
         HOST_PROCESS(host)->groups++;
         if (life->segment.trusted)
             HOST_PROCESS(host)->shared = life->segment.group;

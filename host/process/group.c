@@ -39,6 +39,7 @@ int host_group_create(const struct hub_limits *limits, const struct host_group_p
     group->number = plan->number;
     group->shared = plan->shared;
     group->anonymous = plan->anonymous;
+    hub_list_init(&group->leased);
     group->seats = calloc(limits->guests_max + (size_t)1, sizeof *group->seats);
     if (!group->seats)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a group of guests");

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "hub/base/list.h"
 #include "hub/shm/segment.h"
 #include "hub/shm/slots.h"
 
@@ -23,7 +24,8 @@ struct host_seat {
 struct host_group {
     uint64_t number; /* unique in the host, never reused */
     struct hub_segment *segment;
-    struct hub_slots pool; /* the host's own slots */
+    struct hub_list leased; /* in the list of the lease that holds for it */
+    struct hub_slots pool;  /* the host's own slots */
     bool shared;
     bool anonymous;          /* guests that the host did not start may attach */
     uint32_t guests;         /* entries in use */

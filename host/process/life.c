@@ -89,8 +89,10 @@ void host_life_release(struct host_life **pointer)
     host_confinement_leave(life);
     if (life->segment.entered)
         give_back_entry(life, born);
-    if (life->segment.group && !life->segment.group->shared)
+    if (life->segment.group && !life->segment.group->shared) {
+        host_lease_leave(&life->host->lease, life->segment.group);
         host_group_release(&life->segment.group);
+    }
     host_methods_release(&life->startup.methods);
     free(life);
 }

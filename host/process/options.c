@@ -13,15 +13,15 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define RESERVED      8
-#define VAR_BYTES     ((uint64_t)HOST_DEFAULT_MEMORY_M << 20)
-#define PARALLEL_MOST 255
-#define BURST_MOST    65536
-#define PER_S_MOST    1000000
+#define COUNT_OF(list) (sizeof(list) / sizeof *(list))
+#define VAR_BYTES      ((uint64_t)HOST_DEFAULT_MEMORY_M << 20)
+#define PARALLEL_MOST  255
+#define BURST_MOST     65536
+#define PER_S_MOST     1000000
 
-static int check_reserved(const uint64_t *reserved, const char *what)
+static int check_reserved(const uint64_t *reserved, size_t count, const char *what)
 {
-    for (int i = 0; i < RESERVED; i++)
+    for (size_t i = 0; i < count; i++)
         if (reserved[i] != 0)
             return rapahub_fail(RAPAHUB_EINVAL, "",
                                 "the %s options ask for something this release does not know",
@@ -129,7 +129,7 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
 
     if (!given)
         given = &none;
-    r = check_reserved(given->reserved, "host's");
+    r = check_reserved(given->reserved, COUNT_OF(given->reserved), "host's");
     if (r < 0)
         return r;
     *out = (struct host_options){
@@ -208,7 +208,7 @@ int host_options_check_guest(const struct rapahub_guest_options *options)
 
     if (!options || !options->chimod || !options->chimod[0])
         return rapahub_fail(RAPAHUB_EINVAL, "", "no chimod is named");
-    r = check_reserved(options->reserved, "guest's");
+    r = check_reserved(options->reserved, COUNT_OF(options->reserved), "guest's");
     if (r == 0 && options->name)
         r = check_name(options->name);
     if (r == 0)
@@ -224,7 +224,7 @@ int host_options_check_container(const struct rapahub_container_options *options
 
     if (!options || !options->pool_name || !options->pool_name[0])
         return rapahub_fail(RAPAHUB_EINVAL, "", "a container needs the name of its pool");
-    r = check_reserved(options->reserved, "container's");
+    r = check_reserved(options->reserved, COUNT_OF(options->reserved), "container's");
     if (r < 0)
         return r;
     if (options->params.size > HOST_OPTIONS_PARAMS_MAX)

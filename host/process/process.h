@@ -6,6 +6,7 @@
 
 #include "host/owner/owner.h"
 #include "host/process/group.h"
+#include "host/process/lease.h"
 #include "host/process/modules.h"
 #include "host/process/options.h"
 #include "host/process/spawn.h"
@@ -23,6 +24,7 @@ struct host_process {
     uint64_t groups;           /* the last number of a group */
     struct hub_list lives;     /* the present lives */
     struct hub_list ended;     /* ended lives that are still used */
+    struct host_lease lease;   /* any thread */
     struct host_timer linger;  /* for pipes that outlive their guest */
     struct host_zombies zombies;
     struct hub_closer *closer; /* closes descriptors from guests; released last */

@@ -113,6 +113,15 @@ static struct host_container *copy_of(const struct rapahub_container_options *op
     return container;
 }
 
+/* A plain handle never has the bit of a leased one. */
+static uint64_t new_handle(struct host_containers *containers, bool managed)
+{
+    containers->handles++;
+    if (containers->handles & HUB_LIFECYCLE_LEASED)
+        containers->handles += HUB_LIFECYCLE_LEASED;
+    return managed ? containers->handles | HUB_LIFECYCLE_LEASED : containers->handles;
+}
+
 int host_containers_add(struct host_containers *containers,
                         const struct rapahub_container_options *options,
                         struct host_container **out)
@@ -129,7 +138,8 @@ int host_containers_add(struct host_containers *containers,
     container = copy_of(options);
     if (!container)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a container");
-    container->handle = ++containers->handles;
+    container->managed = options->managed;
+    container->handle = new_handle(containers, options->managed);
     hub_list_append(&containers->buckets[bucket_of(options->id)], &container->bucket);
     containers->count++;
     *out = container;

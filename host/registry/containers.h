@@ -40,6 +40,7 @@ struct host_container {
     struct host_guest *guest;   /* NULL: a service */
     struct host_service *offer; /* NULL: the container is in a guest */
     uint64_t handle;            /* names it to its guest; the same in all lives */
+    bool managed;               /* it takes calls only while the host has a lease */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool routed;                 /* its calls go to the router: host/call/router.h */

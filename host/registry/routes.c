@@ -23,13 +23,18 @@ void host_routes_read(struct host_routes *routes)
     pthread_rwlock_rdlock(&routes->lock);
 }
 
+void host_routes_expire(struct host_routes *routes)
+{
+    if (hub_add(&routes->version, 1) == UINT32_MAX)
+        hub_add(&routes->version, 1); /* 0 is a version that was never seen */
+    hub_fence(&routes->version);
+}
+
 void host_routes_write(struct host_routes *routes)
 {
     hub_lock_rank_enter(HUB_MUTEX_ROUTES);
     pthread_rwlock_wrlock(&routes->lock);
-    if (hub_add(&routes->version, 1) == UINT32_MAX)
-        hub_add(&routes->version, 1); /* 0 is a version that was never seen */
-    hub_fence(&routes->version);
+    host_routes_expire(routes);
 }
 
 void host_routes_unlock(struct host_routes *routes)

@@ -29,6 +29,10 @@ void host_routes_read(struct host_routes *routes);
 void host_routes_write(struct host_routes *routes);
 void host_routes_unlock(struct host_routes *routes);
 
+/* Makes every result that was found before be looked up again, although nothing of the tables has
+ * changed. Any thread. */
+void host_routes_expire(struct host_routes *routes);
+
 /* Wakes all threads that wait for a change. Any thread. */
 void host_routes_announce(struct host_routes *routes);
 

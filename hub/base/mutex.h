@@ -35,6 +35,7 @@
     X(ASYNCS, "asynchronous calls of a host")                                                 \
     X(CALLERS, "callers of a host")                                                           \
     X(LOANS, "loans of a host")                                                               \
+    X(LEASE, "lease of a host")                                                               \
     X(FREE_LIST, "free list of a host")                                                       \
     X(LOOKOUT, "lookout of a host")                                                           \
     X(FUTEXES, "futexes of a host")                                                           \

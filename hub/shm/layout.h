@@ -35,9 +35,9 @@ struct hub_header {
     uint64_t heartbeat_interval;   /* ns, 0 = none */
     uint64_t var_slot_pool_offset; /* 0: pools of one slot size */
     struct hub_a64 current_size;
-    uint8_t reserved_1[8];
+    struct hub_a64 lease; /* see hub/shm/lease.h */
     uint32_t var_class_count;
-    uint8_t reserved_2[20];
+    uint8_t reserved[20];
 };
 
 enum hub_peer_state { HUB_PEER_EMPTY, HUB_PEER_ATTACHED, HUB_PEER_GOODBYE, HUB_PEER_RESERVED };
@@ -189,6 +189,7 @@ HUB_AT(hub_header, host_goodbye, 68);
 HUB_AT(hub_header, heartbeat_interval, 72);
 HUB_AT(hub_header, var_slot_pool_offset, 80);
 HUB_AT(hub_header, current_size, 88);
+HUB_AT(hub_header, lease, 96);
 HUB_AT(hub_header, var_class_count, 104);
 
 _Static_assert(sizeof(struct hub_peer_entry) == 64, "peer entry");

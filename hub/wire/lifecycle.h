@@ -3,7 +3,8 @@
  * callbacks, the module's methods, the state. They are ordinary methods whose names begin with
  * "rapahub.", which no chimod may use.
  *
- * A guest knows each container by a handle, a number from 1 on that the host chooses.
+ * A guest knows each container by a handle, a number from 1 on that the host chooses. One bit of it
+ * says that the container takes calls only while its host has a lease (hub/shm/lease.h).
  */
 #ifndef HUB_WIRE_LIFECYCLE_H
 #define HUB_WIRE_LIFECYCLE_H
@@ -15,6 +16,10 @@
 
 /* Limit in bytes of the piece of a saved state that one message carries. */
 #define HUB_LIFECYCLE_PIECE 61440
+
+/* The bit of a handle that puts its container under the lease. Low enough for a handle of three
+ * bytes on the wire. */
+#define HUB_LIFECYCLE_LEASED (UINT64_C(1) << 20)
 
 enum hub_lifecycle_method {
     /* guest to host */

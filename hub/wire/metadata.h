@@ -33,7 +33,8 @@ enum hub_fault {
     HUB_FAULT_ROUTE,  /* the host could not make the call: an error of the host, not of a method */
     HUB_FAULT_BUDGET, /* Cancelled, not run: the caller's budget of stored bytes is used up */
     /* Cancelled for the same reason: the answer is dropped; the call may have run */
-    HUB_FAULT_DROPPED
+    HUB_FAULT_DROPPED,
+    HUB_FAULT_LEASE /* Cancelled, not run: the lease of the host is over */
 };
 
 enum hub_metadata_kind { HUB_METADATA_STRING, HUB_METADATA_BYTES, HUB_METADATA_U64 };

@@ -90,6 +90,12 @@ static int fail_budget(uint64_t fault, const char *method)
                                                     "dropped");
 }
 
+static int fail_lease(const char *method)
+{
+    return rapahub_fail(RAPAHUB_EFENCED, "hub.lease.call",
+                        "%s was not run: the lease of its host is over", method);
+}
+
 /* r[impl hub.call.fault] */
 static int fail_cancelled(uint64_t fault, const char *method)
 {
@@ -104,6 +110,8 @@ static int fail_cancelled(uint64_t fault, const char *method)
             "%s: the result is larger than a message may be, or there is no room for it", method);
     if (fault == HUB_FAULT_BUDGET || fault == HUB_FAULT_DROPPED)
         return fail_budget(fault, method);
+    if (fault == HUB_FAULT_LEASE)
+        return fail_lease(method);
     return rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", method);
 }
 
@@ -135,7 +143,8 @@ bool hub_response_is_refusal(const struct hub_response *response)
     case HUB_RESPONSE_INVALID_PAYLOAD:
         return true;
     case HUB_RESPONSE_CANCELLED:
-        return response->fault == HUB_FAULT_BUSY || response->fault == HUB_FAULT_BUDGET;
+        return response->fault == HUB_FAULT_BUSY || response->fault == HUB_FAULT_BUDGET ||
+               response->fault == HUB_FAULT_LEASE;
     case HUB_RESPONSE_USER:
         return response->fault == HUB_FAULT_ROUTE;
     default:

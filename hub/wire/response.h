@@ -59,7 +59,8 @@ static inline bool hub_response_decode_plain(struct hub_reader *reader)
 bool hub_response_is_refusal(const struct hub_response *response);
 
 /* Returns the code of a response that is not OK, and writes the thread's diagnosis:
- * RAPAHUB_EAPPLICATION, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -ECANCELED, -EBUSY, -EMSGSIZE.
+ * RAPAHUB_EAPPLICATION, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS, -ECANCELED, -EBUSY, -EMSGSIZE,
+ * RAPAHUB_EBUDGET, RAPAHUB_EFENCED.
  * `method` is used in the text. */
 int hub_response_code(const struct hub_response *response, const char *method);
 

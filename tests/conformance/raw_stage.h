@@ -109,6 +109,7 @@ struct staging {
     enum rapahub_trust trust;
     const char *const *words;
     const struct rapahub_supervision *how; /* NULL: the defaults */
+    bool managed;
 };
 
 STAGED void open_stage_with(struct stage *stage, const struct staging *with)
@@ -121,7 +122,8 @@ STAGED void open_stage_with(struct stage *stage, const struct staging *with)
                                                  .on_event = on_event,
                                                  .user = stage,
                                                  .heartbeat_ns = UINT64_MAX};
-    const struct rapahub_container_options begin = {.id = guest_side, .pool_name = "raw"};
+    const struct rapahub_container_options begin = {
+        .id = guest_side, .pool_name = "raw", .managed = with->managed};
     const struct rapahub_guest_options guest = {.chimod = PROCESS_CHIMOD("echo"),
                                                 .plain = with->words,
                                                 .on_death = on_death,

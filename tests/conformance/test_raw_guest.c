@@ -289,6 +289,53 @@ static void what_a_dead_guest_published_is_received(void **state)
     check_death("die_before_waking() -> void", 0);
 }
 
+/* ---- a guest that knows nothing of leases ---- */
+
+struct ends {
+    unsigned count, ok;
+};
+
+static void note_end(void *user, int status, const void *result)
+{
+    struct ends *ends = user;
+
+    (void)result;
+    ends->count++;
+    ends->ok += status == 0;
+}
+
+/* Its host keeps calls from it after the end. What was on its way is answered late, and each call
+ * ends once. r[verify hub.lease.call] */
+static void one_that_ignores_the_lease_gets_no_call_after_its_end(void **state)
+{
+    const int64_t a = 1, b = 2;
+    const void *const arguments[] = {&a, &b, NULL};
+    const struct rapahub_call call = {
+        .target = guest_side, .method = "add(i64, i64) -> i64", .arguments = arguments};
+    struct ends ends = {0};
+    struct stage stage;
+    int64_t sum;
+
+    (void)state;
+    open_stage_with(&stage, &(struct staging){.slot_size = 65536,
+                                              .words = (const char *const[]){"slow", NULL},
+                                              .managed = true});
+    check_add(&stage, 1, 2);
+    for (int i = 0; i < 100; i++)
+        check_done(rapahub_host_call_async(stage.host, &call, note_end, &ends, NULL));
+    rapahub_host_lease(stage.host, 0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(ask(&stage, "add(i64, i64) -> i64", arguments, &sum), RAPAHUB_EFENCED);
+        assert_int_equal(rapahub_host_call_async(stage.host, &call, note_end, &ends, NULL),
+                         RAPAHUB_EFENCED);
+    }
+    until(&stage, &ends.count, 100);
+    assert_int_equal(ends.ok, 100);
+    rapahub_host_lease(stage.host, UINT64_MAX);
+    check_add(&stage, 3, 4);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_dies_in_a_call_is_started_again),
         cmocka_unit_test(what_a_dead_guest_did_not_publish_never_was),
         cmocka_unit_test(what_a_dead_guest_published_is_received),
+        cmocka_unit_test(one_that_ignores_the_lease_gets_no_call_after_its_end),
     };
 
     if (!process_possible())

@@ -124,8 +124,9 @@ struct rapahub_container_options {
     struct rapahub_container_id id;
     const char *pool_name;       /* required */
     struct rapahub_bytes params; /* handed to init; at most 32 KiB */
-    bool routed; /* its calls go to the router, but those of rapahub_host_call_raw: route.h */
-    uint64_t reserved[8];
+    bool managed; /* it takes calls only while the host has a lease: rapahub_host_lease */
+    bool routed;  /* its calls go to the router, but those of rapahub_host_call_raw: route.h */
+    uint64_t reserved[7];
 };
 
 /* Options are copied; `options` of create may be NULL. destroy accepts NULL. It says goodbye,
@@ -232,14 +233,27 @@ RAPAHUB_API_CHECKED int rapahub_host_figures(
 /* Calls a method and waits; any thread. Each call ends once: 0 and *result; RAPAHUB_EAPPLICATION,
  * the method's own error, in the diagnosis; RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS; or the failure:
  * RAPAHUB_EDIED, RAPAHUB_ECLOSED, RAPAHUB_EPROTOCOL (outcome unknown), RAPAHUB_ESTALE,
- * RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP, RAPAHUB_EDEGRADED, RAPAHUB_EPLUGGED, -ENOENT, -EMSGSIZE,
- * -EBUSY (not executed), RAPAHUB_EBUDGET (the other side keeps too much for this caller; the text
- * says whether it ran), -ETIMEDOUT, -ECANCELED. Bytes and strings in *result hold until this
- * thread's next call. `result` may be NULL where it is void. With `view` a result of type bytes may
- * lie in the memory of a trusted guest, which can change it.
+ * RAPAHUB_ERESTARTING, RAPAHUB_EGIVENUP, RAPAHUB_EDEGRADED, RAPAHUB_EPLUGGED, RAPAHUB_EFENCED,
+ * -ENOENT, -EMSGSIZE, -EBUSY (not executed), RAPAHUB_EBUDGET (the other side keeps too much for
+ * this caller; the text says whether it ran), -ETIMEDOUT, -ECANCELED. Bytes and strings in *result
+ * hold until this thread's next call. `result` may be NULL where it is void. With `view` a result
+ * of type bytes may lie in the memory of a trusted guest, which can change it.
  */
 RAPAHUB_API_CHECKED int rapahub_host_call(struct rapahub_host *host,
                                           const struct rapahub_call *call, void *result);
+
+/* Sets the time, by CLOCK_BOOTTIME in nanoseconds, until which this host may serve the containers
+ * whose option `managed` is true. A call to one of them that begins later is not run, and ends with
+ * RAPAHUB_EFENCED. Its guest itself looks at the clock just before it runs the method, so this
+ * holds also for calls that are on their way, and where a thread or the whole process of the host
+ * was stopped for a while. A call that had begun before goes on, and its answer is delivered. What
+ * changes a container without being a call (rapahub/lifecycle.h, an upgrade) is not affected.
+ *
+ * UINT64_MAX, as at first, means no end; 0 ends the lease now. The last value counts: a host whose
+ * lease was over serves again when it gets a later end. A thread of a guest that is stopped between
+ * its look at the clock and the first instruction of the method still runs it when it goes on, so
+ * what a method does outside of its container should name who it was done for. Any thread. */
+RAPAHUB_API void rapahub_host_lease(struct rapahub_host *host, uint64_t until_ns);
 
 /* Lends memory for the last argument of a call, of type bytes. The caller fills the `size` bytes
  * and then names them in `loan` of the call, which sends them without a copy. The arguments before

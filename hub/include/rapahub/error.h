@@ -56,8 +56,10 @@ RAPAHUB_BEGIN_DECLS
       "try again; rapahub logs NAME shows what it says")                                          \
     X(EUNSUPERVISED, -4170, 6, "the guest came by itself: its host does not start it",            \
       "stop and start it where it was started")                                                   \
-    /* the router of a host: from -4300 */                                                        \
-    X(ENOTLOCAL, -4302, 6, "it is not in this host", "call it where it is, or without a loan")
+    /* a host whose containers may be elsewhere: from -4300 */                                    \
+    X(ENOTLOCAL, -4302, 6, "it is not in this host", "call it where it is, or without a loan")    \
+    X(EFENCED, -4306, 75, "the lease of the host is over: its managed containers take no calls",  \
+      "try again; another host may have the container by then")
 
 /* System error codes that the library returns, with the same names. */
 #define RAPAHUB_ERRNO_MAP(X)                                                            \

@@ -106,7 +106,7 @@ static void each_begins_with_zeroed_memory_of_its_own(void **state)
     a = guest_containers_find(&rig.containers, 7);
     b = guest_containers_find(&rig.containers, 9);
     assert_true(a && b && a != b && a->self != b->self);
-    assert_true(a->live);
+    assert_int_equal(a->gate, GUEST_CONTAINER_OPEN);
     assert_int_equal(a->id.container, 7);
     assert_int_equal(a->id.pool.minor, 2);
     assert_string_equal(rig.book.text, "init a; restart b; recover c; ");
@@ -200,9 +200,25 @@ static void it_is_not_live_while_a_load_follows(void **state)
     rig_open(&rig);
     order.params = (struct rapahub_bytes){&rig.address, sizeof rig.address};
     assert_int_equal(guest_containers_begin(&rig.containers, &chimod, &rig.ops, &order), 0);
-    assert_false(guest_containers_find(&rig.containers, 3)->live);
+    assert_int_equal(guest_containers_find(&rig.containers, 3)->gate, GUEST_CONTAINER_CLOSED);
     assert_true(
         ((struct state *)guest_containers_find(&rig.containers, 3)->self)->info.load_follows);
+    guest_containers_fini(&rig.containers, &rig.ops);
+}
+
+/* r[verify hub.lease.call] */
+static void its_handle_puts_it_under_the_lease(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    assert_int_equal(rig_begin(&rig, HUB_LIFECYCLE_LEASED + 1, "a", HUB_BEGIN_INIT), 0);
+    assert_int_equal(rig_begin(&rig, HUB_LIFECYCLE_LEASED - 1, "b", HUB_BEGIN_INIT), 0);
+    assert_int_equal(guest_containers_find(&rig.containers, HUB_LIFECYCLE_LEASED + 1)->gate,
+                     GUEST_CONTAINER_LEASED);
+    assert_int_equal(guest_containers_find(&rig.containers, HUB_LIFECYCLE_LEASED - 1)->gate,
+                     GUEST_CONTAINER_OPEN);
     guest_containers_fini(&rig.containers, &rig.ops);
 }
 
@@ -259,6 +275,7 @@ int main(void)
         cmocka_unit_test(what_could_not_begin_leaves_nothing),
         cmocka_unit_test(a_handle_that_is_there_is_refused),
         cmocka_unit_test(it_is_not_live_while_a_load_follows),
+        cmocka_unit_test(its_handle_puts_it_under_the_lease),
         cmocka_unit_test(the_last_one_ends_first),
         cmocka_unit_test(without_callbacks_they_are_only_freed),
         cmocka_unit_test(a_guest_has_a_limit_of_containers),

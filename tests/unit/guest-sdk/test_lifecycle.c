@@ -179,10 +179,10 @@ static void save_and_carry_over(uint32_t payload_max)
         assert_int_equal(
             rig_tell(&rig, HUB_LIFECYCLE_WRITE, (const void *const[]){&to, &piece, NULL}), 0);
     }
-    assert_false(guest_containers_find(&rig.guest.containers, 2)->live);
+    assert_int_equal(guest_containers_find(&rig.guest.containers, 2)->gate, GUEST_CONTAINER_CLOSED);
     assert_int_equal(rig_tell(&rig, HUB_LIFECYCLE_LOAD, (const void *const[]){&to, &version, NULL}),
                      0);
-    assert_true(guest_containers_find(&rig.guest.containers, 2)->live);
+    assert_int_equal(guest_containers_find(&rig.guest.containers, 2)->gate, GUEST_CONTAINER_OPEN);
     assert_memory_equal(rig_state(&rig, 1)->bytes, rig_state(&rig, 2)->bytes, STATE_SIZE);
     rig_close(&rig);
 }

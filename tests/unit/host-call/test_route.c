@@ -3,6 +3,8 @@
 
 #include "host/call/route.h"
 #include "host/call/service.h"
+#include "hub/base/clock.h"
+#include "hub/shm/lease.h"
 #include "tests/unit/host-call/stage.h"
 
 static const struct rapahub_container_id nowhere = {{9, 9}, 9};
@@ -142,6 +144,32 @@ static void a_plugged_container_is_refused_whatever_its_guest_does(void **state)
         drop(stage, &route);
     }
     assert_int_equal(stage->looks, 0);
+    stage_close(stage);
+}
+
+/* Also while its guest is being replaced; what is not a call finds it. */
+static void a_managed_container_is_found_for_calls_only_under_a_lease(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    stage->host.process.lease.word.word = hub_lease_word(0);
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route), 0);
+    drop(stage, &route);
+    stage->container->managed = true;
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route),
+                     RAPAHUB_EFENCED);
+    drop(stage, &route);
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), 0);
+    drop(stage, &route);
+    stage->container->state = HOST_CONTAINER_HELD;
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route),
+                     RAPAHUB_EFENCED);
+    drop(stage, &route);
+    stage->host.process.lease.word.word = hub_lease_word(HUB_NEVER);
+    assert_int_equal(host_route_find_call(&stage->host, stage_here, false, &route), -EAGAIN);
+    drop(stage, &route);
     stage_close(stage);
 }
 
@@ -321,6 +349,7 @@ int main(void)
         cmocka_unit_test(only_one_of_several_containers_is_named_to_its_guest),
         cmocka_unit_test(an_offer_has_methods_and_no_life),
         cmocka_unit_test(a_plugged_container_is_refused_whatever_its_guest_does),
+        cmocka_unit_test(a_managed_container_is_found_for_calls_only_under_a_lease),
         cmocka_unit_test(where_no_call_can_go_now_the_floor_above_says_why),
         cmocka_unit_test(the_owner_starts_a_guest_that_only_a_call_starts),
         cmocka_unit_test(a_call_is_counted_once_where_its_guest_is_being_replaced),

@@ -207,6 +207,30 @@ static void no_wake_up_is_lost(void **state)
     free_place(place);
 }
 
+/* Such a call is looked at each time, because the lease may end at any time. */
+static void a_managed_container_is_known_by_heart_only_where_the_lease_has_no_end(void **state)
+{
+    struct place *place = make_place();
+    struct host_route route = {.host = &place->host,
+                               .container = &place->container,
+                               .life = &place->lives[0],
+                               .version =
+                                   hub_observe(&place->host.process.owner.registry.routes.version)};
+    struct host_caller *caller = host_caller_get(&place->host.process.owner.registry.callers);
+
+    (void)state;
+    place->container.managed = true;
+    place->host.process.lease.word.word = 1;
+    host_route_cache_note(&place->host, &route);
+    assert_int_equal(caller->version, 0);
+    place->host.process.lease.word.word = 0;
+    host_route_cache_note(&place->host, &route);
+    assert_int_equal(caller->version, route.version);
+    host_routes_expire(&place->host.process.owner.registry.routes);
+    assert_true(hub_observe(&place->host.process.owner.registry.routes.version) != route.version);
+    free_place(place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +239,7 @@ int main(void)
         cmocka_unit_test(the_owner_is_inside_only_while_it_waits),
         cmocka_unit_test(who_leaves_wakes_the_owner_where_the_host_changed),
         cmocka_unit_test(no_wake_up_is_lost),
+        cmocka_unit_test(a_managed_container_is_known_by_heart_only_where_the_lease_has_no_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

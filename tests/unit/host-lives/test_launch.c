@@ -81,6 +81,7 @@ static struct rig *open_rig(enum rapahub_trust trust)
     hooks = stage_hooks;
     hooks.lives.on_pidfd = hooks.lives.on_bell = ignore_event;
     rig->host.supervision.hooks = &hooks;
+    host_lease_init(&process->lease);
     host_futexes_init(&process->owner.futexes);
     host_zombies_open(&process->zombies, &process->owner.loop);
     process->options.limits = pair_limits();
@@ -110,7 +111,10 @@ static void close_rig(struct rig *rig)
     end_life(rig);
     host_lookout_close(&process->owner.lookout);
     host_futexes_close(&process->owner.futexes);
+    if (process->shared)
+        host_lease_leave(&process->lease, process->shared);
     host_group_release(&process->shared);
+    host_lease_fini(&process->lease);
     stage_close(&rig->host.supervision);
     test_free(rig);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/registry/containers.h"
+#include "hub/wire/lifecycle.h"
 #include "tests/support/testing.h"
 
 static struct rapahub_container_id id_of(uint32_t number)
@@ -136,6 +137,27 @@ static void handles_are_never_used_again(void **state)
     host_containers_fini(&containers);
 }
 
+/* Whatever was added before: a plain handle never has the bit. */
+static void the_handle_of_a_managed_container_says_so(void **state)
+{
+    const struct rapahub_container_options managed = {
+        .id = id_of(3), .pool_name = "p", .managed = true};
+    struct host_containers containers;
+    struct host_container *container;
+
+    (void)state;
+    host_containers_init(&containers);
+    assert_int_equal(add(&containers, 1)->handle, 1);
+    assert_false(host_containers_find(&containers, id_of(1))->managed);
+    assert_int_equal(host_containers_add(&containers, &managed, &container), 0);
+    assert_true(container->managed);
+    assert_int_equal(container->handle, HUB_LIFECYCLE_LEASED + 2);
+    containers.handles = HUB_LIFECYCLE_LEASED - 1;
+    assert_int_equal(add(&containers, 2)->handle, 2 * HUB_LIFECYCLE_LEASED);
+    assert_int_equal(add(&containers, 4)->handle, 2 * HUB_LIFECYCLE_LEASED + 1);
+    host_containers_fini(&containers);
+}
+
 static void an_id_is_printed(void **state)
 {
     char text[HOST_CONTAINERS_ID_SIZE];
@@ -156,6 +178,7 @@ int main(void)
         cmocka_unit_test(what_is_used_is_freed_later),
         cmocka_unit_test(while_its_end_is_awaited_each_user_that_goes_says_so),
         cmocka_unit_test(handles_are_never_used_again),
+        cmocka_unit_test(the_handle_of_a_managed_container_says_so),
         cmocka_unit_test(an_id_is_printed),
     };
 

@@ -35,6 +35,7 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
         {"response-fault-too-large", {.kind = HUB_RESPONSE_CANCELLED, .fault = 2}, -EMSGSIZE},
         {"response-fault-budget", {.kind = HUB_RESPONSE_CANCELLED, .fault = 4}, RAPAHUB_EBUDGET},
         {"response-fault-dropped", {.kind = HUB_RESPONSE_CANCELLED, .fault = 5}, RAPAHUB_EBUDGET},
+        {"response-fault-lease", {.kind = HUB_RESPONSE_CANCELLED, .fault = 6}, RAPAHUB_EFENCED},
     };
     struct vectors *all = vectors_open();
 
@@ -62,7 +63,7 @@ static void the_errors_of_the_vectors_are_written_and_read(void **state)
  * have run is no refusal. r[verify hub.channel.orphan] */
 static void what_was_not_run_is_a_refusal(void **state)
 {
-    static const uint64_t faults[] = {HUB_FAULT_BUSY, HUB_FAULT_BUDGET},
+    static const uint64_t faults[] = {HUB_FAULT_BUSY, HUB_FAULT_BUDGET, HUB_FAULT_LEASE},
                           ran[] = {HUB_FAULT_NONE, HUB_FAULT_SIZE, HUB_FAULT_DROPPED};
     struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED};
 
