@@ -44,6 +44,17 @@ static void take_name(struct host_guest *guest, const struct rapahub_guest_optio
 }
 
 /* A guest that is trusted may share the bytes of its module with others. */
+static int open_bytes(struct host_supervision *host, const struct rapahub_guest_options *options,
+                      int *out)
+{
+    bool trusted = options->trust == RAPAHUB_TRUST_TRUSTED;
+
+    if (options->module_fd != 0)
+        return host_module_take(options->module_fd, options->chimod, trusted, out);
+    return trusted ? host_modules_open(&host->call.process.modules, options->chimod, out)
+                   : host_module_open(options->chimod, out);
+}
+
 static int open_module(struct host_supervision *host, const struct rapahub_guest_options *options,
                        struct host_guest_module *module)
 {
@@ -53,9 +64,7 @@ static int open_module(struct host_supervision *host, const struct rapahub_guest
     module->plain = options->plain ? copy_list(options->plain) : NULL;
     if (!module->chimod || (options->plain && !module->plain))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
-    r = options->trust == RAPAHUB_TRUST_TRUSTED
-            ? host_modules_open(&host->call.process.modules, module->chimod, &module->fd)
-            : host_module_open(module->chimod, &module->fd);
+    r = open_bytes(host, options, &module->fd);
     return r < 0 ? hub_rlimit_explain(r, HOST_GUEST_DESCRIPTORS) : 0;
 }
 

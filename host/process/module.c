@@ -91,7 +91,7 @@ static int copy(int from, int to, const char *path)
     size_t size = 0;
     ssize_t n;
 
-    while ((n = read(from, piece, sizeof piece)) > 0) {
+    while ((n = pread(from, piece, sizeof piece, (off_t)size)) > 0) {
         int r = check_room(from, size += (size_t)n, path);
 
         if (r < 0)
@@ -106,19 +106,27 @@ static int copy(int from, int to, const char *path)
     return n < 0 ? rapahub_fail(-errno, "", "cannot read %s", path) : 0;
 }
 
+/* The kind of a file that holds a module: links were followed. */
+static int check_kind(const struct stat *status, const char *path)
+{
+    if (S_ISREG(status->st_mode))
+        return 0;
+    return refuse(path, S_ISDIR(status->st_mode) ? "a folder, not a module" : "no regular file");
+}
+
 int host_module_open_file(const char *path, struct stat *status, int *out)
 {
     OWN(hub_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int r;
 
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot open the module %s", path);
     if (fstat(fd, status) < 0)
         return rapahub_fail(-errno, "", "cannot look at the module %s", path);
-    if (!S_ISREG(status->st_mode))
-        return refuse(path,
-                      S_ISDIR(status->st_mode) ? "a folder, not a module" : "no regular file");
-    *out = TAKE(fd);
-    return 0;
+    r = check_kind(status, path);
+    if (r == 0)
+        *out = TAKE(fd);
+    return r;
 }
 
 static int new_memory(void)
@@ -162,4 +170,42 @@ int host_module_open(const char *path, int *out)
     int r = host_module_open_file(path, &status, &file);
 
     return r == 0 ? host_module_copy(file, path, out) : r;
+}
+
+/* A descriptor of a path only, or for writing only, cannot be read. */
+static int check_descriptor(int fd, const char *name)
+{
+    struct stat status;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_WRONLY || fstat(fd, &status) < 0)
+        return rapahub_fail(RAPAHUB_EBADF, "", "descriptor %d of the module %s cannot be read", fd,
+                            name);
+    return check_kind(&status, name);
+}
+
+static bool is_sealed(int fd)
+{
+    const int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    return seals >= 0 && (seals & wanted) == wanted;
+}
+
+/* The bytes are read here and never again, and not from the cache of files either: it goes by the
+ * times of a file, and those of a memfd stay when it is written through a mapping.
+ * r[impl hub.module.bytes] */
+int host_module_take(int fd, const char *name, bool shared, int *out)
+{
+    int r = check_descriptor(fd, name);
+
+    if (r < 0)
+        return r;
+    if (!shared || !is_sealed(fd))
+        return host_module_copy(fd, name, out);
+    r = check_elf(fd, name);
+    if (r < 0)
+        return r;
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *out < 0 ? rapahub_fail(-errno, "", "no descriptor is left for the module %s", name) : 0;
 }

@@ -209,6 +209,8 @@ int host_options_check_guest(const struct rapahub_guest_options *options)
     if (!options || !options->chimod || !options->chimod[0])
         return rapahub_fail(RAPAHUB_EINVAL, "", "no chimod is named");
     r = check_reserved(options->reserved, COUNT_OF(options->reserved), "guest's");
+    if (r == 0 && options->module_fd < 0)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "%d is no descriptor of a module", options->module_fd);
     if (r == 0 && options->name)
         r = check_name(options->name);
     if (r == 0)

@@ -21,9 +21,11 @@ static void set_name(struct host_guest *successor, const char *name, const char 
     snprintf(successor->name, sizeof successor->name, "%.*s%s", NAME_MOST, name, suffix);
 }
 
-int host_successor_create(const struct host_guest *of, const char *chimod, struct host_guest **out)
+int host_successor_create(const struct host_guest *of, const struct rapahub_upgrade_options *to,
+                          struct host_guest **out)
 {
-    const struct rapahub_guest_options options = {.chimod = chimod,
+    const struct rapahub_guest_options options = {.chimod = to->chimod,
+                                                  .module_fd = to->module_fd,
                                                   .name = of->name,
                                                   .plain = (const char *const *)of->module.plain,
                                                   .trust = of->trust};

@@ -5,11 +5,14 @@
 #ifndef HOST_UPGRADE_SUCCESSOR_H
 #define HOST_UPGRADE_SUCCESSOR_H
 
+#include <rapahub/upgrade.h>
+
 #include "host/process/guest.h"
 
 /* Makes a successor in an entry of its own in the guest table, not started. Fails if the module or
  * its options are refused; RAPAHUB_EFULL. */
-int host_successor_create(const struct host_guest *of, const char *chimod, struct host_guest **out);
+int host_successor_create(const struct host_guest *of, const struct rapahub_upgrade_options *to,
+                          struct host_guest **out);
 
 /* Starts its process. It becomes READY, or ends, in later turns. RAPAHUB_EFULL if no peer entry is
  * free. */

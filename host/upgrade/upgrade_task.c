@@ -54,7 +54,7 @@ static int begin_task(struct host_owner *owner, void *argument)
     if (r == 0)
         r = find_guest(host, upgrade->id, &upgrade->guest);
     if (r == 0)
-        r = host_successor_create(upgrade->guest, upgrade->options->chimod, &upgrade->successor);
+        r = host_successor_create(upgrade->guest, upgrade->options, &upgrade->successor);
     if (r < 0)
         return r;
     timeout = upgrade->options->timeout_ns ? upgrade->options->timeout_ns : TIMEOUT;

@@ -117,7 +117,14 @@ struct rapahub_guest_options {
     const struct rapahub_container_options *container;
     rapahub_on_death *on_death; /* may be NULL */
     void *user;
-    uint64_t reserved[8];
+    /* Where the bytes of the module come from; 0: from the file `chimod`, which is else only a name
+     * for people and is not opened. A regular file or a memfd, open for reading; its offset does
+     * not matter. All lives of the guest load the bytes that it has while the function runs. It
+     * stays the caller's, and may be closed afterwards. So that the bytes that were checked are
+     * those that are loaded, pass a memfd sealed against writing, shrinking and growing, and check
+     * that: any other is copied, and may change before that. */
+    int module_fd;
+    uint64_t reserved[7];
 };
 
 struct rapahub_container_options {
@@ -141,8 +148,9 @@ RAPAHUB_API_CHECKED int rapahub_host_create(const struct rapahub_host_options *o
 RAPAHUB_API void rapahub_host_destroy(struct rapahub_host *host);
 
 /* Starts a guest and waits until it serves, or fails and leaves no trace: RAPAHUB_ELOAD,
- * RAPAHUB_EABI, RAPAHUB_ESTART, RAPAHUB_EFULL, -ENOENT, -EEXIST (the name) … A guest that dies
- * later is started again as its supervision says, with its containers, under another guest id. */
+ * RAPAHUB_EABI, RAPAHUB_ESTART, RAPAHUB_EFULL, -ENOENT, -EBADF (module_fd), -EEXIST (the name) … A
+ * guest that dies later is started again as its supervision says, with its containers, under
+ * another guest id. */
 RAPAHUB_API_CHECKED int rapahub_host_spawn(struct rapahub_host *host,
                                            const struct rapahub_guest_options *options,
                                            struct rapahub_guest_id *out);

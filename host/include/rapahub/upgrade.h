@@ -17,6 +17,7 @@ struct rapahub_upgrade_options {
     uint64_t timeout_ns; /* until calls reach the new version; 0: 30 s */
     uint64_t hold_ns;    /* the part of it for which calls may be held; 0: 5 s, or all if shorter */
     bool check;          /* only start the new version, and compare: no call is held */
+    int module_fd;       /* as in struct rapahub_guest_options; 0: the file `chimod` */
     uint64_t reserved[8];
 };
 

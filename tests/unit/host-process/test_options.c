@@ -77,7 +77,8 @@ static void a_guest_is_checked(void **state)
         {.chimod = "x", .name = "a\x1b"},
         {.chimod = "x", .name = long_name},
         {.chimod = "x", .trust = (enum rapahub_trust)7},
-        {.chimod = "x", .reserved = {[7] = 1}},
+        {.chimod = "x", .reserved = {[6] = 1}},
+        {.chimod = "x", .module_fd = -1},
     };
     const struct rapahub_guest_options good = {.chimod = "x", .name = "kv-1.main"},
                                        strict = {.chimod = "x", .trust = RAPAHUB_TRUST_STRICT};

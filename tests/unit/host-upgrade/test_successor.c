@@ -47,7 +47,10 @@ static struct rig *open_rig(void)
     rig->guest->supervision.goodbye_ns = 7 * HUB_SECOND;
     rig->guest->totals.lives = 4;
     open_side(rig, &rig->old, rig->guest);
-    assert_int_equal(host_successor_create(rig->guest, rig->file.path, &rig->successor), 0);
+    assert_int_equal(host_successor_create(
+                         rig->guest, &(struct rapahub_upgrade_options){.chimod = rig->file.path},
+                         &rig->successor),
+                     0);
     return rig;
 }
 
@@ -103,7 +106,10 @@ static void a_successor_that_finds_no_place_leaves_no_trace(void **state)
     rig->successor->state = HOST_GUEST_STARTING;
     assert_int_equal(guests_of(rig), GUESTS_MAX);
     HOST_REGISTRY(&rig->host)->guests[2]->state = HOST_GUEST_STARTING; /* none may go */
-    assert_int_equal(host_successor_create(rig->guest, rig->file.path, &more), RAPAHUB_EFULL);
+    assert_int_equal(
+        host_successor_create(rig->guest,
+                              &(struct rapahub_upgrade_options){.chimod = rig->file.path}, &more),
+        RAPAHUB_EFULL);
     assert_null(more);
     close_rig(rig);
 }
