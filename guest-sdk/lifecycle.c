@@ -168,6 +168,60 @@ static int save_state(struct order *order)
     return r;
 }
 
+/* Without the callback the whole state is saved, for which a module may give up what it has open,
+ * so no call may come meanwhile. r[impl hub.changes.order] */
+static int save_changes(struct order *order)
+{
+    const struct rapahub_container_ops *ops = &order->guest->module.ops;
+    const struct rapahub_container_ops as_state = {.save = ops->save_changes};
+    struct hub_changes changes = {.version = order->guest->module.chimod->state_version,
+                                  .whole = ops->save_changes == ops->save};
+    struct hub_saved saved;
+    bool plugged;
+    int r = take_last(order, &rapahub_type_bool, &plugged);
+
+    if (r == 0)
+        r = check_idle(order->container);
+    if (r == 0 && changes.whole && !plugged)
+        r = rapahub_fail(RAPAHUB_ESTATE, "",
+                         "the module saves no changes: plug the container for its whole state");
+    if (r < 0)
+        return r;
+    order->container->held++;
+    r = guest_state_transfer_save(&order->container->carry, &as_state, order->container->self,
+                                  &saved);
+    order->container->held--;
+    if (r != 0)
+        return r;
+    changes.size = saved.size;
+    changes.checksum = saved.checksum;
+    hub_payload_put(order->result, &rapahub_type_hub_changes, &changes);
+    return 0;
+}
+
+/* A state of which a part was loaded is no state: no call may find it. */
+static int load_changes(struct order *order)
+{
+    const struct rapahub_container_ops *ops = &order->guest->module.ops;
+    const struct rapahub_container_ops as_state = {.load = ops->load_changes};
+    uint32_t version;
+    int r = take_last(order, &rapahub_type_u32, &version);
+
+    if (r == 0)
+        r = check_idle(order->container);
+    if (r == 0 && ops->load_changes == ops->load)
+        r = rapahub_fail(RAPAHUB_ESTATE, "", "the module loads no changes");
+    if (r < 0)
+        return r;
+    order->container->held++;
+    r = guest_state_transfer_load(&order->container->carry, &as_state, order->container->self,
+                                  version);
+    order->container->held--;
+    if (r != 0)
+        order->container->gate = GUEST_CONTAINER_CLOSED;
+    return r;
+}
+
 static int read_state(struct order *order)
 {
     struct rapahub_bytes piece = {.size = piece_size(order->guest)};
@@ -311,6 +365,8 @@ static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
     [HUB_LIFECYCLE_HEALTH] = tell_health,
     [HUB_LIFECYCLE_FINI] = end_container,
     [HUB_LIFECYCLE_DOWN] = tell_death,
+    [HUB_LIFECYCLE_SAVE_CHANGES] = save_changes,
+    [HUB_LIFECYCLE_LOAD_CHANGES] = load_changes,
 };
 
 bool guest_lifecycle_serves(enum hub_lifecycle_method method)

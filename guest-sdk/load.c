@@ -52,6 +52,8 @@ static int prepare(struct guest_module *module)
 {
     int r = check(module);
 
+    if (r == 0)
+        r = guest_ops_check(module->chimod);
     if (r < 0)
         return r;
     guest_ops_fill(&module->ops, module->chimod);

@@ -106,6 +106,19 @@ void guest_ops_fill(struct rapahub_container_ops *ops, const struct rapahub_chim
     DEFAULT(health, be_ready);
     DEFAULT(fini, release_nothing);
     DEFAULT(child_down, ignore_death);
+    DEFAULT(save_changes, ops->save);
+    DEFAULT(load_changes, ops->load);
+}
+
+int guest_ops_check(const struct rapahub_chimod *chimod)
+{
+    const struct rapahub_container_ops own = own_ops(chimod);
+
+    if (!own.save_changes == !own.load_changes)
+        return 0;
+    return rapahub_fail(RAPAHUB_EABI, "", "%s has %s and no %s: it needs both or none",
+                        chimod->name, own.save_changes ? "save_changes" : "load_changes",
+                        own.save_changes ? "load_changes" : "save_changes");
 }
 
 uint32_t guest_ops_mask(const struct rapahub_chimod *chimod)

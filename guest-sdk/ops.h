@@ -9,6 +9,9 @@
  * work_remaining remains NULL without a callback: the SDK counts the open calls itself. */
 void guest_ops_fill(struct rapahub_container_ops *ops, const struct rapahub_chimod *chimod);
 
+/* RAPAHUB_EABI if the chimod has one of two callbacks that belong together. */
+int guest_ops_check(const struct rapahub_chimod *chimod);
+
 /* Bit n says that the n-th callback is the module's own. */
 uint32_t guest_ops_mask(const struct rapahub_chimod *chimod);
 

@@ -17,8 +17,13 @@ void guest_state_transfer_fini(struct guest_state_transfer *carry)
 
 int guest_state_transfer_write(struct guest_state_transfer *carry, struct rapahub_bytes piece)
 {
-    int r =
-        carry->incoming ? 0 : rapahub_sink_of_memory(GUEST_STATE_TRANSFER_MAX, &carry->incoming);
+    int r;
+
+    if (piece.size == 0) {
+        forget(&carry->incoming);
+        return 0;
+    }
+    r = carry->incoming ? 0 : rapahub_sink_of_memory(GUEST_STATE_TRANSFER_MAX, &carry->incoming);
 
     return r == 0 ? rapahub_sink_write(carry->incoming, piece.data, piece.size) : r;
 }

@@ -17,7 +17,8 @@ struct guest_state_transfer {
 
 void guest_state_transfer_fini(struct guest_state_transfer *carry);
 
-/* Appends the next piece of a state to load. -EMSGSIZE beyond 1 GiB. */
+/* Appends the next piece of a state to load; an empty one forgets those before. -EMSGSIZE beyond
+ * 1 GiB. */
 int guest_state_transfer_write(struct guest_state_transfer *carry, struct rapahub_bytes piece);
 
 /* Runs the load callback on all pieces, and then forgets them. */

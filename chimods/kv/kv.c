@@ -10,7 +10,7 @@
 
 #include <rapahub/chimod.h>
 
-#include "store.h"
+#include "changes.h"
 
 #ifndef KV_VERSION /* another build of the same source may define another version */
 #define KV_VERSION "1.0.0"
@@ -152,6 +152,26 @@ static int kv_load(void *self, struct rapahub_source *from, uint32_t version)
     return r < 0 ? r : kv_store_load(kv->store, from);
 }
 
+/* The folder stays open. */
+static int kv_save_changes(void *self, struct rapahub_sink *to)
+{
+    struct kv *kv = self;
+    int r = check(kv);
+
+    return r < 0 ? r : kv_changes_save(kv->store, to);
+}
+
+static int kv_load_changes(void *self, struct rapahub_source *from, uint32_t version)
+{
+    struct kv *kv = self;
+    int r = check(kv);
+
+    if (r == 0 && version != 1)
+        r = rapahub_fail(RAPAHUB_EABI, "", "changes of version %" PRIu32 "; this kv has 1",
+                         version);
+    return r < 0 ? r : kv_changes_load(kv->store, from);
+}
+
 /* Calls come again: the saved store is opened again. */
 static void kv_plugged(void *self, bool plugged)
 {
@@ -179,6 +199,8 @@ static const struct rapahub_container_ops ops = {
     .plugged = kv_plugged,
     .health = kv_health,
     .fini = kv_fini,
+    .save_changes = kv_save_changes,
+    .load_changes = kv_load_changes,
 };
 
 static const struct rapahub_method methods[] = {

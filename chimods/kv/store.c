@@ -9,22 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "index.h"
-#include "log.h"
+#include "store_state.h"
 
 #define KEYS_BYTES_MAX (48u << 10)
 
-struct kv_store {
-    char *folder, *path, *next_path; /* the log, and the one that a compaction writes */
-    int folder_fd, lock_fd;
-    struct kv_log *log;
-    struct kv_index *index;
-};
-
-/* A key in a stream; size 0 ends the stream. */
-struct item {
-    uint32_t key_size, value_size;
-};
+void kv_store_note_saved(struct kv_store *store)
+{
+    store->saved = kv_log_size(store->log);
+    store->rewritten = false;
+}
 
 static int keep_record(void *user, uint64_t at, const struct kv_log_record *record)
 {
@@ -118,6 +111,7 @@ int kv_store_open(const char *folder, struct kv_store **out)
         kv_store_close(store);
         return r;
     }
+    kv_store_note_saved(store);
     *out = store;
     return 0;
 }
@@ -328,35 +322,55 @@ int kv_store_compact(struct kv_store *store, uint64_t *saved)
         entry->at = entry->next_at;
     kv_log_close(store->log);
     store->log = next;
+    store->rewritten = true;
     return sync_folder(store);
 }
 
-int kv_store_save(struct kv_store *store, struct rapahub_sink *to)
+int kv_store_write_item(struct rapahub_sink *to, const struct kv_log_record *record)
+{
+    const struct kv_store_item item = {(uint32_t)record->key.size,
+                                       record->removed ? KV_STORE_REMOVED
+                                                       : (uint32_t)record->value.size};
+    int r = rapahub_sink_write(to, &item, sizeof(item));
+
+    if (r == 0)
+        r = rapahub_sink_write(to, record->key.data, record->key.size);
+    if (r == 0 && record->value.size > 0)
+        r = rapahub_sink_write(to, record->value.data, record->value.size);
+    return r;
+}
+
+int kv_store_write_end(struct kv_store *store, struct rapahub_sink *to)
+{
+    const struct kv_store_item end = {0, 0};
+    int r = rapahub_sink_write(to, &end, sizeof(end));
+
+    if (r == 0)
+        kv_store_note_saved(store);
+    return r;
+}
+
+int kv_store_write_entries(struct kv_store *store, struct rapahub_sink *to)
 {
     const struct kv_index_entry *entry;
     struct kv_log_record record;
-    struct item item = {0, 0};
     size_t cursor = 0;
     int r = 0;
 
     while (r == 0 && (entry = kv_index_next(store->index, &cursor)) != NULL) {
         r = kv_log_read(store->log, entry->at, &record);
-        if (r < 0)
-            return r;
-        item = (struct item){(uint32_t)record.key.size, (uint32_t)record.value.size};
-        r = rapahub_sink_write(to, &item, sizeof(item));
         if (r == 0)
-            r = rapahub_sink_write(to, record.key.data, record.key.size);
-        if (r == 0 && record.value.size > 0)
-            r = rapahub_sink_write(to, record.value.data, record.value.size);
+            r = kv_store_write_item(to, &record);
     }
-    item = (struct item){0, 0};
-    return r < 0 ? r : rapahub_sink_write(to, &item, sizeof(item));
+    return r;
 }
 
-/* The function applied to each item of a state. */
-typedef int item_function(struct kv_store *store, struct rapahub_string key,
-                          struct rapahub_bytes value);
+int kv_store_save(struct kv_store *store, struct rapahub_sink *to)
+{
+    int r = kv_store_write_entries(store, to);
+
+    return r < 0 ? r : kv_store_write_end(store, to);
+}
 
 static int refuse_other(const struct kv_store *store)
 {
@@ -379,9 +393,8 @@ static int compare_item(struct kv_store *store, struct rapahub_string key,
                : refuse_other(store);
 }
 
-/* Reads a key and its value; `key` has space for the longest. */
-static int take_item(struct kv_store *store, struct rapahub_source *from, const struct item *item,
-                     char *key, item_function *done)
+int kv_store_take_item(struct kv_store *store, struct rapahub_source *from,
+                       const struct kv_store_item *item, char *key, kv_store_item_function *done)
 {
     struct rapahub_string name = {key, item->key_size};
     char *value;
@@ -408,19 +421,24 @@ int kv_store_load(struct kv_store *store, struct rapahub_source *from)
 {
     bool empty = kv_index_count(store->index) == 0;
     char key[KV_LOG_KEY_MAX];
-    struct item item;
+    struct kv_store_item item;
     uint64_t count = 0;
     int r;
 
     do {
         r = rapahub_source_read_all(from, &item, sizeof(item));
         if (r == 0 && item.key_size > 0)
-            r = take_item(store, from, &item, key, empty ? kv_store_put_later : compare_item);
+            r = kv_store_take_item(store, from, &item, key,
+                                   empty ? kv_store_put_later : compare_item);
         count += item.key_size > 0;
     } while (r == 0 && item.key_size > 0);
     if (r == 0 && !empty && count != kv_index_count(store->index))
         return refuse_other(store);
-    return r < 0 || !empty ? r : kv_log_sync(store->log);
+    if (r == 0 && empty)
+        r = kv_log_sync(store->log);
+    if (r == 0)
+        kv_store_note_saved(store);
+    return r;
 }
 
 bool kv_store_is_broken(const struct kv_store *store)

@@ -398,6 +398,41 @@ int host_container_lifecycle_save(struct host_call *host, struct rapahub_contain
     return r;
 }
 
+int host_container_lifecycle_save_changes(struct host_call *host,
+                                          struct rapahub_container_id target,
+                                          struct rapahub_sink *to, bool *whole)
+{
+    struct host_container_lifecycle care;
+    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
+
+    if (r < 0)
+        return r;
+    struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
+
+    r = host_state_transfer_save_changes(&moves, to, whole);
+    host_container_lifecycle_drop(&care);
+    return r;
+}
+
+int host_container_lifecycle_load_changes(struct host_call *host,
+                                          struct rapahub_container_id target,
+                                          struct rapahub_source *from)
+{
+    struct host_container_lifecycle care;
+    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
+
+    if (r < 0)
+        return r;
+    r = check_plugged(&care);
+    if (r == 0) {
+        struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
+
+        r = host_state_transfer_load_changes(&moves, from);
+    }
+    host_container_lifecycle_drop(&care);
+    return r;
+}
+
 /* Removes a container whose guest has ended for good; the table is all that still has it. -EAGAIN
  * for any other one. */
 static int remove_gone(struct host_call *host, struct rapahub_container_id target)

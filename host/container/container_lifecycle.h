@@ -52,6 +52,12 @@ int host_container_lifecycle_drain(struct host_call *host, struct rapahub_contai
                                    uint64_t timeout_ns);
 int host_container_lifecycle_save(struct host_call *host, struct rapahub_container_id target,
                                   struct rapahub_sink *to);
+int host_container_lifecycle_save_changes(struct host_call *host,
+                                          struct rapahub_container_id target,
+                                          struct rapahub_sink *to, bool *whole);
+int host_container_lifecycle_load_changes(struct host_call *host,
+                                          struct rapahub_container_id target,
+                                          struct rapahub_source *from);
 int host_container_lifecycle_remove(struct host_call *host, struct rapahub_container_id target);
 
 /* Asks a container a question of hub/wire/lifecycle.h, and waits for the answer until the call

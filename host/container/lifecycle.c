@@ -14,6 +14,8 @@ struct job {
     bool plugged;
     uint64_t timeout_ns;
     struct rapahub_sink *to;
+    struct rapahub_source *from;
+    bool *whole;
     enum hub_lifecycle_method method;
     const void *const *arguments;
     void *result;
@@ -80,6 +82,38 @@ int rapahub_host_save(struct rapahub_host *host, struct rapahub_container_id tar
     struct job job = {.target = target, .to = to};
 
     return host_threads_run(HOST_OWNER(host), run_save, &job);
+}
+
+static int run_save_changes(struct host_owner *owner, void *argument)
+{
+    struct host_call *host = HOST_CALL(owner);
+    const struct job *job = argument;
+
+    return host_container_lifecycle_save_changes(host, job->target, job->to, job->whole);
+}
+
+int rapahub_host_save_changes(struct rapahub_host *host, struct rapahub_container_id target,
+                              struct rapahub_sink *to, bool *whole)
+{
+    struct job job = {.target = target, .to = to, .whole = whole};
+
+    return host_threads_run(HOST_OWNER(host), run_save_changes, &job);
+}
+
+static int run_load_changes(struct host_owner *owner, void *argument)
+{
+    struct host_call *host = HOST_CALL(owner);
+    const struct job *job = argument;
+
+    return host_container_lifecycle_load_changes(host, job->target, job->from);
+}
+
+int rapahub_host_load_changes(struct rapahub_host *host, struct rapahub_container_id target,
+                              struct rapahub_source *from)
+{
+    struct job job = {.target = target, .from = from};
+
+    return host_threads_run(HOST_OWNER(host), run_load_changes, &job);
 }
 
 static int run_remove(struct host_owner *owner, void *argument)

@@ -14,6 +14,7 @@
 #include "hub/base/own.h"
 
 #define MAGIC      "RAPAHUBS"
+#define CHANGES    "RAPAHUBC"
 #define FORMAT     1
 #define PIECE_ROOM 128 /* bytes of a message beside a piece */
 
@@ -120,33 +121,57 @@ static int write_pieces(struct host_state_transfer *moves, const struct hub_save
     return r;
 }
 
+static int write_all(struct host_state_transfer *moves, const char *magic,
+                     const struct hub_saved *saved, struct rapahub_sink *to)
+{
+    struct head head = {.format = FORMAT,
+                        .version = saved->version,
+                        .size = saved->size,
+                        .checksum = saved->checksum};
+    int r = host_state_transfer_check_size(moves->life->name, moves->container, saved->size);
+
+    memcpy(head.magic, magic, sizeof head.magic);
+    if (r == 0)
+        r = put(moves, to, &head, sizeof head);
+    return r < 0 ? r : write_pieces(moves, saved, to);
+}
+
 int host_state_transfer_save(struct host_state_transfer *moves, struct rapahub_sink *to)
 {
     const void *const arguments[] = {&moves->container->handle, NULL};
-    struct head head = {.magic = MAGIC, .format = FORMAT};
     struct hub_saved saved;
     int r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_SAVE, arguments, &saved, 0},
                 "saved");
 
-    if (r == 0)
-        r = host_state_transfer_check_size(moves->life->name, moves->container, saved.size);
-    if (r < 0)
-        return r;
-    head.version = saved.version;
-    head.size = saved.size;
-    head.checksum = saved.checksum;
-    r = put(moves, to, &head, sizeof head);
-    return r < 0 ? r : write_pieces(moves, &saved, to);
+    return r < 0 ? r : write_all(moves, MAGIC, &saved, to);
 }
 
-static int read_head(struct host_state_transfer *moves, struct rapahub_source *from,
-                     struct head *out)
+int host_state_transfer_save_changes(struct host_state_transfer *moves, struct rapahub_sink *to,
+                                     bool *whole)
+{
+    const bool plugged = moves->container->state == HOST_CONTAINER_PLUGGED;
+    const void *const arguments[] = {&moves->container->handle, &plugged, NULL};
+    struct hub_changes changes;
+    struct hub_saved saved;
+    int r = ask(moves,
+                (struct host_request_question){HUB_LIFECYCLE_SAVE_CHANGES, arguments, &changes, 0},
+                "saved");
+
+    if (r < 0)
+        return r;
+    *whole = changes.whole;
+    saved = (struct hub_saved){changes.size, changes.version, changes.checksum};
+    return write_all(moves, changes.whole ? MAGIC : CHANGES, &saved, to);
+}
+
+static int read_head(struct host_state_transfer *moves, const char *magic,
+                     struct rapahub_source *from, struct head *out)
 {
     int r = get(moves, from, out, sizeof *out);
 
     if (r < 0)
         return r;
-    if (memcmp(out->magic, MAGIC, sizeof out->magic) != 0)
+    if (memcmp(out->magic, magic, sizeof out->magic) != 0)
         return damaged("it does not begin as one");
     if (out->format != FORMAT)
         return rapahub_fail(RAPAHUB_EABI, "", "the saved state has format %" PRIu32, out->format);
@@ -178,16 +203,31 @@ static int read_pieces(struct host_state_transfer *moves, const struct head *hea
     return r;
 }
 
-int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from)
+static int load(struct host_state_transfer *moves, const char *magic,
+                enum hub_lifecycle_method method, struct rapahub_source *from)
 {
     struct head head;
     const void *const arguments[] = {&moves->container->handle, &head.version, NULL};
-    int r = read_head(moves, from, &head);
+    int r = read_head(moves, magic, from, &head);
 
     if (r == 0)
         r = read_pieces(moves, &head, from);
-    return r < 0
-               ? r
-               : ask(moves, (struct host_request_question){HUB_LIFECYCLE_LOAD, arguments, NULL, 0},
-                     "loaded");
+    return r < 0 ? r
+                 : ask(moves, (struct host_request_question){method, arguments, NULL, 0}, "loaded");
+}
+
+int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from)
+{
+    return load(moves, MAGIC, HUB_LIFECYCLE_LOAD, from);
+}
+
+/* An earlier stream may have ended early, and left pieces. */
+int host_state_transfer_load_changes(struct host_state_transfer *moves, struct rapahub_source *from)
+{
+    const struct rapahub_bytes nothing = {NULL, 0};
+    const void *const arguments[] = {&moves->container->handle, &nothing, NULL};
+    int r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_WRITE, arguments, NULL, 0},
+                "loaded");
+
+    return r < 0 ? r : load(moves, CHANGES, HUB_LIFECYCLE_LOAD_CHANGES, from);
 }

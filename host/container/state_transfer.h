@@ -29,6 +29,13 @@ int host_state_transfer_save(struct host_state_transfer *moves, struct rapahub_s
  * After one of the failures above `load` is not called. */
 int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from);
 
+/* The same for what has changed since the last save; the stream begins with "RAPAHUBC". *whole: the
+ * module has saved everything, as by the first function. */
+int host_state_transfer_save_changes(struct host_state_transfer *moves, struct rapahub_sink *to,
+                                     bool *whole);
+int host_state_transfer_load_changes(struct host_state_transfer *moves,
+                                     struct rapahub_source *from);
+
 /* Returns -EMSGSIZE with its diagnosis if a state of `size` bytes is larger than allowed; else 0.
  * Any thread. */
 int host_state_transfer_check_size(const char *guest, const struct host_container *container,

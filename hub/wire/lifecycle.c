@@ -45,6 +45,10 @@ const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT] = {
     [HUB_LIFECYCLE_PING] = HUB_ENTRY("ping", 0x3c1c9dedf768d9f7, HUB_TYPE(u8)),
     [HUB_LIFECYCLE_DOWN] =
         HUB_ENTRY("down", 0xf682440bcd99842e, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(hub_down)),
+    [HUB_LIFECYCLE_SAVE_CHANGES] = HUB_ENTRY("save_changes", 0xbc533525addee998,
+                                             HUB_TYPE(hub_changes), HUB_TYPE(u64), HUB_TYPE(bool)),
+    [HUB_LIFECYCLE_LOAD_CHANGES] =
+        HUB_ENTRY("load_changes", 0x2793fcd354f6db85, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(u32)),
 };
 
 uint64_t hub_lifecycle_id(enum hub_lifecycle_method method)

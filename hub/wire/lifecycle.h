@@ -40,6 +40,10 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_FINI,    /* (u64 handle) -> void */
     HUB_LIFECYCLE_PING,    /* () -> u8: enum rapahub_health, the worst of its containers */
     HUB_LIFECYCLE_DOWN,    /* (u64 handle, hub_down) -> void: child_down */
+    /* (u64 handle, bool plugged) -> hub_changes: like SAVE, of what has changed since then */
+    HUB_LIFECYCLE_SAVE_CHANGES,
+    /* (u64 handle, u32 version) -> void: all pieces were sent; load these changes */
+    HUB_LIFECYCLE_LOAD_CHANGES,
     HUB_LIFECYCLE_COUNT
 };
 
@@ -87,6 +91,13 @@ struct hub_saved {
     uint32_t checksum; /* CRC32C of the bytes */
 };
 
+struct hub_changes {
+    uint64_t size;
+    uint32_t version;
+    uint32_t checksum; /* CRC32C of the bytes */
+    bool whole;        /* the module knows no changes: it is all of the state, as of SAVE */
+};
+
 struct hub_down {
     struct rapahub_string name;
     uint32_t child;
@@ -110,6 +121,10 @@ RAPAHUB_RECORD(hub_begin, RAPAHUB_MEMBER(hub_begin, handle, u64),
                RAPAHUB_MEMBER(hub_begin, load_follows, bool));
 RAPAHUB_RECORD(hub_saved, RAPAHUB_MEMBER(hub_saved, size, u64),
                RAPAHUB_MEMBER(hub_saved, version, u32), RAPAHUB_MEMBER(hub_saved, checksum, u32));
+RAPAHUB_RECORD(hub_changes, RAPAHUB_MEMBER(hub_changes, size, u64),
+               RAPAHUB_MEMBER(hub_changes, version, u32),
+               RAPAHUB_MEMBER(hub_changes, checksum, u32),
+               RAPAHUB_MEMBER(hub_changes, whole, bool));
 RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
                RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
                RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));

@@ -88,6 +88,13 @@ struct rapahub_container_ops {
      * once.
      *   default: nothing */
     void (*child_down)(void *self, const struct rapahub_death *death);
+    /* Write and read as bytes what has changed since the last save or save_changes, or since the
+     * container began. A copy is then the state of a save, and the changes after it in their order.
+     * No call of the container runs meanwhile, but calls are not stopped: what is open stays open.
+     * A failure of load_changes leaves the container without calls. A module has both or none.
+     *   default: save, of everything, so that a new copy begins */
+    int (*save_changes)(void *self, struct rapahub_sink *to);
+    int (*load_changes)(void *self, struct rapahub_source *from, uint32_t state_version);
 };
 
 struct rapahub_chimod {

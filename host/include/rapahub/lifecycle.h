@@ -44,6 +44,22 @@ RAPAHUB_API_CHECKED int rapahub_host_save(struct rapahub_host *host,
                                           struct rapahub_container_id target,
                                           struct rapahub_sink *to);
 
+/* Writes what has changed since the container's last save or save_changes, or since it began, in
+ * the same form. A copy is the bytes of a save and of each of these after it, in their order; after
+ * a failure the next one must be a save. Calls go on. A module that has no callback for it gives
+ * its whole state, as by rapahub_host_save: *whole is true then, a new copy begins with that, and
+ * the container must be plugged (RAPAHUB_ESTATE). */
+RAPAHUB_API_CHECKED int rapahub_host_save_changes(struct rapahub_host *host,
+                                                  struct rapahub_container_id target,
+                                                  struct rapahub_sink *to, bool *whole);
+
+/* Reads such changes into a container that has loaded those before them. It must be plugged. A
+ * container whose module could not load them takes no calls from then on: remove it. RAPAHUB_EABI:
+ * these are no changes, or they are damaged. */
+RAPAHUB_API_CHECKED int rapahub_host_load_changes(struct rapahub_host *host,
+                                                  struct rapahub_container_id target,
+                                                  struct rapahub_source *from);
+
 /* Tell a container that it moves to a node (it must be plugged and drained), and that a node has
  * joined. */
 RAPAHUB_API_CHECKED int rapahub_host_migrate(struct rapahub_host *host,

@@ -100,6 +100,67 @@ static void what_lies_behind_ops_size_is_not_looked_at(void **state)
     assert_int_equal(guest_ops_mask(&chimod), 1);
 }
 
+static int save_some(void *self, struct rapahub_sink *to)
+{
+    (void)self;
+    (void)to;
+    return 7;
+}
+
+static int load_some(void *self, struct rapahub_source *from, uint32_t version)
+{
+    (void)self;
+    (void)from;
+    (void)version;
+    return 8;
+}
+
+static int save_other(void *self, struct rapahub_sink *to)
+{
+    (void)self;
+    (void)to;
+    return 9;
+}
+
+/* A module that was compiled before there were changes has its whole state for them.
+ * r[verify hub.changes.order] */
+static void a_module_of_before_saves_everything_as_changes(void **state)
+{
+    const struct rapahub_container_ops all = {
+        .save = save_some, .load = load_some, .save_changes = save_other};
+    const struct rapahub_chimod before = {.name = "old",
+                                          .ops_size =
+                                              offsetof(struct rapahub_container_ops, save_changes),
+                                          .ops = &all};
+    const struct rapahub_container_ops ops = filled(&before);
+
+    (void)state;
+    assert_ptr_equal(ops.save_changes, save_some);
+    assert_ptr_equal(ops.load_changes, load_some);
+    assert_int_equal(guest_ops_check(&before), 0);
+    assert_int_equal(guest_ops_mask(&before) >> 13, 0);
+    assert_int_equal(before.ops_size, 13 * sizeof(void *)); /* as it was compiled then */
+}
+
+static void one_of_two_callbacks_that_belong_together_is_refused(void **state)
+{
+    const struct rapahub_container_ops both = {.save_changes = save_some,
+                                               .load_changes = load_some},
+                                       save = {.save_changes = save_some},
+                                       load = {.load_changes = load_some};
+    struct rapahub_chimod chimod = {.name = "half", .ops_size = sizeof both, .ops = &both};
+
+    (void)state;
+    assert_int_equal(guest_ops_check(&chimod), 0);
+    assert_int_equal(guest_ops_mask(&chimod), UINT32_C(3) << 13);
+    chimod.ops = &save;
+    assert_int_equal(guest_ops_check(&chimod), RAPAHUB_EABI);
+    assert_non_null(
+        strstr(rapahub_last_error()->text, "half has save_changes and no load_changes"));
+    chimod.ops = &load;
+    assert_int_equal(guest_ops_check(&chimod), RAPAHUB_EABI);
+}
+
 static void the_mask_tells_which_callbacks_are_the_modules(void **state)
 {
     const struct rapahub_chimod chimod = {.ops_size = sizeof own, .ops = &own};
@@ -118,6 +179,8 @@ int main(void)
         cmocka_unit_test(restart_and_recover_are_init_where_they_are_not_given),
         cmocka_unit_test(a_state_that_cannot_be_saved_is_not_lost_in_silence),
         cmocka_unit_test(what_lies_behind_ops_size_is_not_looked_at),
+        cmocka_unit_test(a_module_of_before_saves_everything_as_changes),
+        cmocka_unit_test(one_of_two_callbacks_that_belong_together_is_refused),
         cmocka_unit_test(the_mask_tells_which_callbacks_are_the_modules),
     };
 

@@ -25,7 +25,8 @@ struct rig {
     uint8_t state[STATE_MAX];
     size_t has, piece, loaded_size;
     uint32_t loaded_version, loads;
-    bool is_mute;
+    bool is_mute, whole, plugged;
+    enum hub_lifecycle_method load_method; /* what it may be asked */
 };
 
 static struct rig *present;
@@ -54,8 +55,16 @@ static void put(struct hub_writer *writer, struct rig *rig, struct hub_reader *a
         assert_true(bytes.size <= STATE_MAX - rig->loaded_size);
         memcpy(rig->state + rig->loaded_size, bytes.data, bytes.size);
         rig->loaded_size += bytes.size;
+        if (bytes.size == 0)
+            rig->loaded_size = 0;
+    } else if (method == HUB_LIFECYCLE_SAVE_CHANGES) {
+        const struct hub_changes changes = {rig->saved.size, rig->saved.version,
+                                            rig->saved.checksum, rig->whole};
+
+        hub_payload_decode(arguments, types[2], &rig->plugged);
+        hub_payload_put(writer, types[0], &changes);
     } else {
-        assert_int_equal(method, HUB_LIFECYCLE_LOAD);
+        assert_int_equal(method, rig->load_method);
         hub_payload_decode(arguments, types[2], &rig->loaded_version);
         rig->loads++;
     }
@@ -128,6 +137,7 @@ static struct rig *open_rig(void)
     rig->life.connection.link = rig->pair.host.connection.link;
     rig->life.connection.calls = rig->pair.host.connection.calls;
     rig->container.handle = 7;
+    rig->load_method = HUB_LIFECYCLE_LOAD;
     rig->container.id = (struct rapahub_container_id){{1, 0}, 5};
     rig->moves = (struct host_state_transfer){&rig->host, &rig->life, &rig->container,
                                               hub_clock_after(SOON)};
@@ -319,6 +329,97 @@ static void a_sink_without_room_ends_the_save_with_its_failure(void **state)
     close_rig(rig);
 }
 
+/* ---- changes ---- */
+
+static int save_changes(struct rig *rig, uint8_t *to, size_t *size, bool *whole)
+{
+    struct rapahub_sink *sink;
+    const void *bytes;
+    int r;
+
+    assert_int_equal(rapahub_sink_of_memory(HEAD + STATE_MAX, &sink), 0);
+    r = host_state_transfer_save_changes(&rig->moves, sink, whole);
+    bytes = rapahub_sink_data(sink, size);
+    if (*size > 0)
+        memcpy(to, bytes, *size);
+    rapahub_sink_destroy(sink);
+    return r;
+}
+
+static int load_changes(struct rig *rig, const uint8_t *from, size_t size)
+{
+    struct rapahub_source *source;
+    int r;
+
+    rig->loads = 0;
+    rig->load_method = HUB_LIFECYCLE_LOAD_CHANGES;
+    assert_int_equal(rapahub_source_of_memory(from, size, &source), 0);
+    r = host_state_transfer_load_changes(&rig->moves, source);
+    rapahub_source_destroy(source);
+    return r;
+}
+
+/* Neither passes for the other; what is whole is a state. r[verify hub.changes.order] */
+static void changes_are_told_apart_from_a_state(void **state)
+{
+    struct rig *rig = open_rig();
+    uint8_t bytes[HEAD + STATE_MAX], all[HEAD + STATE_MAX];
+    size_t size, all_size;
+    bool whole = true;
+
+    (void)state;
+    fill(rig, 700);
+    assert_int_equal(save_changes(rig, bytes, &size, &whole), 0);
+    assert_false(whole || rig->plugged);
+    assert_int_equal(size, HEAD + 700);
+    assert_memory_equal(bytes, "RAPAHUBC", 8);
+    rig->whole = true;
+    rig->container.state = HOST_CONTAINER_PLUGGED;
+    assert_int_equal(save_changes(rig, all, &all_size, &whole), 0);
+    assert_true(whole && rig->plugged);
+    assert_memory_equal(all, "RAPAHUBS", 8);
+    assert_int_equal(load_changes(rig, all, all_size), RAPAHUB_EABI);
+    assert_int_equal(load(rig, bytes, size), RAPAHUB_EABI);
+    assert_int_equal(rig->loads, 0);
+    assert_int_equal(load_changes(rig, bytes, size), 0);
+    assert_int_equal(rig->loads, 1);
+    assert_int_equal(rig->loaded_size, 700);
+    assert_memory_equal(rig->state, bytes + HEAD, 700);
+    close_rig(rig);
+}
+
+/* A guest that lies about them, and a stream that ends early: what it left is forgotten. */
+static void changes_of_a_guest_that_lies_are_refused(void **state)
+{
+    struct rig *rig = open_rig();
+    uint8_t bytes[HEAD + STATE_MAX], bad[HEAD + STATE_MAX];
+    size_t size;
+    bool whole;
+
+    (void)state;
+    fill(rig, 700);
+    rig->saved.checksum++;
+    assert_int_equal(save_changes(rig, bytes, &size, &whole), RAPAHUB_EABI);
+    fill(rig, 700);
+    rig->saved.size = RAPAHUB_STATE_MAX + 1;
+    assert_int_equal(save_changes(rig, bytes, &size, &whole), RAPAHUB_EMSGSIZE);
+    assert_int_equal(size, 0);
+    fill(rig, 700);
+    rig->piece = 701; /* more than it announced */
+    rig->saved.size = 600;
+    assert_int_equal(save_changes(rig, bytes, &size, &whole), RAPAHUB_EABI);
+    fill(rig, 700);
+    assert_int_equal(save_changes(rig, bytes, &size, &whole), 0);
+    memcpy(bad, bytes, size);
+    bad[HEAD + 699] ^= 1;
+    assert_int_equal(load_changes(rig, bad, size), RAPAHUB_EABI);
+    assert_int_equal(load_changes(rig, bytes, size - 1), RAPAHUB_ERESET);
+    assert_int_equal(rig->loads, 0);
+    assert_int_equal(load_changes(rig, bytes, size), 0);
+    assert_int_equal(rig->loaded_size, 700);
+    close_rig(rig);
+}
+
 /* r[verify sec.call.time] */
 static void a_guest_that_does_not_answer_is_late(void **state)
 {
@@ -349,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_state_that_is_too_large_is_refused_before_any_of_it_is_moved),
         cmocka_unit_test(a_stream_that_is_no_saved_state_is_not_loaded),
         cmocka_unit_test(a_sink_without_room_ends_the_save_with_its_failure),
+        cmocka_unit_test(changes_are_told_apart_from_a_state),
+        cmocka_unit_test(changes_of_a_guest_that_lies_are_refused),
         cmocka_unit_test(a_guest_that_does_not_answer_is_late),
     };
 

@@ -35,6 +35,8 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         "rapahub.ping() -> u8",
         "rapahub.down(u64, {name: string, child: u32, incarnation: u64, class: u8, count: u32}) -> "
         "void",
+        "rapahub.save_changes(u64, bool) -> {size: u64, version: u32, checksum: u32, whole: bool}",
+        "rapahub.load_changes(u64, u32) -> void",
     };
 
     (void)state;
