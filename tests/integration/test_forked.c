@@ -162,6 +162,7 @@ TRY(rapahub_host_set_router, rapahub_host_set_router(s->host, &router))
 TRY(rapahub_host_call_raw, rapahub_host_call_raw(s->host, &raw_call, on_raw, NULL, &out.request))
 TRY(rapahub_host_answer_raw,
     rapahub_host_answer_raw(s->host, (struct rapahub_request_id){1}, &raw_answer))
+TRY(rapahub_host_lease, (rapahub_host_lease(s->host, 0), told()))
 TRY(rapahub_host_loan, rapahub_host_loan(s->host, here, 100, &out.loan))
 TRY(rapahub_host_drop_loan,
     (out.loan = s->loan, rapahub_host_drop_loan(s->host, &out.loan), told()))
@@ -184,6 +185,8 @@ TRY(rapahub_host_plug, rapahub_host_plug(s->host, here, true))
 TRY(rapahub_host_drain, rapahub_host_drain(s->host, here, 1))
 TRY(rapahub_host_work_remaining, rapahub_host_work_remaining(s->host, here, &out.number))
 TRY(rapahub_host_save, rapahub_host_save(s->host, here, NULL))
+TRY(rapahub_host_save_changes, rapahub_host_save_changes(s->host, here, NULL, NULL))
+TRY(rapahub_host_load_changes, rapahub_host_load_changes(s->host, here, NULL))
 TRY(rapahub_host_migrate, rapahub_host_migrate(s->host, here, (struct rapahub_node_id){0}))
 TRY(rapahub_host_expand, rapahub_host_expand(s->host, here, (struct rapahub_node_id){0}))
 TRY(rapahub_host_schedule_recover, rapahub_host_schedule_recover(s->host, here, here, &out.node))
@@ -245,6 +248,7 @@ static const struct {
     ENTRY(rapahub_host_set_router),
     ENTRY(rapahub_host_call_raw),
     ENTRY(rapahub_host_answer_raw),
+    ENTRY(rapahub_host_lease),
     ENTRY(rapahub_host_loan),
     ENTRY(rapahub_host_drop_loan),
     ENTRY(rapahub_host_fd),
@@ -266,6 +270,8 @@ static const struct {
     ENTRY(rapahub_host_drain),
     ENTRY(rapahub_host_work_remaining),
     ENTRY(rapahub_host_save),
+    ENTRY(rapahub_host_save_changes),
+    ENTRY(rapahub_host_load_changes),
     ENTRY(rapahub_host_migrate),
     ENTRY(rapahub_host_expand),
     ENTRY(rapahub_host_schedule_recover),
