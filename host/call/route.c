@@ -63,8 +63,9 @@ static bool has_router(const struct host_call *host)
     return hub_load_relaxed(&host->router.set) != 0;
 }
 
-/* Does the same for a call. What is managed is refused before its guest is asked, which would refuse
- * it as well: a guest that breaks this rule gets no call by this way. r[impl hub.route.away] */
+/* Does the same for a call. A managed container without a lease is refused before its guest is
+ * asked, which would refuse it as well: a guest that breaks this rule gets no call by this way.
+ * r[impl hub.route.away] */
 static int look_for_call(const struct host_call *host, struct rapahub_container_id target, bool raw,
                          struct host_route *out)
 {

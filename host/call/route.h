@@ -37,8 +37,8 @@ void host_route_drop(struct host_route *route); /* harmless twice */
 
 /* Does the same for a call. HOST_ROUTE_AWAY: the router of the host carries it out, since the
  * container is not in this host, or its calls go to the router; with `raw` such calls do not.
- * RAPAHUB_ENOTLOCAL: they do, and there is no router. RAPAHUB_EFENCED: the container is managed, and
- * the lease of the host is over. */
+ * RAPAHUB_ENOTLOCAL: they do, and there is no router. RAPAHUB_EFENCED: the container is managed,
+ * and the lease of the host is over. */
 #define HOST_ROUTE_AWAY 1
 int host_route_find_call(struct host_call *host, struct rapahub_container_id target, bool raw,
                          struct host_route *out);
