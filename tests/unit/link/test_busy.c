@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call between two sides that are awake: what it stores into the lines both look at, and what is
  * made good before anybody sleeps. */
+#include "hub/link/slot_return.h"
 #include "tests/support/process.h"
 #include "tests/unit/link/pair.h"
 
@@ -56,6 +57,24 @@ static void who_waits_for_space_is_woken_by_the_tail(void **state)
         continue;
     hub_wait_arm(&guest->wait, HUB_WAIT_TX);
     assert_true(hub_link_sweep(pair.host.connection.link, 64) > 0);
+    assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX, 0);
+    pair_close(&pair);
+}
+
+static void who_waits_for_a_slot_is_woken_for_a_single_one(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct hub_link *host;
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, &limits, 0);
+    host = pair.host.connection.link;
+    hub_wait_arm(&pair.guest.connection.link->wait, HUB_WAIT_TX);
+    hub_slot_return_wake(host);
+    assert_true((hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX) != 0);
+    host->unwoken = 1;
+    hub_slot_return_wake(host);
     assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX, 0);
     pair_close(&pair);
 }
@@ -147,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_for_space_is_woken_by_the_tail),
+        cmocka_unit_test(who_waits_for_a_slot_is_woken_for_a_single_one),
         cmocka_unit_test(a_tail_is_shown_rarely_and_before_a_sleep),
         cmocka_unit_test(the_bell_is_armed_again_by_the_look_before_a_sleep),
         cmocka_unit_test(a_leader_shows_its_tail_before_it_sleeps),

@@ -98,6 +98,28 @@ static void functions_of_a_plain_library_are_served(void **state)
     whole_close(&whole);
 }
 
+/* The standard input of a guest that has none. */
+static void the_module_may_have_any_descriptor(void **state)
+{
+    int input = dup(0), module = open(WHOLE_MODULE("good"), O_RDONLY | O_CLOEXEC);
+    struct whole whole;
+
+    (void)state;
+    assert_true(input > 0 && module > 0);
+    reserve(&whole);
+    whole.chimod = NULL;
+    assert_int_equal(dup2(module, 0), 0);
+    close(module);
+    hosted_argue(&whole.hosted, "--module-fd=", "0");
+    hosted_argue(&whole.hosted, "--module-name=", "good.so");
+    whole_start(&whole);
+    whole_await_ready(&whole);
+    assert_string_equal(whole.name, "good");
+    whole_close(&whole);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+}
+
 /* ---- by hand ---- */
 
 /* The module is the first argument that is no option, wherever it stands. */
@@ -458,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_guest_attaches_and_tells_what_its_module_is),
         cmocka_unit_test(a_program_may_be_its_own_chimod),
         cmocka_unit_test(functions_of_a_plain_library_are_served),
+        cmocka_unit_test(the_module_may_have_any_descriptor),
         cmocka_unit_test(a_module_that_is_not_there_is_found_before_the_segment),
         cmocka_unit_test(a_bad_ticket_exits_with_64_and_touches_nothing),
         cmocka_unit_test(an_entry_that_is_not_reserved_exits_with_70),
