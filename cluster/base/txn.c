@@ -141,13 +141,21 @@ int cluster_txn_check(const struct cluster_txn *txn)
     return r;
 }
 
+/* One byte more than a key has: the page after the longest key begins at that key and a byte 0. */
+static int check_bound(struct rapahub_bytes bound)
+{
+    if (bound.size == CLUSTER_TXN_KEY_MAX + 1)
+        bound.size = CLUSTER_TXN_KEY_MAX;
+    return check_key(bound);
+}
+
 int cluster_txn_check_span(const struct cluster_span *span)
 {
     size_t both = span->from.size < span->to.size ? span->from.size : span->to.size;
-    int r = check_key(span->from), order;
+    int r = check_bound(span->from), order;
 
     if (r == 0)
-        r = check_key(span->to);
+        r = check_bound(span->to);
     if (r < 0)
         return r;
     order = memcmp(span->from.data, span->to.data, both);

@@ -102,7 +102,8 @@ bool cluster_txn_mutates(const struct cluster_txn *txn);
  * key that one branch writes twice. */
 int cluster_txn_check(const struct cluster_txn *txn);
 
-/* Refuses a span without a key in it: -EINVAL; with keys above the limit: -EMSGSIZE. */
+/* Refuses a span without a key in it: -EINVAL; one with an end that has more than one byte above
+ * the limit of a key: -EMSGSIZE. */
 int cluster_txn_check_span(const struct cluster_span *span);
 
 #endif

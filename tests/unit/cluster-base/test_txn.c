@@ -162,7 +162,9 @@ static int check_span(const char *from, const char *to, uint32_t most)
 /* r[verify cluster.txn.bounds] */
 static void a_span_has_room_for_a_key(void **state)
 {
-    const struct cluster_span wide = {{zeros, 1}, {zeros, CLUSTER_TXN_KEY_MAX + 1}, 0, 1};
+    const struct cluster_span after = {
+        {zeros, CLUSTER_TXN_KEY_MAX}, {zeros, CLUSTER_TXN_KEY_MAX + 1}, 0, 1};
+    const struct cluster_span wide = {{zeros, 1}, {zeros, CLUSTER_TXN_KEY_MAX + 2}, 0, 1};
 
     (void)state;
     assert_int_equal(check_span("/c/", "/c0", 1), 0);
@@ -173,6 +175,7 @@ static void a_span_has_room_for_a_key(void **state)
     assert_int_equal(check_span("", "/c", 1), RAPAHUB_EINVAL);
     assert_int_equal(check_span("/c", "", 1), RAPAHUB_EINVAL);
     assert_int_equal(check_span("/c/", "/c0", 0), RAPAHUB_EINVAL);
+    assert_int_equal(cluster_txn_check_span(&after), 0);
     assert_int_equal(cluster_txn_check_span(&wide), RAPAHUB_EMSGSIZE);
 }
 
