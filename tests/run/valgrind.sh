@@ -9,11 +9,12 @@
 # purpose, and valgrind has its own words for that (last_words). Three lower the limit of descriptors,
 # which valgrind keeps to itself (fd_store twice, received). All threads stand still where one closes
 # what lingers for seconds (closer). Three sleep on several futexes at once, for which neither valgrind
-# nor the emulator has a system call (futex, futexes, nap).
+# nor the emulator has a system call (futex, futexes, nap). One starts itself anew, which is valgrind then
+# (clock_page).
 readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous test_unit_host-process_spawn
     test_unit_host-control_server test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store
     test_unit_host-process_fd_store test_unit_base_received test_unit_base_closer test_unit_base_futex
-    test_unit_host-owner_futexes test_unit_host-process_nap)
+    test_unit_host-owner_futexes test_unit_host-process_nap test_unit_support_clock_page)
 
 # One program under valgrind; its log stays if it fails, and under another name if it was skipped.
 one_under_valgrind() {

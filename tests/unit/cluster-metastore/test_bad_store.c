@@ -246,12 +246,12 @@ static void a_folder_that_is_read_only_is_named(void **state)
         skip();
     store_stage_begin(&stage, &cluster_sqlite_end, NULL);
     store_stage_close(&stage);
-    assert_int_equal(mount("none", "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(mount("none", "/dev/shm", "", MS_REMOUNT | MS_RDONLY, NULL), 0);
     assert_int_equal(store_stage_try(&stage, true), RAPAHUB_EROFS);
     assert_non_null(strstr(rapahub_last_error()->text, stage.folder));
     assert_non_null(strstr(rapahub_last_error()->text, "make it writable for this user"));
     print_message("%s\n", rapahub_last_error()->text);
-    assert_int_equal(mount("none", "/dev/shm", NULL, MS_REMOUNT, NULL), 0);
+    assert_int_equal(mount("none", "/dev/shm", "", MS_REMOUNT, NULL), 0);
     store_stage_end(&stage);
 }
 
