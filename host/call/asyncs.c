@@ -134,6 +134,8 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     memcpy(method, async->method, sizeof method);
     async->life = life;
     async->container = container;
+    if (seat)
+        seat->container = container;
     hub_add(&container->users, 1); /* the count of the route stays */
     r = hub_calls_begin(life->connection.calls, &wanted, &call);
     if (r == 0) {
@@ -226,7 +228,8 @@ static int check_declared(const struct host_async *async, const struct host_rout
 static int route(struct host_call *host, struct host_async *async)
 {
     struct host_route where;
-    int r = host_route_find_call(host, async->target, async->raw, &where);
+    const struct host_chain *chain = async->seat ? async->seat->chain : NULL;
+    int r = host_route_find_in(host, async->target, async->raw, chain, &where);
 
     async->full = false;
     host_route_count(&where, &async->held);

@@ -178,6 +178,32 @@ void host_chains_untake(struct host_chain_seat *seat)
     hub_list_remove(&seat->link);
 }
 
+/* r[impl cluster.hold.chain] */
+bool host_chains_run_in(const struct host_chain *chain, const struct host_life *life,
+                        const struct host_container *container)
+{
+    if (chain->origin == life)
+        return true;
+    HUB_LIST_EACH (&life->chains.seats, link) {
+        const struct host_chain_seat *seat = HUB_LIST_ITEM(link, struct host_chain_seat, link);
+
+        if (seat->chain == chain && seat->container == container && is_open(seat))
+            return true;
+    }
+    return false;
+}
+
+const struct host_chain *host_chains_look(const struct host_chain_claim *claim,
+                                          struct host_chain *begins)
+{
+    const struct host_chain *chain = claim->value != 0 ? find(claim) : NULL;
+
+    if (chain || claim->value == 0)
+        return chain;
+    *begins = (struct host_chain){.origin = claim->life, .own = claim->value};
+    return begins;
+}
+
 void host_chains_leave(struct host_chain_seat **pointer)
 {
     struct host_chain_seat *seat = *pointer;

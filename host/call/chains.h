@@ -15,6 +15,7 @@
 #include "hub/base/list.h"
 
 struct hub_calls;
+struct host_container;
 struct host_life;
 struct host_call;
 
@@ -46,7 +47,8 @@ struct host_chain_seat {
     struct hub_calls *calls; /* the calls of the guest it was sent to; NULL: not sent yet */
     uint64_t number;         /* its number in `calls`; 0: not known */
     struct rapahub_uid uid;  /* of the call, or of the one that it is made to answer */
-    struct hub_list link;    /* in the list of the life */
+    const struct host_container *container; /* that it goes to; set by its caller */
+    struct hub_list link;                   /* in the list of the life */
 };
 
 void host_chains_open(struct host_chain_names *names);
@@ -80,6 +82,17 @@ uint64_t host_chains_take(struct host_chain_seat *seat, struct host_life *life);
  * that it was not sent, and may be tried again. */
 void host_chains_note(struct host_chain_seat *seat, uint64_t number);
 void host_chains_untake(struct host_chain_seat *seat);
+
+/* Says whether a chain runs in the container, of this life, already: it began in that life, or a
+ * call of it is open in the container. A call of such a chain cannot wait until the calls there
+ * have ended. */
+bool host_chains_run_in(const struct host_chain *chain, const struct host_life *life,
+                        const struct host_container *container);
+
+/* Returns the chain that a guest claims. A guest that is in none of that name begins one with its
+ * next call; `begins` is filled with it then. NULL: the claim names none. */
+const struct host_chain *host_chains_look(const struct host_chain_claim *claim,
+                                          struct host_chain *begins);
 
 /* Frees the seat of a call that has ended. Accepts NULL. */
 void host_chains_leave(struct host_chain_seat **seat);

@@ -198,6 +198,7 @@ int host_request_run(struct host_call *host, const struct host_request *exchange
         seat = host_chains_reserve(host, &host->chain);
         if (!seat)
             return RAPAHUB_ENOMEM;
+        seat->container = exchange->target;
     }
     r = run(host, exchange, seat, answer);
     host_chains_leave(&seat);

@@ -16,10 +16,11 @@ struct host_call;
 struct host_request {
     struct host_life *life; /* the caller is one of its users */
     uint64_t method_id;
-    uint64_t container;             /* its handle; 0: the guest has no other container */
-    struct rapahub_bytes arguments; /* if bytes are apart, only the arguments before them */
-    struct hub_loan *loan;          /* NULL: none */
-    struct rapahub_bytes apart;     /* in the loan, or in the caller's memory; or none */
+    uint64_t container;                  /* its handle; 0: the guest has no other container */
+    const struct host_container *target; /* the container; NULL: the message is the host's own */
+    struct rapahub_bytes arguments;      /* if bytes are apart, only the arguments before them */
+    struct hub_loan *loan;               /* NULL: none */
+    struct rapahub_bytes apart;          /* in the loan, or in the caller's memory; or none */
     /* without bytes apart: how many bytes at the end of the arguments begin at a cache line; 0:
      * none need to */
     size_t aligned;

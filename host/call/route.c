@@ -11,10 +11,24 @@
 #include "hub/base/clock.h"
 #include "hub/shm/lease.h"
 
+/* A held container is passed by a call of a chain that runs in it, as long as calls are open there:
+ * they may wait for this one. r[impl cluster.hold.chain] */
+static bool is_held(const struct host_container *container, const struct host_chain *chain)
+{
+    const struct host_guest *guest = container->guest;
+
+    if (container->state != HOST_CONTAINER_HELD)
+        return false;
+    return !chain || !guest || !guest->life || container->sealed ||
+           !host_chains_run_in(chain, guest->life, container);
+}
+
 static int look_at_guest(const struct host_guest *guest, const struct host_container *container,
                          struct host_route *out)
 {
-    if (guest->state == HOST_GUEST_READY && container->state == HOST_CONTAINER_READY) {
+    out->passes = container->state == HOST_CONTAINER_HELD;
+    if (guest->state == HOST_GUEST_READY &&
+        (container->state == HOST_CONTAINER_READY || out->passes)) {
         out->life = guest->life;
         host_life_hold(guest->life);
         return 0;
@@ -32,7 +46,7 @@ static struct host_container *container_of(const struct host_call *host,
 }
 
 static int look(struct rapahub_container_id target, struct host_container *container,
-                struct host_route *out)
+                const struct host_chain *chain, struct host_route *out)
 {
     const struct host_guest *guest;
     char id[HOST_CONTAINERS_ID_SIZE];
@@ -40,7 +54,7 @@ static int look(struct rapahub_container_id target, struct host_container *conta
     if (!container)
         return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s",
                             host_containers_print(target, id));
-    out->held = container->state == HOST_CONTAINER_HELD;
+    out->held = is_held(container, chain);
     hub_add(out->held ? &container->held : &container->users, 1);
     out->container = container;
     if (container->offer) {
@@ -67,7 +81,7 @@ static bool has_router(const struct host_call *host)
  * asked, which would refuse it as well: a guest that breaks this rule gets no call by this way.
  * r[impl hub.route.away] */
 static int look_for_call(const struct host_call *host, struct rapahub_container_id target, bool raw,
-                         struct host_route *out)
+                         const struct host_chain *chain, struct host_route *out)
 {
     struct host_container *container = container_of(host, target);
     bool routed = container && container->routed && !raw;
@@ -83,7 +97,7 @@ static int look_for_call(const struct host_call *host, struct rapahub_container_
         return rapahub_fail(RAPAHUB_EFENCED, "hub.lease.call",
                             "container %s takes no calls: the lease of its host is over",
                             host_containers_print(target, id));
-    return look(target, container, out);
+    return look(target, container, chain, out);
 }
 
 static void clear(struct host_call *host, struct host_route *out)
@@ -93,7 +107,7 @@ static void clear(struct host_call *host, struct host_route *out)
     out->container = NULL;
     out->life = NULL;
     out->methods = NULL;
-    out->uncalled = out->held = false;
+    out->uncalled = out->held = out->passes = false;
     out->changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
 }
 
@@ -117,7 +131,18 @@ int host_route_find(struct host_call *host, struct rapahub_container_id target,
     int r;
 
     begin(host, out);
-    r = look(target, container_of(host, target), out);
+    r = look(target, container_of(host, target), NULL, out);
+    end(host, target, out);
+    return r;
+}
+
+int host_route_find_in(struct host_call *host, struct rapahub_container_id target, bool raw,
+                       const struct host_chain *chain, struct host_route *out)
+{
+    int r;
+
+    begin(host, out);
+    r = look_for_call(host, target, raw, chain, out);
     end(host, target, out);
     return r;
 }
@@ -125,12 +150,24 @@ int host_route_find(struct host_call *host, struct rapahub_container_id target,
 int host_route_find_call(struct host_call *host, struct rapahub_container_id target, bool raw,
                          struct host_route *out)
 {
-    int r;
+    return host_route_find_in(host, target, raw, NULL, out);
+}
 
-    begin(host, out);
-    r = look_for_call(host, target, raw, out);
-    end(host, target, out);
-    return r;
+/* The chain is looked for only where it counts. */
+static int find_in_claimed(struct host_call *host, struct rapahub_container_id target,
+                           const struct host_chain_claim *claim, struct host_route *out)
+{
+    const struct host_chain *chain;
+    struct host_chain begins;
+    int r = host_route_find_call(host, target, false, out);
+
+    if (!out->held)
+        return r;
+    chain = host_chains_look(claim, &begins);
+    if (!chain)
+        return r;
+    host_route_drop(out);
+    return host_route_find_in(host, target, false, chain, out);
 }
 
 /* A service of this host is never elsewhere. r[impl hub.route.uid] */
@@ -138,7 +175,7 @@ int host_route_find_claimed(struct host_call *host, struct rapahub_container_id 
                             const struct host_chain_claim *claim, struct host_route *out,
                             struct rapahub_uid *uid)
 {
-    int r = host_route_find_call(host, target, false, out);
+    int r = find_in_claimed(host, target, claim, out);
 
     *uid = host_chains_uid(claim);
     if ((r == 0 || r == -EAGAIN) && (uid->origin | uid->number) != 0 && has_router(host) &&

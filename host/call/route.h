@@ -13,6 +13,7 @@
 #include "hub/wire/stream_ids.h"
 
 struct host_call;
+struct host_chain;
 
 /* The route of a call. Its container and life are counted as used until host_route_drop. */
 struct host_route {
@@ -24,11 +25,12 @@ struct host_route {
     uint32_t changes; /* the host's count before the look-up */
     uint32_t version; /* the version of all routes at the look-up */
     bool uncalled;    /* with -EAGAIN: the guest starts only if a call asks for it */
-    bool held;        /* with -EAGAIN: its guest is being replaced; counted as held there */
+    bool held;        /* with -EAGAIN: its calls are held; counted as held there */
+    bool passes;      /* its calls are held, and this one passes: nothing else may use the route */
     char name[64];    /* the guest's name; "host" for a service */
 };
 
-/* Finds the route to a container. -EAGAIN: its guest is starting or being replaced; look again
+/* Finds the route to a container. -EAGAIN: its guest is starting, or its calls are held; look again
  * after a change (container, methods and name are set). Any other failure: it cannot be called,
  * with the diagnosis. `out` must be dropped in every case. */
 int host_route_find(struct host_call *host, struct rapahub_container_id target,
@@ -43,13 +45,18 @@ void host_route_drop(struct host_route *route); /* harmless twice */
 int host_route_find_call(struct host_call *host, struct rapahub_container_id target, bool raw,
                          struct host_route *out);
 
-/* Does the same for a call of this process. HOST_ROUTE_AWAY also if it has a query, or is made to
- * answer a call that has a uid, which is in *uid then. -ENOTSUP: it has a query, and there is no
- * router. */
+/* Does the same for a call in a chain, which may pass a container whose calls are held. NULL: in
+ * none. Owner, unless it is NULL. */
+int host_route_find_in(struct host_call *host, struct rapahub_container_id target, bool raw,
+                       const struct host_chain *chain, struct host_route *out);
+
+/* Does the same for a call of this process, in the chain of the request that a service answers now.
+ * HOST_ROUTE_AWAY also if it has a query, or is made to answer a call that has a uid, which is in
+ * *uid then. -ENOTSUP: it has a query, and there is no router. */
 int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
                         struct host_route *out, struct rapahub_uid *uid);
 
-/* Does the same for a request of a guest, which is `claim`. Owner. */
+/* Does the same for a request of a guest, which is `claim`, in its chain. Owner. */
 struct host_chain_claim;
 int host_route_find_claimed(struct host_call *host, struct rapahub_container_id target,
                             const struct host_chain_claim *claim, struct host_route *out,

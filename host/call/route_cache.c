@@ -16,8 +16,8 @@ void host_route_cache_note(struct host_call *host, const struct host_route *rout
 {
     struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
 
-    if (!caller || !route->life || !route->container || host_caller_is_inside(caller) ||
-        is_leased(host, route->container))
+    if (!caller || !route->life || !route->container || route->passes ||
+        host_caller_is_inside(caller) || is_leased(host, route->container))
         return;
     caller->target = route->container->id;
     caller->handle = route->handle;

@@ -101,7 +101,7 @@ static int show(struct host_call *host, struct host_life *life, struct host_cont
     if (there) {
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
-        host_containers_move(container, HOST_CONTAINER_READY, "it has begun");
+        host_containers_move(container, host_containers_open(container), "it has begun");
     }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
@@ -202,10 +202,11 @@ static int refuse_unknown(struct rapahub_container_id target)
 }
 
 /* No call reaches such a container, but it can be asked, moved and ended. */
-static bool is_degraded(const struct host_container *container)
+static bool is_closed(const struct host_container *container)
 {
-    return container->state == HOST_CONTAINER_READY &&
-           container->guest->state == HOST_GUEST_DEGRADED;
+    return container->state == HOST_CONTAINER_PLUGGED || container->state == HOST_CONTAINER_HELD ||
+           (container->state == HOST_CONTAINER_READY &&
+            container->guest->state == HOST_GUEST_DEGRADED);
 }
 
 /* Returns 0, -EAGAIN if its guest is starting, or another failure. */
@@ -219,9 +220,9 @@ static int try_take(struct host_call *host, struct rapahub_container_id target,
 
     if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
         return refuse_unknown(target);
-    if (container->state == HOST_CONTAINER_HELD)
+    if (container->state == HOST_CONTAINER_HELD && container->gated)
         return -EAGAIN;
-    if (container->state != HOST_CONTAINER_PLUGGED && !is_degraded(container)) {
+    if (!is_closed(container)) {
         r = host_route_find(host, target, &route);
         out->container = TAKE(route.container);
         out->life = TAKE(route.life);
@@ -296,15 +297,31 @@ int host_container_lifecycle_ask(struct host_call *host, struct rapahub_containe
 
 static void set_plugged(struct host_call *host, struct host_container *container, bool plugged)
 {
-    enum host_container_state to = plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY;
-
     host_routes_write(&HOST_REGISTRY(host)->routes);
     container->plugged = plugged;
-    if (container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED)
-        if (container->state != (uint32_t)to)
-            host_containers_move(container, to, "as asked");
+    host_containers_settle(container, "as asked");
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
+}
+
+/* r[impl cluster.hold] */
+int host_container_lifecycle_hold(struct host_call *host, struct rapahub_container_id target,
+                                  bool held)
+{
+    struct host_container *container =
+        host_containers_find(&HOST_REGISTRY(host)->containers, target);
+
+    if (container && container->offer)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "the calls to an offer cannot be held");
+    if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
+        return refuse_unknown(target);
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    container->on_hold = held;
+    host_containers_settle(container, "as asked");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
+    host_loop_wake(&host->process.owner.loop); /* parked calls may go on */
+    return 0;
 }
 
 /* Closes the container here before its guest is told, and opens it after that: no call arrives
@@ -329,11 +346,12 @@ int host_container_lifecycle_plug(struct host_call *host, struct rapahub_contain
     return r;
 }
 
-static int check_plugged(const struct host_container_lifecycle *care)
+static int check_closed(const struct host_container_lifecycle *care)
 {
     char id[HOST_CONTAINERS_ID_SIZE];
 
-    if (care->container->state == HOST_CONTAINER_PLUGGED)
+    if (care->container->state == HOST_CONTAINER_PLUGGED ||
+        care->container->state == HOST_CONTAINER_HELD)
         return 0;
     return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
                         host_containers_print(care->container->id, id));
@@ -343,13 +361,14 @@ static int check_plugged(const struct host_container_lifecycle *care)
 static int look_drained(struct host_call *host, struct host_container_lifecycle *care)
 {
     uint64_t work = 0, least = hub_clock_after(LOOK_LEAST);
-    int r = check_plugged(care);
+    int r = check_closed(care);
 
     if (r < 0)
         return r;
     if (host_containers_users(care->container) > 1 ||
         host_caller_inside_container(&HOST_REGISTRY(host)->callers, care->container) != 0)
         return 0;
+    care->container->sealed = true;
     if (care->deadline_ns < least)
         care->deadline_ns = least;
     r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);
@@ -388,7 +407,7 @@ int host_container_lifecycle_save(struct host_call *host, struct rapahub_contain
 
     if (r < 0)
         return r;
-    r = check_plugged(&care);
+    r = check_closed(&care);
     if (r == 0) {
         struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
 
@@ -423,7 +442,7 @@ int host_container_lifecycle_load_changes(struct host_call *host,
 
     if (r < 0)
         return r;
-    r = check_plugged(&care);
+    r = check_closed(&care);
     if (r == 0) {
         struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
 

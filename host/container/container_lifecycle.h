@@ -46,6 +46,10 @@ int host_container_lifecycle_take(struct host_call *host, struct rapahub_contain
                                   uint64_t deadline_ns, struct host_container_lifecycle *out);
 void host_container_lifecycle_drop(struct host_container_lifecycle *care);
 
+/* Holds calls to the container, or lets them go on. Does not wait. -ENOENT, -ENOTSUP. */
+int host_container_lifecycle_hold(struct host_call *host, struct rapahub_container_id target,
+                                  bool held);
+
 int host_container_lifecycle_plug(struct host_call *host, struct rapahub_container_id target,
                                   bool plugged);
 int host_container_lifecycle_drain(struct host_call *host, struct rapahub_container_id target,

@@ -4,6 +4,7 @@
 
 #include "host/call/call.h"
 #include "host/container/container_lifecycle.h"
+#include "host/owner/forked.h"
 #include "host/owner/threads.h"
 #include "hub/base/clock.h"
 
@@ -11,7 +12,7 @@
 struct job {
     struct rapahub_container_id target;
     struct host_container_lifecycle_begin begin;
-    bool plugged;
+    bool plugged, held;
     uint64_t timeout_ns;
     struct rapahub_sink *to;
     struct rapahub_source *from;
@@ -50,6 +51,24 @@ int rapahub_host_plug(struct rapahub_host *host, struct rapahub_container_id tar
     struct job job = {.target = target, .plugged = plugged};
 
     return host_threads_run(HOST_OWNER(host), run_plug, &job);
+}
+
+static int run_hold(struct host_owner *owner, void *argument)
+{
+    struct host_call *host = HOST_CALL(owner);
+    const struct job *job = argument;
+
+    return host_container_lifecycle_hold(host, job->target, job->held);
+}
+
+int rapahub_host_hold(struct rapahub_host *host, struct rapahub_container_id target, bool held)
+{
+    struct job job = {.target = target, .held = held};
+    int r = host_forked_check(HOST_OWNER(host));
+
+    return r < 0 ? r
+                 : host_threads_ask(HOST_OWNER(host), run_hold, &job,
+                                    hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
 }
 
 static int run_drain(struct host_owner *owner, void *argument)

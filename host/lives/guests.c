@@ -235,9 +235,7 @@ void host_guests_open(struct host_life *life)
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
         if (container->state == HOST_CONTAINER_STARTING)
-            host_containers_move(container,
-                                 container->plugged ? HOST_CONTAINER_PLUGGED : HOST_CONTAINER_READY,
-                                 "its guest is ready");
+            host_containers_move(container, host_containers_open(container), "its guest is ready");
     }
     host_routes_unlock(&guest->host->owner.registry.routes);
     host_routes_announce(&guest->host->owner.registry.routes);

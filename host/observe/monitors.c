@@ -46,7 +46,8 @@ void host_monitors_fini(struct host_monitors *monitors)
 
 static bool hears(const struct host_container *container)
 {
-    return container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED;
+    return container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED ||
+           (container->state == HOST_CONTAINER_HELD && !container->gated);
 }
 
 static int tell_container(struct host_observe *host, struct host_life *life,

@@ -14,6 +14,7 @@ const struct hub_states host_containers_states = {
         {
             [HOST_CONTAINER_STARTING] = {"starting", HUB_TO(HOST_CONTAINER_READY) |
                                                          HUB_TO(HOST_CONTAINER_PLUGGED) |
+                                                         HUB_TO(HOST_CONTAINER_HELD) |
                                                          HUB_TO(HOST_CONTAINER_DOWN) |
                                                          HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_READY] = {"ready", HUB_TO(HOST_CONTAINER_PLUGGED) |
@@ -21,11 +22,12 @@ const struct hub_states host_containers_states = {
                                                    HUB_TO(HOST_CONTAINER_DOWN) |
                                                    HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_PLUGGED] = {"plugged", HUB_TO(HOST_CONTAINER_READY) |
+                                                       HUB_TO(HOST_CONTAINER_HELD) |
                                                        HUB_TO(HOST_CONTAINER_DOWN) |
                                                        HUB_TO(HOST_CONTAINER_GONE)},
-            [HOST_CONTAINER_HELD] = {"held", HUB_TO(HOST_CONTAINER_READY) |
-                                                 HUB_TO(HOST_CONTAINER_DOWN) |
-                                                 HUB_TO(HOST_CONTAINER_GONE)},
+            [HOST_CONTAINER_HELD] = {"held",
+                                     HUB_TO(HOST_CONTAINER_READY) | HUB_TO(HOST_CONTAINER_PLUGGED) |
+                                         HUB_TO(HOST_CONTAINER_DOWN) | HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_DOWN] = {"down",
                                      HUB_TO(HOST_CONTAINER_STARTING) | HUB_TO(HOST_CONTAINER_GONE)},
             [HOST_CONTAINER_GONE] = {"gone", HUB_TO(HOST_CONTAINER_STARTING)},
@@ -173,6 +175,29 @@ void host_containers_move(struct host_container *container, enum host_container_
 
     hub_states_move(&host_containers_states, &container->state, (uint32_t)to,
                     host_containers_print(container->id, name), why);
+    if (to != HOST_CONTAINER_PLUGGED && to != HOST_CONTAINER_HELD)
+        container->sealed = false;
+}
+
+enum host_container_state host_containers_open(const struct host_container *container)
+{
+    if (container->plugged)
+        return HOST_CONTAINER_PLUGGED;
+    return container->on_hold || container->gated ? HOST_CONTAINER_HELD : HOST_CONTAINER_READY;
+}
+
+static bool is_served(const struct host_container *container)
+{
+    return container->state == HOST_CONTAINER_READY || container->state == HOST_CONTAINER_PLUGGED ||
+           container->state == HOST_CONTAINER_HELD;
+}
+
+void host_containers_settle(struct host_container *container, const char *why)
+{
+    enum host_container_state to = host_containers_open(container);
+
+    if (is_served(container) && container->state != (uint32_t)to)
+        host_containers_move(container, to, why);
 }
 
 bool host_containers_drop(struct host_container *container)

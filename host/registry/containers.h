@@ -25,7 +25,7 @@ enum host_container_state {
     HOST_CONTAINER_STARTING,
     HOST_CONTAINER_READY,
     HOST_CONTAINER_PLUGGED,
-    HOST_CONTAINER_HELD, /* its guest is being replaced: calls wait, without an error */
+    HOST_CONTAINER_HELD, /* calls wait, without an error: on hold, or its guest is being replaced */
     HOST_CONTAINER_DOWN, /* its guest is dead, or restarts */
     HOST_CONTAINER_GONE
 };
@@ -44,9 +44,12 @@ struct host_container {
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool routed;                 /* its calls go to the router: host/call/router.h */
-    bool plugged;                /* kept across a restart */
-    bool is_new;                 /* it has not begun in any life yet; owner */
-    struct hub_a32 corked;       /* asynchronous calls to it may be held back; any thread */
+    bool plugged;                /* kept across a restart; owner, as the next three */
+    bool on_hold;                /* rapahub_host_hold; kept across a restart */
+    bool gated;                  /* its guest is being replaced */
+    bool sealed;           /* no call is open since it was closed: from now on no chain passes */
+    bool is_new;           /* it has not begun in any life yet; owner */
+    struct hub_a32 corked; /* asynchronous calls to it may be held back; any thread */
     /* open calls of this host in it, and threads that examine it; and HOST_CONTAINERS_AWAITED; any
      * thread */
     struct hub_a32 users;
@@ -90,6 +93,12 @@ void host_containers_sweep(struct host_containers *containers, host_containers_i
 /* Changes the state. Write lock. */
 void host_containers_move(struct host_container *container, enum host_container_state to,
                           const char *why);
+
+/* Returns the state of a container whose guest serves: plugged, held or ready. */
+enum host_container_state host_containers_open(const struct host_container *container);
+
+/* Changes to that state, if its guest serves. Write lock. */
+void host_containers_settle(struct host_container *container, const char *why);
 
 /* Owner: returns the number of users. */
 static inline uint32_t host_containers_users(const struct host_container *container)

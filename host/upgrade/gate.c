@@ -34,6 +34,7 @@ int host_gate_init(struct host_gate *holding, const struct host_guest *guest)
 void host_gate_fini(struct host_gate *holding)
 {
     for (uint32_t i = 0; i < holding->count; i++) {
+        holding->list[i]->gated = false;
         host_containers_await(holding->list[i], false);
         (void)host_containers_drop(holding->list[i]);
     }
@@ -46,8 +47,8 @@ void host_gate_begin(struct host_observe *host, const struct host_gate *holding)
 {
     host_routes_write(&HOST_REGISTRY(host)->routes);
     for (uint32_t i = 0; i < holding->count; i++) {
-        if (holding->list[i]->state == HOST_CONTAINER_READY)
-            host_containers_move(holding->list[i], HOST_CONTAINER_HELD, "its guest is replaced");
+        holding->list[i]->gated = true;
+        host_containers_settle(holding->list[i], "its guest is replaced");
         host_containers_await(holding->list[i], true);
     }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
@@ -58,11 +59,17 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding)
     host_routes_write(&HOST_REGISTRY(host)->routes);
     for (uint32_t i = 0; i < holding->count; i++) {
         host_containers_await(holding->list[i], false);
-        if (holding->list[i]->state == HOST_CONTAINER_HELD)
-            host_containers_move(holding->list[i], HOST_CONTAINER_READY, "its guest serves");
+        holding->list[i]->gated = false;
+        host_containers_settle(holding->list[i], "its guest serves");
     }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
+}
+
+void host_gate_seal(const struct host_gate *holding)
+{
+    for (uint32_t i = 0; i < holding->count; i++)
+        holding->list[i]->sealed = true;
 }
 
 /* The one user that remains is the gate. A thread that found the container before it was held

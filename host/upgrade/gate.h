@@ -30,6 +30,9 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding);
  * container is held or plugged. */
 bool host_gate_is_idle(struct host_observe *host, const struct host_container *container);
 
+/* No call is open in any of them: from now on none passes, not even in a chain that runs there. */
+void host_gate_seal(const struct host_gate *holding);
+
 /* Says whether the guest has exactly these containers still, and calls reach none of them. */
 bool host_gate_is_whole(const struct host_gate *holding, const struct host_guest *guest);
 

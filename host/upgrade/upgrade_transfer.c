@@ -211,6 +211,7 @@ void host_upgrade_transfer_drain(struct host_upgrade *upgrade)
             host_upgrade_transfer_await(upgrade, host_upgrade_transfer_drain);
             return;
         }
+    host_gate_seal(&upgrade->holding);
     ask_next(upgrade);
 }
 

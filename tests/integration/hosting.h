@@ -70,7 +70,7 @@ UNUSED static void tell(void *user, const struct rapahub_event *event)
                                 &told->failed,   &told->violation, &told->output,
                                 &told->attached, &told->degraded,  &told->restored};
 
-    ++*counts[event->kind];
+    __atomic_fetch_add(counts[event->kind], 1, __ATOMIC_RELAXED); /* read by other threads, too */
     told->guest = event->guest;
     if (event->kind == RAPAHUB_EVENT_DOWN)
         told->calls_lost = event->calls_lost;

@@ -182,6 +182,7 @@ TRY(rapahub_host_guests, rapahub_host_guests(s->host, visit_guest, NULL))
 TRY(rapahub_host_figures, rapahub_host_figures(s->host, s->guest, visit_figure, NULL))
 TRY(rapahub_host_begin, rapahub_host_begin(s->host, s->guest, &container, RAPAHUB_BEGIN_INIT, NULL))
 TRY(rapahub_host_plug, rapahub_host_plug(s->host, here, true))
+TRY(rapahub_host_hold, rapahub_host_hold(s->host, here, true))
 TRY(rapahub_host_drain, rapahub_host_drain(s->host, here, 1))
 TRY(rapahub_host_work_remaining, rapahub_host_work_remaining(s->host, here, &out.number))
 TRY(rapahub_host_save, rapahub_host_save(s->host, here, NULL))
@@ -267,6 +268,7 @@ static const struct {
     ENTRY(rapahub_host_figures),
     ENTRY(rapahub_host_begin),
     ENTRY(rapahub_host_plug),
+    ENTRY(rapahub_host_hold),
     ENTRY(rapahub_host_drain),
     ENTRY(rapahub_host_work_remaining),
     ENTRY(rapahub_host_save),

@@ -3,7 +3,7 @@
  * Owner thread, unless the host has its own. Each function waits for the guest, at most the host's
  * call time-out in all; the time that a sink or a source needs does not count.
  *
- * States: starting, ready, plugged, down (its guest is dead or restarts), gone. */
+ * States: starting, ready, plugged, held, down (its guest is dead or restarts), gone. */
 #ifndef RAPAHUB_LIFECYCLE_H
 #define RAPAHUB_LIFECYCLE_H
 
@@ -27,8 +27,15 @@ RAPAHUB_API_CHECKED int rapahub_host_begin(struct rapahub_host *host, struct rap
 RAPAHUB_API_CHECKED int rapahub_host_plug(struct rapahub_host *host,
                                           struct rapahub_container_id target, bool plugged);
 
+/* Lets new calls to a container wait, or go on again, at once: the guest is not told. The time-out
+ * of a call that waits holds. A call that serves to answer a call which runs in the container
+ * passes, until the container is drained. It lasts over restarts of the guest; a plugged container
+ * refuses its calls also while it is held. Any thread. RAPAHUB_ENOENT; -ENOTSUP for an offer. */
+RAPAHUB_API_CHECKED int rapahub_host_hold(struct rapahub_host *host,
+                                          struct rapahub_container_id target, bool held);
+
 /* Waits until a container's work_remaining is 0 and no call of this host is open in it; -ETIMEDOUT
- * after `timeout_ns`, or 100 ms if that is more. It must be plugged (RAPAHUB_ESTATE). */
+ * after `timeout_ns`, or 100 ms if that is more. It must be plugged or held (RAPAHUB_ESTATE). */
 RAPAHUB_API_CHECKED int rapahub_host_drain(struct rapahub_host *host,
                                            struct rapahub_container_id target, uint64_t timeout_ns);
 
@@ -38,7 +45,7 @@ RAPAHUB_API_CHECKED int rapahub_host_work_remaining(struct rapahub_host *host,
                                                     uint64_t *out);
 
 /* Writes a container's state: a head with version, size and CRC32C, then the bytes. It must be
- * plugged. The guest serves on, also where this fails: -EMSGSIZE beyond RAPAHUB_STATE_MAX,
+ * plugged or held. The guest serves on, also where this fails: -EMSGSIZE beyond RAPAHUB_STATE_MAX,
  * -ETIMEDOUT. */
 RAPAHUB_API_CHECKED int rapahub_host_save(struct rapahub_host *host,
                                           struct rapahub_container_id target,
@@ -53,9 +60,9 @@ RAPAHUB_API_CHECKED int rapahub_host_save_changes(struct rapahub_host *host,
                                                   struct rapahub_container_id target,
                                                   struct rapahub_sink *to, bool *whole);
 
-/* Reads such changes into a container that has loaded those before them. It must be plugged. A
- * container whose module could not load them takes no calls from then on: remove it. RAPAHUB_EABI:
- * these are no changes, or they are damaged. */
+/* Reads such changes into a container that has loaded those before them. It must be plugged or
+ * held. A container whose module could not load them takes no calls from then on: remove it.
+ * RAPAHUB_EABI: these are no changes, or they are damaged. */
 RAPAHUB_API_CHECKED int rapahub_host_load_changes(struct rapahub_host *host,
                                                   struct rapahub_container_id target,
                                                   struct rapahub_source *from);

@@ -145,6 +145,33 @@ static void a_number_that_was_guessed_leads_nowhere(void **state)
     close_bench(bench);
 }
 
+/* r[verify cluster.hold.chain] */
+static void a_chain_runs_where_it_began_and_in_each_container_that_answers_it(void **state)
+{
+    struct host_container one = {.handle = 1}, two = {.handle = 2};
+    struct bench *bench = open_bench();
+    struct host_chain_seat *seat = reserve(bench, &bench->a, OWN);
+    struct host_chain_claim claim = {&bench->b, 0};
+    struct host_chain begins;
+
+    (void)state;
+    assert_true(host_chains_run_in(seat->chain, &bench->a, &one));
+    assert_false(host_chains_run_in(seat->chain, &bench->b, &one));
+    seat->container = &one;
+    (void)host_chains_take(seat, &bench->b);
+    assert_true(host_chains_run_in(seat->chain, &bench->b, &one));
+    assert_false(host_chains_run_in(seat->chain, &bench->b, &two));
+    assert_null(host_chains_look(&claim, &begins));
+    claim.value = seat->chain->id;
+    assert_ptr_equal(host_chains_look(&claim, &begins), seat->chain);
+    claim.value++;
+    assert_ptr_equal(host_chains_look(&claim, &begins), &begins);
+    assert_true(host_chains_run_in(&begins, &bench->b, &two));
+    assert_false(host_chains_run_in(&begins, &bench->a, &two));
+    host_chains_leave(&seat);
+    close_bench(bench);
+}
+
 static uint64_t begin_call(struct bench *bench, struct hub_answer *answer)
 {
     static const uint8_t head = 0;
@@ -245,6 +272,7 @@ int main(void)
         cmocka_unit_test(the_first_number_is_even_and_another_one_each_time),
         cmocka_unit_test(a_request_of_no_chain_begins_one_of_an_even_number),
         cmocka_unit_test(only_its_origin_knows_a_chain_by_the_number_it_chose),
+        cmocka_unit_test(a_chain_runs_where_it_began_and_in_each_container_that_answers_it),
         cmocka_unit_test(a_number_that_was_guessed_leads_nowhere),
         cmocka_unit_test(with_the_answer_a_guest_is_in_the_chain_no_more),
         cmocka_unit_test(a_life_that_has_ended_is_in_no_chain),

@@ -265,6 +265,41 @@ static void a_call_is_counted_once_where_its_guest_is_being_replaced(void **stat
     stage_close(stage);
 }
 
+/* r[verify cluster.hold.chain] */
+static void a_call_of_a_chain_that_runs_there_passes_until_no_call_is_open(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_life other = {.incarnation = 1};
+    const struct host_chain here = {.origin = &stage->life}, elsewhere = {.origin = &other};
+    struct host_route route;
+
+    (void)state;
+    hub_list_init(&stage->life.chains.seats);
+    stage->container->state = HOST_CONTAINER_HELD;
+    assert_int_equal(host_route_find_in(&stage->host, stage_here, false, &elsewhere, &route),
+                     -EAGAIN);
+    assert_true(route.held && !route.passes);
+    drop(stage, &route);
+    assert_int_equal(host_route_find_in(&stage->host, stage_here, false, &here, &route), 0);
+    assert_true(route.passes && !route.held);
+    assert_ptr_equal(route.life, &stage->life);
+    assert_int_equal(hub_observe(&stage->container->users), 1);
+    drop(stage, &route);
+    stage->container->sealed = true;
+    assert_int_equal(host_route_find_in(&stage->host, stage_here, false, &here, &route), -EAGAIN);
+    drop(stage, &route);
+    stage->container->sealed = false;
+    stage->container->state = HOST_CONTAINER_PLUGGED;
+    assert_int_equal(host_route_find_in(&stage->host, stage_here, false, &here, &route),
+                     RAPAHUB_EPLUGGED);
+    drop(stage, &route);
+    stage->container->state = HOST_CONTAINER_READY;
+    assert_int_equal(host_route_find_in(&stage->host, stage_here, false, &here, &route), 0);
+    assert_false(route.passes);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
 static void a_call_without_a_timeout_has_that_of_the_host(void **state)
 {
     struct stage *stage = stage_open();
@@ -353,6 +388,7 @@ int main(void)
         cmocka_unit_test(where_no_call_can_go_now_the_floor_above_says_why),
         cmocka_unit_test(the_owner_starts_a_guest_that_only_a_call_starts),
         cmocka_unit_test(a_call_is_counted_once_where_its_guest_is_being_replaced),
+        cmocka_unit_test(a_call_of_a_chain_that_runs_there_passes_until_no_call_is_open),
         cmocka_unit_test(a_call_without_a_timeout_has_that_of_the_host),
         cmocka_unit_test(a_call_goes_to_the_router_where_there_is_one),
         cmocka_unit_test(a_query_is_for_the_router_alone),

@@ -195,18 +195,76 @@ static void ready_again(struct answering *answering)
     answering->stage->container->state = HOST_CONTAINER_READY;
 }
 
-static void a_container_that_is_held_is_waited_for_until_the_deadline(void **state)
+static void a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline(void **state)
 {
     struct answering *answering = answering_open();
     struct host_container_lifecycle care;
 
     (void)state;
     answering->stage->container->state = HOST_CONTAINER_HELD;
+    answering->stage->container->gated = true;
     assert_int_equal(take(answering, stage_here, &care), RAPAHUB_ETIMEDOUT);
     assert_true(!care.life && !care.container);
     answering->in_turn = ready_again;
     assert_int_equal(take(answering, stage_here, &care), 0);
     host_container_lifecycle_drop(&care);
+    answering_close(answering);
+}
+
+/* r[verify cluster.hold] */
+static void calls_to_a_container_are_held_at_once_and_its_guest_is_not_told(void **state)
+{
+    static const struct rapahub_method methods[] = {RAPAHUB_METHOD_END};
+    struct answering *answering = answering_open();
+    struct host_call *host = &answering->stage->host;
+    struct host_container *container = answering->stage->container;
+    uint32_t changes = hub_observe(&HOST_REGISTRY(host)->routes.changes);
+
+    (void)state;
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), 0);
+    assert_true(container->state == HOST_CONTAINER_HELD && container->on_hold);
+    assert_int_not_equal(hub_observe(&HOST_REGISTRY(host)->routes.changes), changes);
+    assert_true(floor_is_woken(answering->stage));
+    assert_int_equal(host_container_lifecycle_plug(host, stage_here, true), 0);
+    assert_int_equal(container->state, HOST_CONTAINER_PLUGGED);
+    assert_int_equal(host_container_lifecycle_plug(host, stage_here, false), 0);
+    assert_int_equal(container->state, HOST_CONTAINER_HELD);
+    container->state = HOST_CONTAINER_DOWN; /* it is held when it is there again */
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, false), 0);
+    assert_int_equal(container->state, HOST_CONTAINER_DOWN);
+    assert_int_equal(host_containers_open(container), HOST_CONTAINER_READY);
+    assert_int_equal(answering->count, 2);
+    assert_int_equal(host_container_lifecycle_hold(host, answering_id, true), RAPAHUB_ENOENT);
+    container->state = HOST_CONTAINER_GONE;
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), RAPAHUB_ENOENT);
+    (void)floor_offer(answering->stage, methods, NULL);
+    assert_int_equal(host_container_lifecycle_hold(host, floor_service, true), -ENOTSUP);
+    answering_close(answering);
+}
+
+/* A call that waits holds no drain up, and a chain passes only before. */
+static void a_container_on_hold_can_be_asked_drained_and_ended(void **state)
+{
+    struct answering *answering = answering_open();
+    struct host_call *host = &answering->stage->host;
+    struct host_container *container = answering->stage->container;
+
+    (void)state;
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), 0);
+    hub_add(&container->users, 1);
+    assert_int_equal(host_container_lifecycle_drain(host, stage_here, HUB_MILLISECOND),
+                     RAPAHUB_ETIMEDOUT);
+    assert_false(container->sealed);
+    hub_add(&container->users, UINT32_MAX);
+    hub_add(&container->held, 1);
+    assert_int_equal(host_container_lifecycle_drain(host, stage_here, HUB_SECOND), 0);
+    assert_true(container->sealed);
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, false), 0);
+    assert_false(container->sealed);
+    assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), 0);
+    assert_int_equal(host_container_lifecycle_remove(host, stage_here), 0);
+    assert_null(answering_find(answering, stage_here));
+    hub_add(&container->held, UINT32_MAX);
     answering_close(answering);
 }
 
@@ -359,7 +417,9 @@ int main(void)
         cmocka_unit_test(the_id_of_a_container_that_is_gone_may_be_given_again),
         cmocka_unit_test(an_offer_serves_at_once_and_cannot_be_removed),
         cmocka_unit_test(a_container_can_be_asked_in_each_state_in_which_its_guest_has_it),
-        cmocka_unit_test(a_container_that_is_held_is_waited_for_until_the_deadline),
+        cmocka_unit_test(a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline),
+        cmocka_unit_test(calls_to_a_container_are_held_at_once_and_its_guest_is_not_told),
+        cmocka_unit_test(a_container_on_hold_can_be_asked_drained_and_ended),
         cmocka_unit_test(a_container_is_closed_here_before_its_guest_is_told_and_opened_after),
         cmocka_unit_test(a_plug_that_the_guest_refuses_changes_nothing),
         cmocka_unit_test(a_container_is_drained_when_its_guest_has_no_work_left),

@@ -158,6 +158,37 @@ static void the_handle_of_a_managed_container_says_so(void **state)
     host_containers_fini(&containers);
 }
 
+static void assert_open(struct host_container *container, uint32_t wanted)
+{
+    host_containers_settle(container, "in a test");
+    assert_int_equal(container->state, wanted);
+    assert_int_equal(host_containers_open(container), wanted);
+}
+
+static void a_container_is_open_unless_it_is_plugged_on_hold_or_gated(void **state)
+{
+    struct host_containers containers;
+    struct host_container *container;
+
+    (void)state;
+    host_containers_init(&containers);
+    container = add(&containers, 1);
+    container->gated = true;
+    host_containers_settle(container, "in a test");
+    assert_int_equal(container->state, HOST_CONTAINER_STARTING);
+    host_containers_move(container, HOST_CONTAINER_HELD, "in a test");
+    container->sealed = container->plugged = true;
+    assert_open(container, HOST_CONTAINER_PLUGGED);
+    container->plugged = container->gated = false;
+    container->on_hold = true;
+    assert_open(container, HOST_CONTAINER_HELD);
+    assert_true(container->sealed);
+    container->on_hold = false;
+    assert_open(container, HOST_CONTAINER_READY);
+    assert_false(container->sealed);
+    host_containers_fini(&containers);
+}
+
 static void an_id_is_printed(void **state)
 {
     char text[HOST_CONTAINERS_ID_SIZE];
@@ -179,6 +210,7 @@ int main(void)
         cmocka_unit_test(while_its_end_is_awaited_each_user_that_goes_says_so),
         cmocka_unit_test(handles_are_never_used_again),
         cmocka_unit_test(the_handle_of_a_managed_container_says_so),
+        cmocka_unit_test(a_container_is_open_unless_it_is_plugged_on_hold_or_gated),
         cmocka_unit_test(an_id_is_printed),
     };
 

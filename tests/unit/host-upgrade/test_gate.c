@@ -82,6 +82,23 @@ static void a_guest_without_containers_has_a_gate_too(void **state)
     close_rig(rig); /* where it is ended once more */
 }
 
+static void a_container_on_hold_stays_so_when_the_gate_opens(void **state)
+{
+    struct rig *rig = open_rig();
+
+    (void)state;
+    rig->containers[1]->on_hold = true;
+    host_containers_settle(rig->containers[1], "");
+    close_gate(rig);
+    check_states(rig, HOST_CONTAINER_HELD, HOST_CONTAINER_HELD, HOST_CONTAINER_HELD);
+    host_gate_seal(&rig->gate);
+    assert_true(rig->containers[0]->sealed && rig->containers[2]->sealed);
+    host_gate_end(&rig->host, &rig->gate);
+    check_states(rig, HOST_CONTAINER_READY, HOST_CONTAINER_HELD, HOST_CONTAINER_READY);
+    assert_false(rig->containers[0]->sealed);
+    close_rig(rig);
+}
+
 /* r[verify supervise.upgrade.hold] */
 static void those_that_serve_are_held_and_serve_again(void **state)
 {
@@ -89,6 +106,7 @@ static void those_that_serve_are_held_and_serve_again(void **state)
     uint32_t changes, version;
 
     (void)state;
+    rig->containers[1]->plugged = true;
     host_containers_move(rig->containers[1], HOST_CONTAINER_PLUGGED, "");
     host_containers_move(rig->containers[2], HOST_CONTAINER_DOWN, "");
     version = hub_observe(&HOST_REGISTRY(&rig->host)->routes.version);
@@ -235,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gate_has_each_container_in_its_order_and_holds_it),
         cmocka_unit_test(a_guest_without_containers_has_a_gate_too),
+        cmocka_unit_test(a_container_on_hold_stays_so_when_the_gate_opens),
         cmocka_unit_test(those_that_serve_are_held_and_serve_again),
         cmocka_unit_test(one_that_is_gone_meanwhile_stays_gone_and_is_not_freed),
         cmocka_unit_test(a_gate_is_whole_as_long_as_no_container_comes_goes_or_serves),
