@@ -26,15 +26,17 @@ static int no_memory(size_t size)
                         size);
 }
 
-static int make(const struct rapahub_chimod *chimod, const struct hub_begin *begin,
+static int make(const struct rapahub_chimod *chimod, const struct guest_containers_order *order,
                 struct guest_container **out)
 {
+    const struct hub_begin *begin = &order->begin;
     size_t size = (chimod->state_size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     struct guest_container *container = calloc(1, sizeof *container);
 
     if (!container)
         return no_memory(chimod->state_size);
     container->handle = begin->handle;
+    container->token = order->token;
     container->id.pool.major = begin->id.major;
     container->id.pool.minor = begin->id.minor;
     container->id.container = begin->id.container;
@@ -70,10 +72,12 @@ static int come_to_life(struct guest_container *container, const struct rapahub_
 }
 
 int guest_containers_begin(struct guest_containers *containers, const struct rapahub_chimod *chimod,
-                           const struct rapahub_container_ops *ops, const struct hub_begin *begin)
+                           const struct rapahub_container_ops *ops,
+                           const struct guest_containers_order *order)
 {
-    struct guest_container *container = NULL;
-    int r = make(chimod, begin, &container);
+    struct guest_container *container = NULL, *outer = containers->asked;
+    const struct hub_begin *begin = &order->begin;
+    int r = make(chimod, order, &container);
 
     if (r < 0)
         return r;
@@ -84,7 +88,9 @@ int guest_containers_begin(struct guest_containers *containers, const struct rap
     }
     hub_list_append(&containers->list, &container->link);
     container->held++;
+    containers->asked = container;
     r = come_to_life(container, ops, begin);
+    containers->asked = outer;
     container->held--;
     if (r != 0) { /* a container that did not begin has nothing to release */
         hub_id_map_remove(containers->by_handle, begin->handle);

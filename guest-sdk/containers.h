@@ -24,6 +24,7 @@ enum guest_container_gate {
 
 struct guest_container {
     uint64_t handle;
+    uint64_t token; /* given by who manages the container; 0: none */
     struct rapahub_container_id id;
     char *pool_name;
     void *self; /* state_size bytes, zeroed at first; aligned to 64 */
@@ -37,6 +38,7 @@ struct guest_container {
 struct guest_containers {
     struct hub_id_map *by_handle;
     struct hub_list list;
+    struct guest_container *asked; /* a callback of it runs; NULL: of none */
 };
 
 /* init fails with -ENOMEM. fini ends the containers, the last one first; without `ops` it only
@@ -47,8 +49,13 @@ void guest_containers_fini(struct guest_containers *containers,
 
 /* Makes a container and runs its init, restart or recover. It is open to calls unless a load
  * follows. A failure leaves nothing. r[impl hub.limits] */
+struct guest_containers_order {
+    struct hub_begin begin;
+    uint64_t token;
+};
 int guest_containers_begin(struct guest_containers *containers, const struct rapahub_chimod *chimod,
-                           const struct rapahub_container_ops *ops, const struct hub_begin *begin);
+                           const struct rapahub_container_ops *ops,
+                           const struct guest_containers_order *order);
 
 /* Lets calls reach a container that has begun, as far as its handle says. */
 void guest_containers_show(struct guest_container *container);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "guest-sdk/current.h"
 #include "hub/wire/align.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -93,16 +94,18 @@ static int send_methods(struct guest *guest, struct hub_reader *arguments,
     return 0;
 }
 
-static int begin(struct guest *guest, struct hub_reader *arguments)
+static int begin(struct guest *guest, struct hub_reader *arguments, bool with_token)
 {
+    struct guest_containers_order order = {.token = 0};
     struct hub_align aligned = {0};
-    struct hub_begin order;
-    int r = take(arguments, &rapahub_type_hub_begin, &order);
+    int r = take(arguments, &rapahub_type_hub_begin, &order.begin);
 
+    if (r == 0 && with_token)
+        r = take(arguments, &rapahub_type_u64, &order.token);
     if (r == 0)
         r = finish(arguments);
     if (r == 0)
-        r = hub_align_bytes(&order.params, &aligned);
+        r = hub_align_bytes(&order.begin.params, &aligned);
     if (r == 0)
         r = guest_containers_begin(&guest->containers, guest->module.chimod, &guest->module.ops,
                                    &order);
@@ -320,6 +323,7 @@ static int end_container(struct order *order)
  * r[impl supervise.probe.answer] */
 static int answer_ping(struct guest *guest, struct hub_reader *arguments, struct hub_writer *result)
 {
+    struct guest_container *outer = guest->containers.asked;
     enum rapahub_health worst = RAPAHUB_HEALTH_READY;
     int r = finish(arguments);
 
@@ -329,11 +333,13 @@ static int answer_ping(struct guest *guest, struct hub_reader *arguments, struct
         struct guest_container *container = HUB_LIST_ITEM(link, struct guest_container, link);
         enum rapahub_health health = RAPAHUB_HEALTH_READY;
 
+        guest->containers.asked = container;
         if (container->gate != GUEST_CONTAINER_CLOSED && container->open == 0 &&
             container->held == 0)
             health = guest->module.ops.health(container->self);
         worst = health > worst ? health : worst;
     }
+    guest->containers.asked = outer;
     hub_writer_byte(result, (uint8_t)worst);
     return 0;
 }
@@ -373,20 +379,21 @@ bool guest_lifecycle_serves(enum hub_lifecycle_method method)
 {
     return method < HUB_LIFECYCLE_COUNT &&
            (orders[method] || method == HUB_LIFECYCLE_METHODS || method == HUB_LIFECYCLE_BEGIN ||
-            method == HUB_LIFECYCLE_PING);
+            method == HUB_LIFECYCLE_BEGIN_TOKEN || method == HUB_LIFECYCLE_PING);
 }
 
 int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
                         struct hub_reader *arguments, struct hub_writer *result)
 {
     struct order order = {.guest = guest, .arguments = arguments, .result = result};
+    struct guest_container *outer = guest->containers.asked;
     uint64_t handle = 0;
     int r;
 
     if (method == HUB_LIFECYCLE_METHODS)
         return send_methods(guest, arguments, result);
-    if (method == HUB_LIFECYCLE_BEGIN)
-        return begin(guest, arguments);
+    if (method == HUB_LIFECYCLE_BEGIN || method == HUB_LIFECYCLE_BEGIN_TOKEN)
+        return begin(guest, arguments, method == HUB_LIFECYCLE_BEGIN_TOKEN);
     if (method == HUB_LIFECYCLE_PING)
         return answer_ping(guest, arguments, result);
     r = take(arguments, &rapahub_type_u64, &handle);
@@ -396,5 +403,22 @@ int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
     if (!order.container)
         return rapahub_fail(RAPAHUB_ENOENT, "", "no container with handle %llu",
                             (unsigned long long)handle);
-    return orders[method](&order);
+    guest->containers.asked = order.container;
+    r = orders[method](&order);
+    guest->containers.asked = outer;
+    return r;
+}
+
+/* r[impl cluster.token] */
+int rapahub_chimod_token(struct rapahub_token *out)
+{
+    const struct guest *guest = guest_current();
+    const struct guest_container *container = NULL;
+
+    if (guest && guest->frame)
+        container = guest->frame->container ? guest->frame->container : guest->containers.asked;
+    if (!container)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "no callback and no method runs on this thread");
+    *out = (struct rapahub_token){.token = container->token};
+    return 0;
 }

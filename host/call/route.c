@@ -33,6 +33,8 @@ static int look_at_guest(const struct host_guest *guest, const struct host_conta
         host_life_hold(guest->life);
         return 0;
     }
+    if (guest->state == HOST_GUEST_READY && host_containers_unbegun(container))
+        return -EAGAIN; /* r[impl cluster.managed] */
     return HOST_CALL(guest->host)->hooks->look(guest, &out->uncalled);
 }
 

@@ -21,10 +21,22 @@
 
 /* ---- begin ---- */
 
+/* A managed container of this guest that is down is begun again; it keeps its name and its params.
+ * r[impl cluster.managed] */
+static bool enter_again(struct host_container *container, const struct host_guest *guest,
+                        const struct rapahub_container_options *options)
+{
+    if (!container || !guest || container->guest != guest || !host_containers_unbegun(container))
+        return false;
+    container->token = options->token;
+    host_containers_move(container, HOST_CONTAINER_STARTING, "it begins again");
+    return true;
+}
+
 /* Adds the container. A container of the same id whose guest has ended for good is removed
  * first. */
 static int enter(struct host_call *host, const struct rapahub_container_options *options,
-                 struct host_container **out)
+                 const struct host_guest *guest, struct host_container **out)
 {
     struct host_container *before;
     int r;
@@ -33,7 +45,10 @@ static int enter(struct host_call *host, const struct rapahub_container_options 
     before = host_containers_find(&HOST_REGISTRY(host)->containers, options->id);
     if (before && before->state == HOST_CONTAINER_GONE)
         host_containers_remove(&HOST_REGISTRY(host)->containers, before);
-    r = host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
+    *out = before;
+    r = enter_again(before, guest, options)
+            ? 0
+            : host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     return r;
 }
@@ -44,6 +59,19 @@ static void leave(struct host_call *host, struct host_container *container)
     host_containers_remove(&HOST_REGISTRY(host)->containers, container);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
+}
+
+/* The container did not begin: it is gone, or down as it was before. */
+static void withdraw(struct host_call *host, struct host_container *container)
+{
+    if (!container->guest) {
+        leave(host, container);
+        return;
+    }
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    if (container->state == HOST_CONTAINER_STARTING) /* else its guest has ended meanwhile */
+        host_containers_move(container, HOST_CONTAINER_DOWN, "it did not begin");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
 /* One deadline holds for everything that a function asks a guest. r[impl sec.call.time] */
@@ -70,13 +98,13 @@ static int begin_in_guest(struct host_call *host, struct host_life *life,
 {
     struct host_verdict verdict;
     struct hub_begin message;
-    const void *const arguments[] = {&message, NULL};
+    const void *const arguments[] = {&message, &container->token, NULL};
     struct host_state_transfer moves = {host, life, container, deadline_of(host)};
-    const struct host_request_question question = {HUB_LIFECYCLE_BEGIN, arguments, NULL,
-                                                   moves.deadline_ns};
+    struct host_request_question question = {.arguments = arguments,
+                                             .deadline_ns = moves.deadline_ns};
     int r;
 
-    host_containers_describe(container, &message);
+    question.method = host_containers_describe(container, container->token, &message);
     message.how = (uint8_t)begin->how;
     message.load_follows = begin->state != NULL;
     r = host_request_ask(host, life, &question);
@@ -97,12 +125,14 @@ static int show(struct host_call *host, struct host_life *life, struct host_cont
     bool there;
 
     host_routes_write(&HOST_REGISTRY(host)->routes);
-    there = guest && guest->life == life && host_guest_is_up(guest);
-    if (there) {
+    there = guest && guest->life == life && host_guest_is_up(guest) &&
+            container->state == HOST_CONTAINER_STARTING;
+    if (there && !container->guest) {
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
-        host_containers_move(container, host_containers_open(container), "it has begun");
     }
+    if (there)
+        host_containers_move(container, host_containers_open(container), "it has begun");
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
     return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
@@ -134,13 +164,13 @@ int host_container_lifecycle_begin(struct host_call *host,
         r = find_life(host, begin->guest, &life);
     if (r < 0)
         return r;
-    r = enter(host, begin->options, &container);
+    r = enter(host, begin->options, life->guest, &container);
     if (r == 0) {
         r = begin_in_guest(host, life, container, begin);
         if (r == 0)
             r = show(host, life, container);
         if (r < 0)
-            leave(host, container);
+            withdraw(host, container);
     }
     host_life_drop(life);
     return r;
@@ -155,7 +185,7 @@ int host_container_lifecycle_keep(struct host_guest *guest,
     int r = host_options_check_container(options);
 
     if (r == 0)
-        r = enter(host, options, &container);
+        r = enter(host, options, NULL, &container);
     if (r < 0)
         return r;
     host_routes_write(&HOST_REGISTRY(host)->routes);
@@ -181,7 +211,7 @@ int host_container_lifecycle_offer(struct host_call *host,
     if (r == 0)
         r = host_service_create(methods, self, &offer);
     if (r == 0)
-        r = enter(host, options, &container);
+        r = enter(host, options, NULL, &container);
     if (r < 0)
         return r;
     host_routes_write(&HOST_REGISTRY(host)->routes);
@@ -452,18 +482,20 @@ int host_container_lifecycle_load_changes(struct host_call *host,
     return r;
 }
 
-/* Removes a container whose guest has ended for good; the table is all that still has it. -EAGAIN
- * for any other one. */
+/* Removes a container that no guest has: its guest has ended for good, or it waits to be begun
+ * again. -EAGAIN for any other one. */
 static int remove_gone(struct host_call *host, struct rapahub_container_id target)
 {
     struct host_container *container =
         host_containers_find(&HOST_REGISTRY(host)->containers, target);
 
-    if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE))
+    if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE &&
+                       !host_containers_unbegun(container)))
         return -EAGAIN;
     if (container->offer)
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "an offer lasts as long as its host");
     leave(host, container);
+    host_loop_wake(&host->process.owner.loop); /* parked calls look for it again */
     return 0;
 }
 

@@ -137,7 +137,8 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
 static void begin_next(struct host_life *life)
 {
     const struct hub_list *all = &life->guest->containers;
-    const void *arguments[] = {NULL, NULL};
+    const void *arguments[] = {NULL, NULL, NULL};
+    enum hub_lifecycle_method method;
     struct hub_begin begin;
     int r;
 
@@ -147,22 +148,27 @@ static void begin_next(struct host_life *life)
         finish(life);
         return;
     }
-    host_containers_describe(current(life), &begin);
+    method = host_containers_describe(current(life), current(life)->token, &begin);
     begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
     arguments[0] = &begin;
-    r = host_request_post(life, HUB_LIFECYCLE_BEGIN, arguments, on_begun, deadline_of(life));
+    arguments[1] = &current(life)->token;
+    r = host_request_post(life, method, arguments, on_begun, deadline_of(life));
     if (r < 0)
         host_startup_fail(life, r);
 }
 
+/* r[impl cluster.managed] */
 static void begin_all(struct host_life *life)
 {
     struct host_observe *host = HOST_OBSERVE(life->guest->host);
 
     host_routes_write(&HOST_REGISTRY(host)->routes);
-    HUB_LIST_EACH (&life->guest->containers, link)
-        host_containers_move(HUB_LIST_ITEM(link, struct host_container, of_guest),
-                             HOST_CONTAINER_STARTING, "its guest restarts");
+    HUB_LIST_EACH (&life->guest->containers, link) {
+        struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
+
+        if (!host_containers_unbegun(container))
+            host_containers_move(container, HOST_CONTAINER_STARTING, "its guest restarts");
+    }
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     life->startup.next = life->guest->containers.next;
     begin_next(life);

@@ -110,6 +110,8 @@ static struct host_container *copy_of(const struct rapahub_container_options *op
     container->params = (struct rapahub_bytes){params, options->params.size};
     container->id = options->id;
     container->routed = options->routed;
+    container->managed = options->managed;
+    container->token = options->token;
     hub_list_init(&container->bucket);
     hub_list_init(&container->of_guest);
     return container;
@@ -140,8 +142,7 @@ int host_containers_add(struct host_containers *containers,
     container = copy_of(options);
     if (!container)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a container");
-    container->managed = options->managed;
-    container->handle = new_handle(containers, options->managed);
+    container->handle = new_handle(containers, container->managed);
     hub_list_append(&containers->buckets[bucket_of(options->id)], &container->bucket);
     containers->count++;
     *out = container;
@@ -220,7 +221,9 @@ const char *host_containers_print(struct rapahub_container_id id, char *to)
     return to;
 }
 
-void host_containers_describe(const struct host_container *container, struct hub_begin *out)
+/* r[impl cluster.token] */
+enum hub_lifecycle_method host_containers_describe(const struct host_container *container,
+                                                   uint64_t token, struct hub_begin *out)
 {
     *out = (struct hub_begin){
         .handle = container->handle,
@@ -228,4 +231,5 @@ void host_containers_describe(const struct host_container *container, struct hub
         .pool_name = rapahub_string_of(container->pool_name),
         .params = container->params,
     };
+    return token != 0 ? HUB_LIFECYCLE_BEGIN_TOKEN : HUB_LIFECYCLE_BEGIN;
 }

@@ -13,6 +13,7 @@
 #include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
+#include "hub/wire/lifecycle.h"
 
 #define HOST_CONTAINERS_MAX     4096
 #define HOST_CONTAINERS_BUCKETS 1024
@@ -40,7 +41,6 @@ struct host_container {
     struct host_guest *guest;   /* NULL: a service */
     struct host_service *offer; /* NULL: the container is in a guest */
     uint64_t handle;            /* names it to its guest; the same in all lives */
-    bool managed;               /* it takes calls only while the host has a lease */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool routed;                 /* its calls go to the router: host/call/router.h */
@@ -49,6 +49,8 @@ struct host_container {
     bool gated;                  /* its guest is being replaced */
     bool sealed;           /* no call is open since it was closed: from now on no chain passes */
     bool is_new;           /* it has not begun in any life yet; owner */
+    bool managed;          /* under the lease of the host; begun again by who manages it */
+    uint64_t token;        /* of its present life, or of the last one; 0: none; owner */
     struct hub_a32 corked; /* asynchronous calls to it may be held back; any thread */
     /* open calls of this host in it, and threads that examine it; and HOST_CONTAINERS_AWAITED; any
      * thread */
@@ -128,8 +130,16 @@ void host_containers_await(struct host_container *container, bool awaited);
 #define HOST_CONTAINERS_ID_SIZE 40
 const char *host_containers_print(struct rapahub_container_id id, char *to);
 
-/* Fills in the message BEGIN for the container; params and name are not copied. */
-struct hub_begin;
-void host_containers_describe(const struct host_container *container, struct hub_begin *out);
+/* Says whether the container waits to be begun again, by who manages it. Under a lock of routes:
+ * `is_new` does not change while it is down. */
+static inline bool host_containers_unbegun(const struct host_container *container)
+{
+    return container->managed && container->state == HOST_CONTAINER_DOWN && !container->is_new;
+}
+
+/* Fills in the message BEGIN for the container; params and name are not copied. Returns the message
+ * that carries it, which has the token as its second argument if that is not 0. */
+enum hub_lifecycle_method host_containers_describe(const struct host_container *container,
+                                                   uint64_t token, struct hub_begin *out);
 
 #endif

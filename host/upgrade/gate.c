@@ -25,6 +25,8 @@ int host_gate_init(struct host_gate *holding, const struct host_guest *guest)
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
+        if (host_containers_unbegun(container))
+            continue;
         hub_add(&container->users, 1);
         holding->list[holding->count++] = container;
     }
@@ -66,6 +68,14 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding)
     host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
+/* r[impl cluster.token] */
+void host_gate_renew(const struct host_gate *holding)
+{
+    for (uint32_t i = 0; i < holding->count; i++)
+        if (holding->list[i]->token != 0)
+            holding->list[i]->token++;
+}
+
 void host_gate_seal(const struct host_gate *holding)
 {
     for (uint32_t i = 0; i < holding->count; i++)
@@ -92,6 +102,8 @@ bool host_gate_is_whole(const struct host_gate *holding, const struct host_guest
     HUB_LIST_EACH (&guest->containers, link) {
         struct host_container *container = HUB_LIST_ITEM(link, struct host_container, of_guest);
 
+        if (host_containers_unbegun(container))
+            continue;
         if (i == holding->count || holding->list[i++] != container || !is_closed(container))
             return false;
     }

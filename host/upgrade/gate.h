@@ -9,7 +9,8 @@
 
 struct host_observe;
 
-/* The guest's containers at the time of host_gate_init. Each has a user more, so none is freed. */
+/* The guest's containers at the time of host_gate_init, without managed ones that are down. Each
+ * has a user more, so none is freed. */
 struct host_gate {
     struct host_container **list;
     uint32_t count;
@@ -29,6 +30,10 @@ void host_gate_end(struct host_observe *host, const struct host_gate *holding);
 /* Says whether no call of this host is open in the container, or about to be sent. Valid while the
  * container is held or plugged. */
 bool host_gate_is_idle(struct host_observe *host, const struct host_container *container);
+
+/* The next process has begun the containers, with the token that follows: from now on it is theirs.
+ */
+void host_gate_renew(const struct host_gate *holding);
 
 /* No call is open in any of them: from now on none passes, not even in a chain that runs there. */
 void host_gate_seal(const struct host_gate *holding);

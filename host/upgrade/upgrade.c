@@ -164,6 +164,7 @@ static void change_over(struct host_upgrade *upgrade)
     host_fd_store_change_over(upgrade->guest, upgrade->successor);
     host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
+    host_gate_renew(&upgrade->holding);
     host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
     host_after_exit_tell(upgrade->guest, &event); /* before any event about its health */
     show_health(upgrade->guest);

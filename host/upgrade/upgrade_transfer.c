@@ -110,17 +110,19 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
 static void begin_next(struct host_upgrade *upgrade)
 {
     struct hub_begin begin;
-    const void *const arguments[] = {&begin, NULL};
+    uint64_t token;
+    const void *const arguments[] = {&begin, &token, NULL};
+    enum hub_lifecycle_method method;
 
     if (is_past_all(upgrade)) {
         upgrade->events->happens(upgrade, HOST_UPGRADE_BEGUN);
         return;
     }
-    host_containers_describe(current(upgrade), &begin);
+    token = current(upgrade)->token != 0 ? current(upgrade)->token + 1 : 0;
+    method = host_containers_describe(current(upgrade), token, &begin);
     begin.how = HUB_BEGIN_INIT;
     begin.load_follows = true;
-    post(upgrade, upgrade->to,
-         (struct host_request_message){HUB_LIFECYCLE_BEGIN, arguments, on_begun, NULL, 0},
+    post(upgrade, upgrade->to, (struct host_request_message){method, arguments, on_begun, NULL, 0},
          begin_next);
 }
 

@@ -44,6 +44,7 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_SAVE_CHANGES,
     /* (u64 handle, u32 version) -> void: all pieces were sent; load these changes */
     HUB_LIFECYCLE_LOAD_CHANGES,
+    HUB_LIFECYCLE_BEGIN_TOKEN, /* (hub_begin, u64 token) -> void: BEGIN with a token, not 0 */
     HUB_LIFECYCLE_COUNT
 };
 

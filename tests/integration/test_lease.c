@@ -140,6 +140,21 @@ static void neighbours_in_one_guest_are_told_apart(void **state)
     close_host(&on);
 }
 
+static void find(void *user, const struct rapahub_guest_status *status)
+{
+    ((struct hosting *)user)->guest = status->guest;
+}
+
+/* Begins it in the new life of its guest, which needs no lease. */
+static int begin_again(struct hosting *on)
+{
+    const struct rapahub_container_options container = {
+        .id = here, .pool_name = "test", .managed = true};
+
+    assert_done(rapahub_host_guests(on->host, find, on));
+    return rapahub_host_begin(on->host, on->guest, &container, RAPAHUB_BEGIN_RESTART, NULL);
+}
+
 static void a_new_life_is_under_the_same_lease(void **state)
 {
     struct hosting on;
@@ -150,6 +165,7 @@ static void a_new_life_is_under_the_same_lease(void **state)
     rapahub_host_lease(on.host, 0);
     assert_done(rapahub_host_kill(on.host, on.guest));
     assert_true(until(&on, &on.told.ready, 2));
+    assert_done(begin_again(&on));
     assert_int_equal(count_up(&on, here, &total), RAPAHUB_EFENCED);
     rapahub_host_lease(on.host, NEVER);
     assert_done(count_up(&on, here, &total));
@@ -326,6 +342,29 @@ static void what_waits_in_the_guest_is_run_if_the_lease_was_renewed(void **state
     close_host(&on);
 }
 
+/* Its host holds the call back, and looks at the lease again when it goes on. */
+static void a_call_that_is_held_is_not_run_if_the_lease_is_over_by_then(void **state)
+{
+    struct done done = {0};
+    struct hosting on;
+
+    (void)state;
+    open_managed(&on, CALC, RAPAHUB_TRUST_STANDARD);
+    assert_done(rapahub_host_hold(on.host, here, true));
+    assert_done(begin_hold(&on, 1, &done));
+    rapahub_host_lease(on.host, 0);
+    assert_done(rapahub_host_hold(on.host, here, false));
+    assert_true(until(&on, &done.count, 1));
+    assert_int_equal(done.status, RAPAHUB_EFENCED);
+    assert_done(rapahub_host_hold(on.host, here, true));
+    rapahub_host_lease(on.host, NEVER);
+    assert_done(begin_hold(&on, 1, &done));
+    assert_done(rapahub_host_hold(on.host, here, false));
+    assert_true(until(&on, &done.count, 2));
+    assert_int_equal(done.status, 0);
+    close_host(&on);
+}
+
 /* ---- a machine that was suspended ---- */
 
 /* A guest that reads the page's clock: guests get no LD_PRELOAD from their host. */
@@ -386,6 +425,7 @@ int main(void)
         cmocka_unit_test(what_waits_in_the_guest_at_the_end_is_not_run),
         cmocka_unit_test(the_end_comes_by_the_clock_alone),
         cmocka_unit_test(what_waits_in_the_guest_is_run_if_the_lease_was_renewed),
+        cmocka_unit_test(a_call_that_is_held_is_not_run_if_the_lease_is_over_by_then),
         cmocka_unit_test(a_lease_ends_while_the_machine_is_suspended),
     };
 

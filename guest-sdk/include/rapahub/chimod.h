@@ -137,6 +137,19 @@ RAPAHUB_API void *rapahub_chimod_alloc(size_t size);
  * heartbeat intervals is killed. Serving thread. */
 RAPAHUB_API bool rapahub_chimod_cancelled(void);
 
+/* The token of a container's life, which who manages the container has given it; 0: none. A later
+ * life of the container has a larger one, so a resource outside that refuses smaller tokens than it
+ * has seen is safe from a life that is over. And the uid of the running call; {0, 0}: it has none.
+ */
+struct rapahub_token {
+    uint64_t token;
+    struct rapahub_uid uid;
+};
+
+/* Fills in the token of the container whose method or callback is running. RAPAHUB_ESTATE if none
+ * is. Serving thread. */
+RAPAHUB_API_CHECKED int rapahub_chimod_token(struct rapahub_token *out);
+
 /* Stores a duplicate of a descriptor at the host, where it outlives this process: the next life of
  * this child receives it, even if this process is killed as soon as the function returns. The
  * descriptor stored earlier under the same name is closed; with `fd` -1 none replaces it. `fd`

@@ -131,9 +131,15 @@ struct rapahub_container_options {
     struct rapahub_container_id id;
     const char *pool_name;       /* required */
     struct rapahub_bytes params; /* handed to init; at most 32 KiB */
-    bool managed; /* it takes calls only while the host has a lease: rapahub_host_lease */
-    bool routed;  /* its calls go to the router, but those of rapahub_host_call_raw: route.h */
-    uint64_t reserved[7];
+    /* It takes calls only while the host has a lease: rapahub_host_lease. In a new life of its
+     * guest it stays down, and its calls wait, until it is begun again: rapahub_host_begin. A guest
+     * that is made with it begins it once. */
+    bool managed;
+    bool routed; /* its calls go to the router, but those of rapahub_host_call_raw: route.h */
+    /* Of this life of the container, told to it when it begins; 0: none. An upgrade begins it with
+     * the next one, token + 1. */
+    uint64_t token;
+    uint64_t reserved[6];
 };
 
 /* Options are copied; `options` of create may be NULL. destroy accepts NULL. It says goodbye,

@@ -18,7 +18,8 @@ enum rapahub_begin { RAPAHUB_BEGIN_INIT, RAPAHUB_BEGIN_RESTART, RAPAHUB_BEGIN_RE
 
 /* Does as rapahub_host_add_container, in the way given; with `state`, which may be NULL, `load`
  * follows, with the bytes of an earlier rapahub_host_save. If a step fails, the container is gone.
- */
+ * A managed container that is down in this guest is begun again, with the token of `options`; it
+ * keeps name and params, and if a step fails it is down. */
 RAPAHUB_API_CHECKED int rapahub_host_begin(struct rapahub_host *host, struct rapahub_guest_id guest,
                                            const struct rapahub_container_options *options,
                                            enum rapahub_begin how, struct rapahub_source *state);

@@ -18,12 +18,6 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_host;
 
-/* The call of one who repeats it until it is answered: the number is the same each time, and no
- * other call of this origin has it. {0, 0}: none. */
-struct rapahub_uid {
-    uint64_t origin, number;
-};
-
 /* A stream among the arguments: one of the two is set. */
 struct rapahub_raw_stream {
     struct rapahub_source *source; /* the method reads it */

@@ -31,6 +31,13 @@ struct rapahub_node_id {
 };
 #define RAPAHUB_NODE_ANY ((struct rapahub_node_id){0}) /* lets the cluster choose */
 
+/* The call of one who repeats it until it is answered: the number is the same each time, and no
+ * other call of this origin has it. {0, 0} is none. */
+struct rapahub_uid {
+    uint64_t origin; /* its maker */
+    uint64_t number; /* its number there */
+};
+
 /* An open call, for rapahub_host_cancel. {0} is none; numbers are never reused. */
 struct rapahub_request_id {
     uint64_t number;

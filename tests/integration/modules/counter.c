@@ -9,16 +9,21 @@ struct counter {
     uint32_t begun; /* 1 init, 2 restart, 3 recover */
     uint32_t plugged, unplugged;
     uint64_t migrated_to, joined;
+    uint64_t token; /* that it was told when it began */
     char params[32];
 };
 
 static int begin(struct counter *counter, const struct rapahub_container_info *info, uint32_t how)
 {
+    struct rapahub_token token;
     size_t size =
         info->params.size < sizeof counter->params ? info->params.size : sizeof counter->params - 1;
 
     if (size == 4 && !memcmp(info->params.data, "fail", 4))
         return rapahub_fail(RAPAHUB_EACCES, "", "asked to fail");
+    if (rapahub_chimod_token(&token) < 0)
+        return RAPAHUB_ESTATE;
+    counter->token = token.token;
     counter->begun = how;
     if (size > 0)
         memcpy(counter->params, info->params.data, size);
@@ -123,6 +128,18 @@ static int seen(void *self, struct rapahub_string what, uint64_t *out)
     return 0;
 }
 
+/* 0: it was told another one when it began. */
+static int token_of(void *self, uint64_t *out)
+{
+    struct rapahub_token token;
+    int r = rapahub_chimod_token(&token);
+
+    if (r < 0)
+        return r;
+    *out = token.token == ((struct counter *)self)->token ? token.token : 0;
+    return token.uid.origin == 0 && token.uid.number == 0 ? 0 : RAPAHUB_ESTATE;
+}
+
 static const struct rapahub_container_ops ops = {.init = counter_init,
                                                  .restart = counter_restart,
                                                  .recover = counter_recover,
@@ -136,11 +153,9 @@ static const struct rapahub_container_ops ops = {.init = counter_init,
                                                  .health = counter_health};
 
 static const struct rapahub_method methods[] = {
-    RAPAHUB_METHOD(add, add, i64, i64),
-    RAPAHUB_METHOD(begun, begun, u32, void),
-    RAPAHUB_METHOD(params, params, string, void),
-    RAPAHUB_METHOD(seen, seen, u64, string),
-    RAPAHUB_METHOD_END,
+    RAPAHUB_METHOD(add, add, i64, i64),           RAPAHUB_METHOD(begun, begun, u32, void),
+    RAPAHUB_METHOD(params, params, string, void), RAPAHUB_METHOD(token, token_of, u64, void),
+    RAPAHUB_METHOD(seen, seen, u64, string),      RAPAHUB_METHOD_END,
 };
 
 RAPAHUB_CHIMOD(.name = "counter", .version = "1.0.0", .state_size = sizeof(struct counter),

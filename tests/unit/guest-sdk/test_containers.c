@@ -84,11 +84,13 @@ static void rig_open(struct rig *rig)
 
 static int rig_begin(struct rig *rig, uint64_t handle, const char *name, enum hub_begin_how how)
 {
-    const struct hub_begin order = {.handle = handle,
-                                    .id = {1, 2, (uint32_t)handle},
-                                    .pool_name = {name, strlen(name)},
-                                    .params = {&rig->address, sizeof rig->address},
-                                    .how = (uint8_t)how};
+    const struct guest_containers_order order = {
+        .begin = {.handle = handle,
+                  .id = {1, 2, (uint32_t)handle},
+                  .pool_name = {name, strlen(name)},
+                  .params = {&rig->address, sizeof rig->address},
+                  .how = (uint8_t)how},
+        .token = 100 + handle};
 
     return guest_containers_begin(&rig->containers, &chimod, &rig->ops, &order);
 }
@@ -134,7 +136,7 @@ static void it_is_told_all_that_is_known_of_it(void **state)
 static void without_a_state_it_still_has_a_self(void **state)
 {
     static const struct rapahub_chimod stateless = {.ops_size = 0};
-    const struct hub_begin order = {.handle = 1};
+    const struct guest_containers_order order = {.begin = {.handle = 1}};
     struct rapahub_container_ops ops;
     struct rig rig;
 
@@ -194,11 +196,11 @@ static void a_handle_that_is_there_is_refused(void **state)
 static void it_is_not_live_while_a_load_follows(void **state)
 {
     struct rig rig;
-    struct hub_begin order = {.handle = 3, .load_follows = true};
+    struct guest_containers_order order = {.begin = {.handle = 3, .load_follows = true}};
 
     (void)state;
     rig_open(&rig);
-    order.params = (struct rapahub_bytes){&rig.address, sizeof rig.address};
+    order.begin.params = (struct rapahub_bytes){&rig.address, sizeof rig.address};
     assert_int_equal(guest_containers_begin(&rig.containers, &chimod, &rig.ops, &order), 0);
     assert_int_equal(guest_containers_find(&rig.containers, 3)->gate, GUEST_CONTAINER_CLOSED);
     assert_true(
@@ -257,7 +259,7 @@ static void a_guest_has_a_limit_of_containers(void **state)
     rig_open(&rig);
     guest_ops_fill(&ops, &small);
     for (uint64_t handle = 1; handle <= GUEST_CONTAINERS_MAX + 1; handle++) {
-        const struct hub_begin order = {.handle = handle};
+        const struct guest_containers_order order = {.begin = {.handle = handle}};
 
         assert_int_equal(guest_containers_begin(&rig.containers, &small, &ops, &order),
                          handle <= GUEST_CONTAINERS_MAX ? 0 : RAPAHUB_EFULL);

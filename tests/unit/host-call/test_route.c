@@ -265,6 +265,25 @@ static void a_call_is_counted_once_where_its_guest_is_being_replaced(void **stat
     stage_close(stage);
 }
 
+/* r[verify cluster.managed] */
+static void calls_to_a_managed_container_wait_until_it_is_begun_again(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_route route;
+
+    (void)state;
+    stage->look = RAPAHUB_ERESTARTING;
+    stage->container->state = HOST_CONTAINER_DOWN;
+    stage->container->managed = true;
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), -EAGAIN);
+    drop(stage, &route);
+    assert_int_equal(stage->looks, 0);
+    stage->guest.state = HOST_GUEST_BACKOFF; /* as any other */
+    assert_int_equal(host_route_find(&stage->host, stage_here, &route), RAPAHUB_ERESTARTING);
+    drop(stage, &route);
+    stage_close(stage);
+}
+
 /* r[verify cluster.hold.chain] */
 static void a_call_of_a_chain_that_runs_there_passes_until_no_call_is_open(void **state)
 {
@@ -388,6 +407,7 @@ int main(void)
         cmocka_unit_test(where_no_call_can_go_now_the_floor_above_says_why),
         cmocka_unit_test(the_owner_starts_a_guest_that_only_a_call_starts),
         cmocka_unit_test(a_call_is_counted_once_where_its_guest_is_being_replaced),
+        cmocka_unit_test(calls_to_a_managed_container_wait_until_it_is_begun_again),
         cmocka_unit_test(a_call_of_a_chain_that_runs_there_passes_until_no_call_is_open),
         cmocka_unit_test(a_call_without_a_timeout_has_that_of_the_host),
         cmocka_unit_test(a_call_goes_to_the_router_where_there_is_one),

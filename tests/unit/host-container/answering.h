@@ -14,7 +14,8 @@ struct answering {
     enum hub_lifecycle_method asked[ANSWERING_MOST];
     enum host_container_state then[ANSWERING_MOST]; /* of its container, when it was asked */
     uint8_t last[64]; /* the arguments of the last question, after the handle */
-    uint64_t handle;  /* of the last question */
+    size_t last_size;
+    uint64_t handle; /* of the last question */
     uint32_t count;
     enum hub_lifecycle_method refuses; /* a question that it answers with -7 */
     uint64_t work;                     /* left; each question finds one less */
@@ -51,7 +52,9 @@ FLOOR_UNUSED static void answering_note(struct answering *answering,
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     if (method != HUB_LIFECYCLE_BEGIN)
         hub_payload_decode(&reader, &rapahub_type_u64, &answering->handle);
-    memcpy(answering->last, reader.at, hub_reader_left(&reader));
+    answering->last_size = hub_reader_left(&reader);
+    assert_true(answering->last_size <= sizeof answering->last);
+    memcpy(answering->last, reader.at, answering->last_size);
     assert_true(answering->count < ANSWERING_MOST);
     answering->then[answering->count] =
         (enum host_container_state)answering->stage->container->state;

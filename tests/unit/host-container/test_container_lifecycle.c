@@ -109,6 +109,48 @@ static void a_container_begins_only_in_a_guest_that_serves_and_stays(void **stat
     answering_close(answering);
 }
 
+static int begin_managed(struct answering *answering, uint64_t token)
+{
+    const struct rapahub_container_options managed = {
+        .id = answering_id, .pool_name = "pool", .token = token, .managed = true};
+    const struct host_container_lifecycle_begin order = {answering->stage->guest.id, &managed,
+                                                         RAPAHUB_BEGIN_RESTART, NULL};
+
+    return host_container_lifecycle_begin(&answering->stage->host, &order);
+}
+
+/* r[verify cluster.managed] r[verify cluster.token] */
+static void a_managed_container_that_is_down_is_begun_again_with_its_next_token(void **state)
+{
+    struct answering *answering = answering_open();
+    struct host_call *host = &answering->stage->host;
+    struct host_container *container;
+
+    (void)state;
+    assert_int_equal(begin_managed(answering, 5), 0);
+    container = answering_find(answering, answering_id);
+    assert_int_equal(answering->asked[0], HUB_LIFECYCLE_BEGIN_TOKEN);
+    assert_true(container->managed && container->token == 5);
+    assert_int_equal(begin_managed(answering, 6), -EEXIST);
+    host_containers_move(container, HOST_CONTAINER_DOWN, "in a test");
+    answering->refuses = HUB_LIFECYCLE_BEGIN_TOKEN;
+    assert_int_equal(begin_managed(answering, 6), RAPAHUB_EAPPLICATION);
+    assert_ptr_equal(answering_find(answering, answering_id), container);
+    assert_int_equal(container->state, HOST_CONTAINER_DOWN);
+    answering->refuses = HUB_LIFECYCLE_COUNT;
+    assert_int_equal(begin_managed(answering, 7), 0);
+    assert_int_equal(answering->last[answering->last_size - 1], 7);
+    assert_ptr_equal(answering_find(answering, answering_id), container);
+    assert_true(container->state == HOST_CONTAINER_READY && container->token == 7);
+    assert_ptr_equal(answering->stage->guest.containers.previous, &container->of_guest);
+    host_containers_move(container, HOST_CONTAINER_DOWN, "in a test");
+    answering->count = 0;
+    assert_int_equal(host_container_lifecycle_remove(host, answering_id), 0); /* no guest has it */
+    assert_int_equal(answering->count, 0);
+    assert_null(answering_find(answering, answering_id));
+    answering_close(answering);
+}
+
 /* r[verify supervise.container] */
 static void a_guest_that_is_down_keeps_its_containers_in_their_order(void **state)
 {
@@ -418,6 +460,7 @@ int main(void)
         cmocka_unit_test(an_offer_serves_at_once_and_cannot_be_removed),
         cmocka_unit_test(a_container_can_be_asked_in_each_state_in_which_its_guest_has_it),
         cmocka_unit_test(a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline),
+        cmocka_unit_test(a_managed_container_that_is_down_is_begun_again_with_its_next_token),
         cmocka_unit_test(calls_to_a_container_are_held_at_once_and_its_guest_is_not_told),
         cmocka_unit_test(a_container_on_hold_can_be_asked_drained_and_ended),
         cmocka_unit_test(a_container_is_closed_here_before_its_guest_is_told_and_opened_after),

@@ -150,6 +150,45 @@ static void a_container_that_was_plugged_is_plugged_before_it_serves(void **stat
     mortal_close(mortal);
 }
 
+/* r[verify cluster.managed] */
+static void a_managed_container_is_not_begun_and_keeps_no_start_waiting(void **state)
+{
+    struct mortal *mortal = open_starting(eager);
+    struct host_container *managed = stage_container(mortal->guest, 1);
+    struct host_container *other = stage_container(mortal->guest, 2);
+
+    (void)state;
+    managed->state = other->state = HOST_CONTAINER_DOWN;
+    managed->managed = true;
+    other->token = 5;
+    assert_int_equal(say_ready(mortal, &good), HUB_RESPONSE_OK);
+    list_methods(mortal);
+    answer(mortal, asked(mortal, HUB_LIFECYCLE_BEGIN_TOKEN), HUB_RESPONSE_OK, NULL);
+    assert_int_equal(mortal->guest->state, HOST_GUEST_READY);
+    assert_int_equal(managed->state, HOST_CONTAINER_DOWN);
+    assert_int_equal(other->state, HOST_CONTAINER_READY);
+    mortal_close(mortal);
+}
+
+/* r[verify cluster.managed] */
+static void a_guest_that_is_made_with_a_managed_container_begins_it(void **state)
+{
+    struct mortal *mortal = open_starting(eager);
+    struct host_container *managed = stage_container(mortal->guest, 1);
+
+    (void)state;
+    managed->state = HOST_CONTAINER_DOWN;
+    managed->managed = managed->is_new = true;
+    managed->token = 5;
+    assert_int_equal(say_ready(mortal, &good), HUB_RESPONSE_OK);
+    list_methods(mortal);
+    answer(mortal, asked(mortal, HUB_LIFECYCLE_BEGIN_TOKEN), HUB_RESPONSE_OK, NULL);
+    assert_int_equal(mortal->guest->state, HOST_GUEST_READY);
+    assert_int_equal(managed->state, HOST_CONTAINER_READY);
+    assert_false(managed->is_new);
+    mortal_close(mortal);
+}
+
 static void assert_failed(struct mortal *mortal, int code, const char *text)
 {
     assert_int_equal(mortal->guest->failure.verdict.code, code);
@@ -315,6 +354,8 @@ int main(void)
         cmocka_unit_test(a_module_of_another_abi_or_with_too_many_methods_is_refused),
         cmocka_unit_test(a_guest_that_lists_fewer_methods_than_it_announced_is_not_asked_for_ever),
         cmocka_unit_test(ready_counts_once_and_only_if_it_can_be_read),
+        cmocka_unit_test(a_managed_container_is_not_begun_and_keeps_no_start_waiting),
+        cmocka_unit_test(a_guest_that_is_made_with_a_managed_container_begins_it),
         cmocka_unit_test(a_container_that_cannot_begin_ends_the_start),
         cmocka_unit_test(a_guest_without_a_name_bears_that_of_its_first_module),
         cmocka_unit_test(a_guest_that_is_ready_by_attaching_need_not_know_containers),

@@ -99,6 +99,27 @@ static void a_container_on_hold_stays_so_when_the_gate_opens(void **state)
     close_rig(rig);
 }
 
+/* r[verify cluster.token] */
+static void a_managed_container_that_is_down_is_left_out_and_the_others_have_the_next_token(
+    void **state)
+{
+    struct rig *rig = open_rig();
+
+    (void)state;
+    rig->containers[0]->token = 7;
+    rig->containers[1]->managed = true;
+    host_containers_move(rig->containers[1], HOST_CONTAINER_DOWN, "");
+    close_gate(rig);
+    assert_int_equal(rig->gate.count, 2);
+    assert_ptr_equal(rig->gate.list[1], rig->containers[2]);
+    assert_true(host_gate_is_whole(&rig->gate, rig->guest));
+    host_gate_renew(&rig->gate);
+    assert_true(rig->containers[0]->token == 8 && rig->containers[2]->token == 0);
+    host_gate_end(&rig->host, &rig->gate);
+    check_states(rig, HOST_CONTAINER_READY, HOST_CONTAINER_DOWN, HOST_CONTAINER_READY);
+    close_rig(rig);
+}
+
 /* r[verify supervise.upgrade.hold] */
 static void those_that_serve_are_held_and_serve_again(void **state)
 {
@@ -254,6 +275,8 @@ int main(void)
         cmocka_unit_test(a_gate_has_each_container_in_its_order_and_holds_it),
         cmocka_unit_test(a_guest_without_containers_has_a_gate_too),
         cmocka_unit_test(a_container_on_hold_stays_so_when_the_gate_opens),
+        cmocka_unit_test(
+            a_managed_container_that_is_down_is_left_out_and_the_others_have_the_next_token),
         cmocka_unit_test(those_that_serve_are_held_and_serve_again),
         cmocka_unit_test(one_that_is_gone_meanwhile_stays_gone_and_is_not_freed),
         cmocka_unit_test(a_gate_is_whole_as_long_as_no_container_comes_goes_or_serves),

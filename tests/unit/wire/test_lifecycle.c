@@ -37,6 +37,8 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         "void",
         "rapahub.save_changes(u64, bool) -> {size: u64, version: u32, checksum: u32, whole: bool}",
         "rapahub.load_changes(u64, u32) -> void",
+        "rapahub.begin_token({handle: u64, id: " CONTAINER ", pool_name: string, params: bytes, "
+        "how: u8, load_follows: bool}, u64) -> void",
     };
 
     (void)state;
